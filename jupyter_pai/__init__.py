@@ -1,0 +1,84 @@
+"""Train from a notebook on a training platform: gather, submit, follow, fetch.
+
+    %load_ext jupyter_pai
+
+Importing this loads nothing but this file: public names come on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from . import report
+    from .client import Client, connect
+    from .errors import JobFailed, PaiError
+    from .handle import JobHandle, get_job, list_jobs, submit
+    from .job import Job, JobSpec, JobStatus
+    from .sdk.estimator import Estimator
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Client",
+    "Estimator",
+    "Job",
+    "JobFailed",
+    "JobHandle",
+    "JobSpec",
+    "JobStatus",
+    "PaiError",
+    "connect",
+    "get_job",
+    "list_jobs",
+    "report",
+    "submit",
+]
+
+_HOMES = {
+    "Client": "client",
+    "Estimator": "sdk.estimator",
+    "Job": "job",
+    "JobFailed": "errors",
+    "JobHandle": "handle",
+    "JobSpec": "job",
+    "JobStatus": "job",
+    "PaiError": "errors",
+    "connect": "client",
+    "get_job": "handle",
+    "list_jobs": "handle",
+    "submit": "handle",
+}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name == "report":
+        return import_module(f"{__name__}.report")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """``%load_ext jupyter_pai``: the magics. Their bodies are imported when they are first used."""
+    from .magics import register
+
+    register(shell)
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    return [{"src": "_labextension", "dest": "jupyter-pai"}]
+
+
+def _jupyter_server_extension_points() -> list[dict[str, object]]:
+    from .server.app import PaiApp
+
+    return [{"module": "jupyter_pai", "app": PaiApp}]

@@ -1,0 +1,156 @@
+"""The archive of a job's code: a tar file with gzip whose bytes depend on nothing but the content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from isal import igzip
+
+from .errors import SourceError
+from .i18n import _
+
+__all__ = ["Entry", "digest", "is_inside", "sha256", "unpack", "write"]
+
+# The earliest date that a zip file can hold: a job may well zip its own code.
+_MTIME = 315532800
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing in the archive: a file on disk, a file in memory (`data`), a link (`link`), an empty folder.
+
+    `path` is relative, with slashes; `stat` is (size, mtime, ctime, inode) in bytes and nanoseconds.
+    """
+
+    path: str
+    mode: int
+    size: int = 0
+    file: str = ""
+    stat: tuple[int, int, int, int] | None = None
+    data: bytes | None = None
+    link: str = ""
+
+    @property
+    def is_folder(self) -> bool:
+        return self.path.endswith("/")
+
+
+def write(entries: Iterable[Entry], target: IO[bytes]) -> dict[str, str]:
+    """Write the archive of the entries, in the order of their paths; the SHA-256 of each file's content, by path.
+
+    What is hashed is what was written, byte for byte.
+
+    Raises:
+        SourceError: if a file cannot be read, or shrinks meanwhile.
+    """
+    hashes: dict[str, str] = {}
+    # Level 1 of igzip, plain mode and large copies: 6 to 8 times as fast as tarfile's "w:gz" at level 6.
+    with (
+        igzip.IGzipFile(filename="", mode="wb", compresslevel=1, fileobj=target, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,  # type: ignore[call-overload]
+    ):
+        tar.copybufsize = _CHUNK
+        for entry in sorted(entries, key=lambda entry: entry.path):
+            if entry.data is not None:
+                reader = _Hashing(io.BytesIO(entry.data))
+                tar.addfile(_info(entry), reader)  # type: ignore[arg-type]
+            elif entry.link or entry.is_folder:
+                tar.addfile(_info(entry))
+                continue
+            else:
+                reader = _add_file(tar, entry)
+            hashes[entry.path] = reader.sha256.hexdigest()
+    return hashes
+
+
+def _add_file(tar: tarfile.TarFile, entry: Entry) -> _Hashing:
+    try:
+        with open(entry.file, "rb") as file:
+            reader = _Hashing(file)
+            tar.addfile(_info(entry), reader)  # type: ignore[arg-type]
+    except PermissionError as error:
+        raise SourceError(
+            _("`{path}` may not be read.").format(path=entry.path),
+            fix=_("Leave it out with --exclude, or ask its owner for permission to read it."),
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            _("`{path}` changed or vanished while it was being packed.").format(path=entry.path),
+            fix=_("Submit again when it is no longer written to, or leave it out with --exclude."),
+        ) from error
+    return reader
+
+
+class _Hashing:
+    """A file that hashes what is read from it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.sha256 = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.file.read(size)
+        self.sha256.update(data)
+        return data
+
+
+def _info(entry: Entry) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(entry.path.rstrip("/"))
+    info.mtime = _MTIME
+    info.mode = entry.mode & 0o777
+    info.size = entry.size
+    if entry.link:
+        info.type, info.linkname = tarfile.SYMTYPE, entry.link
+    elif entry.is_folder:
+        info.type = tarfile.DIRTYPE
+    return info
+
+
+def sha256(path: str) -> str:
+    """The SHA-256 of a file's content."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(entries: Iterable[Entry], hashes: dict[str, str]) -> str:
+    """The SHA-256 that names this content: of paths, modes, links and the files' own hashes."""
+    whole = hashlib.sha256()
+    for entry in sorted(entries, key=lambda entry: entry.path):
+        what = entry.link and f"-> {entry.link}" or hashes.get(entry.path, "")
+        line = f"{entry.mode & 0o777:o} {what} {entry.path}\0"
+        whole.update(line.encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive into a folder. Members that would leave the folder are refused.
+
+    Raises:
+        SourceError: if the archive is damaged or not one of ours.
+    """
+    try:
+        with igzip.open(archive, "rb") as packed, tarfile.open(fileobj=packed, mode="r|") as tar:
+            tar.extractall(folder, filter=_filter)
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise SourceError(
+            _("The archive {path} cannot be unpacked: {error}.").format(path=archive, error=error)
+        ) from error
+
+
+def _filter(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+    """Python's own filter for data, but for the modes, which it would change."""
+    checked = tarfile.data_filter(member, folder)
+    return checked.replace(mode=member.mode & 0o777 | 0o600) if checked and checked.isfile() else checked
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether `path`, when links are followed, lies in `folder`."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))

@@ -1,0 +1,28 @@
+"""Platforms that jobs run on: ours, and those of other packages by the entry-point group ``jupyter_pai.backends``.
+
+The supervisor of local jobs passes through here on its way in: nothing is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .base import Backend
+
+__all__ = ["load_backends"]
+
+
+@cache
+def load_backends() -> dict[str, type[Backend]]:
+    """Every backend that is installed, by its name."""
+    from importlib.metadata import entry_points
+
+    from .local.backend import LocalBackend
+
+    found: dict[str, type[Backend]] = {LocalBackend.name: LocalBackend}
+    for entry in entry_points(group="jupyter_pai.backends"):
+        backend: type[Backend] = entry.load()
+        found[backend.name] = backend
+    return found

@@ -1,0 +1,123 @@
+"""The seam to a platform that jobs run on: few verbs, stated capabilities.
+
+A backend knows its platform and nothing of storage, database or windows. Callers ask for a capability, never for a
+platform's name. More verbs (logs, metrics and events of platforms that keep them) come with the first platform that
+needs them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import ClassVar, Literal
+
+from ..home import Home, JobFolder
+from ..job import Job, JobSpec, JobStatus
+from ..settings import ProfileSettings
+
+__all__ = ["Backend", "Caller", "Capability", "Check", "Finding", "Report", "Submission"]
+
+
+class Capability(str, Enum):
+    """What a backend may be able to do beyond the verbs."""
+
+    RUNS_HERE = "runs_here"  # jobs are processes of this machine: it must stay up for them
+    CODE_LAYOUT = "code_layout"  # knows the layout of PAI's older CustomJob, with the code in /ml/code
+    TTY = "tty"
+    MULTI_NODE = "multi_node"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who submits: the interpreter of the kernel or of the command line."""
+
+    python: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is to be said before a job is submitted."""
+
+    notes: tuple[str, ...] = ()
+    python: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that `doctor` looked at. `state` is ok, warn (jobs run, but) or bad (jobs do not run)."""
+
+    state: Literal["ok", "warn", "bad"]
+    what: str
+    text: str
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a platform answered to a submit."""
+
+    remote_id: str
+    outputs: dict[str, str]
+    notes: tuple[str, ...] = ()
+    console_url: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where a job stands on its platform. `exit_code` is 128 + n where signal n ended the command."""
+
+    status: JobStatus
+    platform_status: str = ""
+    reason: str = ""
+    fix: str = ""
+    exit_code: int | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    output_parameters: dict[str, str] = field(default_factory=dict)
+
+
+class Backend(ABC):
+    """One platform with one profile's settings."""
+
+    name: ClassVar[str]
+    capabilities: ClassVar[frozenset[Capability]]
+    settings_model: ClassVar[type[ProfileSettings]] = ProfileSettings
+
+    def __init__(self, settings: ProfileSettings, home: Home) -> None:
+        self.settings = settings
+        self.home = home
+
+    @abstractmethod
+    async def check(self, spec: JobSpec, caller: Caller) -> Check:
+        """Look at a spec before anything is packed. Contacts nobody.
+
+        Raises:
+            BadInput: for what the platform cannot run.
+        """
+
+    @abstractmethod
+    async def submit(self, job: Job, folder: JobFolder) -> Submission:
+        """Start the job, whose code is ``folder.source``. At most once for a job's id.
+
+        Raises:
+            BackendError: if the platform did not take it.
+        """
+
+    @abstractmethod
+    async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
+        """Where each of these jobs stands: one call for many."""
+
+    @abstractmethod
+    async def stop(self, remote_id: str) -> None:
+        """Ask for the job's end. Returns at once; `poll` tells when it has ended. Does nothing if it has."""
+
+    @abstractmethod
+    async def delete(self, remote_id: str) -> None:
+        """Forget a job that has ended, on the platform."""
+
+    @abstractmethod
+    def examine(self) -> list[Finding]:
+        """Check what jobs of this profile need, by trying it. May block."""

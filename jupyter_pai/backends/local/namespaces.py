@@ -1,0 +1,159 @@
+"""Linux namespaces for one job: its own process tree, and a private ``/ml``.
+
+Imported by the supervisor, whose start-up time every job pays: `ctypes` and `os`, nothing else. Every function raises
+OSError with the number that the kernel gave.
+
+A process tree of its own needs a ``/proc`` of its own: with that of the machine, a program that looks itself up
+(psutil does) finds another process. Containers mask parts of ``/proc``, and the kernel then refuses a fresh one; there
+a job gets its ``/ml`` without the tree.
+
+The private ``/ml`` is a new root: a small tmpfs into which every top folder of the old root is bound, and the job's
+folder as ``/ml``. Nothing is ever made in the host's own ``/``. The folders keep their names, so paths outside
+``/ml`` mean what they mean outside the job. Works for any user where user namespaces are allowed; the user keeps
+their own uid, and capabilities fall away when the command is executed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+__all__ = ["MOUNTS", "PLAIN", "PRIVATE", "new_tree", "private_root", "probe", "subreaper"]
+
+# How much a job gets, best first: `/ml` and a process tree of its own; `/ml` alone; neither.
+PRIVATE, MOUNTS, PLAIN = "private", "mounts", "plain"
+
+_CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT, _MS_BIND = 1, 2, 4, 32, 4096
+_MS_REC, _MS_UNBINDABLE, _MS_SLAVE = 1 << 14, 1 << 17, 1 << 19
+_MNT_DETACH = 2
+_PR_SET_CHILD_SUBREAPER = 36
+_CAP_SYS_ADMIN = 21
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "ppc64le": 203, "s390x": 217, "riscv64": 41}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def subreaper() -> None:
+    """Orphans among this process's descendants become its children."""
+    _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
+
+
+def new_tree() -> None:
+    """Put the next child into a process tree of its own. Needs a process with a single thread."""
+    _unshare(_CLONE_NEWPID)
+
+
+def private_root(folder: str, mode: str) -> None:
+    """Make ``<folder>/ml`` this process's ``/ml``. In the mode PRIVATE, it must be the first of a new tree.
+
+    ``<folder>/root`` is an empty folder to build the new root on.
+    """
+    root = f"{folder}/root"
+    _unshare(_CLONE_NEWNS)
+    _mount(None, "/", None, _MS_REC | _MS_SLAVE)
+    _mount("tmpfs", root, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
+    # Unbindable, or binding the folder that holds it would bind every mount twice.
+    _mount(None, root, None, _MS_UNBINDABLE)
+    for name in os.listdir("/"):
+        if name != "ml":
+            _bring(f"/{name}", f"{root}/{name}", mode)
+    _bring(f"{folder}/ml", f"{root}/ml", mode)
+    # Read-only: a new folder in `/` is refused instead of silently lost.
+    _mount(None, root, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
+    os.chdir(root)
+    # pivot_root rather than chroot: nested user namespaces (browsers, podman) go on working.
+    _check(_libc.syscall(_SYS_PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
+    _check(_libc.umount2(b".", _MNT_DETACH), "umount")
+    os.chdir("/")
+
+
+def probe(folder: str) -> tuple[str, str]:
+    """What this machine allows, found by trying it in a child: one of the three words, and why not more.
+
+    `folder` is scratch space with an ``ml`` and a ``root`` in it.
+    """
+    reason = ""
+    for mode in (PRIVATE, MOUNTS):
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            _try(mode, folder, writer)
+        os.close(writer)
+        with os.fdopen(reader) as answer:
+            said = answer.read()
+        os.wait()
+        if said == "ok":
+            return mode, reason
+        reason = said or "killed"
+    return PLAIN, reason
+
+
+def _try(mode: str, folder: str, writer: int) -> None:
+    """Do what a job would, say how it went, and end."""
+    try:
+        if mode == PRIVATE:
+            new_tree()
+            if inner := os.fork():
+                os.waitpid(inner, 0)
+                os._exit(0)
+        private_root(folder, mode)
+        os.write(writer, b"ok")
+    except (OSError, KeyError) as error:
+        os.write(writer, str(error).encode())
+    finally:
+        os._exit(0)
+
+
+def _unshare(what: int) -> None:
+    """Leave a namespace for a new one; by way of a user namespace, in which we may, where we may not."""
+    uid, gid = os.getuid(), os.getgid()
+    privileged = _has_sys_admin()
+    _check(_libc.unshare(what | (0 if privileged else _CLONE_NEWUSER)), "unshare")
+    if not privileged:
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{uid} {uid} 1")
+        _write("/proc/self/gid_map", f"{gid} {gid} 1")
+
+
+def _bring(source: str, target: str, mode: str) -> None:
+    """Show `source` at `target`, whatever it is."""
+    if os.path.islink(source):
+        os.symlink(os.readlink(source), target)
+        return
+    if not os.path.isdir(source):
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
+        _mount(source, target, None, _MS_BIND)
+        return
+    os.mkdir(target)
+    if source == "/proc" and mode == PRIVATE:
+        _mount("proc", target, "proc", _MS_NOSUID | _MS_NODEV)
+        return
+    _mount(source, target, None, _MS_BIND | _MS_REC)
+
+
+def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    _check(_libc.mount(_c(source), _c(target), _c(kind), ctypes.c_ulong(flags), _c(data)), f"mount {target}")
+
+
+def _c(text: str | None) -> bytes | None:
+    return None if text is None else os.fsencode(text)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def _has_sys_admin() -> bool:
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("CapEff:"):
+                return bool(int(line.split()[1], 16) >> _CAP_SYS_ADMIN & 1)
+    return False
+

@@ -1,0 +1,244 @@
+"""The engine's verbs for kernels, scripts and the command line: over HTTP where a Jupyter server started us, else by an
+engine in this process. `connect` decides.
+
+Kept light: with a server, neither pydantic nor an HTTP library beyond the standard one is loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import ssl
+import sys
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from . import server_info
+from .errors import EngineError, PaiError, ServerUnreachable
+from .i18n import _, language
+from .routes import PREFIX, ROUTES
+from .server_info import ServerInfo
+
+__all__ = ["Client", "HttpClient", "EmbeddedClient", "connect"]
+
+_TIME_OUT = 60.0
+
+
+class Client(ABC):
+    """Calls verbs of the engine (`routes.ROUTES`) with plain JSON values."""
+
+    # Whether the engine lives in this process, and ends with it.
+    embedded: bool
+
+    @abstractmethod
+    def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
+        """The JSON answer to a verb.
+
+        Raises:
+            PaiError: as the engine raised it.
+        """
+
+    @abstractmethod
+    def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
+        """The log as it grows, until the job has ended; an empty piece now and then while nothing comes."""
+
+    @abstractmethod
+    def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
+        """The log as it is now."""
+
+    def submit(self, spec: dict[str, Any], *, backend: str = "", attach: bool = False) -> dict[str, Any]:
+        """Submit a job: `{job, attached, changed}`. Repeated once if the answer is lost, which makes no second job."""
+        body = {
+            "spec": spec,
+            "backend": backend,
+            "python": sys.executable,
+            "key": uuid.uuid4().hex,
+            "attach": attach,
+        }
+        return self._twice("submit", body=body)
+
+    def preview(self, spec: dict[str, Any], *, backend: str = "") -> dict[str, Any]:
+        """What `submit` would do."""
+        body = {"spec": spec, "backend": backend, "python": sys.executable}
+        return dict(self.call("preview", body=body))
+
+    def rerun(self, job: str) -> dict[str, Any]:
+        """Submit a job's spec and code once more."""
+        return self._twice("rerun", job=job, body={"key": uuid.uuid4().hex})
+
+    def _twice(self, verb: str, **arguments: Any) -> dict[str, Any]:
+        try:
+            return dict(self.call(verb, **arguments))
+        except ServerUnreachable:
+            return dict(self.call(verb, **arguments))
+
+
+class HttpClient(Client):
+    """Talks to the server extension of a Jupyter server on this machine."""
+
+    embedded = False
+
+    def __init__(self, info: ServerInfo) -> None:
+        self.info = info
+        self.parts = urlsplit(info.url)
+
+    def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
+        return json.loads(self._ask(verb, body, arguments).read())
+
+    def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
+        return self.read_log(job, instance=instance, offset=offset, follow=True)
+
+    def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
+        reply = self._ask("log", None, {"job": job} | arguments)
+        try:
+            while data := reply.read1(1 << 18):
+                yield data
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+        finally:
+            reply.close()
+
+    def _ask(self, verb: str, body: object, arguments: dict[str, object]) -> http.client.HTTPResponse:
+        route = ROUTES[verb]
+        headers = {
+            "Authorization": f"{self.info.scheme} {self.info.secret}",
+            "Accept-Language": language(),
+            "Content-Type": "application/json",
+        }
+        path = f"{self.parts.path.rstrip('/')}/{PREFIX}{route.url(arguments)}"
+        data = None if body is None else json.dumps(body).encode()
+        connection = self._connection(None if arguments.get("follow") else _TIME_OUT)
+        try:
+            connection.request(route.method, path, data, headers)
+            reply = connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self._unreachable(error) from error
+        if reply.status >= 400:
+            raise _error_of(reply)
+        return reply
+
+    def _connection(self, timeout: float | None) -> http.client.HTTPConnection:
+        host, port = self.parts.hostname or "127.0.0.1", self.parts.port
+        if self.info.socket:
+            return _SocketConnection(self.info.socket, timeout)
+        if self.parts.scheme == "https":
+            # The server's own certificate is for the name by which the world knows it; we go by loopback.
+            context = ssl.create_default_context(cafile=self.info.certificate or None)
+            context.check_hostname = False
+            return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+        return http.client.HTTPConnection(host, port, timeout=timeout)
+
+    def _unreachable(self, error: Exception) -> ServerUnreachable:
+        return ServerUnreachable(
+            _("The Jupyter server at {url} does not answer: {error}.").format(url=self.info.url, error=error),
+            fix=_("Jobs go on without it. Start it again, and see %pai list."),
+        )
+
+
+class _SocketConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket, for a server that was started with --sock."""
+
+    def __init__(self, path: str, timeout: float | None) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _error_of(reply: http.client.HTTPResponse) -> PaiError:
+    text = reply.read()
+    try:
+        said = json.loads(text)
+    except ValueError:
+        said = {}
+    if isinstance(said, dict) and "code" in said:
+        return PaiError.from_json(said)
+    message = said.get("message") if isinstance(said, dict) else None
+    return EngineError(
+        _("The Jupyter server answered {status}: {message}").format(status=reply.status, message=message or reply.reason)
+    )
+
+
+class EmbeddedClient(Client):
+    """Runs the engine in this process, in a thread of its own."""
+
+    embedded = True
+
+    def __init__(self) -> None:
+        import asyncio
+        import threading
+
+        from .api import Api
+        from .service import JobService
+
+        self._asyncio = asyncio
+        self._loop = asyncio.new_event_loop()
+        self._api = Api(JobService())
+        threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True).start()
+        self._wait(self._api.service.start())
+
+    def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        if ROUTES[verb].body:
+            given["body"] = body
+        # Through JSON both ways, so that the two clients cannot differ.
+        return json.loads(json.dumps(self._wait(getattr(self._api, verb)(**json.loads(json.dumps(given))))))
+
+    def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
+        return self.read_log(job, instance=instance, offset=offset, follow=True)
+
+    def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
+        pieces = self._wait(self._api.log(job, **arguments))  # type: ignore[arg-type]  # as the route says
+        try:
+            while (chunk := self._wait(_next(pieces))) is not None:
+                yield chunk.data
+        finally:
+            # After an interrupt it is being cancelled already, and must not be closed as well.
+            with contextlib.suppress(RuntimeError):
+                self._wait(pieces.aclose())
+
+    def _wait(self, coroutine: Any) -> Any:
+        future = self._asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+
+async def _next(pieces: Any) -> Any:
+    return await anext(pieces, None)
+
+
+def connect(*, again: bool = False) -> Client:
+    """The engine of the Jupyter server that started this kernel or terminal; one in this process where there is none.
+
+    Found once a process; `again` looks anew, for when the server has gone.
+    """
+    if again:
+        _connected.cache_clear()
+    key = tuple(os.environ.get(n) for n in (server_info.VARIABLE, "JPY_PARENT_PID", "JUPYTER_PAI_HOME"))
+    return _connected(os.getpid(), key)
+
+
+@cache
+def _connected(pid: int, key: tuple[str | None, ...]) -> Client:
+    for info in server_info.find():
+        client = HttpClient(info)
+        try:
+            client.call("about")
+            return client
+        except PaiError:
+            continue  # Gone, or without our extension.
+    return EmbeddedClient()

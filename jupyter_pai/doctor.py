@@ -1,0 +1,86 @@
+"""Checks everything that a job needs, by trying it, and says what to do about what is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from .backends.base import Backend, Finding
+from .errors import PaiError
+from .home import Home
+from .i18n import _
+from .settings import Profile, Settings, user_file
+
+__all__ = ["examine"]
+
+_LOW_DISK = 1 << 30
+
+
+def examine(home: Home, settings: Callable[[], Settings], backend_of: Callable[[Profile], Backend]) -> list[Finding]:
+    """What was found, good and bad. Works without any backend that can be reached."""
+    found = [_python(), _state(home), _disk(home), _database(home), _labextension()]
+    try:
+        profiles = settings().profiles
+        found.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
+    except PaiError as error:
+        return [*found, Finding("bad", _("settings"), error.message, error.fix)]
+    for profile in profiles.values():
+        try:
+            found += backend_of(profile).examine()
+        except PaiError as error:
+            found.append(Finding("bad", _("profile {name}").format(name=profile.name), error.message, error.fix))
+    return found
+
+
+def _python() -> Finding:
+    return Finding("ok", "Python", f"{sys.version.split()[0]}, {sys.executable}")
+
+
+def _state(home: Home) -> Finding:
+    try:
+        with tempfile.NamedTemporaryFile(dir=home.create().path):
+            pass
+        os.listdir(home.jobs)
+    except (PaiError, OSError) as error:
+        return Finding("bad", _("state folder"), str(error), _("JUPYTER_PAI_HOME names another one."))
+    if home.path.stat().st_mode & 0o077:
+        return Finding("warn", _("state folder"), _("{path} is open to others.").format(path=home.path), f"chmod 700 {home.path}")
+    return Finding("ok", _("state folder"), str(home.path))
+
+
+def _disk(home: Home) -> Finding:
+    free = shutil.disk_usage(home.path).free
+    text = _("{size:.1f} GB free").format(size=free / 1e9)
+    if free < _LOW_DISK:
+        return Finding("warn", _("disk"), text, _("Make room: jobs keep their logs and outputs here."))
+    return Finding("ok", _("disk"), text)
+
+
+def _database(home: Home) -> Finding:
+    try:
+        with sqlite3.connect(home.database, timeout=2) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("ROLLBACK")
+            mode = database.execute("PRAGMA journal_mode").fetchone()[0]
+    except sqlite3.Error as error:
+        return Finding("bad", _("database"), str(error), _("Another process holds it; try again when it has finished."))
+    return Finding("ok", _("database"), f"SQLite {sqlite3.sqlite_version}, {mode}")
+
+
+def _labextension() -> Finding:
+    from jupyter_core.paths import jupyter_path
+
+    for folder in jupyter_path("labextensions"):
+        if Path(folder, "jupyter-pai", "package.json").exists():
+            return Finding("ok", "JupyterLab", folder)
+    return Finding(
+        "warn",
+        "JupyterLab",
+        _("The extension for JupyterLab is not installed: job views in notebooks are not live."),
+        "pip install --force-reinstall --no-deps jupyter-pai",
+    )

@@ -1,0 +1,47 @@
+"""What a running job gives back: changes of its state, lines of its log, points of its metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+__all__ = ["JobEvent", "LogChunk", "MetricPoint", "json_number"]
+
+
+@dataclass(frozen=True)
+class JobEvent:
+    """Something that happened to a job. `id` grows with every event of a store, over all jobs."""
+
+    id: int
+    job_id: str
+    time: datetime
+    kind: str
+    data: dict[str, Any]
+
+
+class LogChunk(NamedTuple):
+    """Bytes of an instance's log as the job wrote them; `offset` is where they begin, in bytes."""
+
+    instance: str
+    offset: int
+    data: bytes
+
+
+class MetricPoint(NamedTuple):
+    """One value of a metric. `step` counts from 0 where the job names none; `time` is in seconds since 1970."""
+
+    name: str
+    step: int
+    value: float
+    time: float
+
+
+def json_number(value: float) -> float | str:
+    """A number as JSON can hold it: ``NaN``, ``Infinity`` and ``-Infinity``, which a diverged loss is, become texts
+    that both Python's `float` and JavaScript's `Number` read."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value

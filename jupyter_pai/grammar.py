@@ -1,0 +1,238 @@
+"""The one grammar of ``%%pai_train``, ``%pai …``, ``jupyter pai …`` and ``python -m jupyter_pai …``.
+
+Built when it is first used; light enough for a kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+from .errors import UsageError
+from .i18n import _
+
+__all__ = ["VERBS", "Options", "cell_parser", "options_of", "parse", "parser"]
+
+Options = argparse.Namespace
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises instead of leaving the process, and names what was meant."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: {message}", fix=_("See {prog} --help.").format(prog=self.prog))
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            raise UsageError(
+                _("{prog}: there is no `{value}`.").format(prog=self.prog, value=value), fix=_meant(str(value), known)
+            )
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    near = get_close_matches(word, known, 1, 0.5)
+    if near:
+        return _("Did you mean `{name}`?").format(name=near[0])
+    return _("Known are: {names}.").format(names=", ".join(known))
+
+
+def parse(command: _Parser, words: Sequence[str]) -> Options:
+    """The options in the words of a line.
+
+    Raises:
+        UsageError: naming what is wrong, and what was meant.
+        SystemExit: after `--help` was printed.
+    """
+    options, unknown = command.parse_known_args(list(words))
+    if unknown:
+        verb = getattr(options, "verb", None)
+        known = options_of(command, verb)
+        word = unknown[0].split("=")[0]
+        if not word.startswith("-"):
+            raise UsageError(_("{prog}: what is `{word}`?").format(prog=command.prog, word=word), fix=_quote_hint())
+        raise UsageError(
+            _("{prog}: there is no option `{word}`.").format(prog=command.prog, word=word), fix=_meant(word, known)
+        )
+    return options
+
+
+def _quote_hint() -> str:
+    return _("Put a value with blanks in quotes.")
+
+
+def options_of(command: argparse.ArgumentParser, verb: str | None = None) -> list[str]:
+    """The options of a command, or of one of its verbs."""
+    for action in command._actions:
+        if verb and isinstance(action, argparse._SubParsersAction) and verb in action.choices:
+            return options_of(action.choices[verb])
+    return [name for action in command._actions for name in action.option_strings if name.startswith("--")]
+
+
+def cell_parser(prog: str = "%%pai_train") -> _Parser:
+    """The options of ``%%pai_train``."""
+    command = _Parser(
+        prog=prog,
+        allow_abbrev=False,
+        description=_("Train the code of this cell as a job, with the rest of the notebook's folder around it."),
+    )
+    _add_submit_options(command, cell=True)
+    return command
+
+
+def parser(prog: str = "jupyter pai") -> _Parser:
+    """The verbs of ``%pai`` and ``jupyter pai``."""
+    command = _Parser(prog=prog, allow_abbrev=False, description=_("Submit training jobs and look after them."))
+    verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
+    for name, (text, add) in VERBS.items():
+        add(verbs.add_parser(name, help=_(text), description=_(text), allow_abbrev=False))
+    return command
+
+
+def _add_submit(command: argparse.ArgumentParser) -> None:
+    command.add_argument("target", nargs="?", default="", help=_("a folder, .py, .sh or .ipynb; else the notebook's folder"))
+    _add_submit_options(command, cell=False)
+
+
+def _add_submit_options(command: argparse.ArgumentParser, *, cell: bool) -> None:
+    add = command.add_argument
+
+    def pairs(name: str, form: str, text: str) -> None:
+        add(name, metavar=form, action="append", default=[], help=text)
+
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--backend", metavar="NAME", help=_("run on this backend's default profile"))
+    where.add_argument("--profile", metavar="NAME", help=_("run with this profile of the settings"))
+    add("--name", help=_("the job's name; else the notebook's or script's, with the time"))
+    add("--base-name", metavar="NAME", help=_("what the name begins with; the time is added"))
+    add("--source", metavar="FOLDER", help=_("the folder of code; else the notebook's"))
+    add("--command", metavar="LINE", help=_("what to run, by a shell; $PAI_USER_ARGS is all hyperparameters"))
+    add("--python", metavar="NAME", help=_("the interpreter: a path, a kernel, a conda environment; else the kernel's"))
+    add("--image", metavar="URI", help=_("the container image"))
+    add("--instance-type", metavar="NAME", help=_("the kind of machine"))
+    add("--instance-count", metavar="N", type=int, help=_("how many of them"))
+    add("--cpu", metavar="N", type=float, help=_("cores that are needed"))
+    add("--gpu", metavar="N", type=int, help=_("GPUs that are needed"))
+    add("--memory", metavar="SIZE", help=_("memory that is needed, like 16GiB"))
+    pairs("--hp", "KEY=VALUE", _("a hyperparameter; may be given several times"))
+    pairs("--input", "NAME=URI", _("an input channel: a path or URI; several times"))
+    pairs("--output", "NAME=URI", _("an output channel that goes to a place of its own; several times"))
+    add("--output-path", metavar="URI", help=_("where all output channels go"))
+    pairs("--env", "KEY=VALUE", _("an environment variable; several times"))
+    pairs("--metric", "NAME=REGEX", _("a metric to read from the log, by a pattern with one group; several times"))
+    pairs("--requirement", "SPEC", _("a package to install, as in requirements.txt; several times"))
+    add("--max-run-time", metavar="SECONDS", type=int, help=_("stop the job after so long"))
+    pairs("--label", "KEY=VALUE", _("a label to find the job by; several times"))
+    pairs("--include", "GLOB", _("take along only files like this; several times"))
+    pairs("--exclude", "GLOB", _("leave out what is like this; several times"))
+    add("--no-gitignore", action="store_true", help=_("take along what .gitignore leaves out"))
+    add("--spec", metavar="FILE", help=_("a job's spec as JSON, TOML or YAML; options win"))
+    add("--tty", action="store_true", help=_("give the job a terminal"))
+    add("--dry-run", action="store_true", help=_("show spec, command and files, and submit nothing"))
+    _add_waiting(command)
+    add("--again", action="store_true", help=_("start a new job, also if this cell's runs or has succeeded"))
+    add("--json", action="store_true", help=_("print one JSON object"))
+    add("--as", dest="variable", metavar="NAME", help=_("the variable that becomes the job"))
+    add("--expand", action="store_true", help=_("put variables into --command and --metric too"))
+    if cell:
+        add("--with-above", action="store_true", help=_("take along the code of all cells above"))
+
+
+def _add_waiting(command: argparse.ArgumentParser) -> None:
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--wait", action="store_true", default=None, help=_("print the log, return when the job has ended"))
+    group.add_argument("--detach", dest="wait", action="store_false", help=_("return at once"))
+
+
+def _add_job(command: argparse.ArgumentParser) -> None:
+    command.add_argument("job", metavar="ID", help=_("an id, the beginning of one, a name, or `last`"))
+
+
+def _add_json(command: argparse.ArgumentParser, text: str) -> None:
+    command.add_argument("--json", action="store_true", help=text)
+
+
+def _add_list(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--status", metavar="STATUS", action="append", default=[], help=_("only jobs of this status; several times"))
+    add("--name", metavar="TEXT", default="", help=_("only jobs whose name contains this"))
+    add("--label", metavar="KEY=VALUE", action="append", default=[], help=_("only jobs with this label; several times"))
+    add("--limit", metavar="N", type=int, default=20, help=_("how many jobs, at most 500"))
+    _add_json(command, _("print a JSON array"))
+
+
+def _add_show(command: argparse.ArgumentParser) -> None:
+    _add_job(command)
+    _add_json(command, _("print one JSON object"))
+
+
+def _add_logs(command: argparse.ArgumentParser) -> None:
+    _add_job(command)
+    command.add_argument("--follow", action="store_true", help=_("go on as the log grows"))
+    command.add_argument("--tail", metavar="N", type=int, default=0, help=_("only the last N lines"))
+    command.add_argument("--instance", metavar="NAME", default="", help=_("the log of this instance"))
+
+
+def _add_metrics(command: argparse.ArgumentParser) -> None:
+    _add_job(command)
+    command.add_argument("name", metavar="NAME", nargs="*", help=_("only these metrics"))
+    _add_json(command, _("print all points as one JSON object"))
+
+
+def _add_rerun(command: argparse.ArgumentParser) -> None:
+    _add_job(command)
+    _add_waiting(command)
+    _add_json(command, _("print one JSON object"))
+
+
+def _add_delete(command: argparse.ArgumentParser) -> None:
+    command.add_argument("jobs", metavar="ID", nargs="+", help=_("ids of jobs that have ended"))
+    command.add_argument("--yes", action="store_true", help=_("do not ask"))
+
+
+def _add_stop(command: argparse.ArgumentParser) -> None:
+    command.add_argument("jobs", metavar="ID", nargs="+", help=_("ids, beginnings of ids, names, or `last`"))
+
+
+def _add_download(command: argparse.ArgumentParser) -> None:
+    _add_job(command)
+    command.add_argument("place", metavar="[CHANNEL] DEST", nargs="+", help=_("the channel, else `model`, and the folder"))
+    command.add_argument("--overwrite", action="store_true", help=_("replace files that are there"))
+
+
+def _add_profile(command: argparse.ArgumentParser) -> None:
+    command.add_argument("action", choices=["list", "show", "set", "default", "remove"], help=_("what to do"))
+    command.add_argument("name", nargs="?", default="", help=_("the profile"))
+    command.add_argument("values", metavar="KEY=VALUE", nargs="*", help=_("with set: keys; an empty value removes one"))
+    _add_json(command, _("print one JSON object"))
+
+
+def _add_doctor(command: argparse.ArgumentParser) -> None:
+    _add_json(command, _("print a JSON array"))
+
+
+def _add_tutorial(command: argparse.ArgumentParser) -> None:
+    command.add_argument("folder", metavar="DEST", nargs="?", default="", help=_("where to; else the notebook's folder"))
+
+
+def N_(text: str) -> str:
+    """Marks a text that is translated when it is shown."""
+    return text
+
+
+VERBS = {
+    "submit": (N_("Submit a job."), _add_submit),
+    "list": (N_("List jobs, newest first."), _add_list),
+    "show": (N_("Show a job."), _add_show),
+    "logs": (N_("Print a job's log."), _add_logs),
+    "metrics": (N_("Print a job's metrics."), _add_metrics),
+    "stop": (N_("Stop jobs."), _add_stop),
+    "rerun": (N_("Submit a job's spec and code once more."), _add_rerun),
+    "delete": (N_("Forget jobs that have ended, with all their files."), _add_delete),
+    "download": (N_("Copy an output channel of a job into a folder."), _add_download),
+    "profile": (N_("Look at the settings' profiles, and change them."), _add_profile),
+    "doctor": (N_("Check everything that a job needs."), _add_doctor),
+    "tutorial": (N_("Copy the tutorial notebooks into a folder."), _add_tutorial),
+}

@@ -1,0 +1,262 @@
+"""`JobHandle`: a job in the user's hands."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import summary
+from .client import Client, connect
+from .errors import JobFailed, ServerUnreachable
+from .i18n import _
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["JobHandle", "get_job", "job_failed", "list_jobs", "submit"]
+
+_ENDED = ("succeeded", "failed", "stopped", "lost")
+_TAIL_LINES = 20
+_ASK_EVERY = 0.2
+_PATIENCE = 10
+# Characters a second that a notebook takes: Jupyter drops output above a megabyte a second.
+_NOTEBOOK_RATE = 200_000
+
+
+class JobHandle:
+    """A job that was submitted. What it tells is asked from the engine, so it is never older than the question."""
+
+    def __init__(self, job: dict[str, Any], client: Client | None = None) -> None:
+        self._job = job
+        self._client = client or connect()
+
+    def _call(self, verb: str, *, body: object = None) -> Any:
+        """Ask the engine; if its server has gone, the one that we find then."""
+        try:
+            return self._client.call(verb, job=self.id, body=body)
+        except ServerUnreachable:
+            self._client = connect(again=True)
+            return self._client.call(verb, job=self.id, body=body)
+
+    @property
+    def id(self) -> str:
+        return str(self._job["id"])
+
+    @property
+    def name(self) -> str:
+        return str(self._job["name"])
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What was asked for, with the names of `JobSpec`."""
+        return dict(self._job["spec"])
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """All that is known of the job, as plain JSON values."""
+        if self._job["status"] not in _ENDED:
+            self._job = self._call("show")
+        return dict(self._job)
+
+    @property
+    def status(self) -> str:
+        """One of queued, starting, running, succeeded, failed, stopped, lost."""
+        return str(self.info["status"])
+
+    @property
+    def ended(self) -> bool:
+        return self.status in _ENDED
+
+    @property
+    def exit_code(self) -> int | None:
+        code = self.info["exit_code"]
+        return None if code is None else int(code)
+
+    @property
+    def reason(self) -> str:
+        """Why the job ended as it did."""
+        return str(self.info["reason"])
+
+    @property
+    def progress(self) -> float | None:
+        """How much is done, 0 to 1, as the script reported it."""
+        found = self._call("show")["progress"]
+        return None if found is None else float(found)
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """The output channels: name to URI."""
+        return dict(self.info["outputs"])
+
+    @property
+    def output_parameters(self) -> dict[str, str]:
+        """What the script wrote to /ml/output/output_parameters: name to text. Known when the job has ended."""
+        return dict(self.info["output_parameters"])
+
+    def logs(self, *, tail: int = 0, instance: str = "") -> str:
+        """The log as text, or its last `tail` lines; bytes that are no UTF-8 become U+FFFD."""
+        pieces = self._client.read_log(self.id, tail=tail, instance=instance)
+        return b"".join(pieces).decode("utf-8", "replace")
+
+    def follow(self, *, instance: str = "") -> Iterator[str]:
+        """The log from its beginning, as it grows, until the job has ended."""
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        for data in self.follow_bytes(instance=instance):
+            if text := decode(data):
+                yield text
+        if rest := decode(b"", True):
+            yield rest
+
+    def follow_bytes(self, *, instance: str = "") -> Iterator[bytes]:
+        """`follow`, byte for byte. If the server goes, on from the same place with the engine that we find then."""
+        offset, patience = 0, 0
+        while True:
+            try:
+                for data in self._client.follow_log(self.id, instance=instance, offset=offset):
+                    offset += len(data)
+                    patience = 0
+                    yield data
+                return
+            except ServerUnreachable:
+                patience += 1
+                if patience > _PATIENCE:
+                    raise
+                time.sleep(_ASK_EVERY)
+                self._client = connect(again=True)
+
+    def metrics(self) -> pandas.DataFrame | list[dict[str, Any]]:
+        """All points of all metrics: a DataFrame with name, step, value and time; a list of dicts without pandas."""
+        found = self._call("metrics")["metrics"]
+        rows = [
+            {"name": name, "step": step, "value": float(value), "time": when}
+            for name, points in found.items()
+            for step, value, when in zip(points["step"], points["value"], points["time"])
+        ]
+        try:
+            import pandas
+        except ImportError:
+            return rows
+        frame = pandas.DataFrame(rows, columns=["name", "step", "value", "time"])
+        frame["time"] = pandas.to_datetime(frame["time"], unit="s", utc=True)
+        return frame
+
+    def wait(
+        self, timeout: float | None = None, *, logs: bool = False, write: Callable[[str], object] | None = None
+    ) -> JobHandle:
+        """Wait until the job has ended; with `logs`, print its log meanwhile. Interrupting leaves the job alone.
+
+        Raises:
+            TimeoutError: if it has not ended within `timeout` seconds.
+        """
+        if logs:
+            write = write or _Printer(self.id)
+            for text in self.follow():
+                write(text)
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self.ended:
+            if until is not None and time.monotonic() > until:
+                raise TimeoutError(_("The job {job} is still {status}.").format(job=self.id, status=self.status))
+            time.sleep(_ASK_EVERY)
+        return self
+
+    def stop(self) -> JobHandle:
+        """Ask for the job's end."""
+        self._call("stop")
+        return self
+
+    def rerun(self) -> JobHandle:
+        """Submit its spec and code once more: a new job."""
+        return JobHandle(self._client.rerun(self.id)["job"], self._client)
+
+    def delete(self) -> None:
+        """Forget the job, which must have ended, with all its files."""
+        self._call("delete")
+
+    def download(self, channel: str = "model", folder: str | Path = ".", *, overwrite: bool = False) -> Path:
+        """Copy an output channel into a folder; the folder."""
+        body = {"channel": channel, "folder": str(Path(folder).expanduser().absolute()), "overwrite": overwrite}
+        return Path(self._call("download", body=body)["folder"])
+
+    def text(self) -> str:
+        """The job in several lines."""
+        return summary.text(self._view())
+
+    def _view(self) -> summary.View:
+        return summary.View(self.info, self.logs(tail=_TAIL_LINES), self._call("metrics")["metrics"])
+
+    def __repr__(self) -> str:
+        return summary.line(self.info)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return summary.mime_bundle(self._view())
+
+
+def job_failed(handle: JobHandle) -> JobFailed:
+    """The error for a job that was waited for and did not succeed: reason, fix, last lines."""
+    info = handle.info
+    tail = handle.logs(tail=_TAIL_LINES)
+    reason = info["reason"] or _("It is {status}.").format(status=info["status"])
+    message = _("The job {job} ({name}) {status}: {reason}").format(
+        job=info["id"], name=info["name"], status=info["status"], reason=reason
+    )
+    return JobFailed(
+        f"{message}\n{tail.rstrip()}\n" if tail.strip() else message,
+        fix=info["fix"],
+        job_id=info["id"],
+        status=info["status"],
+        exit_code=info["exit_code"],
+        reason=reason,
+        tail=tail,
+    )
+
+
+class _Printer:
+    """Prints a log as it comes. In a notebook, not more than Jupyter takes: the log itself is complete elsewhere."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        self.limit = _NOTEBOOK_RATE if "ipykernel" in sys.modules else float("inf")
+        self.said, self.left_out, self.since = 0, 0, time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        if time.monotonic() - self.since > 1:
+            self.said, self.since = 0, time.monotonic()
+        if self.said + len(text) > self.limit:
+            self.left_out += len(text)
+            return
+        if self.left_out:
+            note = _("[… {n} characters left out; all of it: %pai logs {job}]").format(n=self.left_out, job=self.job_id)
+            text, self.left_out = f"\n{note}\n{text}", 0
+        self.said += len(text)
+        print(text, end="", flush=True)
+
+
+def submit(*, backend: str = "", wait: bool = False, **spec: Any) -> JobHandle:
+    """Submit a job; the keywords are the fields of `JobSpec`. With `wait`, print its log and return when it has ended.
+
+    Raises:
+        BadInput: naming what is wrong and what to do.
+    """
+    client = connect()
+    handle = JobHandle(client.submit(spec, backend=backend)["job"], client)
+    return handle.wait(logs=True) if wait else handle
+
+
+def get_job(job: str) -> JobHandle:
+    """A job by its id, the beginning of its id, its name, or `last`.
+
+    Raises:
+        NotFound: if there is none.
+    """
+    client = connect()
+    return JobHandle(client.call("show", job=job), client)
+
+
+def list_jobs(**wanted: Any) -> list[JobHandle]:
+    """Jobs, newest first. Keywords: `status`, `name`, `label`, `limit`, `offset`."""
+    client = connect()
+    return [JobHandle(job, client) for job in client.call("list_jobs", **wanted)["jobs"]]

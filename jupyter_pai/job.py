@@ -1,0 +1,215 @@
+"""`JobSpec`, what the user asks for; `Job`, a spec that was submitted; `JobStatus`, where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import datetime, timezone
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, computed_field, model_validator
+
+from . import contract
+from .errors import SpecError
+from .i18n import _
+
+__all__ = ["Job", "JobSpec", "JobStatus", "MetricDefinition", "Source", "now", "parse_spec"]
+
+
+class JobStatus(str, Enum):
+    """Where a job stands. `lost` is a job that its platform no longer knows."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    LOST = "lost"
+
+    @property
+    def ended(self) -> bool:
+        """Whether the job will not change any more."""
+        return self not in (JobStatus.QUEUED, JobStatus.STARTING, JobStatus.RUNNING)
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(timezone.utc)
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class MetricDefinition(_Value):
+    """A metric to read from the log: `regex` has one capture group, whose match is the value (as on PAI)."""
+
+    name: str = Field(min_length=1, max_length=200)
+    regex: str = Field(min_length=1)
+
+
+class Source(_Value):
+    """The code of a job: a folder, and files that are laid into it."""
+
+    folder: str = Field("", description="Absolute path of the folder to take along; empty for none.")
+    files: dict[str, str] = Field({}, description="Further files, path to text: the script made of a cell.")
+    include: tuple[str, ...] = Field((), description="Take only the files that match one of these globs.")
+    exclude: tuple[str, ...] = Field((), description="Leave out what matches one of these globs.")
+    gitignore: bool = Field(True, description="Honour .gitignore files.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Source:
+        if self.folder and not Path(self.folder).is_absolute():
+            raise ValueError(_("The folder `{folder}` is not an absolute path.").format(folder=self.folder))
+        for name in self.files:
+            path = Path(name)
+            if path.is_absolute() or ".." in path.parts or not path.name or "\0" in name:
+                raise ValueError(_("`{name}` is not a path inside the folder.").format(name=name))
+        return self
+
+
+def _texts(value: object) -> object:
+    """Hyperparameters and labels from Python: values become text as the contract says, None is left out."""
+    if not isinstance(value, dict):
+        return value
+    pairs = ((str(name), contract.text(item)) for name, item in value.items())
+    return {name: text for name, text in pairs if text is not None}
+
+
+Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
+
+
+class JobSpec(_Value):
+    """What the user asks for. Immutable; the same on every backend."""
+
+    name: str = Field(min_length=1, max_length=128, description="The job's name; need not be unique.")
+    profile: str = Field("", description="The settings profile to run with; empty for the default one.")
+    command: str = Field("", description="What to run, by a shell, in the folder of the code.")
+    entry_point: str = Field("", description="The script to run when there is no command.")
+    source: Source = Source()
+    layout: Literal["usercode", "code"] = Field(
+        "usercode", description="Name of the code folder below /ml: `code` is the layout of PAI's older CustomJob."
+    )
+    python: str = Field("", description="The interpreter: a path, a kernel's or a conda environment's name.")
+    requirements: tuple[str, ...] = Field((), description="Packages to have, beside those of requirements.txt.")
+    image: str = Field("", description="The container image, on backends that run containers.")
+    instance_type: str = ""
+    instance_count: int = Field(1, ge=1, le=10_000)
+    cpu: float | None = Field(None, gt=0, description="Cores that are needed.")
+    gpu: int | None = Field(None, ge=0, description="GPUs that are needed.")
+    memory: str = Field("", pattern=r"^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$", description="Memory needed: `16GiB`.")
+    hyperparameters: Texts = {}
+    inputs: dict[str, str] = Field({}, description="Input channels: name to URI or local path.")
+    outputs: dict[str, str] = Field({}, description="Output channels that go to a place of their own: name to URI.")
+    output_path: str = Field("", description="Where all output channels go: the URI that becomes /ml/output.")
+    environment: dict[str, str] = Field({}, description="Environment variables for the job.")
+    metric_definitions: tuple[MetricDefinition, ...] = ()
+    max_run_time: int | None = Field(None, gt=0, description="Seconds after which the job is stopped.")
+    labels: Texts = {}
+    tty: bool = Field(False, description="Give the job a terminal.")
+    options: dict[str, Any] = Field({}, description="Options of the backend's own.")
+
+    @model_validator(mode="after")
+    def _check(self) -> JobSpec:
+        if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
+            raise ValueError(_("name: no control characters, no blanks at the ends."))
+        if not self.command.strip() and not self.entry_point:
+            raise ValueError(_("There is nothing to run: give a command or a script."))
+        for name, value in self.hyperparameters.items():
+            if bad := contract.check_name(name) or ("NUL" if "\0" in value else None):
+                raise ValueError(
+                    _("The hyperparameter `{name}` cannot be passed on: {bad} in it.").format(name=name, bad=bad)
+                )
+        for channel in (*self.inputs, *self.outputs):
+            if bad := contract.check_channel(channel):
+                raise ValueError(
+                    _("The channel name `{name}` cannot become a folder: {bad}.").format(name=channel, bad=bad)
+                )
+        self._check_outputs()
+        for name, value in self.environment.items():
+            if not name or "=" in name or "\0" in name + value:
+                raise ValueError(_("`{name}` is no name for an environment variable.").format(name=name))
+        twice = [name for name, n in Counter(m.name for m in self.metric_definitions).items() if n > 1]
+        if twice:
+            raise ValueError(_("The metric `{name}` is defined twice.").format(name=twice[0]))
+        return self
+
+    def _check_outputs(self) -> None:
+        for channel in self.outputs:
+            for standard in (*contract.CHANNELS, *contract.ALIASES, "output_parameters"):
+                if channel != standard and channel.upper() == standard.upper():
+                    raise ValueError(
+                        _("The output channel `{name}` would hide `{standard}`.").format(name=channel, standard=standard)
+                    )
+
+    @property
+    def command_line(self) -> str:
+        """What a shell is given: the command, or what runs the script, with ``$PAI_USER_ARGS`` put in."""
+        if self.command.strip():
+            return contract.expand_user_args(self.command, self.hyperparameters)
+        return contract.launch_line(self.entry_point, self.hyperparameters)
+
+
+class Job(_Value):
+    """A spec that was submitted, and what became of it. Times are in UTC."""
+
+    id: str
+    spec: JobSpec
+    backend: str
+    profile: str
+    status: JobStatus
+    platform_status: str = Field("", description="The platform's own word for the status.")
+    reason: str = Field("", description="Why the job ended as it did.")
+    fix: str = Field("", description="What to do about it.")
+    exit_code: int | None = Field(None, description="Of the command; 128 + n when signal n ended it.")
+    remote_id: str = Field("", description="The platform's name for the job.")
+    submitted_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    outputs: dict[str, str] = Field({}, description="Output channels: name to URI.")
+    output_parameters: dict[str, str] = Field({}, description="Files of /ml/output/output_parameters: name to text.")
+    notes: tuple[str, ...] = Field((), description="What the user should know: an option that was ignored.")
+    console_url: str = ""
+    python: str = Field("", description="The interpreter that the job runs with, on the local backend.")
+    source_digest: str = Field("", description="SHA-256 of the code that was packed.")
+    source_files: int = 0
+    source_bytes: int = 0
+
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
+    @property
+    def name(self) -> str:
+        """The spec's."""
+        return self.spec.name
+
+
+def parse_spec(value: object) -> JobSpec:
+    """The `JobSpec` in a JSON value.
+
+    Raises:
+        SpecError: naming each field that is wrong, and the field that was meant by a misspelt one.
+    """
+    try:
+        return JobSpec.model_validate(value)
+    except ValidationError as error:
+        raise _spec_error(error) from None
+
+
+def _spec_error(error: ValidationError) -> SpecError:
+    from difflib import get_close_matches
+
+    lines = []
+    for fault in error.errors():
+        place = ".".join(str(part) for part in fault["loc"])
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            message = _("there is no such field")
+            if near := get_close_matches(str(fault["loc"][-1]), JobSpec.model_fields, 1):
+                message += _("; did you mean `{name}`?").format(name=near[0])
+        lines.append(f"{place}: {message}" if place else message)
+    return SpecError("\n".join(lines), fields=[".".join(map(str, f["loc"])) for f in error.errors()])

@@ -1,0 +1,160 @@
+"""Prepares a job's interpreter inside the job, then becomes the job's command.
+
+Runs with the job's own interpreter, which may be one that we do not own: standard library only. What it prints goes
+to the job's log.
+
+    python launcher.py requirements=FILE environments=DIR shims=DIR uv=PATH -- command …
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gettext
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+
+__all__ = ["FAILED", "key", "main", "satisfied", "search_path", "write_shims"]
+
+# The exit code of a job whose environment could not be made; no shell gives it.
+FAILED = 97
+
+_LOCALE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "locale")
+_ = gettext.translation(
+    "jupyter_pai", _LOCALE, languages=[os.environ.get("JUPYTER_PAI_LANGUAGE", "en").replace("-", "_")], fallback=True
+).gettext
+
+
+def main() -> None:
+    """Make or find the environment, put its interpreter first on the path, and become the command."""
+    split = sys.argv.index("--")
+    given = dict(word.split("=", 1) for word in sys.argv[1:split])
+    command = sys.argv[split + 1 :]
+    try:
+        python = prepare(given["requirements"], given["environments"], given.get("uv", ""))
+    except subprocess.CalledProcessError as error:
+        print(_("pai: the requirements could not be installed (exit code {code})").format(code=error.returncode))
+        sys.exit(FAILED)
+    write_shims(given["shims"], python)
+    os.environ["PATH"] = search_path(given["shims"], python, os.environ.get("PATH", os.defpath))
+    os.execv(command[0], command)
+
+
+def prepare(requirements: str, environments: str, uv: str) -> str:
+    """The interpreter that has what the file `requirements` asks for.
+
+    Our own if it has all of it; else that of an environment layered on ours, which is made once for the same
+    requirements and interpreter.
+    """
+    with open(requirements, encoding="utf-8") as file:
+        text = file.read()
+    if satisfied(text):
+        return sys.executable
+    folder = os.path.join(environments, key(text))
+    python = os.path.join(folder, "bin", "python")
+    ready = os.path.join(folder, "ready")
+    os.makedirs(environments, exist_ok=True)
+    with open(folder + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(ready):
+            shutil.rmtree(folder, ignore_errors=True)
+            begun = time.monotonic()
+            print(_("pai: installing the requirements …"), flush=True)
+            (_make_with_uv if uv else _make_with_pip)(folder, python, requirements, uv)
+            with open(ready, "w"):
+                pass
+            print(_("pai: requirements ready after {seconds:.1f} s").format(seconds=time.monotonic() - begun), flush=True)
+        os.utime(ready)
+    return python
+
+
+def key(requirements: str) -> str:
+    """The name of the environment for these requirements on this interpreter."""
+    text = "\0".join((requirements, sys.executable, sys.version))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def satisfied(requirements: str) -> bool:
+    """Whether our own interpreter has all that is asked for. In doubt, no."""
+    lines = [line.split(" #")[0].strip() for line in requirements.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    if not lines:
+        return True
+    try:
+        from packaging.requirements import InvalidRequirement, Requirement
+    except ImportError:
+        try:
+            from pip._vendor.packaging.requirements import InvalidRequirement, Requirement
+        except ImportError:
+            return False
+    try:
+        return all(_has(Requirement(line)) for line in lines)
+    except InvalidRequirement:
+        return False  # A path, an address, an option: the installer knows what to do.
+
+
+def _has(requirement) -> bool:  # type: ignore[no-untyped-def]  # packaging may be pip's vendored one
+    from importlib.metadata import PackageNotFoundError, version
+
+    if requirement.marker and not requirement.marker.evaluate():
+        return True
+    if requirement.url or requirement.extras:
+        return False
+    try:
+        return bool(requirement.specifier.contains(version(requirement.name), prereleases=True))
+    except PackageNotFoundError:
+        return False
+
+
+def _make_with_uv(folder: str, python: str, requirements: str, uv: str) -> None:
+    subprocess.run([uv, "venv", "-q", "--no-project", "--python", sys.executable, folder], check=True)
+    _see_our_packages(folder)
+    install = [uv, "pip", "install", "--python", python, "-r", requirements]
+    # What uv has in its cache needs no network: a second or so is saved, and a train may have none.
+    if subprocess.run([*install, "-q", "--offline"], stderr=subprocess.DEVNULL).returncode != 0:
+        subprocess.run(install, check=True)
+
+
+def _make_with_pip(folder: str, python: str, requirements: str, uv: str) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    _see_our_packages(folder)
+    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "install"]
+    subprocess.run([*pip, "--progress-bar", "off", "-r", requirements], check=True)
+
+
+def _see_our_packages(folder: str) -> None:
+    """Layer the environment on ours. Not by ``--system-site-packages``: made from an environment, that shows the
+    packages of the interpreter below it."""
+    version = "python%d.%d" % sys.version_info[:2]
+    ours = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    with open(os.path.join(folder, "lib", version, "site-packages", "_pai_below.pth"), "w", encoding="utf-8") as file:
+        for path in sorted(ours):
+            file.write("import site; site.addsitedir(%r)\n" % path)
+
+
+def write_shims(folder: str, python: str) -> None:
+    """Make `python`, `python3` and `pip` in `folder` mean that interpreter.
+
+    Scripts, not links: an interpreter that is started by a link elsewhere does not find its environment.
+    """
+    os.makedirs(folder, exist_ok=True)
+    quoted = "'" + python.replace("'", "'\\''") + "'"
+    for names, arguments in ((("python", "python3"), ""), (("pip", "pip3"), "-m pip ")):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o755), "w", encoding="utf-8") as file:
+                file.write('#!/bin/sh\nexec %s %s"$@"\n' % (quoted, arguments))
+
+
+def search_path(shims: str, python: str, path: str) -> str:
+    """PATH with the shims and the interpreter's own commands (torchrun, accelerate) first."""
+    first = [shims, os.path.dirname(python)]
+    return os.pathsep.join(first + [part for part in path.split(os.pathsep) if part not in first])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""The Jupyter server extension: the engine of every kernel, terminal and browser tab of one server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from jupyter_core.paths import jupyter_runtime_dir
+from jupyter_server.extension.application import ExtensionApp
+
+from .. import server_info
+from ..api import Api
+from ..i18n import _
+from ..job import now
+from ..routes import PREFIX, ROUTES
+from ..server_info import ServerInfo
+from ..service import JobService
+from .handlers import UnknownHandler, VerbHandler
+from .socket import StreamHandler
+
+__all__ = ["Engine", "PaiApp"]
+
+_ACTIVITY_EVERY = 30.0
+
+
+class Engine:
+    """The engine, started when it is first asked for: one that cannot start must not take the server along."""
+
+    def __init__(self) -> None:
+        # Good for this extension only; kernels and terminals find it in a file that only the user may read.
+        self.secret = secrets.token_urlsafe(32)
+        self._api: Api | None = None
+        self._lock = asyncio.Lock()
+
+    async def api(self) -> Api:
+        """The engine's verbs.
+
+        Raises:
+            StateError: if the state folder cannot be used; the next call tries again.
+        """
+        async with self._lock:
+            if self._api is None:
+                service = await asyncio.to_thread(JobService)
+                await service.start()
+                self._api = Api(service)
+            return self._api
+
+    def is_busy(self) -> bool:
+        """Whether jobs run on this machine."""
+        return self._api is not None and self._api.service.runs_here()
+
+    async def close(self) -> None:
+        """Let go of everything. Jobs go on."""
+        if self._api is not None:
+            await self._api.service.close()
+            self._api = None
+
+
+class PaiApp(ExtensionApp):
+    """Puts the engine and its handlers into a Jupyter server."""
+
+    name = "jupyter_pai"
+    load_other_extensions = True
+
+    def initialize_settings(self) -> None:
+        self.engine = Engine()
+        self.info_file: Path | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.settings["jupyter_pai_engine"] = self.engine
+
+    def initialize_handlers(self) -> None:
+        verbs_of: dict[str, dict[str, str]] = {}
+        for verb, route in ROUTES.items():
+            verbs_of.setdefault(route.path, {})[route.method] = verb
+        for path, verbs in verbs_of.items():
+            pattern = "/".join("([^/]+)" if part.startswith("{") else part for part in path.split("/"))
+            self.handlers.append((rf"/{PREFIX}{pattern}/?", VerbHandler, {"verbs": verbs}))
+        self.handlers.append((rf"/{PREFIX}/stream", StreamHandler))
+        self.handlers.append((rf"/{PREFIX}/.*", UnknownHandler))
+
+    async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
+        """Once the server listens: tell those whom it starts where it is, and look after its jobs."""
+        self.info_file = Path(jupyter_runtime_dir()) / f"jupyter-pai-{os.getpid()}.json"
+        info = ServerInfo(
+            url=serverapp.connection_url,
+            secret=self.engine.secret,
+            pid=os.getpid(),
+            socket=serverapp.sock,
+            certificate=serverapp.certfile,
+        )
+        info.write(self.info_file)
+        os.environ[server_info.VARIABLE] = str(self.info_file)
+        self.task = asyncio.create_task(self._look_after_jobs(), name="jupyter-pai activity")
+
+    async def _look_after_jobs(self) -> None:
+        """Follow jobs from before, and count the running ones as activity: JupyterHub stops servers that idle."""
+        try:
+            await self.engine.api()
+        except Exception:
+            self.log.exception("jupyter-pai: the engine did not start; it is tried again when it is used")
+        while True:
+            if self.engine.is_busy():
+                self.serverapp.web_app.settings["last_activity_times"]["jupyter_pai"] = now()
+            await asyncio.sleep(_ACTIVITY_EVERY)
+
+    def current_activity(self) -> list[str] | None:
+        """What keeps the server from shutting itself down when nothing else happens."""
+        return [_("training jobs")] if self.engine.is_busy() else None
+
+    async def stop_extension(self) -> None:
+        if self.task:
+            self.task.cancel()
+            await asyncio.gather(self.task, return_exceptions=True)
+        if self.info_file:
+            self.info_file.unlink(missing_ok=True)
+            os.environ.pop(server_info.VARIABLE, None)
+        await self.engine.close()

@@ -1,0 +1,213 @@
+"""The engine's verbs over HTTP. One handler serves them all: `routes.ROUTES` says which is where."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Awaitable
+from http import HTTPStatus
+from typing import Any
+
+from jupyter_server.auth import AllowAllAuthorizer, Authorizer, IdentityProvider, User
+from jupyter_server.auth.decorator import authorized
+from jupyter_server.base.handlers import APIHandler
+from tornado import web
+from tornado.iostream import StreamClosedError
+
+from ..errors import EngineError, NotFound, PaiError, UsageError
+from ..i18n import _, speak
+from ..routes import PREFIX, ROUTES, Route
+
+__all__ = ["KernelAccess", "PaiHandler", "UnknownHandler", "VerbHandler"]
+
+AUTH_RESOURCE = "jupyter_pai"
+
+
+class _KernelIdentity(IdentityProvider):
+    """Who holds the secret of the server's own file: a kernel or a terminal that this server started."""
+
+    def get_user(self, handler: web.RequestHandler) -> User:
+        return User(username="jupyter-pai-kernel", name="kernel")
+
+    def is_token_authenticated(self, handler: web.RequestHandler) -> bool:
+        return True
+
+
+class KernelAccess:
+    """Lets in who has our secret, as well as whom the server lets in.
+
+    The secret is good for this extension only. Who has it runs code as the server's user, and could run the engine
+    without us: it is allowed what we can do.
+    """
+
+    settings: dict[str, Any]
+    request: Any
+
+    @property
+    def has_secret(self) -> bool:
+        scheme, _space, given = self.request.headers.get("Authorization", "").partition(" ")
+        secret = self.settings["jupyter_pai_engine"].secret
+        return scheme == "jupyter-pai" and hmac.compare_digest(given.encode(), secret.encode())
+
+    @property
+    def identity_provider(self) -> IdentityProvider:
+        known: IdentityProvider = super().identity_provider  # type: ignore[misc]  # JupyterHandler's, in the subclass
+        return _KernelIdentity(parent=known.parent) if self.has_secret else known
+
+    @property
+    def authorizer(self) -> Authorizer:
+        known: Authorizer = super().authorizer  # type: ignore[misc]  # JupyterHandler's, in the subclass
+        return AllowAllAuthorizer(parent=known.parent) if self.has_secret else known
+
+
+class PaiHandler(KernelAccess, APIHandler):
+    """One place that answers errors."""
+
+    auth_resource = AUTH_RESOURCE
+    # A browser tab that is left open asks now and then; that is nobody at work.
+    _track_activity = False
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        error = kwargs.get("exc_info", (None, None, None))[1]
+        if isinstance(error, PaiError):
+            said = error.as_json()
+        elif isinstance(error, web.HTTPError):
+            phrase = HTTPStatus(status_code).phrase if status_code in HTTPStatus._value2member_map_ else ""
+            said = EngineError(error.log_message or error.reason or phrase).as_json()
+        else:
+            message = _("Something unexpected went wrong; the server's log has the details.")
+            said = EngineError(message, fix=_("Please report it with them.")).as_json()
+        self.set_status(status_code)
+        self.finish(json.dumps(said))
+
+    async def answer(self, reply: Awaitable[Any]) -> Any:
+        """The reply, with our errors as HTTP has them."""
+        try:
+            return await reply
+        except PaiError as error:
+            self.set_status(error.status)
+            self.write_error(error.status, exc_info=(type(error), error, None))
+            raise web.Finish from None
+
+
+class VerbHandler(PaiHandler):
+    """The verbs of one path."""
+
+    def initialize(self, verbs: dict[str, str]) -> None:
+        self.verbs = verbs
+        self.serving: asyncio.Task[Any] | None = None
+
+    @web.authenticated
+    @authorized
+    async def get(self, *words: str) -> None:
+        await self.serve(words)
+
+    @web.authenticated
+    @authorized
+    async def post(self, *words: str) -> None:
+        await self.serve(words)
+
+    @web.authenticated
+    @authorized
+    async def put(self, *words: str) -> None:
+        await self.serve(words)
+
+    @web.authenticated
+    @authorized
+    async def delete(self, *words: str) -> None:
+        await self.serve(words)
+
+    async def serve(self, words: tuple[str, ...]) -> None:
+        """Call the verb, and write what it gives."""
+        verb = self.verbs.get(self.request.method or "")
+        if verb is None:
+            raise web.HTTPError(405)
+        with speak(self.request.headers.get("Accept-Language")):
+            await self.answer(self._call(verb, ROUTES[verb], words))
+
+    async def _call(self, verb: str, route: Route, words: tuple[str, ...]) -> None:
+        arguments: dict[str, Any] = dict(zip(route.names, words, strict=True))
+        arguments |= _query(route, {name: self.get_query_arguments(name) for name in self.request.query_arguments})
+        if route.body:
+            arguments["body"] = _json(self.request.body)
+        if verb == "openapi":
+            from .openapi import document
+
+            self.finish(json.dumps(document(self.base_url)))
+            return
+        api = await self.settings["jupyter_pai_engine"].api()
+        result = await getattr(api, verb)(**arguments)
+        if route.bytes:
+            await self._stream(result)
+        else:
+            self.finish(json.dumps(result))
+
+    async def _stream(self, pieces: Any) -> None:
+        """Write pieces of a log as they come, until there are no more or nobody listens."""
+        self.serving = asyncio.current_task()
+        self.set_header("Content-Type", "application/octet-stream")
+        try:
+            async for chunk in pieces:
+                if not self._headers_written:
+                    self.set_header("X-Offset", chunk.offset)
+                self.write(chunk.data)
+                await self.flush()
+            self.finish(set_content_type="application/octet-stream")
+        except StreamClosedError:
+            pass
+        finally:
+            self.serving = None
+            await pieces.aclose()
+
+    def on_connection_close(self) -> None:
+        if self.serving:
+            self.serving.cancel()
+
+
+class UnknownHandler(PaiHandler):
+    """Every other address below ours."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, *words: str) -> None:
+        await self.answer(self._unknown())
+
+    post = put = delete = get
+
+    async def _unknown(self) -> None:
+        raise NotFound(
+            _("There is nothing at {path}.").format(path=self.request.path),
+            fix=_("See {path} for what there is.").format(path=f"{self.base_url}{PREFIX}/openapi.json"),
+        )
+
+
+def _query(route: Route, given: dict[str, list[str]]) -> dict[str, Any]:
+    """The parameters that the route knows, as what they are. Others are not ours: browsers and proxies add some."""
+    found: dict[str, Any] = {}
+    for parameter in route.parameters:
+        texts = given.get(parameter.name)
+        if not texts:
+            continue
+        if parameter.kind is list:
+            found[parameter.name] = texts
+        elif parameter.kind is int:
+            if not texts[-1].lstrip("-").isdecimal() or len(texts[-1]) > 19:
+                raise UsageError(_("{name}: `{text}` is no whole number.").format(name=parameter.name, text=texts[-1]))
+            found[parameter.name] = int(texts[-1])
+        elif parameter.kind is bool:
+            if texts[-1] not in ("true", "false", "1", "0"):
+                raise UsageError(_("{name}: `{text}` is not true or false.").format(name=parameter.name, text=texts[-1]))
+            found[parameter.name] = texts[-1] in ("true", "1")
+        else:
+            found[parameter.name] = texts[-1]
+    return found
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body) if body else None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(_("The request's body is not JSON: {error}").format(error=error)) from None
+
+

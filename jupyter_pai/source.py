@@ -1,0 +1,307 @@
+"""A folder of code: what of it a job takes along, and the archive of that.
+
+`scan` looks and packs nothing; `pack` gives the archive, which is kept under the digest of its content: a folder that
+has not changed is not read again, and content that was packed before is not packed again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from . import archive, notebook
+from .archive import Entry
+from .errors import SourceError
+from .i18n import _, ngettext
+from .ignore import Rules
+from .job import Source
+
+__all__ = ["LeftOut", "Manifest", "Packed", "parse_size", "pack", "scan", "show_size"]
+
+_MOST_FILES = 50_000
+# A file that was written this shortly before it was noted may be written again without a change of its times.
+_RACY_NS = 2_000_000_000
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A path that is not taken along, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a job takes along of a folder."""
+
+    folder: str
+    entries: tuple[Entry, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def files(self) -> int:
+        return sum(not entry.is_folder for entry in self.entries)
+
+    @property
+    def bytes(self) -> int:
+        return sum(entry.size for entry in self.entries)
+
+    def biggest(self, n: int) -> list[Entry]:
+        """The `n` largest files, largest first."""
+        return sorted(self.entries, key=lambda entry: -entry.size)[:n]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """An archive: its place, the digest of its content, and each file's SHA-256 by path."""
+
+    path: Path
+    digest: str
+    hashes: dict[str, str]
+
+
+def scan(source: Source, limit: int) -> Manifest:
+    """What would be packed. `limit` is in bytes.
+
+    Raises:
+        SourceError: if the folder is missing, unreadable, empty or too large, or has links that leave it.
+    """
+    entries = [
+        Entry(path, 0o644, len(data), data=data)
+        for path, data in ((path, text.encode("utf-8", "surrogateescape")) for path, text in source.files.items())
+    ]
+    left_out: list[LeftOut] = []
+    if source.folder:
+        _check_folder(source.folder)
+        rules = Rules(source.folder, source.include, source.exclude, source.gitignore)
+        laid_over = set(source.files)
+        entries += (e for e in _walk(source.folder, rules, left_out) if e.path not in laid_over)
+    manifest = Manifest(source.folder, tuple(entries), tuple(left_out))
+    _check_links(manifest)
+    _check_size(manifest, limit)
+    return manifest
+
+
+def _check_folder(folder: str) -> None:
+    fix = _("Relative paths start at the notebook's folder, on the command line at the current one.")
+    if not os.path.isdir(folder):
+        raise SourceError(_("There is no folder {folder}.").format(folder=folder), fix=fix)
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise SourceError(_("The folder {folder} may not be read.").format(folder=folder), fix=fix)
+
+
+def _walk(folder: str, rules: Rules, left_out: list[LeftOut]) -> Iterator[Entry]:
+    waiting = [("", rules)]
+    count = 0
+    while waiting:
+        path, rules = waiting.pop()
+        try:
+            found = list(os.scandir(os.path.join(folder, path)))
+        except OSError as error:
+            raise SourceError(
+                _("The folder {folder} may not be read.").format(folder=os.path.join(folder, path)),
+                fix=_("Leave it out with --exclude, or ask its owner for permission to read it."),
+            ) from error
+        names = [item.name for item in found]
+        if path and ("pyvenv.cfg" in names or "conda-meta" in names):
+            left_out.append(LeftOut(path, _("virtual environment")))
+            continue
+        rules = rules.below(path, names) if path else rules
+        taken = 0
+        for item in found:
+            inner = path + item.name
+            is_folder = item.is_dir(follow_symlinks=False)
+            if why := rules.why_out(inner, item.name, is_folder):
+                left_out.append(LeftOut(inner + "/" * is_folder, why))
+            elif is_folder:
+                waiting.append((inner + "/", rules))
+                taken += 1
+            elif entry := _entry(item, inner, left_out):
+                yield entry
+                taken += 1
+        count += len(found)
+        if count > _MOST_FILES:
+            raise SourceError(
+                _("{folder} holds more than {n} files.").format(folder=folder, n=_MOST_FILES),
+                fix=_("Is it the right folder? Name another with --source, or leave parts out with .paiignore."),
+            )
+        if path and not taken and not found:
+            yield Entry(path, 0o755)
+
+
+def _entry(item: os.DirEntry[str], path: str, left_out: list[LeftOut]) -> Entry | None:
+    try:
+        seen = item.stat(follow_symlinks=False)
+        if stat.S_ISLNK(seen.st_mode):
+            return Entry(path, 0o777, link=os.readlink(item.path), file=item.path)
+    except OSError as error:
+        left_out.append(LeftOut(path, error.strerror or str(error)))
+        return None
+    if not stat.S_ISREG(seen.st_mode):
+        left_out.append(LeftOut(path, _("not a file")))
+        return None
+    times = (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
+    # What a notebook takes is not known before its outputs are removed.
+    size = 0 if path.endswith(".ipynb") else seen.st_size
+    return Entry(path, seen.st_mode, size, item.path, times)
+
+
+def _check_links(manifest: Manifest) -> None:
+    out = []
+    for entry in manifest.entries:
+        if entry.link and (os.path.isabs(entry.link) or not archive.is_inside(entry.file, manifest.folder)):
+            out.append(f"{entry.path} -> {entry.link}")
+    if out:
+        raise SourceError(
+            ngettext(
+                "A link leads out of the folder: {links}.", "{n} links lead out of the folder: {links}.", len(out)
+            ).format(n=len(out), links=", ".join(out[:5])),
+            fix=_("Leave it out with --exclude, and give what it leads to as an input: --input NAME=PATH."),
+            links=out,
+        )
+
+
+def _check_size(manifest: Manifest, limit: int) -> None:
+    if not manifest.entries:
+        raise SourceError(
+            _("There is nothing to pack in {folder}.").format(folder=manifest.folder),
+            fix=_("All of it is left out by rules: .gitignore, .paiignore, --include, --exclude.")
+            if manifest.left_out
+            else _("Name another folder with --source."),
+        )
+    if manifest.bytes > limit:
+        biggest = ", ".join(f"{e.path} ({show_size(e.size)})" for e in manifest.biggest(5))
+        raise SourceError(
+            _("{folder} takes {size}, more than {limit}. The biggest: {biggest}.").format(
+                folder=manifest.folder, size=show_size(manifest.bytes), limit=show_size(limit), biggest=biggest
+            ),
+            fix=_(
+                "Give data as an input (--input NAME=PATH), leave it out (--exclude, .paiignore), "
+                "or raise `source_limit` in the profile."
+            ),
+        )
+
+
+def pack(manifest: Manifest, sources: Path) -> Packed:
+    """The archive of a manifest, in the folder `sources`. Writes nothing if the content is there already.
+
+    Raises:
+        SourceError: if a file cannot be read, or changes meanwhile.
+    """
+    notes = _Notes(sources, manifest.folder)
+    hashes = notes.known(manifest)
+    unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in hashes]
+    if sum(entry.size for entry in unknown) * 2 <= manifest.bytes:
+        # Little is new: look first whether the content is one that we have, as after a file was touched or restored.
+        hashes |= {entry.path: _hash(_ready(entry)) for entry in unknown}
+        digest = archive.digest(manifest.entries, hashes)
+        path = sources / f"{digest}.tar.gz"
+        if path.exists():
+            notes.keep(manifest, hashes)
+            return Packed(path, digest, hashes)
+    return _write(manifest, sources, notes)
+
+
+def _write(manifest: Manifest, sources: Path, notes: _Notes) -> Packed:
+    entries = [_ready(entry) for entry in manifest.entries]
+    file, temporary = tempfile.mkstemp(dir=sources, suffix=".new")
+    try:
+        with os.fdopen(file, "wb") as target:
+            hashes = archive.write(entries, target)
+        digest = archive.digest(manifest.entries, hashes)
+        path = sources / f"{digest}.tar.gz"
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    notes.keep(manifest, hashes)
+    return Packed(path, digest, hashes)
+
+
+def _is_file(entry: Entry) -> bool:
+    return not entry.link and not entry.is_folder
+
+
+def _hash(entry: Entry) -> str:
+    if entry.data is not None:
+        return sha256(entry.data).hexdigest()
+    try:
+        return archive.sha256(entry.file)
+    except OSError:
+        return ""  # Packing will find the same, and say so.
+
+
+def _ready(entry: Entry) -> Entry:
+    """A notebook goes without its outputs: they are large, may be private, and change with every run."""
+    if entry.data is not None or not entry.path.endswith(".ipynb") or not _is_file(entry):
+        return entry
+    try:
+        data = notebook.without_outputs(Path(entry.file).read_bytes())
+    except OSError:
+        return entry
+    return Entry(entry.path, entry.mode, len(data), data=data)
+
+
+class _Notes:
+    """What is known of a folder's files from the last time: size, times and inode, and the SHA-256 that went with
+    them. A file whose change time is unchanged has unchanged content; setting the modification time back moves it."""
+
+    def __init__(self, sources: Path, folder: str) -> None:
+        name = sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        self.path = sources / f"{name}.json"
+        self.began = time.time_ns()
+        try:
+            noted = json.loads(self.path.read_bytes())
+            self.time, self.files = int(noted["time"]), dict(noted["files"])
+        except (OSError, ValueError, KeyError, TypeError):
+            self.time, self.files = 0, {}
+
+    def known(self, manifest: Manifest) -> dict[str, str]:
+        found = {}
+        for entry in manifest.entries:
+            noted = self.files.get(entry.path)
+            if noted and entry.stat and tuple(noted[0]) == entry.stat and entry.stat[2] < self.time - _RACY_NS:
+                found[entry.path] = noted[1]
+        return found
+
+    def keep(self, manifest: Manifest, hashes: dict[str, str]) -> None:
+        files = {e.path: [e.stat, hashes[e.path]] for e in manifest.entries if e.stat and hashes.get(e.path)}
+        if len(self.known(manifest)) == len(files) == len(self.files):
+            return
+        text = json.dumps({"time": self.began, "files": files})
+        temporary = self.path.with_suffix(f".{os.getpid()}.new")
+        temporary.write_text(text, "utf-8")
+        os.replace(temporary, self.path)
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def parse_size(text: str) -> int:
+    """Bytes in `100MB`, `1.5GiB`, `4096`.
+
+    Raises:
+        ValueError: if it is no size.
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?\s*", text, re.IGNORECASE)
+    if not found:
+        raise ValueError(_("`{text}` is no size; write it like 100MB or 1.5GiB.").format(text=text))
+    return int(float(found[1]) * _UNITS[(found[2] or "").lower()])
+
+
+def show_size(size: float) -> str:
+    """A number of bytes for people: `312 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"

@@ -1,0 +1,211 @@
+"""From the options of a line to the JSON of a job's spec. Paths become absolute here: the engine knows no notebook."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from .errors import UsageError
+from .grammar import Options
+from .i18n import _
+from .place import Place
+
+__all__ = ["spec_of"]
+
+# What a folder is run by if nobody says.
+_ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
+_PLAIN = {
+    "profile": "profile",
+    "command": "command",
+    "python": "python",
+    "image": "image",
+    "instance_type": "instance_type",
+    "instance_count": "instance_count",
+    "cpu": "cpu",
+    "gpu": "gpu",
+    "memory": "memory",
+    "max_run_time": "max_run_time",
+}
+
+
+def spec_of(options: Options, place: Place, *, target: str = "", cell: str = "") -> dict[str, Any]:
+    """The spec that a line asks for; `cell` is the script made of its cell.
+
+    Raises:
+        UsageError: naming the option that is wrong.
+        NotebookError: if a notebook that is to be run cannot be.
+    """
+    spec = _from_file(options.spec, place) if options.spec else {}
+    spec |= {field: value for name, field in _PLAIN.items() if (value := getattr(options, name)) is not None}
+    for field, given in (
+        ("hyperparameters", options.hp),
+        ("environment", options.env),
+        ("labels", options.label),
+    ):
+        spec[field] = _table(spec, field) | _pairs(field, given)
+    for field, given in (("inputs", options.input), ("outputs", options.output)):
+        both = _table(spec, field) | _pairs(field, given)
+        spec[field] = {name: _uri(str(value), place) for name, value in both.items()}
+    if options.output_path or spec.get("output_path"):
+        spec["output_path"] = _uri(options.output_path or spec["output_path"], place)
+    if options.metric:
+        found = [{"name": name, "regex": pattern} for name, pattern in _pairs("metric", options.metric).items()]
+        spec["metric_definitions"] = [*_list(spec, "metric_definitions"), *found]
+    spec["requirements"] = [*_list(spec, "requirements"), *options.requirement]
+    spec["tty"] = options.tty or spec.get("tty", False)
+    name = _add_source(spec, options, place, target, cell)
+    spec["name"] = options.name or (None if options.base_name else spec.get("name")) or _name(options.base_name or name)
+    return spec
+
+
+def _add_source(spec: dict[str, Any], options: Options, place: Place, target: str, cell: str) -> str:
+    """The folder, and what of it is run; what the job is called after."""
+    source = _table(spec, "source")
+    folder = place.path(options.source or source.get("folder") or ".")
+    files = _table(source, "files")
+    name = place.name or folder.name
+    if cell:
+        spec["entry_point"] = _free_name(folder, "pai_cell.py")
+        files[spec["entry_point"]] = cell
+    elif target:
+        path = _target(target, folder, place, bool(options.source))
+        if path.is_dir():
+            folder, name = path, path.name
+        else:
+            folder = folder if path.is_relative_to(folder) else path.parent
+            spec["entry_point"], name = path.relative_to(folder).as_posix(), path.stem
+    if spec.get("entry_point", "").endswith(".ipynb"):
+        spec["entry_point"] = _add_notebook(folder, spec["entry_point"], files)
+    if not spec.get("command") and not spec.get("entry_point"):
+        spec["entry_point"] = _entry_point(folder)
+    spec["source"] = {
+        "folder": str(folder),
+        "files": files,
+        "include": [*_list(source, "include"), *options.include],
+        "exclude": [*_list(source, "exclude"), *options.exclude],
+        "gitignore": source.get("gitignore", True) and not options.no_gitignore,
+    }
+    return name
+
+
+def _target(target: str, folder: Path, place: Place, has_source: bool) -> Path:
+    """What TARGET names: relative to where the line was written, or to --source."""
+    path = place.path(target)
+    if not path.exists() and has_source:
+        path = Path(os.path.normpath(folder / target))
+    if not path.exists():
+        raise UsageError(
+            _("There is no {path}.").format(path=path),
+            fix=_("Relative paths start at the notebook's folder, on the command line at the current one."),
+        )
+    if path.is_file() and path.suffix not in (".py", ".sh", ".ipynb"):
+        raise UsageError(
+            _("{path} is no folder, .py, .sh or .ipynb.").format(path=path), fix=_("Say how to run it: --command.")
+        )
+    return path
+
+
+def _entry_point(folder: Path) -> str:
+    found = [name for name in _ENTRY_POINTS if (folder / name).is_file()]
+    scripts = found[:1] or [path.name for path in sorted(folder.glob("*.py"))]
+    if len(scripts) == 1:
+        return scripts[0]
+    raise UsageError(
+        _("What shall run in {folder}?").format(folder=folder),
+        fix=_("Name a script, or a command: --command 'python SCRIPT $PAI_USER_ARGS'."),
+    )
+
+
+def _add_notebook(folder: Path, notebook: str, files: dict[str, str]) -> str:
+    from . import notebook as notebooks
+    from . import script
+
+    cells = notebooks.read(folder / notebook)
+    name = _free_name(folder, str(Path(notebook).with_suffix(".py")))
+    files[name] = script.from_cells(cells).text
+    return name
+
+
+def _free_name(folder: Path, name: str) -> str:
+    """A name for a file that the folder has not."""
+    path, number = Path(name), 1
+    while (folder / path).exists():
+        path, number = Path(name).with_stem(f"{Path(name).stem}_{number}"), number + 1
+    return path.as_posix()
+
+
+def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(
+                _("{option}: `{text}` is not of the form NAME=VALUE.").format(option=option, text=text),
+                fix=_("Put a value with blanks in quotes."),
+            )
+        if name in found:
+            raise UsageError(_("{option}: `{name}` is given twice.").format(option=option, name=name))
+        found[name] = value
+    return found
+
+
+def _table(values: dict[str, Any], field: str) -> dict[str, Any]:
+    found = values.get(field) or {}
+    if not isinstance(found, dict):
+        raise UsageError(_("--spec: `{field}` is no table.").format(field=field))
+    return dict(found)
+
+
+def _list(values: dict[str, Any], field: str) -> list[Any]:
+    found = values.get(field) or []
+    if not isinstance(found, list):
+        raise UsageError(_("--spec: `{field}` is no list.").format(field=field))
+    return found
+
+
+def _uri(text: str, place: Place) -> str:
+    """A URI as it is; a path made absolute. A slash at the end means a folder, and stays."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
+        return text
+    if not text:
+        raise UsageError(_("An input or output needs a path or URI."))
+    path = str(place.path(text))
+    return path + "/" if text.endswith("/") and path != "/" else path
+
+
+def _name(base: str) -> str:
+    """The default name: what the job is of, and the time."""
+    clean = re.sub(r"[\x00-\x1f\x7f]", "", base).strip()[:112]
+    return f"{clean or 'job'}_{datetime.now():%Y%m%d-%H%M%S}"
+
+
+def _from_file(name: str, place: Place) -> dict[str, Any]:
+    path = place.path(name)
+    try:
+        text = path.read_text("utf-8")
+        found = _parse(text, path.suffix)
+    except (OSError, ValueError) as error:
+        raise UsageError(_("--spec: {path} cannot be read: {error}").format(path=path, error=error)) from None
+    if not isinstance(found, dict):
+        raise UsageError(_("--spec: {path} holds no table of fields.").format(path=path))
+    return found
+
+
+def _parse(text: str, suffix: str) -> object:
+    if suffix == ".toml":
+        import tomllib
+
+        return tomllib.loads(text)
+    if suffix in (".yaml", ".yml"):
+        import yaml
+
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ValueError(str(error)) from None
+    return json.loads(text)

@@ -1,0 +1,174 @@
+"""A job in words: one line, a text, HTML that needs no script, and the MIME bundle of a cell's output.
+
+Pure: JSON values in, text out. What a job printed is data here, never HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from html import escape
+from typing import Any
+
+from .i18n import _
+
+__all__ = ["MIME_TYPE", "View", "duration", "html", "line", "mime_bundle", "printable", "sparkline", "status_word", "text"]
+
+MIME_TYPE = "application/vnd.jupyter-pai.job+json"
+_BARS = "▁▂▃▄▅▆▇█"
+_LINES = 12
+_WIDTH = 32
+# Escape sequences of terminals: CSI, OSC, and the two-character ones; then all other control characters but tab.
+_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True)
+class View:
+    """What a view shows: a job as JSON, the end of its log, its points as `metrics` gives them."""
+
+    job: Mapping[str, Any]
+    tail: str = ""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+def status_word(status: str) -> str:
+    """A status for people."""
+    words = {
+        "queued": _("queued"),
+        "starting": _("starting"),
+        "running": _("running"),
+        "succeeded": _("succeeded"),
+        "failed": _("failed"),
+        "stopped": _("stopped"),
+        "lost": _("lost"),
+    }
+    return words.get(status, status)
+
+
+def line(job: Mapping[str, Any]) -> str:
+    """A job in one line."""
+    took = duration(job)
+    parts = [f"{job['name']}", status_word(job["status"]), f"{job['backend']}"] + ([took] if took else [])
+    if job.get("progress") is not None and job["status"] == "running":
+        parts.append(f"{job['progress']:.0%}")
+    if job.get("reason"):
+        parts.append(job["reason"])
+    return f"<{job['id']} {', '.join(parts)}>"
+
+
+def duration(job: Mapping[str, Any], now: float | None = None) -> str:
+    """How long the job has run: `4.2 s`, `3 min 5 s`, `2 h 4 min`; empty if it never did."""
+    start, end = job.get("started_at"), job.get("ended_at")
+    if not start or not (end or now):
+        return ""
+    last = _seconds(end) if end else now or 0.0
+    seconds = max(last - _seconds(start), 0.0)
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _seconds(time: str) -> float:
+    return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
+
+
+def printable(log: str, lines: int = _LINES) -> list[str]:
+    """The last lines of a log as a terminal would leave them, without colours."""
+    shown = []
+    for row in _SEQUENCES.sub("", log).split("\n"):
+        # A carriage return goes back to the line's beginning: the last text stands, as of a progress bar.
+        row = row.rstrip("\r").rsplit("\r", 1)[-1]
+        shown.append(_CONTROL.sub("�", row).rstrip())
+    while shown and not shown[-1]:
+        shown.pop()
+    return shown[-lines:]
+
+
+def sparkline(values: list[float], width: int = _WIDTH) -> str:
+    """Numbers as a row of bars; `×` for what is no number."""
+    if len(values) > width:
+        values = [values[round(n * (len(values) - 1) / (width - 1))] for n in range(width)]
+    finite = [value for value in values if abs(value) != float("inf") and value == value]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
+
+    def bar(value: float) -> str:
+        if value not in finite:
+            return "×"
+        # Halved, since the difference of two large numbers may be none.
+        share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5
+        return _BARS[min(int(share * len(_BARS)), len(_BARS) - 1)]
+
+    return "".join(map(bar, values))
+
+
+def _facts(view: View) -> list[tuple[str, str]]:
+    job = view.job
+    facts = [
+        (_("job"), f"{job['id']}  {job['name']}"),
+        (_("status"), status_word(job["status"])),
+        (_("backend"), f"{job['backend']} ({job['profile']})"),
+        (_("submitted"), _local(job["submitted_at"])),
+    ]
+    if took := duration(job):
+        facts.append((_("took"), took))
+    if job.get("reason"):
+        facts.append((_("reason"), job["reason"]))
+    if job.get("fix"):
+        facts.append((_("what to do"), job["fix"]))
+    facts += [(name, value[:200]) for name, value in job["output_parameters"].items()]
+    if job["status"] == "succeeded" and "model" in job["outputs"]:
+        facts.append((_("model"), job["outputs"]["model"]))
+    facts += [(_("note"), note) for note in job["notes"]]
+    return facts
+
+
+def _charts(view: View) -> list[tuple[str, str, str]]:
+    """Per metric: name, bars, last value."""
+    rows = []
+    for name, points in view.metrics.items():
+        if values := [float(value) for value in points["value"]]:
+            rows.append((name, sparkline(values), f"{values[-1]:.6g}"))
+    return rows
+
+
+def text(view: View) -> str:
+    """A job in several lines."""
+    facts, charts = _facts(view), _charts(view)
+    rows = [f"{name}: {value}" for name, value in facts]
+    rows += [f"{name}: {bars} {last}" for name, bars, last in charts]
+    rows += [f"  | {row}" for row in printable(view.tail)]
+    return "\n".join(rows)
+
+
+def html(view: View) -> str:
+    """A job as HTML without style sheet or script: what GitHub and nbconvert show."""
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(value)}</td></tr>'
+        for name, value in _facts(view)
+    )
+    rows += "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left"><code>{bars}</code> {escape(last)}</td></tr>'
+        for name, bars, last in _charts(view)
+    )
+    log = "\n".join(printable(view.tail))
+    tail = f"<pre>{escape(log)}</pre>" if log else ""
+    return f"<div><table><tbody>{rows}</tbody></table>{tail}</div>"
+
+
+def mime_bundle(view: View) -> dict[str, Any]:
+    """A cell's output: what our renderer makes live, and what anything else shows as it was."""
+    static = text(view)
+    return {
+        MIME_TYPE: {"job_id": view.job["id"], "snapshot": static},
+        "text/html": html(view),
+        "text/plain": static,
+    }
+
+
+def _local(time: str) -> str:
+    return datetime.fromisoformat(time.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M:%S")
