@@ -84,11 +84,9 @@ class Api:
         try:
             statuses = [JobStatus(word) for word in status]
         except ValueError as error:
-            raise UsageError(
-                str(error), fix=_("Statuses are: {names}.").format(names=", ".join(JobStatus))
-            ) from None
+            raise UsageError(str(error), fix=_("Statuses are: {names}.").format(names=", ".join(JobStatus))) from None
         pairs = [text.partition("=") for text in label]
-        if wrong := [text for text, pair in zip(label, pairs) if not pair[1]]:
+        if wrong := [text for text, pair in zip(label, pairs, strict=False) if not pair[1]]:
             raise UsageError(_("`{text}` is no label.").format(text=wrong[0]), fix=_("Write it KEY=VALUE."))
         if not 0 < limit <= _LARGEST_PAGE or not 0 <= offset < 1 << 62:
             raise UsageError(_("limit is 1 to {n}, offset 0 or more.").format(n=_LARGEST_PAGE))
@@ -204,5 +202,3 @@ def _parse(model: type[M], body: object) -> M:
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
         raise SpecError("\n".join(faults)) from None
-
-

@@ -166,7 +166,9 @@ def _error_of(reply: http.client.HTTPResponse) -> PaiError:
         return PaiError.from_json(said)
     message = said.get("message") if isinstance(said, dict) else None
     return EngineError(
-        _("The Jupyter server answered {status}: {message}").format(status=reply.status, message=message or reply.reason)
+        _("The Jupyter server answered {status}: {message}").format(
+            status=reply.status, message=message or reply.reason
+        )
     )
 
 

@@ -21,7 +21,8 @@ from .submission import spec_of
 __all__ = ["Commands", "Screen", "as_json"]
 
 _FIELDS = (
-    "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at outputs metrics console_url"
+    "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at "
+    "outputs metrics console_url"
 ).split()
 
 
@@ -102,7 +103,8 @@ class Commands:
         if json_wanted:
             say(json.dumps(preview, ensure_ascii=False, indent=1))
             return
-        say(json.dumps(preview["spec"], ensure_ascii=False, indent=1))
+        given = {name: value for name, value in preview["spec"].items() if value not in ("", None, [], {}, False)}
+        say(json.dumps(given, ensure_ascii=False, indent=1))
         say(_("backend: {backend} (profile {profile})").format(**preview))
         say(_("command: {command}").format(**preview))
         if preview["python"]:
@@ -128,7 +130,7 @@ class Commands:
                 job["name"],
                 summary.status_word(job["status"]),
                 job["profile"],
-                job["submitted_at"][:16].replace("T", " "),
+                summary.local_time(job["submitted_at"]),
                 summary.duration(job),
                 ", ".join(f"{name}={float(m['value']):.4g}" for name, m in list(job["metrics"].items())[:3]),
             )
@@ -137,7 +139,9 @@ class Commands:
         columns = (_("id"), _("name"), _("status"), _("profile"), _("submitted"), _("took"), _("metrics"))
         self.screen.table(columns, rows)
         if found["total"] > len(rows):
-            self.screen.say(_("{shown} of {total} jobs; more with --limit.").format(shown=len(rows), total=found["total"]))
+            self.screen.say(
+                _("{shown} of {total} jobs; more with --limit.").format(shown=len(rows), total=found["total"])
+            )
 
     def show(self, options: Options) -> JobHandle:
         handle = self._job(options.job)
@@ -165,7 +169,7 @@ class Commands:
         rows = [
             (name, str(step), f"{float(value):.6g}")
             for name, points in found.items()
-            for step, value in zip(points["step"], points["value"])
+            for step, value in zip(points["step"], points["value"], strict=False)
         ]
         self.screen.table((_("metric"), _("step"), _("value")), rows)
 
@@ -198,7 +202,9 @@ class Commands:
     def download(self, options: Options) -> JobHandle:
         handle = self._job(options.job)
         if len(options.place) > 2:
-            raise UsageError(_("download takes an id, a channel and a folder."), fix=_("See {prog} --help.").format(prog="download"))
+            raise UsageError(
+                _("download takes an id, a channel and a folder."), fix=_("See {prog} --help.").format(prog="download")
+            )
         channel = options.place[0] if len(options.place) == 2 else "model"
         folder = self.place.path(options.place[-1])
         handle.download(channel, folder, overwrite=options.overwrite)
@@ -294,6 +300,4 @@ def _tutorial_folder() -> Path:
     for folder in (here / "_tutorial", here.parent / "binder"):
         if (folder / "tutorial.ipynb").exists():
             return folder
-    raise NotFound(
-        _("The tutorial is not installed."), fix="pip install --force-reinstall --no-deps jupyter-pai"
-    )
+    raise NotFound(_("The tutorial is not installed."), fix="pip install --force-reinstall --no-deps jupyter-pai")

@@ -17,7 +17,13 @@ _NO_INPUT = re.compile(r"EOFError: EOF when reading a line")
 _NO_MEMORY = re.compile(r"MemoryError\b|OutOfMemoryError|CUDA out of memory|Cannot allocate memory|std::bad_alloc")
 
 # Names under which packages are installed that differ from those under which they are imported.
-_PACKAGES = {"sklearn": "scikit-learn", "cv2": "opencv-python", "PIL": "pillow", "yaml": "pyyaml", "skimage": "scikit-image"}
+_PACKAGES = {
+    "sklearn": "scikit-learn",
+    "cv2": "opencv-python",
+    "PIL": "pillow",
+    "yaml": "pyyaml",
+    "skimage": "scikit-image",
+}
 
 
 def diagnose(exit_code: int, tail: str) -> tuple[str, str]:
@@ -63,11 +69,11 @@ def _from_signal(number: int) -> tuple[str, str]:
         name = signal.Signals(number).name
     except ValueError:
         name = str(number)
-    fix = {
+    fixes: dict[int, str] = {
         signal.SIGKILL: _("Often the system's answer to a lack of memory: use a smaller batch or model."),
         signal.SIGSEGV: _("A crash in native code: check the versions of the packages that have some."),
-    }.get(number, "")
-    return _("Ended by the signal {name}.").format(name=name), fix
+    }
+    return _("Ended by the signal {name}.").format(name=name), fixes.get(number, "")
 
 
 def _last(pattern: re.Pattern[str], text: str) -> str:

@@ -49,7 +49,9 @@ def _state(home: Home) -> Finding:
     except (PaiError, OSError) as error:
         return Finding("bad", _("state folder"), str(error), _("JUPYTER_PAI_HOME names another one."))
     if home.path.stat().st_mode & 0o077:
-        return Finding("warn", _("state folder"), _("{path} is open to others.").format(path=home.path), f"chmod 700 {home.path}")
+        return Finding(
+            "warn", _("state folder"), _("{path} is open to others.").format(path=home.path), f"chmod 700 {home.path}"
+        )
     return Finding("ok", _("state folder"), str(home.path))
 
 

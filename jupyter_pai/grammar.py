@@ -92,7 +92,9 @@ def parser(prog: str = "jupyter pai") -> _Parser:
 
 
 def _add_submit(command: argparse.ArgumentParser) -> None:
-    command.add_argument("target", nargs="?", default="", help=_("a folder, .py, .sh or .ipynb; else the notebook's folder"))
+    command.add_argument(
+        "target", nargs="?", default="", help=_("a folder, .py, .sh or .ipynb; else the notebook's folder")
+    )
     _add_submit_options(command, cell=False)
 
 
@@ -142,7 +144,9 @@ def _add_submit_options(command: argparse.ArgumentParser, *, cell: bool) -> None
 
 def _add_waiting(command: argparse.ArgumentParser) -> None:
     group = command.add_mutually_exclusive_group()
-    group.add_argument("--wait", action="store_true", default=None, help=_("print the log, return when the job has ended"))
+    group.add_argument(
+        "--wait", action="store_true", default=None, help=_("print the log, return when the job has ended")
+    )
     group.add_argument("--detach", dest="wait", action="store_false", help=_("return at once"))
 
 
@@ -198,7 +202,9 @@ def _add_stop(command: argparse.ArgumentParser) -> None:
 
 def _add_download(command: argparse.ArgumentParser) -> None:
     _add_job(command)
-    command.add_argument("place", metavar="[CHANNEL] DEST", nargs="+", help=_("the channel, else `model`, and the folder"))
+    command.add_argument(
+        "place", metavar="[CHANNEL] DEST", nargs="+", help=_("the channel, else `model`, and the folder")
+    )
     command.add_argument("--overwrite", action="store_true", help=_("replace files that are there"))
 
 
@@ -214,7 +220,9 @@ def _add_doctor(command: argparse.ArgumentParser) -> None:
 
 
 def _add_tutorial(command: argparse.ArgumentParser) -> None:
-    command.add_argument("folder", metavar="DEST", nargs="?", default="", help=_("where to; else the notebook's folder"))
+    command.add_argument(
+        "folder", metavar="DEST", nargs="?", default="", help=_("where to; else the notebook's folder")
+    )
 
 
 def N_(text: str) -> str:

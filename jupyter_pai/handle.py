@@ -134,7 +134,7 @@ class JobHandle:
         rows = [
             {"name": name, "step": step, "value": float(value), "time": when}
             for name, points in found.items()
-            for step, value, when in zip(points["step"], points["value"], points["time"])
+            for step, value, when in zip(points["step"], points["value"], points["time"], strict=False)
         ]
         try:
             import pandas
@@ -156,6 +156,8 @@ class JobHandle:
             write = write or _Printer(self.id)
             for text in self.follow():
                 write(text)
+            if isinstance(write, _Printer):
+                write.flush()
         until = None if timeout is None else time.monotonic() + timeout
         while not self.ended:
             if until is not None and time.monotonic() > until:
@@ -190,6 +192,10 @@ class JobHandle:
 
     def __repr__(self) -> str:
         return summary.line(self.info)
+
+    def __format__(self, form: str) -> str:
+        """The id: ``%pai logs {job}`` is the log of the job in the variable `job`."""
+        return format(self.id, form)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return summary.mime_bundle(self._view())
@@ -228,11 +234,16 @@ class _Printer:
         if self.said + len(text) > self.limit:
             self.left_out += len(text)
             return
-        if self.left_out:
-            note = _("[… {n} characters left out; all of it: %pai logs {job}]").format(n=self.left_out, job=self.job_id)
-            text, self.left_out = f"\n{note}\n{text}", 0
+        self.flush()
         self.said += len(text)
         print(text, end="", flush=True)
+
+    def flush(self) -> None:
+        """Say what was left out, if something was."""
+        if self.left_out:
+            note = _("[… {n} characters left out; all of it: %pai logs {job}]").format(n=self.left_out, job=self.job_id)
+            print(f"\n{note}\n", end="")
+            self.left_out = 0
 
 
 def submit(*, backend: str = "", wait: bool = False, **spec: Any) -> JobHandle:

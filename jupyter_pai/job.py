@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import datetime, timezone
-from enum import Enum
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ from .i18n import _
 __all__ = ["Job", "JobSpec", "JobStatus", "MetricDefinition", "Source", "now", "parse_spec"]
 
 
-class JobStatus(str, Enum):
+class JobStatus(StrEnum):
     """Where a job stands. `lost` is a job that its platform no longer knows."""
 
     QUEUED = "queued"
@@ -40,7 +40,7 @@ class JobStatus(str, Enum):
 
 def now() -> datetime:
     """This moment, in UTC."""
-    return datetime.now(timezone.utc)
+    return datetime.now(UTC)
 
 
 class _Value(BaseModel):
@@ -145,7 +145,9 @@ class JobSpec(_Value):
             for standard in (*contract.CHANNELS, *contract.ALIASES, "output_parameters"):
                 if channel != standard and channel.upper() == standard.upper():
                     raise ValueError(
-                        _("The output channel `{name}` would hide `{standard}`.").format(name=channel, standard=standard)
+                        _("The output channel `{name}` would hide `{standard}`.").format(
+                            name=channel, standard=standard
+                        )
                     )
 
     @property

@@ -67,7 +67,9 @@ def prepare(requirements: str, environments: str, uv: str) -> str:
             (_make_with_uv if uv else _make_with_pip)(folder, python, requirements, uv)
             with open(ready, "w"):
                 pass
-            print(_("pai: requirements ready after {seconds:.1f} s").format(seconds=time.monotonic() - begun), flush=True)
+            print(
+                _("pai: requirements ready after {seconds:.1f} s").format(seconds=time.monotonic() - begun), flush=True
+            )
         os.utime(ready)
     return python
 
@@ -85,15 +87,15 @@ def satisfied(requirements: str) -> bool:
     if not lines:
         return True
     try:
-        from packaging.requirements import InvalidRequirement, Requirement
+        from packaging import requirements as packaging
     except ImportError:
         try:
-            from pip._vendor.packaging.requirements import InvalidRequirement, Requirement
+            from pip._vendor.packaging import requirements as packaging  # type: ignore[no-redef]  # the same, pip's own
         except ImportError:
             return False
     try:
-        return all(_has(Requirement(line)) for line in lines)
-    except InvalidRequirement:
+        return all(_has(packaging.Requirement(line)) for line in lines)
+    except packaging.InvalidRequirement:
         return False  # A path, an address, an option: the installer knows what to do.
 
 
@@ -115,7 +117,7 @@ def _make_with_uv(folder: str, python: str, requirements: str, uv: str) -> None:
     _see_our_packages(folder)
     install = [uv, "pip", "install", "--python", python, "-r", requirements]
     # What uv has in its cache needs no network: a second or so is saved, and a train may have none.
-    if subprocess.run([*install, "-q", "--offline"], stderr=subprocess.DEVNULL).returncode != 0:
+    if subprocess.run([*install, "-q", "--offline"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
         subprocess.run(install, check=True)
 
 
@@ -133,7 +135,7 @@ def _see_our_packages(folder: str) -> None:
     ours = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     with open(os.path.join(folder, "lib", version, "site-packages", "_pai_below.pth"), "w", encoding="utf-8") as file:
         for path in sorted(ours):
-            file.write("import site; site.addsitedir(%r)\n" % path)
+            file.write(f"import site; site.addsitedir({path!r})\n")
 
 
 def write_shims(folder: str, python: str) -> None:
@@ -147,7 +149,7 @@ def write_shims(folder: str, python: str) -> None:
         for name in names:
             path = os.path.join(folder, name)
             with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o755), "w", encoding="utf-8") as file:
-                file.write('#!/bin/sh\nexec %s %s"$@"\n' % (quoted, arguments))
+                file.write(f'#!/bin/sh\nexec {quoted} {arguments}"$@"\n')
 
 
 def search_path(shims: str, python: str, path: str) -> str:

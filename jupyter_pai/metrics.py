@@ -28,10 +28,10 @@ def compile_pattern(definition: MetricDefinition) -> regex.Pattern[str]:
     try:
         pattern = regex.compile(definition.regex, regex.MULTILINE)
     except regex.error as error:
-        place = " " * (error.pos or 0) + "^"
+        place = " " * (getattr(error, "pos", 0) or 0) + "^"
         raise SpecError(
             _("The pattern of the metric `{name}` is wrong: {error}\n  {regex}\n  {place}").format(
-                name=definition.name, error=error.msg, regex=definition.regex, place=place
+                name=definition.name, error=getattr(error, "msg", error), regex=definition.regex, place=place
             ),
             metric=definition.name,
         ) from None

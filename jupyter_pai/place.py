@@ -38,7 +38,9 @@ class Place:
         if not path.is_absolute() and self.folder is None:
             raise NotebookError(
                 _("The folder of this notebook is not known."),
-                fix=_("Say it by an absolute path: --source /path/of/folder (and for every relative path in the line)."),
+                fix=_(
+                    "Say it by an absolute path: --source /path/of/folder (and for every relative path in the line)."
+                ),
             )
         return Path(os.path.normpath(self.folder / path if self.folder else path))
 
@@ -73,7 +75,7 @@ def of_shell(shell: InteractiveShell) -> Place:
 
 def _colab_name() -> str:
     try:
-        from google.colab import _message  # type: ignore[import-not-found]  # Colab's own
+        from google.colab import _message
 
         found = _message.blocking_request("get_ipynb", timeout_sec=5)
         return str(found["ipynb"]["metadata"]["colab"]["name"]).removesuffix(".ipynb")

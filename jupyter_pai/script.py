@@ -164,9 +164,10 @@ def _parse(code: str, first_line: int) -> ast.Module:
 
 def _ipython_call(node: ast.Call) -> str:
     """The method of IPython's shell that is called: `system`, `run_line_magic`."""
-    shell = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if isinstance(shell, ast.Call) and isinstance(shell.func, ast.Name) and shell.func.id == "get_ipython":
-        return node.func.attr  # type: ignore[union-attr]  # an Attribute, as shell says
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+        shell = node.func.value.func
+        if isinstance(shell, ast.Name) and shell.id == "get_ipython":
+            return node.func.attr
     return ""
 
 
@@ -243,7 +244,8 @@ class _Rewrite:
         )
 
     def output_of(self, command: str) -> str:
-        return f'__import__("subprocess").run({self.shell_text(command)}, shell=True, stdout=-1, text=True).stdout.splitlines()'
+        command = self.shell_text(command)
+        return f'__import__("subprocess").run({command}, shell=True, stdout=-1, text=True).stdout.splitlines()'
 
     def left_out(self, what: str, line: int) -> str:
         if not what.startswith(tuple(f"%{name}" for name in _OURS)):
@@ -274,7 +276,9 @@ def _env(rest: str) -> str:
         return 'dict(__import__("os").environ)'
     name, _equals, value = rest.partition("=") if "=" in rest else rest.partition(" ")
     name, value = name.strip(), value.strip()
-    return f'__import__("os").environ.update({{{name!r}: {value!r}}})' if value else f'__import__("os").environ[{name!r}]'
+    return (
+        f'__import__("os").environ.update({{{name!r}: {value!r}}})' if value else f'__import__("os").environ[{name!r}]'
+    )
 
 
 def _run(rest: str) -> str:

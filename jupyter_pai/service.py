@@ -32,7 +32,7 @@ from .job import Job, JobSpec, JobStatus, now
 from .lease import Lease
 from .logs import Log, instances
 from .metrics import compile_pattern
-from .request import Preview, Submitted, SubmitRequest
+from .request import Preview, SubmitRequest, Submitted
 from .series import Series
 from .settings import Profile, Settings
 from .storage import storage_of
@@ -82,7 +82,9 @@ class JobService:
         """The settings as their files say now."""
         return settings_files.load(self._models)
 
-    def edit_settings(self, profile: str, values: Mapping[str, Any] | None = None, *, default: bool = False) -> Settings:
+    def edit_settings(
+        self, profile: str, values: Mapping[str, Any] | None = None, *, default: bool = False
+    ) -> Settings:
         """Set keys of a profile (None removes a key), make it the default one; without either, remove it.
 
         Raises:
@@ -93,7 +95,10 @@ class JobService:
     def _backend(self, profile: Profile) -> Backend:
         known = self._backends.get(profile.name)
         if known is None or known[0] != profile:
-            known = self._backends[profile.name] = (profile, load_backends()[profile.backend](profile.settings, self.home))
+            known = self._backends[profile.name] = (
+                profile,
+                load_backends()[profile.backend](profile.settings, self.home),
+            )
         return known[1]
 
     def _backend_of(self, job: Job) -> Backend:
@@ -114,7 +119,7 @@ class JobService:
         """What `submit` would do, without doing it."""
         profile, spec = self._resolve(request)
         check = await self._check(spec, profile, request.python)
-        manifest = await asyncio.to_thread(source.scan, spec.source, _limit(profile))
+        manifest = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec))
         return Preview(
             spec=spec,
             backend=profile.backend,
@@ -144,7 +149,9 @@ class JobService:
             changed = self._changed(earlier, code)
             if not any(path.endswith(_CODE) for path in changed):
                 return Submitted(job=earlier, attached=True, changed=changed)
-            notes += (_("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3])),)
+            notes += (
+                _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3])),
+            )
         check = Check(notes, check.python)
         return Submitted(job=await self._start(spec, profile, check, code, request.key, request.attach_key))
 
@@ -185,7 +192,7 @@ class JobService:
         return await backend.check(spec, Caller(python))
 
     def _pack(self, spec: JobSpec, profile: Profile) -> _Code:
-        manifest = source.scan(spec.source, _limit(profile))
+        manifest = source.scan(spec.source, _limit(profile), _apart(spec))
         packed = source.pack(manifest, self.home.sources)
         size = sum(entry.size for entry in manifest.entries)
         return _Code(packed.path, packed.digest, packed.hashes, manifest.files, size)
@@ -237,7 +244,9 @@ class JobService:
             lease.give()
             if isinstance(error, PaiError):
                 raise
-            raise BackendError(_("The job {job} could not be started: {error}.").format(job=job_id, error=reason)) from error
+            raise BackendError(
+                _("The job {job} could not be started: {error}.").format(job=job_id, error=reason)
+            ) from error
         job = await asyncio.wrap_future(
             self.store.update(
                 job_id,
@@ -254,7 +263,7 @@ class JobService:
 
     def jobs(self, wanted: JobFilter) -> tuple[list[Job], int]:
         """A page of jobs, newest first, and how many there are in all."""
-        return self.store.list(wanted)
+        return self.store.page(wanted)
 
     def find(self, word: str) -> Job:
         """The job that a user means by an id, the beginning of one, a name, or `last`."""
@@ -414,6 +423,14 @@ def _write_folder(folder: JobFolder, job: Job, code: _Code) -> None:
         os.link(code.archive, folder.source)
     except OSError:
         shutil.copyfile(code.archive, folder.source)
+
+
+def _apart(spec: JobSpec) -> dict[str, str]:
+    """Folders of this machine that the job gets or fills anyway: not packed as well."""
+    inputs = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
+    outputs = dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
+    paths = {uri.removeprefix("file://").rstrip("/"): why for uri, why in (inputs | outputs).items()}
+    return {path: why for path, why in paths.items() if os.path.isdir(path)}
 
 
 def _limit(profile: Profile) -> int:

@@ -121,7 +121,9 @@ def load(models: Mapping[str, type[ProfileSettings]]) -> Settings:
     if default not in profiles:
         file = next(file for file in reversed(files) if file.default())
         raise file.error(
-            _("The default profile `{name}` is not there.").format(name=default), "default", fix=_similar(default, profiles)
+            _("The default profile `{name}` is not there.").format(name=default),
+            "default",
+            fix=_similar(default, profiles),
         )
     return Settings(profiles, default)
 
@@ -250,7 +252,7 @@ class SettingsFile:
 
     def remove(self, profile: str) -> None:
         """Remove a profile, and the choice of it as the default."""
-        del self.document["profiles"][profile]  # type: ignore[union-attr]  # a table: `profiles` checked it
+        del self.document["profiles"][profile]
         if self.document.get("default") == profile:
             del self.document["default"]
 

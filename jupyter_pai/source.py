@@ -12,7 +12,7 @@ import re
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -69,8 +69,8 @@ class Packed:
     hashes: dict[str, str]
 
 
-def scan(source: Source, limit: int) -> Manifest:
-    """What would be packed. `limit` is in bytes.
+def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> Manifest:
+    """What would be packed. `limit` is in bytes; `apart` has folders that go another way, path to why.
 
     Raises:
         SourceError: if the folder is missing, unreadable, empty or too large, or has links that leave it.
@@ -84,7 +84,7 @@ def scan(source: Source, limit: int) -> Manifest:
         _check_folder(source.folder)
         rules = Rules(source.folder, source.include, source.exclude, source.gitignore)
         laid_over = set(source.files)
-        entries += (e for e in _walk(source.folder, rules, left_out) if e.path not in laid_over)
+        entries += (e for e in _walk(source.folder, rules, apart or {}, left_out) if e.path not in laid_over)
     manifest = Manifest(source.folder, tuple(entries), tuple(left_out))
     _check_links(manifest)
     _check_size(manifest, limit)
@@ -99,7 +99,7 @@ def _check_folder(folder: str) -> None:
         raise SourceError(_("The folder {folder} may not be read.").format(folder=folder), fix=fix)
 
 
-def _walk(folder: str, rules: Rules, left_out: list[LeftOut]) -> Iterator[Entry]:
+def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[LeftOut]) -> Iterator[Entry]:
     waiting = [("", rules)]
     count = 0
     while waiting:
@@ -120,7 +120,7 @@ def _walk(folder: str, rules: Rules, left_out: list[LeftOut]) -> Iterator[Entry]
         for item in found:
             inner = path + item.name
             is_folder = item.is_dir(follow_symlinks=False)
-            if why := rules.why_out(inner, item.name, is_folder):
+            if why := apart.get(item.path) or rules.why_out(inner, item.name, is_folder):
                 left_out.append(LeftOut(inner + "/" * is_folder, why))
             elif is_folder:
                 waiting.append((inner + "/", rules))

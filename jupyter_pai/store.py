@@ -13,7 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,8 +31,8 @@ _MIGRATIONS = (
     """
     CREATE TABLE job (
         id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, attach_key TEXT NOT NULL, name TEXT NOT NULL,
-        backend TEXT NOT NULL, profile TEXT NOT NULL, remote_id TEXT NOT NULL, status TEXT NOT NULL, ended INTEGER NOT NULL,
-        submitted_at REAL NOT NULL, started_at REAL, ended_at REAL
+        backend TEXT NOT NULL, profile TEXT NOT NULL, remote_id TEXT NOT NULL,
+        status TEXT NOT NULL, ended INTEGER NOT NULL, submitted_at REAL NOT NULL, started_at REAL, ended_at REAL
     );
     CREATE INDEX job_by_time ON job (submitted_at DESC);
     CREATE INDEX job_running ON job (ended) WHERE NOT ended;
@@ -103,7 +103,7 @@ class Store:
 
     def close(self) -> None:
         """Finish what is being written and let go of the file."""
-        self._writer.submit(lambda: self._connection.close())
+        self._writer.submit(self._connection.close)
         self._writer.shutdown()
         for reader in self._readers:
             reader.close()
@@ -124,7 +124,9 @@ class Store:
             db.execute("INSERT INTO job_spec VALUES (?, ?)", (job.id, job.spec.model_dump_json()))
             db.execute("INSERT INTO job_detail VALUES (?, ?)", (job.id, _detail(job)))
             for table, pairs in (("label", job.spec.labels), ("hyperparameter", job.spec.hyperparameters)):
-                db.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", [(job.id, *map(_sql, p)) for p in pairs.items()])
+                db.executemany(
+                    f"INSERT INTO {table} VALUES (?, ?, ?)", [(job.id, *map(_sql, p)) for p in pairs.items()]
+                )
             _add_event(db, job.id, "status", {"status": job.status.value})
             return job
 
@@ -217,7 +219,7 @@ class Store:
             raise NotFound(_("Several jobs begin with `{word}`: {ids}.").format(word=word, ids=ids))
         raise _no_job(word)
 
-    def list(self, wanted: JobFilter) -> tuple[list[Job], int]:
+    def page(self, wanted: JobFilter) -> tuple[list[Job], int]:
         """A page of jobs, and how many there are in all."""
         where, arguments = wanted.where, wanted.arguments
         total = self._reader.execute(f"SELECT count(*) FROM job WHERE {where}", arguments).fetchone()[0]
@@ -250,7 +252,8 @@ class Store:
     def events(self, after: int = 0, job_id: str = "", limit: int = 1000) -> list[JobEvent]:
         """Events with an id greater than `after`, of one job or of all, oldest first."""
         rows = self._reader.execute(
-            "SELECT id, job_id, time, kind, data FROM event WHERE id > ? AND (? = '' OR job_id = ?) ORDER BY id LIMIT ?",
+            "SELECT id, job_id, time, kind, data FROM event WHERE id > ? AND (? = '' OR job_id = ?) "
+            "ORDER BY id LIMIT ?",
             (after, job_id, job_id, limit),
         )
         return [JobEvent(n, job, _datetime(time), kind, json.loads(data)) for n, job, time, kind, data in rows]
@@ -306,7 +309,7 @@ def _job(db: sqlite3.Connection, job_id: str) -> Job:
     ).fetchone()
     if row is None:
         raise _no_job(job_id)
-    values = dict(zip(_ROW, row))
+    values = dict(zip(_ROW, row, strict=False))
     for name in _TIMES:
         values[name] = values[name] and _datetime(values[name])
     del values["name"]  # The spec has it.
@@ -336,7 +339,7 @@ def _sql(value: Any) -> Any:
 
 
 def _datetime(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, timezone.utc)
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _no_job(word: str) -> NotFound:

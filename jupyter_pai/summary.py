@@ -14,7 +14,19 @@ from typing import Any
 
 from .i18n import _
 
-__all__ = ["MIME_TYPE", "View", "duration", "html", "line", "mime_bundle", "printable", "sparkline", "status_word", "text"]
+__all__ = [
+    "MIME_TYPE",
+    "View",
+    "duration",
+    "html",
+    "line",
+    "local_time",
+    "mime_bundle",
+    "printable",
+    "sparkline",
+    "status_word",
+    "text",
+]
 
 MIME_TYPE = "application/vnd.jupyter-pai.job+json"
 _BARS = "▁▂▃▄▅▆▇█"
@@ -22,6 +34,7 @@ _LINES = 12
 _WIDTH = 32
 # Escape sequences of terminals: CSI, OSC, and the two-character ones; then all other control characters but tab.
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_REPORTED = re.compile(r"\[pai\] \{.*\}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -77,12 +90,14 @@ def _seconds(time: str) -> float:
 
 
 def printable(log: str, lines: int = _LINES) -> list[str]:
-    """The last lines of a log as a terminal would leave them, without colours."""
+    """The last lines of a log as a terminal would leave them, without colours, and without those of `report`, whose
+    numbers have places of their own."""
     shown = []
     for row in _SEQUENCES.sub("", log).split("\n"):
         # A carriage return goes back to the line's beginning: the last text stands, as of a progress bar.
         row = row.rstrip("\r").rsplit("\r", 1)[-1]
-        shown.append(_CONTROL.sub("�", row).rstrip())
+        if not _REPORTED.fullmatch(row):
+            shown.append(_CONTROL.sub("�", row).rstrip())
     while shown and not shown[-1]:
         shown.pop()
     return shown[-lines:]
@@ -111,7 +126,7 @@ def _facts(view: View) -> list[tuple[str, str]]:
         (_("job"), f"{job['id']}  {job['name']}"),
         (_("status"), status_word(job["status"])),
         (_("backend"), f"{job['backend']} ({job['profile']})"),
-        (_("submitted"), _local(job["submitted_at"])),
+        (_("submitted"), local_time(job["submitted_at"])),
     ]
     if took := duration(job):
         facts.append((_("took"), took))
@@ -170,5 +185,6 @@ def mime_bundle(view: View) -> dict[str, Any]:
     }
 
 
-def _local(time: str) -> str:
+def local_time(time: str) -> str:
+    """A time as JSON has it, for people of this place."""
     return datetime.fromisoformat(time.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 from typing import ClassVar, Literal
 
 from ..home import Home, JobFolder
@@ -21,7 +21,7 @@ from ..settings import ProfileSettings
 __all__ = ["Backend", "Caller", "Capability", "Check", "Finding", "Report", "Submission"]
 
 
-class Capability(str, Enum):
+class Capability(StrEnum):
     """What a backend may be able to do beyond the verbs."""
 
     RUNS_HERE = "runs_here"  # jobs are processes of this machine: it must stay up for them

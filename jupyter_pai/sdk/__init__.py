@@ -1,0 +1,1 @@
+"""The PAI SDK's own names over this engine: `estimator`, `job`."""

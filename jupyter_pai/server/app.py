@@ -102,7 +102,7 @@ class PaiApp(ExtensionApp):
         except Exception:
             self.log.exception("jupyter-pai: the engine did not start; it is tried again when it is used")
         while True:
-            if self.engine.is_busy():
+            if self.serverapp and self.engine.is_busy():
                 self.serverapp.web_app.settings["last_activity_times"]["jupyter_pai"] = now()
             await asyncio.sleep(_ACTIVITY_EVERY)
 

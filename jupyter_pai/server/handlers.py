@@ -197,7 +197,9 @@ def _query(route: Route, given: dict[str, list[str]]) -> dict[str, Any]:
             found[parameter.name] = int(texts[-1])
         elif parameter.kind is bool:
             if texts[-1] not in ("true", "false", "1", "0"):
-                raise UsageError(_("{name}: `{text}` is not true or false.").format(name=parameter.name, text=texts[-1]))
+                raise UsageError(
+                    _("{name}: `{text}` is not true or false.").format(name=parameter.name, text=texts[-1])
+                )
             found[parameter.name] = texts[-1] in ("true", "1")
         else:
             found[parameter.name] = texts[-1]
@@ -209,5 +211,3 @@ def _json(body: bytes) -> object:
         return json.loads(body) if body else None
     except (ValueError, RecursionError) as error:
         raise UsageError(_("The request's body is not JSON: {error}").format(error=error)) from None
-
-

@@ -96,4 +96,5 @@ def _schemas() -> dict[str, Any]:
 
 
 def _model(name: str) -> type[BaseModel]:
-    return next(getattr(place, name) for place in (replies, request, api) if hasattr(place, name))
+    found: type[BaseModel] = next(getattr(place, name) for place in (replies, request, api) if hasattr(place, name))
+    return found

@@ -72,9 +72,7 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
 
     @ws_authenticated
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        allowed = await ensure_async(
-            self.authorizer.is_authorized(self, self.current_user, "read", AUTH_RESOURCE)
-        )
+        allowed = await ensure_async(self.authorizer.is_authorized(self, self.current_user, "read", AUTH_RESOURCE))
         if not allowed:
             raise web.HTTPError(403)
         self.tasks: dict[int | str, asyncio.Task[None]] = {}
@@ -92,7 +90,9 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
                     return
                 wanted = Subscribe.model_validate(asked)
             except (ValueError, ValidationError, RecursionError) as error:
-                await self._send(None, UsageError(_("Not understood: {error}").format(error=error)).as_json() | {"type": "error"})
+                await self._send(
+                    None, UsageError(_("Not understood: {error}").format(error=error)).as_json() | {"type": "error"}
+                )
                 return
             self._drop(wanted.id)
             if len(self.tasks) >= _MOST_SUBSCRIPTIONS:
@@ -105,8 +105,7 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
             task.cancel()
 
     def _drop(self, subscription: object) -> None:
-        task = self.tasks.pop(subscription, None)  # type: ignore[arg-type]  # whatever it is, it is no key
-        if task:
+        if isinstance(subscription, (int, str)) and (task := self.tasks.pop(subscription, None)):
             task.cancel()
 
     async def _serve(self, wanted: Subscribe) -> None:

@@ -35,7 +35,9 @@ class LocalStorage(Storage):
         there = [file.path for file in files if os.path.lexists(folder / file.path)]
         if there and not overwrite:
             raise Conflict(
-                _("{folder} has files of that name already: {names}.").format(folder=folder, names=", ".join(there[:5])),
+                _("{folder} has files of that name already: {names}.").format(
+                    folder=folder, names=", ".join(there[:5])
+                ),
                 fix=_("Choose another folder, or replace them with --overwrite."),
             )
         done, whole = 0, sum(file.size for file in files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -145,10 +146,8 @@ def _cut_short(folder: JobFolder, asked: bool, started_at: object) -> Report:
     if asked:
         return Report(JobStatus.STOPPED, "stopped", _("Stopped by the user."))
     trouble = ""
-    try:
+    with contextlib.suppress(OSError):
         trouble = (folder.path / "supervisor.log").read_text("utf-8", "replace").strip().rpartition("\n")[2]
-    except OSError:
-        pass
     reason = _("The job was cut short: its supervisor was killed, or the machine was restarted.")
     if started_at is None:
         reason = _("The job was never started: the server ended while it was being submitted.")
@@ -219,7 +218,9 @@ def _examine_ml() -> Finding:
     if mode == namespaces.PRIVATE:
         return Finding("ok", "/ml", _("each job gets its own, and a process tree of its own"))
     if mode == namespaces.MOUNTS:
-        return Finding("ok", "/ml", _("each job gets its own, without a process tree of its own ({why})").format(why=reason))
+        return Finding(
+            "ok", "/ml", _("each job gets its own, without a process tree of its own ({why})").format(why=reason)
+        )
     return Finding(
         "warn",
         "/ml",
@@ -231,7 +232,9 @@ def _examine_ml() -> Finding:
 def _examine_interpreter(asked: str) -> Finding:
     try:
         python = interpreter.find(asked, sys.executable)
-        told = subprocess.run([python, "-c", "import sys; print(sys.version.split()[0])"], capture_output=True, text=True)
+        told = subprocess.run(
+            [python, "-c", "import sys; print(sys.version.split()[0])"], check=False, capture_output=True, text=True
+        )
     except (BadInput, OSError) as error:
         return Finding("bad", _("interpreter"), str(error), _("Correct `python` in the profile."))
     if told.returncode != 0:
@@ -242,7 +245,7 @@ def _examine_interpreter(asked: str) -> Finding:
 def _examine_installer() -> Finding:
     if uv := find_uv():
         return Finding("ok", "requirements.txt", uv)
-    told = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, text=True)
+    told = subprocess.run([sys.executable, "-m", "pip", "--version"], check=False, capture_output=True, text=True)
     if told.returncode == 0:
         return Finding("ok", "requirements.txt", _("pip; uv would be ten times as fast: pip install uv"))
     return Finding("warn", "requirements.txt", _("neither uv nor pip is installed"), "python -m ensurepip")

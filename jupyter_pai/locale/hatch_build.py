@@ -1,0 +1,55 @@
+"""Build hook: makes of each catalogue (`.po`) the `.mo` for Python and the `.json` for JupyterLab."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+LOCALE = Path(__file__).parent
+
+
+class CatalogueHook(BuildHookInterface[Any]):
+    """Runs before every build, editable ones included."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        for path in LOCALE.rglob("*.po"):
+            compile_catalogue(path)
+
+
+def compile_catalogue(path: Path) -> None:
+    """Write the two forms of a catalogue beside it."""
+    with path.open("rb") as file:
+        catalogue = read_po(file)
+    with path.with_suffix(".mo").open("wb") as file:
+        write_mo(file, catalogue)
+    language = path.parents[1].name.replace("_", "-")  # zh-CN; babel would say zh-Hans-CN
+    path.with_suffix(".json").write_text(json.dumps(for_jupyterlab(catalogue, language), ensure_ascii=False), "utf-8")
+
+
+def for_jupyterlab(catalogue: Catalog, language: str) -> dict[str, Any]:
+    """A catalogue in JupyterLab's form. It serves one only if the language is written with a hyphen."""
+    texts: dict[str, Any] = {
+        "": {
+            "domain": "jupyter_pai",
+            "language": language,
+            "plural_forms": catalogue.plural_forms,
+            "version": catalogue.version,
+        }
+    }
+    for message in catalogue:
+        if message.id and message.string:
+            key = message.id if isinstance(message.id, str) else message.id[0]
+            value = message.string
+            texts[key] = [value] if isinstance(value, str) else list(value)
+    return texts
+
+
+if __name__ == "__main__":
+    for path in LOCALE.rglob("*.po"):
+        compile_catalogue(path)

@@ -1,0 +1,3 @@
+import { renderer } from './plugins.js';
+
+export default [renderer];
