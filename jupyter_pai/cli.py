@@ -99,7 +99,7 @@ def _say_more(screen: Screen, job: JobHandle, *, waited: bool) -> None:
     if waited:
         for name, value in info["output_parameters"].items():
             screen.say(f"{name}: {value}")
-        if "model" in info["outputs"]:
+        if info["status"] == "succeeded" and "model" in info["outputs"]:
             screen.say(_("model: {uri}").format(uri=info["outputs"]["model"]))
     else:
         screen.say(_("Follow it: jupyter pai logs {job} --follow   Stop it: jupyter pai stop {job}").format(job=job.id))

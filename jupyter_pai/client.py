@@ -187,8 +187,16 @@ class EmbeddedClient(Client):
         self._asyncio = asyncio
         self._loop = asyncio.new_event_loop()
         self._api = Api(JobService())
-        threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True).start()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True)
+        self._thread.start()
         self._wait(self._api.service.start())
+
+    def close(self) -> None:
+        """End the engine. Jobs go on."""
+        self._wait(self._api.service.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
     def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
         given = {name: value for name, value in arguments.items() if value is not None}

@@ -8,6 +8,7 @@ to the job's log.
 
 from __future__ import annotations
 
+import ast
 import fcntl
 import gettext
 import hashlib
@@ -64,7 +65,11 @@ def prepare(requirements: str, environments: str, uv: str) -> str:
             shutil.rmtree(folder, ignore_errors=True)
             begun = time.monotonic()
             print(_("pai: installing the requirements …"), flush=True)
-            (_make_with_uv if uv else _make_with_pip)(folder, python, requirements, uv)
+            try:
+                (_make_with_uv if uv else _make_with_pip)(folder, python, requirements, uv)
+            except subprocess.CalledProcessError:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
             with open(ready, "w"):
                 pass
             print(
@@ -116,9 +121,33 @@ def _make_with_uv(folder: str, python: str, requirements: str, uv: str) -> None:
     subprocess.run([uv, "venv", "-q", "--no-project", "--python", sys.executable, folder], check=True)
     _see_our_packages(folder)
     install = [uv, "pip", "install", "--python", python, "-r", requirements]
-    # What uv has in its cache needs no network: a second or so is saved, and a train may have none.
-    if subprocess.run([*install, "-q", "--offline"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
-        subprocess.run(install, check=True)
+    # A job's /ml is made of mounts, over which uv's hard links do not reach.
+    environment = {"UV_LINK_MODE": "copy", **os.environ}
+    # What uv has in its cache needs no network: that saves a second or so, and a train may have none.
+    quick = subprocess.run([*install, "-q", "--offline"], check=False, stderr=subprocess.DEVNULL, env=environment)
+    if quick.returncode != 0:
+        subprocess.run(install, check=True, env={**_pip_settings(), **environment})
+
+
+def _pip_settings() -> dict[str, str]:
+    """What pip is configured to use (a mirror, a certificate), in the variables that uv reads."""
+    told = subprocess.run([sys.executable, "-m", "pip", "config", "list"], check=False, capture_output=True, text=True)
+    found: dict[str, str] = {}
+    for line in told.stdout.splitlines():
+        key, _equals, value = line.partition("=")
+        variable = _UV_VARIABLES.get(key.rpartition(".")[2])
+        if variable:
+            found[variable] = " ".join(str(ast.literal_eval(value)).split())
+    return found
+
+
+_UV_VARIABLES = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "trusted-host": "UV_INSECURE_HOST",
+    "cert": "SSL_CERT_FILE",
+}
 
 
 def _make_with_pip(folder: str, python: str, requirements: str, uv: str) -> None:

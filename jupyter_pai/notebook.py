@@ -32,7 +32,7 @@ def read(path: Path) -> list[CodeCell]:
     """
     try:
         notebook = json.loads(path.read_text("utf-8"))
-        cells = notebook["cells"]
+        cells = list(notebook["cells"])
         language = notebook.get("metadata", {}).get("kernelspec", {}).get("language", "python")
     except FileNotFoundError:
         raise NotebookError(

@@ -12,6 +12,7 @@ import re
 import symtable
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from tokenize import TokenError
 
 from .errors import NotebookError
 from .i18n import _
@@ -129,10 +130,8 @@ def _plain(code: str, script: Script, first_line: int = 1) -> str:
         return _plain("\n".join(lines), script, first_line)
     try:
         tree = ast.parse(code)
-    except SyntaxError:
-        from IPython.core.inputtransformer2 import TransformerManager
-
-        code = TransformerManager().transform_cell(code).rstrip("\n")
+    except (SyntaxError, ValueError):
+        code = _without_magics(code, first_line)
         tree = _parse(code, first_line)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _ipython_call(node)]
     statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -144,22 +143,34 @@ def _plain(code: str, script: Script, first_line: int = 1) -> str:
     return code
 
 
+def _without_magics(code: str, first_line: int) -> str:
+    """The code with each magic and shell line made a call of IPython's shell, by IPython itself."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    try:
+        return str(TransformerManager().transform_cell(code)).rstrip("\n")
+    except (SyntaxError, TokenError) as error:
+        raise _no_python(error, first_line) from None
+
+
 def _parse(code: str, first_line: int) -> ast.Module:
     try:
-        tree = ast.parse(code)
         compile(code, "cell", "exec")
-        return tree
-    except SyntaxError as error:
-        line = (error.lineno or 1) + first_line - 1
-        text = (error.text or "").strip()
-        fix = _("To run something else than Python, submit a command: %pai submit --command '…'.")
-        if "await" in error.msg:
-            fix = _("A script has no running event loop: use asyncio.run(…).")
-        raise NotebookError(
-            _("Line {line} is no Python: {text} ({error}).").format(line=line, text=text, error=error.msg),
-            fix=fix,
-            line=line,
-        ) from None
+        return ast.parse(code)
+    except (SyntaxError, ValueError) as error:  # ValueError: a NUL in the code
+        raise _no_python(error, first_line) from None
+
+
+def _no_python(error: Exception, first_line: int) -> NotebookError:
+    line = (getattr(error, "lineno", None) or 1) + first_line - 1
+    text = (getattr(error, "text", None) or "").strip()
+    message = str(getattr(error, "msg", error))
+    fix = _("To run something else than Python, submit a command: %pai submit --command '…'.")
+    if "await" in message:
+        fix = _("A script has no running event loop: use asyncio.run(…).")
+    return NotebookError(
+        _("Line {line} is no Python: {text} ({error}).").format(line=line, text=text, error=message), fix=fix, line=line
+    )
 
 
 def _ipython_call(node: ast.Call) -> str:

@@ -200,8 +200,9 @@ def pack(manifest: Manifest, sources: Path) -> Packed:
     notes = _Notes(sources, manifest.folder)
     hashes = notes.known(manifest)
     unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in hashes]
-    if sum(entry.size for entry in unknown) * 2 <= manifest.bytes:
-        # Little is new: look first whether the content is one that we have, as after a file was touched or restored.
+    if notes.files:
+        # Seen before: look whether it is content that we have, as after a file was touched or restored. A folder that
+        # is new is packed and hashed in one pass instead.
         hashes |= {entry.path: _hash(_ready(entry)) for entry in unknown}
         digest = archive.digest(manifest.entries, hashes)
         path = sources / f"{digest}.tar.gz"

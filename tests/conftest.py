@@ -1,0 +1,156 @@
+"""What all tests share: a clean environment, state folders, engines, and a skip policy."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, TypeVar
+
+import pytest
+
+from jupyter_pai.client import Client, EmbeddedClient
+from jupyter_pai.handle import JobHandle
+from jupyter_pai.home import Home
+
+T = TypeVar("T")
+
+ROOT = Path(__file__).parents[1]
+
+# A developer's machine and CI's must not decide what a test sees.
+_SCRUBBED = re.compile(
+    r"PYTHON(?!HASHSEED)|PIP_|JUPYTER|JPY_|PAI_|ALIBABA|ALIYUN|OSS_|TENCENT|AWS_|.*_PROXY$|.*_proxy$|LC_|LANG|VIRTUAL_ENV"
+)
+for _name in [name for name in os.environ if _SCRUBBED.match(name)]:
+    del os.environ[_name]
+os.environ["LANG"] = "C.UTF-8"
+
+pytest_plugins = ["pytest_jupyter.jupyter_server"]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A test that was skipped for a reason that nobody allowed has not been run: that is a failure."""
+    reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+    allowed = [line.strip() for line in (ROOT / "tests/allowed_skips.txt").read_text("utf-8").splitlines()]
+    allowed = [line for line in allowed if line and not line.startswith("#")]
+    for report in reporter.stats.get("skipped", []) if reporter else []:
+        reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not any(text in reason for text in allowed):
+            reporter.write_line(f"SKIPPED WITHOUT LEAVE {report.nodeid}: {reason}", red=True)
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A state folder of this test's own, which processes that it starts use too; no settings, no Jupyter files."""
+    for name in ("data", "config", "runtime"):
+        monkeypatch.setenv(f"JUPYTER_{name.upper()}_DIR", str(tmp_path / f"jupyter-{name}"))
+    monkeypatch.setenv("JUPYTER_PAI_HOME", str(tmp_path / "state"))
+    return Home(tmp_path / "state")
+
+
+@pytest.fixture
+def engine(home: Home) -> Iterator[EmbeddedClient]:
+    """An engine that runs in this process."""
+    client = EmbeddedClient()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder of code."""
+    path = tmp_path / "code"
+    path.mkdir()
+    return path
+
+
+def submit(engine: Client, command: str = "", folder: Path | None = None, **spec: Any) -> JobHandle:
+    """Submit a command, or a script of a folder."""
+    source = {"folder": str(folder)} if folder else {"files": {"nothing.txt": ""}}
+    fields = {"name": "test", "source": source, "command": command} | spec
+    return JobHandle(engine.submit(fields)["job"], engine)
+
+
+def script(folder: Path, text: str, name: str = "train.py") -> Path:
+    """Write a script into a folder, indented as it stands in the test."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(text), "utf-8")
+    return path
+
+
+@pytest.fixture
+def cli(home: Home, folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command line in the folder of code: `cli("list")`."""
+
+    def run(*words: str, cwd: Path = folder, **options: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "jupyter_pai", *words]
+        defaults: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "stdin": subprocess.DEVNULL}
+        return subprocess.run(command, cwd=cwd, **(defaults | options))
+
+    return run
+
+
+def processes_of(job_id: str) -> list[int]:
+    """The processes of a job, supervisor and guard among them, told by what their environment says."""
+    mark = f"JUPYTER_PAI_JOB_ID={job_id}".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue  # It ended meanwhile.
+    return found
+
+
+def until(condition: Callable[[], T], timeout: float = 60) -> T:
+    """Wait for something to become true; what it gave."""
+    end = time.monotonic() + timeout
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+    return found
+
+
+@pytest.fixture(scope="session")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stranger]:
+    """An ordinary user (uid 1000) with an environment of their own that has our wheel: root is refused nothing."""
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    folder = Path("/tmp") / f"jupyter-pai-stranger-{os.getpid()}"
+    folder.mkdir(mode=0o755)
+    os.chown(folder, 1000, 1000)
+    try:
+        yield Stranger(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Stranger:
+    """Runs programs as uid 1000, in a folder that is theirs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.python = folder / "venv" / "bin" / "python"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("SSL_CERT_FILE", "LANG") if name in os.environ}
+        path = f"{self.python.parent}:/usr/local/bin:/usr/bin:/bin"
+        return kept | {"HOME": str(self.folder), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+    def run(self, *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end."""
+        defaults: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "cwd": self.folder}
+        environment = self.environment | options.pop("env", {})
+        return subprocess.run(
+            list(map(str, command)), user=1000, group=1000, extra_groups=[], env=environment, **(defaults | options)
+        )
