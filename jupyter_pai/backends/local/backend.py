@@ -96,7 +96,7 @@ class LocalBackend(Backend):
         started_at = process.started_at(folder)
         if alive:
             status = JobStatus.RUNNING if started_at else JobStatus.STARTING
-            return Report(status, status.value, started_at=started_at)
+            return Report(status, started_at=started_at)
         result = process.read_result(folder)
         asked = (folder.path / "stop").exists()
         if result is None:
@@ -104,7 +104,7 @@ class LocalBackend(Backend):
         status, reason = _judge(result)
         return Report(
             status,
-            result.reason or status.value,
+            result.reason,
             reason,
             exit_code=result.exit_code,
             started_at=started_at,
