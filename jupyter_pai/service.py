@@ -111,7 +111,7 @@ class JobService:
     def runs_here(self) -> bool:
         """Whether a job runs on this machine."""
         backends = {name for name, kind in load_backends().items() if Capability.RUNS_HERE in kind.capabilities}
-        return any(job.backend in backends for job in self.store.running())
+        return bool(backends & self.store.running_backends())
 
     # Submitting.
 

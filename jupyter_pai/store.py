@@ -234,6 +234,10 @@ class Store:
         rows = self._reader.execute("SELECT id FROM job WHERE NOT ended").fetchall()
         return [_job(self._reader, job_id) for (job_id,) in rows]
 
+    def running_backends(self) -> set[str]:
+        """The backends of the jobs that have not ended."""
+        return {row[0] for row in self._reader.execute("SELECT DISTINCT backend FROM job WHERE NOT ended")}
+
     def attachable(self, attach_key: str) -> Job | None:
         """The newest job of the same cell that runs or has succeeded."""
         row = self._reader.execute(

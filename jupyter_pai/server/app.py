@@ -23,7 +23,7 @@ from .socket import StreamHandler
 
 __all__ = ["Engine", "PaiApp"]
 
-_ACTIVITY_EVERY = 30.0
+_ACTIVITY_EVERY = 5.0
 
 
 class Engine:

@@ -1,0 +1,187 @@
+"""The verbs over HTTP, and what is answered to what cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+from urllib.parse import quote
+
+import jsonschema
+import pytest
+from tornado.httpclient import HTTPClientError
+
+from jupyter_pai.routes import ROUTES
+
+from .conftest import PREFIX
+
+
+async def ask(jp_fetch: Any, method: str, *path: str, body: object = None, **params: Any) -> Any:
+    data = json.dumps(body) if body is not None else ("{}" if method in ("POST", "PUT") else None)
+    reply = await jp_fetch(*PREFIX, *path, method=method, params=params, body=data)
+    return json.loads(reply.body)
+
+
+async def run(jp_fetch: Any, spec: dict[str, Any]) -> dict[str, Any]:
+    """Submit a job and wait for its end."""
+    job: dict[str, Any] = (await ask(jp_fetch, "POST", "jobs", body={"spec": spec}))["job"]
+    async with asyncio.timeout(60):
+        while not job["ended_at"]:
+            await asyncio.sleep(0.02)
+            job = await ask(jp_fetch, "GET", "jobs", job["id"])
+    return job
+
+
+class Document:
+    """The served document, and whether answers are as it says."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+        self.held: set[str] = set()
+
+    def hold(self, verb: str, reply: object) -> Any:
+        schema = {"$ref": f"#/components/schemas/{ROUTES[verb].reply}", "components": self.document["components"]}
+        jsonschema.validate(reply, schema)
+        self.held.add(verb)
+        return reply
+
+
+async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
+    document = Document(await ask(jp_fetch, "GET", "openapi.json"))
+    hold = document.hold
+    spec |= {
+        "command": "printf 'loss=nan\\n'; echo 1 > $PAI_OUTPUT_MODEL/m",
+        "metric_definitions": [{"name": "loss", "regex": r"loss=(\S+)"}],
+    }
+    job = hold("show", await run(jp_fetch, spec))
+    hold("submit", await ask(jp_fetch, "POST", "jobs", body={"spec": spec}))
+    hold("preview", await ask(jp_fetch, "POST", "preview", body={"spec": spec}))
+    hold("rerun", await ask(jp_fetch, "POST", "jobs", job["id"], "rerun", body={}))
+    hold("list_jobs", await ask(jp_fetch, "GET", "jobs"))
+    hold("about", await ask(jp_fetch, "GET"))
+    metrics = hold("metrics", await ask(jp_fetch, "GET", "jobs", job["id"], "metrics"))
+    assert metrics["metrics"]["loss"]["value"] == ["NaN"]
+    hold("events", await ask(jp_fetch, "GET", "events", job=job["id"]))
+    download = {"folder": str(tmp_path / "down"), "channel": "model"}
+    hold("download", await ask(jp_fetch, "POST", "jobs", job["id"], "download", body=download))
+    hold("profiles", await ask(jp_fetch, "GET", "profiles"))
+    hold("set_profile", await ask(jp_fetch, "PUT", "profiles", "x", body={"values": {"backend": "local"}}))
+    hold("remove_profile", await ask(jp_fetch, "DELETE", "profiles", "x"))
+    hold("doctor", await ask(jp_fetch, "GET", "doctor"))
+    hold("stop", await ask(jp_fetch, "POST", "jobs", job["id"], "stop", body={}))
+    hold("delete", await ask(jp_fetch, "DELETE", "jobs", job["id"]))
+    assert document.held == {verb for verb, route in ROUTES.items() if route.reply}
+
+
+async def test_profiles_are_made_changed_and_removed(jp_fetch: Any) -> None:
+    body = {"values": {"backend": "local", "max_run_time": 60}, "default": True}
+    found = await ask(jp_fetch, "PUT", "profiles", "work", body=body)
+    assert found["default"] == "work"
+    found = await ask(jp_fetch, "DELETE", "profiles", "work")
+    assert [profile["name"] for profile in found["profiles"]] == ["local"]
+
+
+async def test_the_log_byte_for_byte(jp_fetch: Any, spec: dict[str, Any]) -> None:
+    job = await run(jp_fetch, spec | {"command": r"printf 'a\000\377\n'; printf 'two\nthree\n'"})
+    whole = b"a\0\xff\ntwo\nthree\n"
+
+    async def log(**params: Any) -> tuple[bytes, str]:
+        reply = await jp_fetch(*PREFIX, "jobs", job["id"], "log", params=params)
+        return reply.body, reply.headers["X-Offset"]
+
+    assert await log() == (whole, "0")
+    assert await log(offset=4, limit=3) == (b"two", "4")
+    assert await log(tail=1) == (b"three\n", "8")
+    assert await log(follow="true", offset=8) == (b"three\n", "8")
+    assert (await log(offset=100))[0] == b""
+
+
+async def test_following_a_log_ends_with_the_job(jp_fetch: Any, spec: dict[str, Any]) -> None:
+    command = "for i in 1 2 3; do echo $i; sleep 0.05; done"
+    job = (await ask(jp_fetch, "POST", "jobs", body={"spec": spec | {"command": command}}))["job"]
+    reply = await jp_fetch(*PREFIX, "jobs", job["id"], "log", params={"follow": "true"})
+    assert reply.body == b"1\n2\n3\n"
+
+
+async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
+    for n in range(3):
+        await run(jp_fetch, spec | {"name": f"job {n}", "labels": {"n": n}})
+    found = await ask(jp_fetch, "GET", "jobs", name="job 1")
+    assert [job["name"] for job in found["jobs"]] == ["job 1"]
+    assert (await ask(jp_fetch, "GET", "jobs", label="n=2"))["total"] == 1
+    assert (await ask(jp_fetch, "GET", "jobs", status="failed"))["total"] == 0
+    page = await ask(jp_fetch, "GET", "jobs", limit=1, offset=1)
+    assert ([job["name"] for job in page["jobs"]], page["total"]) == (["job 1"], 3)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "params", "body", "status", "words"),
+    [
+        ("GET", ["jobs", "nothing"], {}, None, 404, "`nothing`"),
+        ("GET", ["nothing"], {}, None, 404, "nothing at"),
+        ("GET", ["jobs"], {"limit": "x"}, None, 400, "no whole number"),
+        ("GET", ["jobs"], {"limit": 501}, None, 400, "1 to 500"),
+        ("GET", ["jobs"], {"offset": 10**30}, None, 400, "no whole number"),
+        ("GET", ["jobs"], {"status": "runing"}, None, 400, "runing"),
+        ("GET", ["jobs"], {"label": "x"}, None, 400, "`x`"),
+        ("GET", ["events"], {"after": "²"}, None, 400, "no whole number"),
+        ("POST", ["jobs"], {}, "{", 400, "not JSON"),
+        ("POST", ["jobs"], {}, "", 400, "valid"),
+        ("POST", ["jobs"], {}, "[]", 400, "valid"),
+        ("POST", ["jobs"], {}, '{"spec": {"name": "x"}}', 400, "nothing to run"),
+        ("POST", ["jobs"], {}, '{"spec": {"name": "x", "comand": "y"}}', 400, "did you mean"),
+        ("POST", ["jobs"], {}, "[" * 100_000, 400, "not JSON"),
+        ("PUT", ["profiles", "x"], {}, "{}", 400, "Nothing to change"),
+        ("PUT", ["profiles", "x"], {}, '{"values": {"backend": "lokal"}}', 400, "lokal"),
+        ("DELETE", ["profiles", "x"], {}, None, 404, "`x`"),
+        ("PUT", ["jobs"], {}, "{}", 405, ""),
+    ],
+)
+async def test_what_cannot_be_is_answered_with_a_message(
+    jp_fetch: Any, method: str, path: list[str], params: dict[str, Any], body: str | None, status: int, words: str
+) -> None:
+    with pytest.raises(HTTPClientError) as caught:
+        await jp_fetch(*PREFIX, *path, method=method, params=params, body=body, allow_nonstandard_methods=True)
+    assert caught.value.code == status
+    assert caught.value.response is not None
+    said = json.loads(caught.value.response.body)
+    assert said.keys() == {"code", "message", "fix", "details"}
+    assert words in said["message"] + said["fix"]
+    assert "Traceback" not in said["message"]
+
+
+async def test_errors_speak_the_readers_language(jp_fetch: Any) -> None:
+    with pytest.raises(HTTPClientError) as caught:
+        await jp_fetch(*PREFIX, "jobs", "没有", headers={"Accept-Language": "zh-CN"})
+    assert caught.value.response is not None
+    assert json.loads(caught.value.response.body)["message"] == "没有作业 `没有`。"
+
+
+async def test_odd_words_in_addresses_do_no_harm(jp_fetch: Any) -> None:
+    for word in ("..", "../..", "%00", "a/b", "\x01", "'; DROP TABLE job; --", "x" * 3000):
+        with pytest.raises(HTTPClientError) as caught:
+            await jp_fetch(*PREFIX, "jobs", quote(word, safe=""))
+        assert caught.value.code in (400, 404)
+
+
+async def test_the_served_document_has_every_verb(jp_fetch: Any) -> None:
+    document = await ask(jp_fetch, "GET", "openapi.json")
+    served = {operation["operationId"] for path in document["paths"].values() for operation in path.values()}
+    assert served == set(ROUTES)
+    text = json.dumps(document)
+    for name in {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}:
+        assert name in document["components"]["schemas"]
+
+
+async def test_a_state_folder_that_cannot_be_used_does_not_take_the_server_along(
+    jp_fetch: Any, home: Any, tmp_path: Any
+) -> None:
+    home.path.write_text("a file where the folder should be")
+    with pytest.raises(HTTPClientError) as caught:
+        await jp_fetch(*PREFIX, "jobs")
+    assert caught.value.code == 503
+    assert caught.value.response is not None
+    assert str(home.path) in json.loads(caught.value.response.body)["message"]
+    assert (await jp_fetch("api")).code == 200
+    home.path.unlink()
+    assert (await jp_fetch(*PREFIX, "jobs")).code == 200

@@ -1,0 +1,191 @@
+"""The WebSocket: topics, positions, slow readers, and what is not understood."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tornado.httpclient import HTTPClientError
+
+from .conftest import PREFIX
+from .test_rest import ask, run
+
+
+class Tab:
+    """A browser tab's end of the stream."""
+
+    def __init__(self, socket: Any) -> None:
+        self.socket = socket
+
+    async def send(self, said: object) -> None:
+        await self.socket.write_message(said if isinstance(said, str) else json.dumps(said))
+
+    async def subscribe(self, number: int, topic: str, **fields: Any) -> None:
+        await self.send({"type": "subscribe", "id": number, "topic": topic} | fields)
+
+    async def read(self) -> dict[str, Any]:
+        async with asyncio.timeout(60):
+            text = await self.socket.read_message()
+        assert text is not None, "the stream closed"
+        return dict(json.loads(text))
+
+    async def until_end(self, number: int) -> list[dict[str, Any]]:
+        """All messages of a subscription up to its last."""
+        found = []
+        while True:
+            said = await self.read()
+            if said["id"] == number:
+                found.append(said)
+                if said["type"] in ("end", "error"):
+                    return found
+
+
+async def open_tab(jp_ws_fetch: Any) -> Tab:
+    return Tab(await jp_ws_fetch(*PREFIX, "stream"))
+
+
+async def submit(jp_fetch: Any, spec: dict[str, Any], command: str) -> str:
+    return str((await ask(jp_fetch, "POST", "jobs", body={"spec": spec | {"command": command}}))["job"]["id"])
+
+
+async def test_a_job_and_its_log_live(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+    tab = await open_tab(jp_ws_fetch)
+    job = await submit(jp_fetch, spec, "for i in 1 2 3; do echo $i; sleep 0.1; done")
+    await tab.subscribe(1, "job", job=job)
+    await tab.subscribe(2, "log", job=job)
+    waiting, seen = {1, 2}, []
+    while waiting:
+        seen.append(said := await tab.read())
+        if said["type"] == "end":
+            waiting.discard(said["id"])
+    states = [said["job"]["status"] for said in seen if said["type"] == "job"]
+    assert states[-1] == "succeeded"
+    log = [said for said in seen if said["type"] == "log"]
+    assert len(log) > 1
+    assert "".join(said["text"] for said in log) == "1\n2\n3\n"
+    assert [said["offset"] for said in log[1:]] == [said["end"] for said in log[:-1]]
+    assert log[0]["instance"] == "worker-0"
+
+
+async def test_one_that_connects_again_misses_and_repeats_nothing(
+    jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]
+) -> None:
+    job = await submit(
+        jp_fetch, spec, "for i in $(seq 300); do echo 行 $i; [ $((i%50)) = 0 ] && sleep 0.05; done; true"
+    )
+    text, offset = "", 0
+    while True:
+        tab = await open_tab(jp_ws_fetch)
+        await tab.subscribe(1, "log", job=job, offset=offset)
+        said = await tab.read()
+        if said["type"] == "end":
+            break
+        text, offset = text + said["text"], said["end"]
+        tab.socket.close()
+    assert text == "".join(f"行 {n}\n" for n in range(1, 301))
+
+
+async def test_characters_are_never_cut(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+    job = await submit(jp_fetch, spec, r"printf '\344\270'; sleep 0.3; printf '\255\n\377\n\344'")
+    tab = await open_tab(jp_ws_fetch)
+    await tab.subscribe(1, "log", job=job)
+    assert "".join(said["text"] for said in (await tab.until_end(1))[:-1]) == "中\n�\n�"
+
+
+async def test_the_tail_of_a_log(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+    job = await run(jp_fetch, spec | {"command": "seq 100"})
+    tab = await open_tab(jp_ws_fetch)
+    await tab.subscribe(1, "log", job=job["id"], tail=2)
+    first, end = await tab.until_end(1)
+    assert (first["text"], end["type"]) == ("99\n100\n", "end")
+
+
+async def test_points_after_those_that_are_known(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+    definitions = [{"name": "n", "regex": r"^(\d+)$"}]
+    job = await run(jp_fetch, spec | {"command": "seq 5; echo x", "metric_definitions": definitions})
+    tab = await open_tab(jp_ws_fetch)
+    await tab.subscribe(1, "metrics", job=job["id"], counts={"n": 3})
+    first = (await tab.until_end(1))[0]
+    assert (first["metrics"]["n"]["start"], first["metrics"]["n"]["value"]) == (3, [4.0, 5.0])
+
+
+async def test_every_tab_sees_what_anybody_does(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+    tabs = [await open_tab(jp_ws_fetch) for _ in range(3)]
+    for tab in tabs:
+        await tab.subscribe(7, "jobs", after=0)
+    job = await run(jp_fetch, spec)
+    await ask(jp_fetch, "DELETE", "jobs", job["id"])
+    for tab in tabs:
+        states, deleted = [], False
+        while not deleted:
+            said = await tab.read()
+            states += [found["status"] for found in said["jobs"]]
+            deleted = job["id"] in said["deleted"]
+        assert set(states) <= {"starting", "running", "succeeded"}
+
+
+async def test_unsubscribing_ends_it(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
+    job = await submit(jp_fetch, spec, f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo late")
+    tab = await open_tab(jp_ws_fetch)
+    await tab.subscribe(1, "log", job=job)
+    await tab.send({"type": "unsubscribe", "id": 1})
+    await tab.subscribe(2, "log", job=job)
+    (tmp_path / "go").touch()
+    seen = await tab.until_end(2)
+    assert seen[0]["text"] == "late\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("{", "Not understood"),
+        ("[]", "Not understood"),
+        ('{"type": "subscribe"}', "Not understood"),
+        ('{"type": "subscribe", "id": 1, "topic": "weather"}', "Not understood"),
+        ('{"type": "subscribe", "id": 1, "topic": "log", "job": "nothing"}', "`nothing`"),
+        ('{"type": "subscribe", "id": 1, "topic": "log", "job": "x", "offset": -1}', "Not understood"),
+        ("[" * 100_000, "Not understood"),
+    ],
+)
+async def test_what_is_not_understood_is_said(jp_ws_fetch: Any, said: str, words: str) -> None:
+    tab = await open_tab(jp_ws_fetch)
+    await tab.send(said)
+    answer = await tab.read()
+    assert answer["type"] == "error"
+    assert words in answer["message"]
+
+
+async def test_an_unknown_instance_is_named(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+    job = await run(jp_fetch, spec)
+    tab = await open_tab(jp_ws_fetch)
+    await tab.subscribe(1, "log", job=job["id"], instance="../../spec.json")
+    answer = await tab.read()
+    assert answer["type"] == "error"
+    assert "worker-0" in answer["fix"]
+
+
+async def test_too_many_subscriptions_are_refused(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+    tab = await open_tab(jp_ws_fetch)
+    for number in range(201):
+        await tab.subscribe(number, "jobs")
+    answer = await tab.read()
+    assert (answer["id"], answer["code"]) == (200, "UsageError")
+
+
+async def test_a_tab_that_reads_slowly_holds_up_nobody(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+    job = await submit(jp_fetch, spec, "seq 400000")
+    slow, quick = await open_tab(jp_ws_fetch), await open_tab(jp_ws_fetch)
+    await slow.subscribe(1, "log", job=job)
+    await quick.subscribe(1, "log", job=job)
+    text = "".join(said["text"] for said in (await quick.until_end(1))[:-1])
+    assert text == "".join(f"{n}\n" for n in range(1, 400_001))
+    again = "".join(said["text"] for said in (await slow.until_end(1))[:-1])
+    assert again == text
+
+
+async def test_nobody_listens_without_leave(jp_ws_fetch: Any) -> None:
+    with pytest.raises(HTTPClientError) as caught:
+        await jp_ws_fetch(*PREFIX, "stream", headers={"Authorization": "token wrong"})
+    assert caught.value.code == 403
