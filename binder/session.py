@@ -34,7 +34,7 @@ class NotebookSession:
     def __init__(self, url: str, token: str, path: str, kernel: str = "python3") -> None:
         self.url = url.rstrip("/")
         self.headers = {"Authorization": f"token {token}", "Content-Type": "application/json"}
-        body = {"path": path, "name": path, "type": "notebook", "kernel": {"name": kernel}}
+        body = {"path": path, "name": path.rpartition("/")[2], "type": "notebook", "kernel": {"name": kernel}}
         self.session = self.ask("POST", "/api/sessions", body)
         self.kernel_id = self.session["kernel"]["id"]
         self.socket = self._connect()

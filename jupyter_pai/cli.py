@@ -120,9 +120,9 @@ def _wait(job: JobHandle, target: object) -> int:
 
 def _complain(error: PaiError) -> None:
     sys.stdout.flush()
-    sys.stderr.write(_encodable(_("Error: {message}").format(message=error.message)) + "\n")
-    if error.fix:
-        sys.stderr.write(_encodable(error.fix) + "\n")
+    for text in (_("Error: {message}").format(message=error.message), error.fix):
+        if text:
+            sys.stderr.write(_encodable(text.replace("%pai ", "jupyter pai ")) + "\n")
 
 
 def _encodable(text: str) -> str:

@@ -1,0 +1,242 @@
+"""The command line as a person and a script use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.home import Home
+
+from ..conftest import processes_of, script, until
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+FIELDS = (
+    "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at "
+    "outputs metrics console_url"
+).split()
+
+
+def job(cli: Cli, *words: str) -> dict[str, Any]:
+    return dict(json.loads(cli("submit", *words, "--json", errors="replace").stdout))
+
+
+def test_waiting_prints_the_log_and_ends_with_the_jobs_success(cli: Cli, folder: Path) -> None:
+    script(folder, "print('hello')")
+    done = cli("submit", "train.py", "--wait")
+    assert done.returncode == 0, done.stderr
+    first, second, third = done.stdout.splitlines()
+    assert first == "hello"
+    assert "succeeded" in second
+    assert third.startswith("model: file:///")
+
+
+def test_a_job_that_fails_is_1_and_bad_usage_2(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    failed = cli("submit", "--command", "exit 7", "--wait")
+    assert (failed.returncode, "exit code 7" in failed.stdout) == (1, True)
+    for words in (["sumbit"], ["submit", "--nonsense"], ["submit", "nowhere.py"], ["show", "nothing"]):
+        done = cli(*words)
+        assert done.returncode == 2, words
+        assert done.stderr.startswith("Error: ")
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr
+
+
+def test_an_engine_that_fails_is_3(cli: Cli, home: Home) -> None:
+    home.path.write_text("a file where the folder should be")
+    done = cli("list")
+    assert done.returncode == 3
+    assert str(home.path) in done.stderr
+    assert "JUPYTER_PAI_HOME" in done.stderr
+
+
+def test_detached_jobs_are_found_again(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    done = cli("submit", "--command", "echo one; echo two", "--name", "mine")
+    assert done.returncode == 0
+    job_id = done.stdout.split()[0].removeprefix("<")
+    assert f"jupyter pai stop {job_id}" in done.stdout
+    assert cli("logs", "mine", "--follow").stdout == "one\ntwo\n"
+    assert cli("logs", job_id[:5], "--tail", "1").stdout == "two\n"
+    assert "succeeded" in cli("list").stdout
+    assert "succeeded" in cli("show", "last").stdout
+
+
+def test_json_is_exactly_one_object(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    done = cli("submit", "--command", "echo acc=0.5", "--metric", "acc=acc=(.+)", "--wait", "--json")
+    found = json.loads(done.stdout)
+    assert list(found) == FIELDS
+    assert done.stderr == "acc=0.5\n"
+    assert (found["status"], found["exit_code"], found["backend"]) == ("succeeded", 0, "local")
+    assert set(found["outputs"]) == {"model", "checkpoints", "tensorboard"}
+    assert found["metrics"]["acc"].keys() == {"value", "step", "time"}
+    shown = json.loads(cli("show", found["id"], "--json").stdout)
+    assert list(shown) == [*FIELDS, "spec"]
+    listed = json.loads(cli("list", "--json").stdout)
+    assert [list(one) for one in listed] == [FIELDS]
+    points = json.loads(cli("metrics", found["id"], "--json").stdout)
+    assert points["acc"]["value"] == [0.5]
+
+
+def test_logs_are_raw_bytes(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    found = job(cli, "--command", r"printf 'a\000\377\r\033[1m\n'", "--wait")
+    assert cli("logs", found["id"], text=False).stdout == b"a\0\xff\r\x1b[1m\n"
+
+
+def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home) -> None:
+    script(folder, "")
+    (folder / ".env").write_text("KEY=1")
+    done = cli("submit", "train.py", "--hp", "lr=0.1", "--dry-run")
+    for words in (
+        '"lr": "0.1"',
+        "command: python train.py --lr 0.1",
+        "packed: 1 files",
+        "left out: .env (may hold keys)",
+    ):
+        assert words in done.stdout
+    preview = json.loads(cli("submit", "train.py", "--dry-run", "--json").stdout)
+    assert preview["left_out"] == [{"path": ".env", "why": "may hold keys"}]
+    assert list(home.jobs.iterdir()) == []
+
+
+def test_stop_rerun_delete_download(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    running = job(cli, "--command", "sleep 1000")
+    assert "stopped" in cli("stop", running["id"]).stdout
+    assert processes_of(running["id"]) == []
+    assert "has ended already" in cli("stop", running["id"]).stdout
+    done = job(cli, "--command", "echo w > $PAI_OUTPUT_MODEL/w", "--wait")
+    assert cli("download", done["id"], "model", "here").returncode == 0
+    assert (folder / "here/w").read_text() == "w\n"
+    assert "--overwrite" in cli("download", done["id"], "here").stderr
+    again = json.loads(cli("rerun", done["id"], "--json", "--wait").stdout)
+    assert again["status"] == "succeeded"
+    refused = cli("delete", done["id"])
+    assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
+    assert cli("delete", done["id"], again["id"], "--yes").returncode == 0
+    assert len(json.loads(cli("list", "--json").stdout)) == 1
+
+
+def test_deleting_asks_a_person(cli: Cli, folder: Path, home: Home) -> None:
+    (folder / "a").touch()
+    done = job(cli, "--command", "true", "--wait")
+    for answer, left in (("n\n", 1), ("y\n", 0)):
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyter_pai", "delete", done["id"]], stdin=slave, stdout=subprocess.PIPE, text=True
+        )
+        os.write(master, answer.encode())
+        said, _none = process.communicate(timeout=60)
+        assert "Delete" in said
+        assert len(list(home.jobs.iterdir())) == left
+        os.close(master)
+        os.close(slave)
+
+
+def test_profiles(cli: Cli, tmp_path: Path) -> None:
+    assert cli("profile", "set", "work", "backend=local", "max_run_time=60").returncode == 0
+    assert cli("profile", "default", "work").returncode == 0
+    text = (tmp_path / "jupyter-config/jupyter_pai.toml").read_text()
+    assert "max_run_time = 60" in text
+    shown = json.loads(cli("profile", "show", "work", "--json").stdout)
+    assert shown["profiles"][0]["settings"] == {"backend": "local", "max_run_time": 60}
+    assert "work*" in cli("profile", "list").stdout
+    wrong = cli("profile", "set", "work", "max_runtime=3")
+    assert (wrong.returncode, "Did you mean `max_run_time`?" in wrong.stderr) == (2, True)
+    assert cli("profile", "set", "work", "max_run_time=").returncode == 0
+    assert cli("profile", "remove", "work").returncode == 0
+    assert "work" not in cli("profile", "list").stdout
+
+
+def test_a_wrong_settings_file_is_named_with_its_line(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "jupyter-config/jupyter_pai.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("[profiles.work]\nbackend = 'local'\nmax_runtime = 3\n")
+    done = cli("submit", "--command", "true")
+    assert done.returncode == 2
+    assert f"{path}, line 3:" in done.stderr
+
+
+def test_the_doctor(cli: Cli) -> None:
+    done = cli("doctor")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {finding["what"]: finding["state"] for finding in json.loads(cli("doctor", "--json").stdout)}
+    assert found["database"] == found["Python"] == "ok"
+
+
+@pytest.mark.parametrize("interrupts", [signal.SIGINT])
+def test_interrupting_detaches(cli: Cli, folder: Path, interrupts: signal.Signals) -> None:
+    (folder / "a").touch()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jupyter_pai", "submit", "--command", "echo up; sleep 1000", "--wait"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(interrupts)
+    _out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    found = json.loads(cli("list", "--json").stdout)[0]
+    assert found["status"] == "running"
+    assert f"jupyter pai stop {found['id']}" in err
+    cli("stop", found["id"])
+
+
+def test_a_pipe_that_closes_is_no_error(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    found = job(cli, "--command", "seq 200000", "--wait")
+    line = f"{sys.executable} -m jupyter_pai logs {found['id']} | head -1"
+    done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_chinese(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    done = cli("show", "没有")
+    assert done.stderr.startswith("错误：没有作业 `没有`。")
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    assert cli("show", "x").returncode == 2
+
+
+def test_as_a_subcommand_of_jupyter(cli: Cli) -> None:
+    jupyter = Path(sys.executable).parent / "jupyter"
+    environment = {**os.environ, "PATH": f"{jupyter.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        [jupyter, "pai", "list", "--json"], capture_output=True, text=True, check=True, env=environment
+    )
+    assert json.loads(done.stdout) == []
+
+
+def test_a_notebook_from_the_command_line(cli: Cli, folder: Path) -> None:
+    cell = {"cell_type": "code", "source": "%matplotlib inline\nimport sys\nprint(sys.argv[1:])", "metadata": {}}
+    (folder / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
+    done = cli("submit", "work.ipynb", "--hp", "a=1", "--wait")
+    assert done.stdout.startswith("['--a', '1']\n"), done.stderr
+
+
+def test_two_command_lines_at_once_follow_one_job(cli: Cli, folder: Path) -> None:
+    """One follows the job, the other reads what is stored: both see all of it, once."""
+    (folder / "a").touch()
+    command = f"i=0; while [ ! -e {folder}/go ]; do echo $i; i=$((i+1)); sleep 0.01; done"
+    found = job(cli, "--command", command, "--metric", r"n=^(\d+)$")
+    line = [sys.executable, "-m", "jupyter_pai", "logs", found["id"], "--follow"]
+    followers = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    until(lambda: json.loads(cli("show", found["id"], "--json").stdout)["metrics"])
+    (folder / "go").touch()
+    texts = [follower.communicate(timeout=60)[0] for follower in followers]
+    assert texts[0] == texts[1] == texts[2]
+    count = len(texts[0].splitlines())
+    points = json.loads(cli("metrics", found["id"], "--json").stdout)["n"]["value"]
+    assert points == list(range(count))

@@ -1,0 +1,58 @@
+"""Every text that a reader may see, found in the code; and the catalogues that translate them.
+
+python -m tests.design.messages     add new texts to the catalogues, drop those that are gone
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_file
+from babel.messages.pofile import read_po, write_po
+
+ROOT = Path(__file__).parents[2]
+LOCALE = ROOT / "jupyter_pai" / "locale"
+_KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2)}
+_TYPESCRIPT = re.compile(r"trans\.__\(\s*'((?:[^'\\]|\\.)*)'")
+
+
+def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
+    """Each text, and the places where it stands."""
+    found: dict[str | tuple[str, ...], list[tuple[str, int]]] = {}
+    for path in sorted((ROOT / "jupyter_pai").rglob("*.py")):
+        for line, message, _comments, _context in extract_from_file("python", str(path), _KEYWORDS):
+            found.setdefault(message, []).append((path.relative_to(ROOT).as_posix(), line))
+    for path in sorted((ROOT / "labextension" / "src").glob("*.ts")):
+        for match in _TYPESCRIPT.finditer(path.read_text("utf-8")):
+            found.setdefault(match[1], []).append((path.relative_to(ROOT).as_posix(), 0))
+    return found
+
+
+def catalogues() -> list[Path]:
+    """The translations, one a language."""
+    return sorted(LOCALE.rglob("*.po"))
+
+
+def read(path: Path) -> Catalog:
+    with path.open("rb") as file:
+        return read_po(file)
+
+
+def update(path: Path) -> None:
+    """Bring a catalogue up to date. What is new has no translation yet."""
+    old = read(path)
+    new = Catalog(old.locale, project="jupyter-pai", version=old.version, fuzzy=False, charset="utf-8")
+    for message, places in sorted(texts().items(), key=lambda item: item[1]):
+        key = message if isinstance(message, str) else message[0]
+        known = old.get(key)
+        files = sorted({(file, 0) for file, _line in places})
+        new.add(message, known.string if known else None, locations=[(file, None) for file, _ in files])
+    with path.open("wb") as file:
+        write_po(file, new, width=120, omit_header=False, include_lineno=False)
+
+
+if __name__ == "__main__":
+    for catalogue in catalogues():
+        update(catalogue)

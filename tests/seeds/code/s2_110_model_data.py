@@ -1,0 +1,11 @@
+from jupyter_pai.sdk.estimator import Estimator
+
+estimator = Estimator(
+    command="python train.py",
+    source_dir="train_src",
+    image_uri="<TrainingImageUri>",
+)
+estimator.fit()
+
+# 获取输出模型的OSS路径
+print(estimator.model_data())

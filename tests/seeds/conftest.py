@@ -1,0 +1,3 @@
+from __future__ import annotations
+
+from ..server.conftest import server as server  # a real Jupyter server
