@@ -1,5 +1,5 @@
 # The front desk: every verb is a target of this file, and CI calls nothing else.
-.PHONY: demo lab test lint bench soak build clean
+.PHONY: demo lab test lint bench soak messages build clean
 .DEFAULT_GOAL := demo
 
 VENV := .venv
@@ -29,6 +29,9 @@ bench: $(VENV)/test  ## measure, and write docs/benchmarks.md
 soak: $(VENV)/test  ## the long counts
 	python -m pytest tests/soak -m soak -s
 
+messages: $(VENV)/test  ## bring the lists of texts to translate up to date
+	python -m tests.design.messages
+
 build: $(EXTENSION)  ## wheel and sdist in dist/
 	python -m build --no-isolation
 
@@ -50,7 +53,7 @@ $(VENV)/tutorial: pyproject.toml $(EXTENSION) $(wildcard jupyter_pai/locale/*/LC
 	touch $@
 
 $(VENV)/test: $(VENV)/tutorial
-	python -m pip install --quiet --editable ".[test,lint]" hatchling hatch-nodejs-version hatch-jupyter-builder
+	python -m pip install --quiet --editable ".[test,lint]"
 	touch $@
 
 clean:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import shutil
 import tarfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ __all__ = ["Entry", "digest", "is_inside", "sha256", "unpack", "write"]
 
 # The earliest date that a zip file can hold: a job may well zip its own code.
 _MTIME = 315532800
+_CHUNK = 1 << 20
 # An argument of tarfile's that its type stubs do not know.
-_LARGE_COPIES: Any = {"copybufsize": 1 << 20}
+_LARGE_COPIES: Any = {"copybufsize": _CHUNK}
 
 
 @dataclass(frozen=True)
@@ -131,24 +133,42 @@ def digest(entries: Iterable[Entry], hashes: dict[str, str]) -> str:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack an archive into a folder. Members that would leave the folder are refused.
+    """Unpack an archive into a folder. Nothing is written outside of it, and nothing but files, folders and links.
+
+    (tarfile's own filter is missing in Python before 3.11.4, which Debian 12 has, and changes modes.)
 
     Raises:
-        SourceError: if the archive is damaged or not one of ours.
+        SourceError: if the archive is damaged, or a member or a link would leave the folder.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         with igzip.open(archive, "rb") as packed, tarfile.open(fileobj=packed, mode="r|") as tar:
-            tar.extractall(folder, filter=_filter)  # noqa: S202 - the filter is ours
+            for member in tar:
+                _extract(tar, member, folder)
     except (tarfile.TarError, OSError, EOFError) as error:
         raise SourceError(
             _("The archive {path} cannot be unpacked: {error}.").format(path=archive, error=error)
         ) from error
 
 
-def _filter(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
-    """Python's own filter for data, but for the modes, which it would change."""
-    checked = tarfile.data_filter(member, folder)
-    return checked.replace(mode=member.mode & 0o777 | 0o600) if checked and checked.isfile() else checked
+def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    path = folder / member.name
+    if ".." in path.parts or not is_inside(str(path.parent), str(folder)):
+        raise tarfile.TarError(member.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if member.isdir():
+        path.mkdir(exist_ok=True)
+    elif member.issym():
+        if os.path.isabs(member.linkname) or not is_inside(str(path.parent / member.linkname), str(folder)):
+            raise tarfile.TarError(f"{member.name} -> {member.linkname}")
+        path.symlink_to(member.linkname)
+    elif (content := tar.extractfile(member)) is not None:
+        # Made anew: through a link that is in its place, the file might be written elsewhere.
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            shutil.copyfileobj(content, file, _CHUNK)
+            os.fchmod(file.fileno(), member.mode & 0o777 | 0o600)
+    else:
+        raise tarfile.TarError(member.name)
 
 
 def is_inside(path: str, folder: str) -> bool:

@@ -26,7 +26,7 @@ from .i18n import _, language
 from .routes import PREFIX, ROUTES
 from .server_info import ServerInfo
 
-__all__ = ["Client", "HttpClient", "EmbeddedClient", "connect"]
+__all__ = ["Client", "EmbeddedClient", "HttpClient", "connect"]
 
 _TIME_OUT = 60.0
 

@@ -237,16 +237,16 @@ class JobService:
         try:
             await asyncio.to_thread(_write_folder, folder, job, code)
             submission = await self._backend(profile).submit(job, folder)
-        except (PaiError, OSError) as error:
-            reason = str(error)
-            changes = {"status": JobStatus.FAILED, "reason": reason, "ended_at": now()}
-            await asyncio.wrap_future(self.store.update(job_id, **changes))
+        except Exception as error:
+            # Whatever it was: the job is stored, and must not look as if it were still starting.
+            await asyncio.wrap_future(
+                self.store.update(job_id, status=JobStatus.FAILED, reason=str(error), ended_at=now())
+            )
             lease.give()
-            if isinstance(error, PaiError):
-                raise
-            raise BackendError(
-                _("The job {job} could not be started: {error}.").format(job=job_id, error=reason)
-            ) from error
+            if isinstance(error, OSError):
+                what = _("The job {job} could not be started: {error}.").format(job=job_id, error=error)
+                raise BackendError(what) from error
+            raise
         job = await asyncio.wrap_future(
             self.store.update(
                 job_id,

@@ -24,7 +24,7 @@ from .i18n import _, ngettext
 from .ignore import Rules
 from .job import Source
 
-__all__ = ["LeftOut", "Manifest", "Packed", "parse_size", "pack", "scan", "show_size"]
+__all__ = ["LeftOut", "Manifest", "Packed", "pack", "parse_size", "scan", "show_size"]
 
 _MOST_FILES = 50_000
 # A file that was written this shortly before it was noted may be written again without a change of its times.

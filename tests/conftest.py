@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,21 +122,42 @@ def until(condition: Callable[[], T], timeout: float = 60) -> T:
 
 
 @pytest.fixture(scope="session")
-def stranger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stranger]:
-    """An ordinary user (uid 1000) with an environment of their own that has our wheel: root is refused nothing."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with our sdist, and the wheel made from it. Readable by everybody."""
+    folder = Path(tempfile.mkdtemp(prefix="jupyter-pai-dist-"))
+    folder.chmod(0o755)
+    # Without Node: the sdist has the built extension, and the wheel is made of the sdist.
+    environment = os.environ | {"PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
+def stranger(built: Path) -> Iterator[Stranger]:
+    """An ordinary user (uid 1000) with an environment of their own, made as `binder/` says: root is refused nothing."""
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
-    folder = Path("/tmp") / f"jupyter-pai-stranger-{os.getpid()}"
-    folder.mkdir(mode=0o755)
+    folder = Path(tempfile.mkdtemp(prefix="jupyter-pai-stranger-"))
+    folder.chmod(0o755)
     os.chown(folder, 1000, 1000)
     try:
-        yield Stranger(folder)
+        user = Stranger(folder)
+        shutil.copy(ROOT / "binder/requirements.txt", folder)
+        for command in (
+            ["/usr/bin/python3", "-m", "venv", folder / "venv"],
+            [user.python, "-m", "pip", "install", "-q", "--find-links", built, "-r", folder / "requirements.txt"],
+        ):
+            done = user.run(*command)
+            assert done.returncode == 0, done.stderr
+        yield user
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 class Stranger:
-    """Runs programs as uid 1000, in a folder that is theirs."""
+    """Runs programs as uid 1000, in a folder that is theirs, without Node."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -144,13 +166,19 @@ class Stranger:
     @property
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("SSL_CERT_FILE", "LANG") if name in os.environ}
-        path = f"{self.python.parent}:/usr/local/bin:/usr/bin:/bin"
+        path = f"{self.python.parent}:/usr/bin:/bin"
         return kept | {"HOME": str(self.folder), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
     def run(self, *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a program to its end."""
-        defaults: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "cwd": self.folder}
-        environment = self.environment | options.pop("env", {})
-        return subprocess.run(
-            list(map(str, command)), user=1000, group=1000, extra_groups=[], env=environment, **(defaults | options)
-        )
+        defaults: dict[str, Any] = {"capture_output": True, "text": True, "check": False}
+        return subprocess.run(list(map(str, command)), **(defaults | self.options(options)))
+
+    def start(self, *command: str | Path, **options: Any) -> subprocess.Popen[str]:
+        """Start a program."""
+        return subprocess.Popen(list(map(str, command)), text=True, **self.options(options))
+
+    def options(self, given: dict[str, Any]) -> dict[str, Any]:
+        environment = self.environment | given.pop("env", {})
+        user: dict[str, Any] = {"user": 1000, "group": 1000, "extra_groups": [], "cwd": self.folder}
+        return user | {"env": environment} | given

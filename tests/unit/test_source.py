@@ -258,14 +258,32 @@ def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
         archive.unpack(path, tmp_path / "there")
 
 
-def test_a_foreign_archive_does_not_leave_its_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "members",
+    [
+        [("../outside", "", b"x")],
+        [("/tmp/jupyter-pai-outside", "", b"x")],
+        [("link", "..", None), ("link/outside", "", b"x")],
+        [("link", "/etc", None)],
+        [("a", "", b"x"), ("a", "", b"y")],
+        [("device", "", "device")],
+    ],
+)
+def test_a_foreign_archive_does_not_leave_its_folder(tmp_path: Path, members: list[tuple[str, str, object]]) -> None:
+    import io
+
     path = tmp_path / "evil.tar.gz"
     with tarfile.open(path, "w:gz") as tar:
-        info = tarfile.TarInfo("../outside")
-        tar.addfile(info)
-    with pytest.raises(SourceError):
+        for name, link, data in members:
+            info = tarfile.TarInfo(name)
+            info.type = tarfile.SYMTYPE if link else tarfile.CHRTYPE if data == "device" else tarfile.REGTYPE
+            info.linkname = link
+            info.size = len(data) if isinstance(data, bytes) else 0
+            tar.addfile(info, io.BytesIO(data) if isinstance(data, bytes) else None)
+    with pytest.raises(SourceError, match=r"evil\.tar\.gz"):
         archive.unpack(path, tmp_path / "there")
     assert not (tmp_path / "outside").exists()
+    assert not Path("/tmp/jupyter-pai-outside").exists()
 
 
 def test_a_file_that_vanishes_is_named(folder: Path, sources: Path) -> None:

@@ -18,7 +18,7 @@ from ...errors import BackendError
 from ...home import JobFolder
 from ...i18n import _
 
-__all__ = ["Result", "ask_to_stop", "machine_allows", "read_result", "is_alive", "spawn", "started_at"]
+__all__ = ["Result", "ask_to_stop", "is_alive", "machine_allows", "read_result", "spawn", "started_at"]
 
 _ROOT = str(Path(__file__).parents[3])
 _SUPERVISOR = (

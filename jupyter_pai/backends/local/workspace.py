@@ -30,7 +30,7 @@ class Workspace:
         self.folder = folder
         self.mode = mode
         self.ml = folder.path / "ml"
-        root = "/ml" if mode == namespaces.PRIVATE else str(self.ml)
+        root = str(self.ml) if mode == namespaces.PLAIN else "/ml"
         self.layout = contract.Layout(root, self.spec.layout)
         self.shims = folder.path / "bin"
         self.requirements = folder.path / "requirements.txt"

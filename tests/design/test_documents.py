@@ -1,0 +1,113 @@
+"""Documents say what is: options, variables, settings, versions, languages."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import jupyter_pai
+from jupyter_pai import cli, grammar
+from jupyter_pai.backends import load_backends
+
+from .messages import catalogues, read, texts
+
+ROOT = Path(__file__).parents[2]
+GUIDES = ["docs/guide.md", "docs/guide.zh-CN.md"]
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_every_verb_and_option_is_documented(guide: str) -> None:
+    said = text(guide)
+    for verb in grammar.VERBS:
+        assert f"`{verb}" in said, verb
+        for option in grammar.options_of(grammar.parser(), verb):
+            assert option == "--help" or f"`{option}" in said, f"{verb} {option}"
+    for option in grammar.options_of(grammar.cell_parser()):
+        assert option == "--help" or f"`{option}" in said, option
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_every_setting_is_documented(guide: str) -> None:
+    said = text(guide)
+    for backend in load_backends().values():
+        for key in backend.settings_model.model_fields:
+            assert f"`{key}`" in said, key
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_every_variable_and_exit_code_is_documented(guide: str) -> None:
+    said = text(guide)
+    for variable in ("JUPYTER_PAI_HOME", "JUPYTER_PAI_CONFIG", "JUPYTER_PAI_LANGUAGE"):
+        assert variable in said
+    for code in (cli.SUCCESS, cli.NO_SUCCESS, cli.USAGE, cli.ENGINE, cli.INTERRUPTED):
+        assert f"`{code}`" in said
+
+
+def test_every_variable_of_the_contract_is_documented() -> None:
+    said = text("docs/contract.md")
+    for variable in re.findall(
+        r"\b(?:PAI_[A-Z_]+|MASTER_\w+|WORLD_SIZE|RANK|PYTHONUNBUFFERED)\b", text("jupyter_pai/contract.py")
+    ):
+        assert variable.rstrip("_") in said, variable
+
+
+def test_links_in_documents_lead_somewhere() -> None:
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text("utf-8")):
+            assert (path.parent / link).exists(), f"{path.name}: {link}"
+
+
+def test_versions_are_equal() -> None:
+    version = json.loads(text("package.json"))["version"]
+    assert jupyter_pai.__version__ == version
+    assert f"## {version}" in text("CHANGELOG.md")
+    assert f"=={version}" in text("binder/requirements.txt")
+    for path in catalogues():
+        assert read(path).version == version
+
+
+@pytest.mark.parametrize("path", catalogues(), ids=lambda path: path.parents[1].name)
+def test_every_text_is_translated(path: Path) -> None:
+    catalogue = read(path)
+    ids = set()
+    for message in texts():
+        key = message if isinstance(message, str) else message[0]
+        ids.add(key)
+        found = catalogue.get(key)
+        assert found, f"not in the catalogue: {key}"
+        strings = [found.string] if isinstance(found.string, str) else list(found.string)
+        assert all(strings), f"not translated: {key}"
+        for string in strings:
+            assert set(re.findall(r"\{\w*[^}]*\}", string)) == set(re.findall(r"\{\w*[^}]*\}", key)), key
+            assert string.endswith("\n") == key.endswith("\n")
+            assert string.startswith("\n") == key.startswith("\n")
+    assert {m.id if isinstance(m.id, str) else m.id[0] for m in catalogue if m.id} - ids == set()
+
+
+def test_no_host_is_in_the_lock_file() -> None:
+    assert not re.search(r"https?://", text("yarn.lock"))
+
+
+def test_the_tutorials_are_the_same_but_for_their_language() -> None:
+    english, chinese = (json.loads(text(f"binder/{name}")) for name in ("tutorial.ipynb", "tutorial.zh-CN.ipynb"))
+    for one, other in zip(english["cells"], chinese["cells"], strict=True):
+        assert one["id"] == other["id"]
+        if one["cell_type"] == "code":
+            assert one["source"] == other["source"]
+        else:
+            assert re.search("[\u4e00-\u9fff]", "".join(other["source"]))
+
+
+def test_dependencies_have_a_reason() -> None:
+    said = text("docs/architecture.md").lower()
+    for requirement in tomllib.loads(text("pyproject.toml"))["project"]["dependencies"]:
+        name = re.split(r"[><=\[]", requirement)[0]
+        assert name in said, name

@@ -1,0 +1,46 @@
+"""Every error has a status and a place in the tree that its module draws, and comes through HTTP whole."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from jupyter_pai import errors
+from jupyter_pai.errors import PaiError
+
+
+def tree() -> list[type[PaiError]]:
+    found, waiting = [], [PaiError]
+    while waiting:
+        found.append(kind := waiting.pop())
+        waiting += kind.__subclasses__()
+    return found
+
+
+@pytest.mark.parametrize("kind", tree())
+def test_every_error_is_drawn_with_its_status(kind: type[PaiError]) -> None:
+    assert kind.__module__ == "jupyter_pai.errors"
+    assert errors.__doc__
+    row = re.search(rf"\b{kind.__name__}\b(.*)", errors.__doc__)
+    assert row
+    if kind is not PaiError:
+        assert row[1].strip().endswith(str(kind.status))
+
+
+@pytest.mark.parametrize("kind", tree())
+def test_every_error_comes_through_http_whole(kind: type[PaiError]) -> None:
+    error = kind("what", fix="how", line=3)
+    again = PaiError.from_json(error.as_json())
+    assert type(again) is kind
+    assert (again.message, again.fix, again.details) == ("what", "how", {"line": 3})
+
+
+def test_an_unknown_code_is_an_engine_error() -> None:
+    assert type(PaiError.from_json({"code": "New", "message": "m"})) is errors.EngineError
+
+
+def test_a_users_mistake_is_4xx_and_ours_5xx() -> None:
+    for kind in tree():
+        ours = issubclass(kind, errors.EngineError) or kind is PaiError
+        assert kind.status // 100 == (5 if ours else 4), kind

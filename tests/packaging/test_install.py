@@ -1,0 +1,68 @@
+"""What a user installs: the wheel alone, in a fresh environment, without Node, as an ordinary user."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+from ..conftest import ROOT, Stranger
+
+
+def test_the_wheel_has_everything_and_nothing_else(built: Path) -> None:
+    wheel = next(built.glob("*.whl"))
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for name in (
+        "jupyter_pai/_labextension/package.json",
+        "jupyter_pai/_tutorial/tutorial.zh-CN.ipynb",
+        "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.mo",
+        "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.json",
+        "jupyter_pai/py.typed",
+    ):
+        assert name in names, name
+    assert not [name for name in names if name.startswith(("tests", "labextension", "binder", "docs"))]
+    assert not [name for name in names if "__pycache__" in name or name.endswith("hatch_build.py")]
+
+
+def test_a_wheel_is_built_from_the_sdist_without_node(built: Path, tmp_path: Path) -> None:
+    """`built` made it so; here what it was made of."""
+    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    for name in ("jupyter_pai/_labextension/package.json", "labextension/src/index.ts", "package.json", "LICENSE"):
+        assert name in names, name
+
+
+def test_both_extensions_are_ok_from_the_wheel_alone(stranger: Stranger) -> None:
+    jupyter = stranger.python.parent / "jupyter"
+    server = stranger.run(jupyter, "server", "extension", "list")
+    assert "jupyter_pai 0.1.0 OK" in (server.stdout + server.stderr).replace("\x1b[32m", "").replace("\x1b[0m", "")
+    lab = stranger.run(jupyter, "labextension", "list")
+    text = (lab.stdout + lab.stderr).replace("\x1b[32m", "").replace("\x1b[0m", "")
+    assert "jupyter-pai v0.1.0 enabled OK" in text
+
+
+def test_the_command_line_and_the_tutorial_are_installed(stranger: Stranger) -> None:
+    jupyter = stranger.python.parent / "jupyter"
+    done = stranger.run(jupyter, "pai", "tutorial", "somewhere")
+    assert done.returncode == 0, done.stderr
+    assert (stranger.folder / "somewhere/tutorial.ipynb").read_bytes() == (ROOT / "binder/tutorial.ipynb").read_bytes()
+    doctor = stranger.run(jupyter, "pai", "doctor")
+    assert doctor.returncode == 0, doctor.stdout + doctor.stderr
+
+
+def test_messages_are_chinese_from_the_wheel(stranger: Stranger) -> None:
+    done = stranger.run(stranger.python, "-m", "jupyter_pai", "show", "x", env={"LANG": "zh_CN.UTF-8"})
+    assert "没有作业" in done.stderr
+
+
+def test_mypy_sees_our_types() -> None:
+    code = "import jupyter_pai\nreveal_type(jupyter_pai.get_job('x').status)\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file=", "--strict", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 'Revealed type is "str"' in done.stdout, done.stdout
