@@ -14,7 +14,7 @@ lab: $(VENV)/tutorial  ## open JupyterLab on the tutorial
 	python binder/demo.py --lab
 
 test: $(VENV)/test lint  ## the whole suite
-	node --test tests/labextension/*.test.ts
+	jlpm test
 	python -m pytest
 
 lint: $(VENV)/test

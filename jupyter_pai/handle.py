@@ -161,7 +161,7 @@ class JobHandle:
         until = None if timeout is None else time.monotonic() + timeout
         while not self.ended:
             if until is not None and time.monotonic() > until:
-                raise TimeoutError(_("The job {job} is still {status}.").format(job=self.id, status=self.status))
+                raise TimeoutError(_("The job {job} is still {status}.").format(job=self.id, status=summary.status_word(self.status)))
             time.sleep(_ASK_EVERY)
         return self
 
@@ -205,9 +205,9 @@ def job_failed(handle: JobHandle) -> JobFailed:
     """The error for a job that was waited for and did not succeed: reason, fix, last lines."""
     info = handle.info
     tail = handle.logs(tail=_TAIL_LINES)
-    reason = info["reason"] or _("It is {status}.").format(status=info["status"])
+    reason = info["reason"] or _("It is {status}.").format(status=summary.status_word(info["status"]))
     message = _("The job {job} ({name}) {status}: {reason}").format(
-        job=info["id"], name=info["name"], status=info["status"], reason=reason
+        job=info["id"], name=info["name"], status=summary.status_word(info["status"]), reason=reason
     )
     return JobFailed(
         f"{message}\n{tail.rstrip()}\n" if tail.strip() else message,

@@ -37,6 +37,7 @@ from .series import Series
 from .settings import Profile, Settings
 from .storage import storage_of
 from .store import JobFilter, Store
+from .summary import status_word
 
 __all__ = ["JobService"]
 
@@ -378,7 +379,7 @@ class JobService:
         job = self.store.find(word)
         if not job.status.ended:
             raise Conflict(
-                _("The job {job} is {status}.").format(job=job.id, status=job.status),
+                _("The job {job} is {status}.").format(job=job.id, status=status_word(job.status)),
                 fix=_("Stop it first: %pai stop {job}").format(job=job.id),
             )
         if job.remote_id and load_backends().get(job.backend):

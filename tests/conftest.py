@@ -32,8 +32,6 @@ for _name in [name for name in os.environ if _SCRUBBED.match(name)]:
     del os.environ[_name]
 os.environ["LANG"] = "C.UTF-8"
 
-pytest_plugins = ["pytest_jupyter.jupyter_server"]
-
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A test that was skipped for a reason that nobody allowed has not been run: that is a failure."""

@@ -18,8 +18,9 @@ const MIME_TYPE = 'application/vnd.jupyter-pai.job+json';
 const RANK = 0;
 
 class JobRenderer extends JobView implements IRenderMime.IRenderer {
-  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+  renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     this.showOutput(parseOutput(model.data[MIME_TYPE]));
+    return Promise.resolve();
   }
 }
 

@@ -3,9 +3,7 @@
  */
 
 // Escape sequences of terminals: CSI, OSC, and the two-character ones.
-// eslint-disable-next-line no-control-regex -- control codes are what it is about
 const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])/g;
-// eslint-disable-next-line no-control-regex -- likewise
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 // What `report` writes: its numbers have places of their own.
 const REPORTED = /^\[pai\] \{.*\}$/;

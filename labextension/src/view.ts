@@ -164,5 +164,7 @@ export function duration(milliseconds: number): string {
     return `${seconds.toFixed(1)} s`;
   }
   const minutes = Math.floor(Math.round(seconds) / 60);
-  return minutes < 60 ? `${minutes} min ${Math.round(seconds) % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60
+    ? `${minutes} min ${Math.round(seconds) % 60} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

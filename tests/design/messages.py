@@ -6,6 +6,7 @@ python -m tests.design.messages     add new texts to the catalogues, drop those 
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -43,14 +44,28 @@ def read(path: Path) -> Catalog:
 def update(path: Path) -> None:
     """Bring a catalogue up to date. What is new has no translation yet."""
     old = read(path)
-    new = Catalog(old.locale, project="jupyter-pai", version=old.version, fuzzy=False, charset="utf-8")
+    new = Catalog(old.locale, version=old.version, charset="utf-8")
     for message, places in sorted(texts().items(), key=lambda item: item[1]):
-        key = message if isinstance(message, str) else message[0]
-        known = old.get(key)
-        files = sorted({(file, 0) for file, _line in places})
-        new.add(message, known.string if known else None, locations=[(file, None) for file, _ in files])
-    with path.open("wb") as file:
-        write_po(file, new, width=120, omit_header=False, include_lineno=False)
+        known = old.get(message if isinstance(message, str) else message[0])
+        files = [(file, 0) for file in sorted({file for file, _line in places})]
+        new.add(message, known.string if known else None, locations=files)
+    save(new, path)
+
+
+def save(catalogue: Catalog, path: Path) -> None:
+    """Write a catalogue, with a header that says what gettext needs to know and no more."""
+    header = {
+        "Project-Id-Version": f"jupyter-pai {catalogue.version}",
+        "Language": path.parents[1].name,
+        "MIME-Version": "1.0",
+        "Content-Type": "text/plain; charset=utf-8",
+        "Content-Transfer-Encoding": "8bit",
+        "Plural-Forms": f"{catalogue.plural_forms}",
+    }
+    text = BytesIO()
+    write_po(text, catalogue, width=120, omit_header=True, include_lineno=False)
+    head = "".join(f'"{key}: {value}\\n"\n' for key, value in header.items())
+    path.write_bytes(f'msgid ""\nmsgstr ""\n{head}\n'.encode() + text.getvalue())
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+# Not as a plugin: its fixtures for event loops would be used by every test there is.
+from pytest_jupyter.jupyter_server import *  # noqa: F403
+
 from jupyter_pai.home import Home
 
 from .real import RealServer

@@ -38,6 +38,10 @@ class RealServer:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Start it on the port that it had."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *self.program, *self.arguments()],

@@ -58,11 +58,11 @@ def test_one_that_ends_while_nobody_looks(server: RealServer, home: Home, tmp_pa
 
 def test_a_kernel_goes_on_without_its_server(server: RealServer, tmp_path: Path) -> None:
     """The handle in the kernel finds another engine, and follows on where it was."""
+    import json
+
     from jupyter_pai.client import EmbeddedClient, HttpClient
     from jupyter_pai.handle import JobHandle
     from jupyter_pai.server_info import VARIABLE, ServerInfo
-
-    import json
 
     info = ServerInfo(**json.loads(server.info_file.read_text()))
     client = HttpClient(info)

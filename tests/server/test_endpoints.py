@@ -11,8 +11,6 @@ from tornado.web import RequestHandler
 from jupyter_pai.routes import PREFIX, ROUTES
 from jupyter_pai.server.app import PaiApp
 
-from ..server.conftest import jp_server_config as jp_server_config  # the extension is on
-
 
 def ours(app: Any) -> dict[str, type[RequestHandler]]:
     """Every handler that we added to the server, by its pattern."""

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+
+import type { ISocket } from '../../labextension/lib/stream.js';
+import { JobStream } from '../../labextension/lib/stream.js';
+import type { Message } from '../../labextension/lib/wire.js';
+
+/** The server's end of one socket. */
+class Socket implements ISocket {
+  onopen: ((event: never) => void) | null = null;
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onclose: ((event: never) => void) | null = null;
+  readonly asked: Record<string, unknown>[] = [];
+  closed = false;
+
+  send(text: string): void {
+    this.asked.push(JSON.parse(text) as Record<string, unknown>);
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  accept(): void {
+    this.onopen?.(undefined as never);
+  }
+
+  say(said: object): void {
+    this.onmessage?.({ data: JSON.stringify(said) } as MessageEvent);
+  }
+
+  break(): void {
+    this.onclose?.(undefined as never);
+  }
+}
+
+function server(): { stream: JobStream; sockets: Socket[] } {
+  const sockets: Socket[] = [];
+  const stream = new JobStream(() => {
+    const socket = new Socket();
+    sockets.push(socket);
+    return socket;
+  });
+  return { stream, sockets };
+}
+
+function nth(sockets: Socket[], n: number): Socket {
+  const socket = sockets[n];
+  assert.ok(socket, `there is no socket ${n}`);
+  return socket;
+}
+
+const LOG = { topic: 'log', job: 'a', tail: 10 } as const;
+
+test('one socket serves all subscriptions', () => {
+  const { stream, sockets } = server();
+  const life = new AbortController();
+  stream.subscribe({ topic: 'job', job: 'a' }, () => undefined, life.signal);
+  stream.subscribe(LOG, () => undefined, life.signal);
+  assert.equal(sockets.length, 1);
+  nth(sockets, 0).accept();
+  stream.subscribe({ topic: 'job', job: 'b' }, () => undefined, life.signal);
+  assert.deepEqual(nth(sockets, 0).asked, [
+    { type: 'subscribe', id: 1, topic: 'job', job: 'a' },
+    { type: 'subscribe', id: 2, topic: 'log', job: 'a', tail: 10 },
+    { type: 'subscribe', id: 3, topic: 'job', job: 'b' }
+  ]);
+});
+
+test('messages reach the one whose they are', () => {
+  const { stream, sockets } = server();
+  const heard: Message[] = [];
+  const life = new AbortController();
+  stream.subscribe(LOG, message => heard.push(message), life.signal);
+  stream.subscribe({ ...LOG, job: 'b' }, () => assert.fail(), life.signal);
+  nth(sockets, 0).accept();
+  nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' });
+  nth(sockets, 0).say({ id: 99, type: 'end' });
+  assert.deepEqual(heard, [{ id: 1, type: 'log', end: 2, text: 'x\n' }]);
+});
+
+test('after a break it asks from where it stood, and waits longer each time', () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    const { stream, sockets } = server();
+    stream.subscribe(LOG, () => undefined, new AbortController().signal);
+    nth(sockets, 0).accept();
+    nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' });
+    nth(sockets, 0).break();
+    mock.timers.tick(499);
+    assert.equal(sockets.length, 1);
+    mock.timers.tick(1);
+    assert.equal(sockets.length, 2);
+    nth(sockets, 1).break();
+    mock.timers.tick(999);
+    assert.equal(sockets.length, 2);
+    mock.timers.tick(1);
+    nth(sockets, 2).accept();
+    assert.deepEqual(nth(sockets, 2).asked, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', offset: 7 }]);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('what has ended is not asked for again, and without subscriptions there is no socket', () => {
+  const { stream, sockets } = server();
+  const life = new AbortController();
+  stream.subscribe(LOG, () => undefined, life.signal);
+  stream.subscribe({ topic: 'job', job: 'a' }, () => undefined, life.signal);
+  nth(sockets, 0).accept();
+  nth(sockets, 0).say({ id: 1, type: 'end' });
+  assert.equal(nth(sockets, 0).closed, false);
+  life.abort();
+  assert.equal(nth(sockets, 0).closed, true);
+  assert.deepEqual(nth(sockets, 0).asked.at(-1), { type: 'unsubscribe', id: 2 });
+});
+
+test('an aborted signal subscribes to nothing', () => {
+  const { stream, sockets } = server();
+  stream.subscribe(LOG, () => undefined, AbortSignal.abort());
+  assert.equal(sockets.length, 0);
+});
+
+test('a view that goes while the socket is away leaves no timer behind', () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    const { stream, sockets } = server();
+    const life = new AbortController();
+    stream.subscribe(LOG, () => undefined, life.signal);
+    nth(sockets, 0).break();
+    life.abort();
+    mock.timers.tick(60_000);
+    assert.equal(sockets.length, 1);
+  } finally {
+    mock.timers.reset();
+  }
+});

@@ -1,0 +1,165 @@
+"""The view of a job in a cell's output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .conftest import Lab, open_notebook, run_cells
+
+VIEW = ".jp-pai-Job"
+LONG = 60_000
+
+
+def train(folder: Path, before: str = "", after: str = "") -> tuple[str, str]:
+    """Cells that train until the test says go: `before` it, and `after` it."""
+    return "%load_ext jupyter_pai", (
+        "%%pai_train --metric 'loss=loss=([0-9.]+)' --name {}\n".format("digits")
+        + f"import os, time\n{before}\nwhile not os.path.exists('{folder}/go'): time.sleep(0.02)\n{after}\n"
+    )
+
+
+def status(page: Page, word: str) -> None:
+    expect(page.locator(f"{VIEW}-status")).to_have_text(word, timeout=LONG)
+
+
+def test_a_job_moves_before_ones_eyes(lab: Lab, page: Page, tmp_path: Path) -> None:
+    cells = train(tmp_path, "for n in range(3): print('epoch', n)", "print('loss=0.25')")
+    lab.write("a.ipynb", *cells)
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    status(page, "running")
+    log = page.locator(f"{VIEW}-log")
+    expect(log).to_have_text("epoch 0\nepoch 1\nepoch 2", timeout=LONG)
+    (tmp_path / "go").touch()
+    expect(log).to_contain_text("loss=0.25", timeout=LONG)
+    status(page, "succeeded")
+    expect(page.locator(f"{VIEW}-metrics")).to_have_text("loss 0.25", timeout=LONG)
+    expect(page.locator(f"{VIEW}-name")).to_have_text("digits")
+    expect(page.locator(VIEW)).to_have_attribute("aria-label", "Training job digits")
+    expect(page.locator(f"{VIEW}-status")).to_have_attribute("role", "status")
+    log.focus()
+    expect(log).to_be_focused()
+
+
+def test_a_failed_job_says_why_and_what_to_do(lab: Lab, page: Page, tmp_path: Path) -> None:
+    lab.write("a.ipynb", *train(tmp_path, "import no_such_module"))
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    status(page, "failed")
+    trouble = page.locator(f"{VIEW}-trouble")
+    expect(trouble).to_contain_text("`no_such_module` is missing")
+    expect(trouble).to_contain_text("--requirement no_such_module")
+
+
+def test_it_goes_live_again_after_everything_was_killed(lab: Lab, page: Page, tmp_path: Path) -> None:
+    """A saved notebook, reopened on another server, with no kernel that knows of it."""
+    lab.write("a.ipynb", *train(tmp_path, "print('before')", "print('after')"))
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    expect(page.locator(f"{VIEW}-log")).to_contain_text("before", timeout=LONG)
+    page.keyboard.press("Control+s")
+    expect(page.locator(".jp-mod-dirty")).to_have_count(0, timeout=LONG)
+    lab.kill()
+    lab.start()
+    open_notebook(page, lab, "a.ipynb")
+    status(page, "running")
+    (tmp_path / "go").touch()
+    expect(page.locator(f"{VIEW}-log")).to_contain_text("after", timeout=LONG)
+    status(page, "succeeded")
+
+
+def test_the_page_survives_a_server_that_comes_back(lab: Lab, page: Page, tmp_path: Path) -> None:
+    lab.write("a.ipynb", *train(tmp_path, "print('before')", "print('after')"))
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    status(page, "running")
+    port = lab.port
+    lab.kill()
+    (tmp_path / "go").touch()
+    lab.port = port
+    lab.start_again()
+    expect(page.locator(f"{VIEW}-log")).to_contain_text("after", timeout=LONG)
+    status(page, "succeeded")
+
+
+@pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
+def test_dark_narrow_and_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
+    lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
+    lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
+    lab.write("a.ipynb", *train(tmp_path, f"print('{'x' * 300}')\nprint('训练')"))
+    open_notebook(page, lab, "a.ipynb")
+    page.keyboard.press("Control+b")  # The file browser takes most of a narrow window.
+    run_cells(page, 2)
+    status(page, "运行中")
+    expect(page.locator(VIEW)).to_have_attribute("aria-label", "训练作业 digits")
+    (tmp_path / "go").touch()
+    status(page, "已成功")
+    sizes = page.locator(VIEW).evaluate("node => [node.scrollWidth, node.clientWidth]")
+    assert sizes[0] <= sizes[1]
+    colour, ground = page.locator(f"{VIEW}-log").evaluate(
+        "node => [getComputedStyle(node).color, getComputedStyle(node).backgroundColor]"
+    )
+    assert contrast(colour, ground) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two CSS colours, as WCAG defines it."""
+
+    def light(colour: str) -> float:
+        parts = [float(part) / 255 for part in colour.partition("(")[2].rstrip(")").split(",")[:3]]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_in_notebook_7(lab: Lab, page: Page, tmp_path: Path) -> None:
+    lab.write("a.ipynb", *train(tmp_path, "print('here')"))
+    open_notebook(page, lab, "a.ipynb", "notebooks")
+    run_cells(page, 2)
+    status(page, "running")
+    expect(page.locator(f"{VIEW}-log")).to_have_text("here", timeout=LONG)
+    (tmp_path / "go").touch()
+    status(page, "succeeded")
+
+
+EVIL = "<img src=x onerror='window.evil=1'><script>window.evil=1</script>"
+
+
+def test_what_a_job_says_is_text(lab: Lab, page: Page, tmp_path: Path) -> None:
+    lab.write("a.ipynb", "%load_ext jupyter_pai", f'%%pai_train --name "{EVIL}"\nprint({EVIL!r})\n')
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    status(page, "succeeded")
+    expect(page.locator(f"{VIEW}-log")).to_contain_text("<script>", timeout=LONG)
+    assert page.evaluate("window.evil") is None
+    assert page.locator(f"{VIEW} img, {VIEW} script").count() == 0
+
+
+def output(job_id: str, snapshot: str) -> dict[str, Any]:
+    data = {
+        "application/vnd.jupyter-pai.job+json": {"job_id": job_id, "snapshot": snapshot},
+        "text/html": "<b>static</b>",
+    }
+    return {"output_type": "display_data", "data": data, "metadata": {}}
+
+
+def test_a_job_that_the_server_does_not_know_is_shown_as_it_was(lab: Lab, page: Page) -> None:
+    lab.write("a.ipynb", "1", outputs=[output("abcdefgh", "job: abcdefgh\nstatus: succeeded")])
+    open_notebook(page, lab, "a.ipynb")
+    expect(page.locator(f"{VIEW}-trouble")).to_contain_text("no job `abcdefgh`", timeout=LONG)
+    expect(page.locator(f"{VIEW}-log")).to_have_text("job: abcdefgh\nstatus: succeeded")
+
+
+def test_opening_a_foreign_notebook_does_nothing(lab: Lab, page: Page) -> None:
+    for data in (None, {}, {"job_id": 3}, {"job_id": "../../x"}, "text"):
+        foreign = output("x", "")
+        foreign["data"]["application/vnd.jupyter-pai.job+json"] = data
+        lab.write("a.ipynb", "1", outputs=[foreign])
+        open_notebook(page, lab, "a.ipynb")
+    assert lab.rest("GET", "/pai/api/v1/jobs")["total"] == 0
