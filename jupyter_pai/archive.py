@@ -141,34 +141,52 @@ def unpack(archive: Path, folder: Path) -> None:
         SourceError: if the archive is damaged, or a member or a link would leave the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    made = {""}
     try:
         with igzip.open(archive, "rb") as packed, tarfile.open(fileobj=packed, mode="r|") as tar:
             for member in tar:
-                _extract(tar, member, folder)
+                _extract(tar, member, str(folder), made)
     except (tarfile.TarError, OSError, EOFError) as error:
         raise SourceError(
             _("The archive {path} cannot be unpacked: {error}.").format(path=archive, error=error)
         ) from error
 
 
-def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
-    path = folder / member.name
-    if ".." in path.parts or not is_inside(str(path.parent), str(folder)):
+def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: str, made: set[str]) -> None:
+    """Write one member. `made` has the folders that we made: nothing is ever written through what was there before."""
+    parent, _slash, _name = member.name.rpartition("/")
+    if member.name.startswith("/") or ".." in member.name.split("/"):
         raise tarfile.TarError(member.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folders(folder, parent, made)
+    path = f"{folder}/{member.name}"
     if member.isdir():
-        path.mkdir(exist_ok=True)
+        _make_folders(folder, member.name, made)
     elif member.issym():
-        if os.path.isabs(member.linkname) or not is_inside(str(path.parent / member.linkname), str(folder)):
+        if not _stays_inside(parent, member.linkname):
             raise tarfile.TarError(f"{member.name} -> {member.linkname}")
-        path.symlink_to(member.linkname)
+        os.symlink(member.linkname, path)
     elif (content := tar.extractfile(member)) is not None:
-        # Made anew: through a link that is in its place, the file might be written elsewhere.
         with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
             shutil.copyfileobj(content, file, _CHUNK)
             os.fchmod(file.fileno(), member.mode & 0o777 | 0o600)
     else:
         raise tarfile.TarError(member.name)
+
+
+def _make_folders(folder: str, path: str, made: set[str]) -> None:
+    if path not in made:
+        _make_folders(folder, path.rpartition("/")[0], made)
+        os.mkdir(f"{folder}/{path}")
+        made.add(path)
+
+
+def _stays_inside(parent: str, target: str) -> bool:
+    """Whether a link in `parent` leads to a place inside. It may climb at its beginning only, and not above the top:
+    after another link, ``..`` would lead elsewhere than it says."""
+    words = target.split("/")
+    climbs = next((n for n, word in enumerate(words) if word != ".."), len(words))
+    depth = len(parent.split("/")) if parent else 0
+    return not target.startswith("/") and climbs <= depth and ".." not in words[climbs:]
 
 
 def is_inside(path: str, folder: str) -> bool:

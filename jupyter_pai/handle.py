@@ -161,7 +161,9 @@ class JobHandle:
         until = None if timeout is None else time.monotonic() + timeout
         while not self.ended:
             if until is not None and time.monotonic() > until:
-                raise TimeoutError(_("The job {job} is still {status}.").format(job=self.id, status=summary.status_word(self.status)))
+                raise TimeoutError(
+                    _("The job {job} is still {status}.").format(job=self.id, status=summary.status_word(self.status))
+                )
             time.sleep(_ASK_EVERY)
         return self
 

@@ -174,11 +174,12 @@ def write_shims(folder: str, python: str) -> None:
     """
     os.makedirs(folder, exist_ok=True)
     quoted = "'" + python.replace("'", "'\\''") + "'"
-    for names, arguments in ((("python", "python3"), ""), (("pip", "pip3"), "-m pip ")):
-        for name in names:
-            path = os.path.join(folder, name)
-            with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o755), "w", encoding="utf-8") as file:
-                file.write(f'#!/bin/sh\nexec {quoted} {arguments}"$@"\n')
+    for name, other, arguments in (("python", "python3", ""), ("pip", "pip3", "-m pip ")):
+        path = os.path.join(folder, name)
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o755), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nexec %s %s"$@"\n' % (quoted, arguments))
+        if not os.path.exists(os.path.join(folder, other)):
+            os.symlink(name, os.path.join(folder, other))
 
 
 def search_path(shims: str, python: str, path: str) -> str:

@@ -22,8 +22,8 @@ from typing import Any
 from . import doctor, source
 from . import settings as settings_files
 from .backends import load_backends
-from .backends.base import Backend, Caller, Capability, Check, Finding
-from .errors import BackendError, Conflict, NotFound, PaiError, SpecError, Unsupported
+from .backends.base import Backend, Caller, Capability, Check, Finding, Submission
+from .errors import Conflict, NotFound, PaiError, SpecError, Unsupported
 from .event import JobEvent, LogChunk, MetricPoint, json_number
 from .feed import WATCHED, Feed
 from .home import Home, JobFolder
@@ -212,51 +212,53 @@ class JobService:
     async def _start(
         self, spec: JobSpec, profile: Profile, check: Check, code: _Code, key: str, attach_key: str
     ) -> Job:
-        job_id = base64.b32encode(secrets.token_bytes(5)).decode().lower()
-        folder = self.home.job(job_id)
-        folder.path.mkdir(mode=0o700)
-        lease = Lease(folder.path / "follower.lock")
-        lease.take()
+        if there := self.store.by_key(key):
+            return there
         job = Job(
-            id=job_id,
+            id=base64.b32encode(secrets.token_bytes(5)).decode().lower(),
             spec=spec,
             backend=profile.backend,
             profile=profile.name,
             status=JobStatus.STARTING,
             submitted_at=now(),
-            notes=check.notes,
             python=check.python,
             source_digest=code.digest,
             source_files=code.files,
             source_bytes=code.bytes,
         )
-        stored = await asyncio.wrap_future(self.store.insert(job, key or job_id, attach_key))
-        if stored.id != job_id:
+        backend, folder = self._backend(profile), self.home.job(job.id)
+        folder.path.mkdir(mode=0o700)
+        lease = Lease(folder.path / "follower.lock")
+        lease.take()
+        try:
+            _write_folder(folder, job, code)
+            prepared = await backend.prepare(job, folder)
+            update = {"notes": (*check.notes, *prepared.notes), "outputs": prepared.outputs}
+            job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
+            stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key))
+        except BaseException:
+            lease.give()
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise
+        if stored.id != job.id:
             lease.give()
             shutil.rmtree(folder.path)
             return stored
+        return await self._submit(job, backend, folder, lease)
+
+    async def _submit(self, job: Job, backend: Backend, folder: JobFolder, lease: Lease) -> Job:
+        """Start a job that is stored, and follow it."""
         try:
-            await asyncio.to_thread(_write_folder, folder, job, code)
-            submission = await self._backend(profile).submit(job, folder)
+            submission = await backend.submit(job, folder)
         except Exception as error:
             # Whatever it was: the job is stored, and must not look as if it were still starting.
-            await asyncio.wrap_future(
-                self.store.update(job_id, status=JobStatus.FAILED, reason=str(error), ended_at=now())
-            )
+            failed = {"status": JobStatus.FAILED, "reason": str(error), "ended_at": now()}
+            await asyncio.wrap_future(self.store.update(job.id, **failed))
             lease.give()
-            if isinstance(error, OSError):
-                what = _("The job {job} could not be started: {error}.").format(job=job_id, error=error)
-                raise BackendError(what) from error
             raise
-        job = await asyncio.wrap_future(
-            self.store.update(
-                job_id,
-                remote_id=submission.remote_id,
-                outputs=submission.outputs,
-                notes=(*job.notes, *submission.notes),
-                console_url=submission.console_url,
-            )
-        )
+        if submission != Submission(job.remote_id):
+            known = {"remote_id": submission.remote_id, "console_url": submission.console_url}
+            job = await asyncio.wrap_future(self.store.update(job.id, **known))
         self.feed.follow(job, lease)
         return job
 

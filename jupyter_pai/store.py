@@ -191,6 +191,11 @@ class Store:
         """
         return _job(self._reader, job_id)
 
+    def by_key(self, key: str) -> Job | None:
+        """The job that was submitted with a key."""
+        row = self._reader.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone() if key else None
+        return _job(self._reader, row[0]) if row else None
+
     def status(self, job_id: str) -> JobStatus:
         """Where a job stands: `get` for those who ask often."""
         row = self._reader.execute("SELECT status FROM job WHERE id = ?", (job_id,)).fetchone()

@@ -18,7 +18,7 @@ from ..home import Home, JobFolder
 from ..job import Job, JobSpec, JobStatus
 from ..settings import ProfileSettings
 
-__all__ = ["Backend", "Caller", "Capability", "Check", "Finding", "Report", "Submission"]
+__all__ = ["Backend", "Caller", "Capability", "Check", "Finding", "Prepared", "Report", "Submission"]
 
 
 class Capability(StrEnum):
@@ -56,12 +56,19 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """What is known of a job that is ready to be submitted. `remote_id` is empty where the platform gives it."""
+
+    outputs: dict[str, str]
+    notes: tuple[str, ...] = ()
+    remote_id: str = ""
+
+
+@dataclass(frozen=True)
 class Submission:
     """What a platform answered to a submit."""
 
     remote_id: str
-    outputs: dict[str, str]
-    notes: tuple[str, ...] = ()
     console_url: str = ""
 
 
@@ -99,8 +106,16 @@ class Backend(ABC):
         """
 
     @abstractmethod
+    async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
+        """Make ready all that can be before the job is stored; its code is ``folder.source``. Nothing runs yet.
+
+        Raises:
+            PaiError: if it cannot be run; then nothing of it is kept.
+        """
+
+    @abstractmethod
     async def submit(self, job: Job, folder: JobFolder) -> Submission:
-        """Start the job, whose code is ``folder.source``. At most once for a job's id.
+        """Start a job that is prepared and stored. At most once for a job's id.
 
         Raises:
             BackendError: if the platform did not take it.

@@ -146,6 +146,7 @@ class VerbHandler(PaiHandler):
         if route.bytes:
             await self._stream(result)
         else:
+            self.set_header("Server-Timing", f"engine;dur={self.request.request_time() * 1000:.2f}")
             self.finish(json.dumps(result))
 
     async def _stream(self, pieces: Any) -> None:

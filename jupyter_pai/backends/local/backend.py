@@ -17,7 +17,7 @@ from ...home import Home, JobFolder
 from ...i18n import _
 from ...job import Job, JobSpec, JobStatus
 from ...settings import ProfileSettings
-from ..base import Backend, Caller, Capability, Check, Finding, Report, Submission
+from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Report, Submission
 from . import interpreter, namespaces, process
 from .workspace import Workspace, file_path, find_uv, output_folders
 
@@ -62,14 +62,29 @@ class LocalBackend(Backend):
         python = interpreter.find(spec.python or self.settings.python, caller.python)
         return Check(tuple(_ignored(spec)), python)
 
-    async def submit(self, job: Job, folder: JobFolder) -> Submission:
-        return await asyncio.to_thread(self._submit, job, folder)
+    async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
+        return await asyncio.to_thread(self._prepare, job, folder)
 
-    def _submit(self, job: Job, folder: JobFolder) -> Submission:
+    def _prepare(self, job: Job, folder: JobFolder) -> Prepared:
         mode, reason = process.machine_allows()
         workspace = Workspace(job, folder, mode)
         workspace.lay_out()
-        environment, nameless = workspace.environment(own_python=not (job.spec.python or self.settings.python))
+        _environment, nameless = self._environment(workspace)
+        notes = [_("`{name}` has no short variable of its own.").format(name=name) for name in nameless]
+        if mode == namespaces.PLAIN:
+            notes += [_fixed_path_note(file, line, reason) for file, line in workspace.fixed_paths()]
+        outputs = {name: path.as_uri() + "/" for name, path in output_folders(job.spec, folder).items()}
+        return Prepared(outputs, tuple(notes), remote_id=job.id)
+
+    def _environment(self, workspace: Workspace) -> tuple[dict[str, str], list[str]]:
+        asked = workspace.spec.python or self.settings.python
+        return workspace.environment(own_python=not asked)
+
+    async def submit(self, job: Job, folder: JobFolder) -> Submission:
+        # In this thread: to go by way of another costs more than the start of a process takes.
+        mode, _reason = process.machine_allows()
+        workspace = Workspace(job, folder, mode)
+        environment, _nameless = self._environment(workspace)
         limits = [limit for limit in (job.spec.max_run_time, self.settings.max_run_time) if limit]
         process.spawn(
             folder,
@@ -81,11 +96,7 @@ class LocalBackend(Backend):
             grace=self.settings.grace_time,
             limit=min(limits, default=0),
         )
-        notes = [_("`{name}` has no short variable of its own.").format(name=name) for name in nameless]
-        if mode == namespaces.PLAIN:
-            notes += [_fixed_path_note(file, line, reason) for file, line in workspace.fixed_paths()]
-        outputs = {name: path.as_uri() + "/" for name, path in output_folders(job.spec, folder).items()}
-        return Submission(job.id, outputs, tuple(notes))
+        return Submission(job.id)
 
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
         return {remote_id: self._look(self.home.job(remote_id)) for remote_id in remote_ids}

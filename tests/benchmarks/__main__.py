@@ -1,0 +1,55 @@
+"""Measures each number against a baseline in the same run, writes docs/benchmarks.md, and fails if a bound is broken.
+
+python -m tests.benchmarks [WORD …]     only rows whose names contain a word; then nothing is written
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from . import rows
+from .measure import Row, clean_environment, machine
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+
+
+def main() -> int:
+    """Measure, print, write."""
+    clean_environment()
+    wanted = sys.argv[1:]
+    measured: list[Row] = []
+    for measure in rows.ALL:
+        if not wanted or any(word in measure.__name__ for word in wanted):
+            for row in measure():
+                measured.append(row)
+                print(row.line(), flush=True)
+    if not wanted:
+        DOCUMENT.write_text(document(measured), "utf-8")
+    broken = [row for row in measured if not row.holds]
+    print(f"{len(measured) - len(broken)} passed, {len(broken)} failed")
+    return 1 if broken else 0
+
+
+def document(measured: list[Row]) -> str:
+    """The page."""
+    lines = "\n".join(
+        f"| {row.what} | {row.ours} | {row.baseline} | **{row.result}** | {row.bound} |" for row in measured
+    )
+    return f"""# Benchmarks
+
+Written by `make bench`, not by hand. Each row is measured against its baseline in the same run; read the differences and
+ratios, not the milliseconds. Everything is byte-compiled, and no `PYTHON*` variable is set.
+
+{machine()}
+
+| what | ours | baseline | result | bound |
+|---|---|---|---|---|
+{lines}
+"""
+
+
+if __name__ == "__main__":
+    os.chdir(Path(__file__).parents[2])
+    sys.exit(main())

@@ -1,0 +1,243 @@
+"""The rows: each function measures one thing and its baseline, alternately."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import websocket
+
+from jupyter_pai import source
+from jupyter_pai.backends.local import namespaces, process
+from jupyter_pai.home import Home, JobFolder
+from jupyter_pai.job import Source
+
+from ..conftest import until
+from ..server.real import RealServer
+from .measure import ROOT, Row, difference, pairs, printed_seconds, ratio
+
+__all__ = ["ALL"]
+
+COUNT = 15
+
+
+def start() -> Iterator[Row]:
+    """What the magics cost at the start of IPython, and the package at import."""
+    ipython = [sys.executable, "-m", "IPython", "--no-banner", "--quick", "-c"]
+
+    def seconds(code: str) -> float:
+        begun = time.perf_counter()
+        subprocess.run([*ipython, code], check=True, capture_output=True)
+        return time.perf_counter() - begun
+
+    with place():
+        ours, baseline = pairs(COUNT, lambda: seconds("%load_ext jupyter_pai"), lambda: seconds("pass"))
+    yield difference("IPython start with `%load_ext jupyter_pai`, against without", ours, baseline, 30)
+
+    timed = "import time; begun = time.perf_counter(); import {}; print(time.perf_counter() - begun)"
+    python = alipai()
+    ours, baseline = pairs(
+        7,
+        lambda: printed_seconds([sys.executable, "-c", timed.format("jupyter_pai")]),
+        lambda: printed_seconds([python, "-c", timed.format("pai.estimator")]),
+    )
+    yield ratio("`import jupyter_pai`, against alipai's `import pai.estimator`", ours, baseline, 40)
+
+
+def alipai() -> Path:
+    """The interpreter of an environment that has alipai and nothing of ours."""
+    folder = ROOT / ".venvs" / "alipai"
+    if not (folder / "ready").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([folder / "bin/python", "-m", "pip", "install", "-q", "alipai", "setuptools"], check=True)
+        (folder / "ready").touch()
+    return folder / "bin" / "python"
+
+
+MEASURE_SUBMIT = """
+import json, subprocess, time
+from urllib.request import Request, urlopen
+import jupyter_pai
+command = "date +%s.%N"
+source = {"files": {f"f{n}.py": "x = 1" for n in range(10)}}
+ours, baseline, share = [], [], []
+info = jupyter_pai.connect().info
+headers = {"Authorization": f"{info.scheme} {info.secret}", "Content-Type": "application/json"}
+for _ in range(COUNT + 1):
+    begun = time.time()
+    job = jupyter_pai.submit(name="bench", command=command, source=source)
+    job.wait()
+    ours.append(float(job.logs()) - begun)
+    begun = time.time()
+    said = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True).stdout
+    baseline.append(float(said) - begun)
+    body = json.dumps({"spec": {"name": "bench", "command": command, "source": source}}).encode()
+    with urlopen(Request(f"{info.url}pai/api/v1/jobs", body, headers)) as reply:
+        share.append(float(reply.headers["Server-Timing"].partition("=")[2]) / 1000)
+        jupyter_pai.get_job(json.load(reply)["job"]["id"]).wait()
+print(json.dumps([ours[1:], baseline[1:], share[1:]]))
+"""
+
+
+def submit() -> Iterator[Row]:
+    """From a warm kernel, through a real server, to the first line of the command."""
+    with server() as running:
+        notebook = running.notebook()
+        ours, baseline, share = json.loads(notebook.run(MEASURE_SUBMIT.replace("COUNT", str(COUNT))).text)
+        notebook.close()
+    yield difference(
+        "submit from a warm kernel to the first line of the command, against `subprocess`", ours, baseline, 100
+    )
+    row = difference("the server's own share of it, as it says in `Server-Timing`", share, [0.0] * len(share), 15)
+    row.bound = "under 15 ms"
+    yield row
+
+
+SLOW = """python -c '
+import time
+for n in range(%d):
+    print(time.time())
+    time.sleep(0.2 + 0.013 * (n %% 7))
+'""" % (COUNT + 5)
+
+
+def latency() -> Iterator[Row]:
+    """A slow job's line until a subscriber of the stream has it."""
+    with server() as running:
+        spec = {"name": "bench", "command": SLOW, "source": {"files": {"a": ""}}}
+        job = running.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
+        url = f"{running.url.replace('http', 'ws')}/pai/api/v1/stream?token={running.token}"
+        socket = websocket.create_connection(url)
+        socket.send(json.dumps({"type": "subscribe", "id": 1, "topic": "log", "job": job}))
+        took: list[float] = []
+        while (said := json.loads(socket.recv()))["type"] != "end":
+            took += [time.time() - float(line) for line in said["text"].split()]
+        socket.close()
+    took = took[1:]
+    assert len(took) >= COUNT
+    row = difference("a slow job's line reaches a subscriber", took, [0.0] * len(took), 100)
+    row.bound = "median under 100 ms"
+    yield row
+
+
+def packing() -> Iterator[Row]:
+    """2,000 files, 200 MB, half of it incompressible."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, sources = Path(name, "code"), Path(name, "sources")
+        fill(folder)
+
+        def ours() -> float:
+            shutil.rmtree(sources, ignore_errors=True)
+            sources.mkdir()
+            begun = time.perf_counter()
+            pack(folder, sources)
+            return time.perf_counter() - begun
+
+        def baseline() -> float:
+            begun = time.perf_counter()
+            with (
+                gzip.open(Path(name, "baseline.tar.gz"), "wb", compresslevel=6) as file,
+                tarfile.open(fileobj=file, mode="w|") as tar,
+            ):
+                tar.add(folder, "code")
+            return time.perf_counter() - begun
+
+        packed, plain = pairs(3, ours, baseline)
+        yield ratio(
+            "packing 2,000 files / 200 MB with digest, against tarfile's stream mode with gzip 6", packed, plain, 5
+        )
+        time.sleep(2.1)  # Files that are younger than this are looked into again, as they may change unseen.
+        pack(folder, sources)
+        before = written()
+        again: list[float] = []
+        for _ in range(COUNT):
+            begun = time.perf_counter()
+            pack(folder, sources)
+            again.append(time.perf_counter() - begun)
+        row = ratio("the same folder again, unchanged", again, plain, 100)
+        bytes_written = written() - before
+        row.result += f", {bytes_written} bytes written"
+        row.bound += ", 0 bytes written"
+        row.holds &= bytes_written == 0
+        yield row
+
+
+def pack(folder: Path, sources: Path) -> None:
+    source.pack(source.scan(Source(folder=str(folder)), 10**9), sources)
+
+
+def written() -> int:
+    """Bytes that this process has written to files."""
+    return int(re.search(r"wchar: (\d+)", Path("/proc/self/io").read_text())[1])  # type: ignore[index]  # always there
+
+
+def fill(folder: Path) -> None:
+    words = random.Random(1)
+    text = " ".join(words.choice("def return import self loss model train data for in".split()) for _ in range(20_000))
+    for n in range(2_000):
+        path = folder / f"part{n % 40}" / f"file{n}.{'bin' if n % 2 else 'py'}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(words.randbytes(100_000) if n % 2 else f"{n} {text}"[:100_000].encode())
+
+
+def private_ml() -> Iterator[Row]:
+    """A job with a private /ml and process tree, against one without, to the first line of its command."""
+    mode, reason = process.machine_allows()
+    assert mode == namespaces.PRIVATE, f"this machine gives no private /ml: {reason}"
+    ours, baseline = pairs(2 * COUNT, lambda: first_line(namespaces.PRIVATE), lambda: first_line(namespaces.PLAIN))
+    yield difference("private `/ml`, a job", ours, baseline, 10)
+
+
+def first_line(mode: str) -> float:
+    with tempfile.TemporaryDirectory() as name:
+        folder = JobFolder(Path(name))
+        for part in ("ml/usercode", "root", "log"):
+            (folder.path / part).mkdir(parents=True)
+        cwd = f"{name}/ml/usercode" if mode == namespaces.PLAIN else "/ml/usercode"
+        begun = time.time()
+        process.spawn(
+            folder, ["/bin/sh", "-c", "date +%s.%N"], {"PATH": os.environ["PATH"]},
+            mode=mode, cwd=cwd, tty=False, grace=1, limit=0,
+        )  # fmt: skip
+        until(lambda: not process.is_alive(folder))
+        return float((folder.log / "worker-0").read_bytes()) - begun
+
+
+@contextmanager
+def place() -> Iterator[Home]:
+    """A state folder and Jupyter folders of the run's own."""
+    with tempfile.TemporaryDirectory() as name:
+        for part in ("data", "config", "runtime"):
+            os.environ[f"JUPYTER_{part.upper()}_DIR"] = f"{name}/jupyter-{part}"
+        os.environ["JUPYTER_PAI_HOME"] = f"{name}/state"
+        os.environ["IPYTHONDIR"] = f"{name}/ipython"
+        yield Home()
+
+
+@contextmanager
+def server() -> Iterator[RealServer]:
+    """A real Jupyter server."""
+    with place() as home:
+        root = home.path.parent / "notebooks"
+        root.mkdir()
+        running = RealServer(root)
+        try:
+            yield running
+        finally:
+            running.stop()
+
+
+ALL: list[Callable[[], Iterator[Row]]] = [start, submit, latency, packing, private_ml]
