@@ -8,10 +8,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 EXTENSION := jupyter_pai/_labextension/package.json
 
 demo: $(VENV)/tutorial  ## run the tutorial through a real Jupyter server
-	python binder/demo.py
+	python -m binder.demo
 
 lab: $(VENV)/tutorial  ## open JupyterLab on the tutorial
-	python binder/demo.py --lab
+	python -m binder.demo --lab
 
 test: $(VENV)/test lint  ## the whole suite
 	jlpm test

@@ -1,7 +1,7 @@
 """Runs the tutorial as a person would: a real Jupyter server, the notebook's real kernel, cell by cell.
 
-    python binder/demo.py           run it, and print what came of it
-    python binder/demo.py --lab     open JupyterLab on it
+python -m binder.demo           run it, and print what came of it
+python -m binder.demo --lab     open JupyterLab on it
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-sys.path.insert(0, str(Path(__file__).parent))
-from session import NotebookSession
+from .session import NotebookSession
 
 HERE = Path(__file__).parent
 

@@ -15,6 +15,7 @@ from typing import IO, Any
 from isal import igzip
 
 from .errors import SourceError
+from .home import FULL
 from .i18n import _
 
 __all__ = ["Entry", "digest", "is_inside", "sha256", "unpack", "write"]
@@ -84,6 +85,8 @@ def _add_file(tar: tarfile.TarFile, entry: Entry) -> _Hashing:
             fix=_("Leave it out with --exclude, or ask its owner for permission to read it."),
         ) from error
     except OSError as error:
+        if error.errno in FULL:
+            raise  # That is the archive, not what is read.
         raise SourceError(
             _("`{path}` changed or vanished while it was being packed.").format(path=entry.path),
             fix=_("Submit again when it is no longer written to, or leave it out with --exclude."),
@@ -147,6 +150,8 @@ def unpack(archive: Path, folder: Path) -> None:
             for member in tar:
                 _extract(tar, member, str(folder), made)
     except (tarfile.TarError, OSError, EOFError) as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise
         raise SourceError(
             _("The archive {path} cannot be unpacked: {error}.").format(path=archive, error=error)
         ) from error

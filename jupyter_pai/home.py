@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import StateError
 from .i18n import _
 
-__all__ = ["Home", "JobFolder"]
+__all__ = ["FULL", "Home", "JobFolder", "writing"]
+
+# What a full disk answers.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class JobFolder:
@@ -49,24 +55,34 @@ class Home:
         Raises:
             StateError: naming the folder that cannot be made or written.
         """
-        try:
+        with writing(self.path):
             for folder in (self.path, self.jobs, self.sources, self.environments):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise _unusable(self.path, error) from error
-        if not os.access(self.path, os.W_OK | os.X_OK):
-            raise _unusable(self.path, PermissionError("not writable"))
+            if not os.access(self.path, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return self
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Says of what goes wrong with files in here that it is the state folder, and what to do.
+
+    Raises:
+        StateError: in place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        fix = _("Make it writable, or set JUPYTER_PAI_HOME to a folder of yours.")
+        if error.errno in FULL:
+            fix = _("Make room on that disk: jobs that are not needed go with %pai delete ID.")
+        raise StateError(
+            _("The state folder {path} cannot be used: {error}.").format(path=path, error=error.strerror or error),
+            fix=fix,
+        ) from error
 
 
 def _default() -> str:
     from jupyter_core.paths import jupyter_data_dir
 
     return os.path.join(jupyter_data_dir(), "pai")
-
-
-def _unusable(path: Path, error: OSError) -> StateError:
-    return StateError(
-        _("The state folder {path} cannot be used: {error}.").format(path=path, error=error.strerror or error),
-        fix=_("Make it writable, or set JUPYTER_PAI_HOME to a folder of yours."),
-    )

@@ -23,10 +23,10 @@ from . import doctor, source
 from . import settings as settings_files
 from .backends import load_backends
 from .backends.base import Backend, Caller, Capability, Check, Finding, Submission
-from .errors import Conflict, NotFound, PaiError, SpecError, Unsupported
+from .errors import Conflict, NotFound, SpecError, Unsupported
 from .event import JobEvent, LogChunk, MetricPoint, json_number
 from .feed import WATCHED, Feed
-from .home import Home, JobFolder
+from .home import Home, JobFolder, writing
 from .i18n import _
 from .job import Job, JobSpec, JobStatus, now
 from .lease import Lease
@@ -227,22 +227,22 @@ class JobService:
             source_bytes=code.bytes,
         )
         backend, folder = self._backend(profile), self.home.job(job.id)
-        folder.path.mkdir(mode=0o700)
         lease = Lease(folder.path / "follower.lock")
-        lease.take()
+        stored = None
         try:
-            _write_folder(folder, job, code)
+            with writing(self.home.jobs):
+                folder.path.mkdir(mode=0o700)
+                lease.take()
+                _write_folder(folder, job, code)
             prepared = await backend.prepare(job, folder)
             update = {"notes": (*check.notes, *prepared.notes), "outputs": prepared.outputs}
             job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
             stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key))
-        except BaseException:
-            lease.give()
-            shutil.rmtree(folder.path, ignore_errors=True)
-            raise
+        finally:
+            if not stored or stored.id != job.id:
+                lease.give()
+                shutil.rmtree(folder.path, ignore_errors=True)
         if stored.id != job.id:
-            lease.give()
-            shutil.rmtree(folder.path)
             return stored
         return await self._submit(job, backend, folder, lease)
 

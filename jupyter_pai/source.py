@@ -20,6 +20,7 @@ from pathlib import Path
 from . import archive, notebook
 from .archive import Entry
 from .errors import SourceError
+from .home import writing
 from .i18n import _, ngettext
 from .ignore import Rules
 from .job import Source
@@ -196,7 +197,13 @@ def pack(manifest: Manifest, sources: Path) -> Packed:
 
     Raises:
         SourceError: if a file cannot be read, or changes meanwhile.
+        StateError: if the archive cannot be written.
     """
+    with writing(sources):
+        return _pack(manifest, sources)
+
+
+def _pack(manifest: Manifest, sources: Path) -> Packed:
     notes = _Notes(sources, manifest.folder)
     hashes = notes.known(manifest)
     unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in hashes]
@@ -221,9 +228,8 @@ def _write(manifest: Manifest, sources: Path, notes: _Notes) -> Packed:
         digest = archive.digest(manifest.entries, hashes)
         path = sources / f"{digest}.tar.gz"
         os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    finally:
+        Path(temporary).unlink(missing_ok=True)
     notes.keep(manifest, hashes)
     return Packed(path, digest, hashes)
 

@@ -55,6 +55,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 @pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 2 MiB."""
+    if os.getuid() != 0:
+        pytest.skip("only root can mount a file system")
+    path = tmp_path / "small"
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)], check=True)
+    yield path
+    subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+@pytest.fixture
 def engine(home: Home) -> Iterator[EmbeddedClient]:
     """An engine that runs in this process."""
     client = EmbeddedClient()
@@ -91,8 +103,8 @@ def cli(home: Home, folder: Path) -> Callable[..., subprocess.CompletedProcess[s
 
     def run(*words: str, cwd: Path = folder, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "jupyter_pai", *words]
-        defaults: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "stdin": subprocess.DEVNULL}
-        return subprocess.run(command, cwd=cwd, **(defaults | options))
+        defaults: dict[str, Any] = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
+        return subprocess.run(command, cwd=cwd, check=False, **(defaults | options))
 
     return run
 
@@ -126,7 +138,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.chmod(0o755)
     # Without Node: the sdist has the built extension, and the wheel is made of the sdist.
     environment = os.environ | {"PATH": "/usr/bin:/bin"}
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT]
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -143,10 +155,8 @@ def stranger(built: Path) -> Iterator[Stranger]:
     try:
         user = Stranger(folder)
         shutil.copy(ROOT / "binder/requirements.txt", folder)
-        for command in (
-            ["/usr/bin/python3", "-m", "venv", folder / "venv"],
-            [user.python, "-m", "pip", "install", "-q", "--find-links", built, "-r", folder / "requirements.txt"],
-        ):
+        install = ["-m", "pip", "install", "-q", "--find-links", str(built), "-r", "requirements.txt"]
+        for command in (["/usr/bin/python3", "-m", "venv", "venv"], [str(user.python), *install]):
             done = user.run(*command)
             assert done.returncode == 0, done.stderr
         yield user
@@ -169,8 +179,8 @@ class Stranger:
 
     def run(self, *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a program to its end."""
-        defaults: dict[str, Any] = {"capture_output": True, "text": True, "check": False}
-        return subprocess.run(list(map(str, command)), **(defaults | self.options(options)))
+        defaults: dict[str, Any] = {"capture_output": True, "text": True}
+        return subprocess.run(list(map(str, command)), check=False, **(defaults | self.options(options)))
 
     def start(self, *command: str | Path, **options: Any) -> subprocess.Popen[str]:
         """Start a program."""

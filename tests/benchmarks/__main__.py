@@ -39,8 +39,8 @@ def document(measured: list[Row]) -> str:
     )
     return f"""# Benchmarks
 
-Written by `make bench`, not by hand. Each row is measured against its baseline in the same run; read the differences and
-ratios, not the milliseconds. Everything is byte-compiled, and no `PYTHON*` variable is set.
+Written by `make bench`, not by hand. Each row is measured against its baseline in the same run; read the differences
+and ratios, not the milliseconds. Everything is byte-compiled, and no `PYTHON*` variable is set.
 
 {machine()}
 

@@ -71,4 +71,5 @@ def clean_environment() -> None:
 
 def machine() -> str:
     """What it was measured on."""
-    return f"Measured on {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}."
+    python = platform.python_version()
+    return f"Measured on {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {python}."

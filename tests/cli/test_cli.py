@@ -92,7 +92,8 @@ def test_json_is_exactly_one_object(cli: Cli, folder: Path) -> None:
 def test_logs_are_raw_bytes(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     found = job(cli, "--command", r"printf 'a\000\377\r\033[1m\n'", "--wait")
-    assert cli("logs", found["id"], text=False).stdout == b"a\0\xff\r\x1b[1m\n"
+    raw: Any = cli("logs", found["id"], text=False).stdout
+    assert raw == b"a\0\xff\r\x1b[1m\n"
 
 
 def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home) -> None:

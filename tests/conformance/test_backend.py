@@ -40,8 +40,9 @@ class Bench:
         folder.path.mkdir(parents=True)
         packed = source.pack(source.scan(Source(files={"a.txt": "a"}), 10**6), self.home.sources)
         folder.source.write_bytes(packed.path.read_bytes())
-        submission = await self.backend.submit(job, folder)
-        return job.model_copy(update={"outputs": submission.outputs}), submission.remote_id
+        prepared = await self.backend.prepare(job, folder)
+        job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
+        return job, (await self.backend.submit(job, folder)).remote_id
 
     async def until(self, remote_id: str, wanted: Callable[[Report], bool]) -> Report:
         async with asyncio.timeout(60):

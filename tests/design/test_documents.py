@@ -83,7 +83,7 @@ def test_every_text_is_translated(path: Path) -> None:
         ids.add(key)
         found = catalogue.get(key)
         assert found, f"not in the catalogue: {key}"
-        strings = [found.string] if isinstance(found.string, str) else list(found.string)
+        strings = [found.string] if isinstance(found.string, str) else list(found.string or ())
         assert all(strings), f"not translated: {key}"
         for string in strings:
             assert set(re.findall(r"\{\w*[^}]*\}", string)) == set(re.findall(r"\{\w*[^}]*\}", full)), key

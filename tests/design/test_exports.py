@@ -96,5 +96,6 @@ def test_loading_the_magics_is_light() -> None:
 
 
 def test_a_client_of_a_server_is_light() -> None:
-    code = "import jupyter_pai.client, jupyter_pai.handle, jupyter_pai.grammar, jupyter_pai.commands, jupyter_pai.submission"
+    modules = ("client", "handle", "grammar", "commands", "submission")
+    code = "import " + ", ".join(f"jupyter_pai.{module}" for module in modules)
     assert loaded_by(code) & {"pydantic", "tornado", "httpx", "numpy", "pandas", "sqlite3", "jupyter_server"} == set()

@@ -19,7 +19,8 @@ TELL = """
 import json, os, sys
 print(json.dumps({
     "argv": sys.argv[1:], "cwd": os.getcwd(), "python": sys.executable, "stdin": sys.stdin.read(),
-    "environment": {k: v for k, v in os.environ.items() if k.startswith(("PAI_", "MASTER_", "WORLD", "RANK", "PYTHON"))},
+    "environment":
+        {n: v for n, v in os.environ.items() if n.startswith(("PAI_", "MASTER_", "WORLD", "RANK", "PYTHON"))},
     "ml": os.path.isdir("/ml"), "roots": sorted(os.listdir("/")), "uid": os.getuid(), "tty": sys.stdout.isatty(),
 }))
 """

@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 from jupyter_pai.client import EmbeddedClient
-from jupyter_pai.errors import BadInput, Conflict, NotFound, SpecError, Unsupported
+from jupyter_pai.errors import BadInput, Conflict, NotFound, SpecError, StateError, Unsupported
 from jupyter_pai.handle import JobHandle, job_failed
 from jupyter_pai.home import Home
 
@@ -46,8 +47,9 @@ def test_a_job_from_submit_to_model(engine: EmbeddedClient, folder: Path, tmp_pa
     assert handle.exit_code == 0
     assert handle.progress == 1.0
     frame = handle.metrics()
-    assert list(frame[frame["name"] == "loss"]["value"]) == [1.0, 0.5, pytest.approx(1 / 3), 0.25, 0.2]  # type: ignore[call-overload]
-    assert list(frame[frame["name"] == "accuracy"]["step"]) == [0, 1, 2, 3, 4]  # type: ignore[call-overload]
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame[frame["name"] == "loss"]["value"]) == [1.0, 0.5, pytest.approx(1 / 3), 0.25, 0.2]
+    assert list(frame[frame["name"] == "accuracy"]["step"]) == [0, 1, 2, 3, 4]
     assert (handle.download("model", tmp_path / "here") / "weights").read_text() == "trained"
     assert "succeeded" in repr(handle)
 
@@ -267,5 +269,23 @@ def test_a_handle_in_the_hand(engine: EmbeddedClient, monkeypatch: pytest.Monkey
     assert handle.spec["command"].startswith("printf")
     bundle = handle._repr_mimebundle_()
     assert bundle["application/vnd.jupyter-pai.job+json"]["job_id"] == handle.id
-    with pytest.raises(TimeoutError, match="running|starting"):
+    with pytest.raises(TimeoutError, match=r"running|starting"):
         JobHandle(submit(engine, "sleep 1000", max_run_time=2).info, engine).wait(timeout=0.1)
+
+
+def test_a_full_disk_is_said_and_leaves_nothing_behind(
+    home: Home, small_disk: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_PAI_HOME", str(small_disk / "state"))
+    engine = EmbeddedClient()
+    try:
+        # Too large to be packed; and packed small, too large to be unpacked.
+        for content in (os.urandom(3_000_000), bytes(9_000_000)):
+            (folder / "data.bin").write_bytes(content)
+            with pytest.raises(StateError, match=r"No space left on device.*Make room"):
+                submit(engine, "true", folder)
+        assert list((small_disk / "state/jobs").iterdir()) == []
+        (folder / "data.bin").write_bytes(b"small")
+        assert submit(engine, "true", folder).wait().status == "succeeded"
+    finally:
+        engine.close()

@@ -123,6 +123,8 @@ def test_where_proc_is_masked_there_is_ml_without_a_tree(stranger: Stranger, wor
         ("mkdir code/shut; touch code/shut/x; chmod 0 code/shut", [], "code/shut/ may not be read", "--exclude"),
         ("mkdir closed; chmod 0 closed", ["--source", "{work}/closed"], "{work}/closed may not be read", ""),
         ("mkdir -p state; chmod 500 state", [], "{work}/state cannot be used", "JUPYTER_PAI_HOME"),
+        ("mkdir -p -m 500 state/jobs", [], "{work}/state/jobs cannot be used", "JUPYTER_PAI_HOME"),
+        ("mkdir -p -m 500 state/sources", [], "{work}/state/sources cannot be used", "JUPYTER_PAI_HOME"),
     ],
 )
 def test_what_is_not_permitted_is_said(

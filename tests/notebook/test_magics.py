@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -192,14 +193,12 @@ def test_help_and_completion(server: RealServer) -> None:
 def test_interrupting_detaches_and_says_how_to_stop(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.socket.settimeout(60)
-    import threading
 
-    interrupter = threading.Thread(
-        target=lambda: (
-            until(lambda: "up" in _log(server)),
-            notebook.interrupt(),
-        )
-    )
+    def interrupt() -> None:
+        until(lambda: "up" in _log(server))
+        notebook.interrupt()
+
+    interrupter = threading.Thread(target=interrupt)
     interrupter.start()
     outputs = notebook.run("%pai submit --command 'echo up; sleep 1000' --wait --as job", check=False)
     interrupter.join()

@@ -71,7 +71,8 @@ def ipython(code: str, folder: Path, **environment: str) -> str:
 
 def test_plain_ipython_waits(home: Home, folder: Path) -> None:
     (folder / "a").touch()
-    code = "get_ipython().run_line_magic('load_ext', 'jupyter_pai')\nget_ipython().run_cell_magic('pai_train', '', 'print(6 * 7)')"
+    load = "get_ipython().run_line_magic('load_ext', 'jupyter_pai')"
+    code = f"{load}\nget_ipython().run_cell_magic('pai_train', '', 'print(6 * 7)')"
     text = ipython(code, folder)
     assert "42\n" in text
     assert "succeeded" in text

@@ -18,7 +18,7 @@ from .real import RealServer
 PREFIX = ("pai", "api", "v1")
 
 
-@pytest.fixture
+@pytest.fixture  # type: ignore[no-redef]
 def jp_server_config(home: Home) -> dict[str, Any]:
     return {"ServerApp": {"jpserver_extensions": {"jupyter_pai": True}, "allow_unauthenticated_access": False}}
 

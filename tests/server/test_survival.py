@@ -50,7 +50,7 @@ def test_one_that_ends_while_nobody_looks(server: RealServer, home: Home, tmp_pa
     job_id = notebook.run("print(job.id, end='')").text
     server.kill()
     (tmp_path / "go").touch()
-    until(lambda: (home.job(job_id).path / "result").exists())
+    until((home.job(job_id).path / "result").exists)
     server.start()
     job = until(lambda: (found := server.job(job_id))["ended_at"] and found)
     assert (job["status"], job["exit_code"]) == ("failed", 5)

@@ -33,7 +33,7 @@ class Lab(RealServer):
 
     def write(self, name: str, *cells: str, outputs: list[Any] | None = None) -> None:
         """A notebook with code cells; `outputs` are the first one's."""
-        made = [
+        made: list[dict[str, Any]] = [
             {"cell_type": "code", "id": f"c{n}", "source": text, "metadata": {}, "outputs": [], "execution_count": None}
             for n, text in enumerate(cells)
         ]

@@ -15,7 +15,7 @@ from jupyter_pai import contract
 from jupyter_pai.contract import Layout
 
 # What may stand in a hyperparameter: any text but NUL and lone surrogates; names without blanks and `=` as well.
-VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)))
+VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 NAMES = VALUES.filter(lambda name: contract.check_name(name) is None)
 MANY = settings(max_examples=1000, deadline=None)
 
@@ -39,8 +39,10 @@ def test_values_become_text_as_pai_sends_them(value: object, text: str | None) -
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("10", 10), ("0.001", 0.001), ("1e-5", 1e-5), ("-3", -3), ("True", True), ("false", False), ("007", "007")]
-    + [("1_000", "1_000"), ("NaN", "NaN"), ("1e999", "1e999"), ("", ""), (" 1", " 1"), ("٣", "٣")],
+    [
+        *[("10", 10), ("0.001", 0.001), ("1e-5", 1e-5), ("-3", -3), ("True", True), ("false", False), ("007", "007")],
+        *[("1_000", "1_000"), ("NaN", "NaN"), ("1e999", "1e999"), ("", ""), (" 1", " 1"), ("٣", "٣")],
+    ],
 )
 def test_json_numbers_and_booleans_are_typed(text: str, value: object) -> None:
     assert contract.typed(text) == value

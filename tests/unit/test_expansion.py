@@ -42,7 +42,7 @@ def test_an_open_quote_is_said() -> None:
 
 
 @MANY
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=30))
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30))
 def test_any_line_is_words_or_a_message(line: str) -> None:
     try:
         words = words_of(line, {})
@@ -52,6 +52,6 @@ def test_any_line_is_words_or_a_message(line: str) -> None:
 
 
 @MANY
-@given(st.text(st.characters(exclude_categories=("Cs",)), max_size=20))
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 def test_a_value_stays_one_word(value: str) -> None:
     assert words_of("--name {v} x", {"v": value}) == ["--name", value, "x"]

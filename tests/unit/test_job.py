@@ -20,7 +20,7 @@ MINIMAL: dict[str, Any] = {"name": "x", "command": "true"}
 def test_a_spec_does_not_change() -> None:
     spec = parse_spec(MINIMAL)
     with pytest.raises(ValidationError):
-        spec.name = "y"
+        spec.name = "y"  # type: ignore[misc]
 
 
 def test_values_from_python_become_text() -> None:

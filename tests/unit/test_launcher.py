@@ -47,7 +47,7 @@ def test_shims_mean_the_interpreter(tmp_path: Path) -> None:
     python.chmod(0o755)
     launcher.write_shims(str(tmp_path / "bin"), str(python))
     for name in ("python", "python3"):
-        command = [tmp_path / "bin" / name, "-c", "import sys; print(sys.argv[1:])", "a b", ""]
+        command = [str(tmp_path / "bin" / name), "-c", "import sys; print(sys.argv[1:])", "a b", ""]
         assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "['a b', '']\n"
 
 
@@ -79,7 +79,8 @@ def test_an_environment_is_made_once_and_sees_ours(tmp_path: Path, with_uv: bool
     package.mkdir()
     (package / "pyproject.toml").write_text(
         "[build-system]\nrequires = ['hatchling']\nbuild-backend = 'hatchling.build'\n"
-        "[project]\nname = 'tiny-pai-test'\nversion = '1'\n[tool.hatch.build.targets.wheel]\npackages = ['tiny_pai_test']\n"
+        "[project]\nname = 'tiny-pai-test'\nversion = '1'\n"
+        "[tool.hatch.build.targets.wheel]\npackages = ['tiny_pai_test']\n"
     )
     (package / "tiny_pai_test").mkdir()
     (package / "tiny_pai_test" / "__init__.py").write_text("value = 7\n")

@@ -56,7 +56,11 @@ def test_offsets_count_bytes_not_characters() -> None:
 
 
 def test_what_report_writes() -> None:
-    data = b'[pai] {"metric": "loss", "value": 0.5, "step": 3}\n45%[pai] {"metric": "loss", "value": NaN}\n[pai] {"progress": 0.4}\n'
+    data = (
+        b'[pai] {"metric": "loss", "value": 0.5, "step": 3}\n'
+        b'45%[pai] {"metric": "loss", "value": NaN}\n'
+        b'[pai] {"progress": 0.4}\n'
+    )
     found = scanner().scan(data, 0)
     assert found.points[0] == (0, "loss", 3, 0.5)
     assert found.points[1][:3] == (50, "loss", None)

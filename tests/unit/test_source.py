@@ -192,7 +192,7 @@ def test_the_digest_knows_content_names_and_modes(folder: Path, sources: Path) -
         lambda: fill(folder, "a.py", text="y"),
         lambda: (folder / "b.py").rename(folder / "c.py"),
         lambda: (folder / "a.py").chmod(0o755),
-        lambda: (folder / "empty").mkdir(),
+        (folder / "empty").mkdir,
         lambda: (folder / "link").symlink_to("a.py"),
     ):
         change()
@@ -298,7 +298,7 @@ def test_a_file_that_vanishes_is_named(folder: Path, sources: Path) -> None:
     assert [path for path in sources.iterdir() if path.suffix == ".new"] == []
 
 
-NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=40).filter(
+NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
     lambda name: name not in (".", "..") and len(name.encode()) < 200
 )
 

@@ -64,7 +64,7 @@ def test_finding_by_id_beginning_name_and_last(store: Store) -> None:
     store.insert(job("second", "zzzz"), "3", "").result()
     assert store.find("abcd").id == store.find("abc").id == store.find("first").id == "abcd"
     assert store.find("second").id == store.find("last").id == "zzzz"
-    with pytest.raises(NotFound, match="abcd|abxy"):
+    with pytest.raises(NotFound, match=r"abcd|abxy"):
         store.find("ab")
     for word in ("", "nothing", "%", "\x00"):
         with pytest.raises(NotFound):

@@ -13,7 +13,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from ...errors import BadInput, Unsupported
-from ...home import Home, JobFolder
+from ...home import Home, JobFolder, writing
 from ...i18n import _
 from ...job import Job, JobSpec, JobStatus
 from ...settings import ProfileSettings
@@ -68,7 +68,8 @@ class LocalBackend(Backend):
     def _prepare(self, job: Job, folder: JobFolder) -> Prepared:
         mode, reason = process.machine_allows()
         workspace = Workspace(job, folder, mode)
-        workspace.lay_out()
+        with writing(folder.path):
+            workspace.lay_out()
         _environment, nameless = self._environment(workspace)
         notes = [_("`{name}` has no short variable of its own.").format(name=name) for name in nameless]
         if mode == namespaces.PLAIN:

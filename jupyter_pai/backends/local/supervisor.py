@@ -194,6 +194,8 @@ class Guard:
             if self.plan.mode != namespaces.PLAIN:
                 namespaces.private_root(self.plan.folder, self.plan.mode)
             wake = _wake_on(signal.SIGCHLD)
+            # A stop that comes while the child is still ours would end in our handler, and be lost.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
             self.command = os.fork()
             if self.command == 0:
                 _execute(self.plan, self.output_end)
@@ -336,6 +338,7 @@ def _execute(plan: Plan, output: int) -> None:
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.chdir(plan.cwd)
         os.execv(plan.command[0], plan.command)
     except OSError as error:
