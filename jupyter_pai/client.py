@@ -90,22 +90,20 @@ class HttpClient(Client):
         self.parts = urlsplit(info.url)
 
     def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
-        return json.loads(self._ask(verb, body, arguments).read())
+        with self._ask(verb, body, arguments) as reply:
+            return json.loads(reply.read())
 
     def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
         return self.read_log(job, instance=instance, offset=offset, follow=True)
 
     def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
-        reply = self._ask("log", None, {"job": job} | arguments)
-        try:
+        with self._ask("log", None, {"job": job} | arguments) as reply:
             while data := reply.read1(1 << 18):
                 yield data
-        except (OSError, http.client.HTTPException) as error:
-            raise self._unreachable(error) from error
-        finally:
-            reply.close()
 
-    def _ask(self, verb: str, body: object, arguments: dict[str, object]) -> http.client.HTTPResponse:
+    @contextlib.contextmanager
+    def _ask(self, verb: str, body: object, arguments: dict[str, object]) -> Iterator[http.client.HTTPResponse]:
+        """The reply, to be read within the block."""
         route = ROUTES[verb]
         headers = {
             "Authorization": f"{self.info.scheme} {self.info.secret}",
@@ -117,13 +115,14 @@ class HttpClient(Client):
         connection = self._connection(None if arguments.get("follow") else _TIME_OUT)
         try:
             connection.request(route.method, path, data, headers)
-            reply = connection.getresponse()
+            with connection.getresponse() as reply:
+                if reply.status >= 400:
+                    raise _error_of(reply)
+                yield reply
         except (OSError, http.client.HTTPException) as error:
-            connection.close()
             raise self._unreachable(error) from error
-        if reply.status >= 400:
-            raise _error_of(reply)
-        return reply
+        finally:
+            connection.close()
 
     def _connection(self, timeout: float | None) -> http.client.HTTPConnection:
         host, port = self.parts.hostname or "127.0.0.1", self.parts.port

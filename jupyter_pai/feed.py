@@ -8,7 +8,9 @@ submit that is under way for one that was cut short.
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -46,6 +48,7 @@ class Feed:
         self._watchers: dict[str, int] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._said = ""
 
     async def start(self) -> None:
         """Look once at every job that has not ended, then go on in the background."""
@@ -90,8 +93,10 @@ class Feed:
             self._wake.clear()
             try:
                 await self.look()
-            except PaiError as error:
-                _log.error("%s", error)  # The database, most likely; what was not stored is found again.
+            except Exception as error:
+                if not threading.main_thread().is_alive():
+                    return  # The process is about to end.
+                self._say(error)
                 await asyncio.sleep(OTHERS)
 
     async def look(self) -> None:
@@ -109,10 +114,20 @@ class Feed:
                 by_backend.setdefault(id(backend), []).append(follower)
         for followers in by_backend.values():
             backend = self.backend_of(followers[0].job)
-            reports = await backend.poll([follower.job.remote_id for follower in followers])
+            try:
+                reports = await backend.poll([follower.job.remote_id for follower in followers])
+            except PaiError as error:
+                self._say(error)  # One platform that does not answer holds up no other's jobs.
+                continue
             for follower in followers:
                 lost = Report(JobStatus.LOST, reason=_("The platform does not know the job any more."))
                 await self._note(follower, reports.get(follower.job.remote_id, lost))
+
+    def _say(self, error: Exception) -> None:
+        """Log trouble, once. What could not be read or stored is tried again at the next look."""
+        if repr(error) != self._said:
+            self._said = repr(error)
+            _log.error("%s", error, exc_info=None if isinstance(error, (PaiError, OSError)) else error)
 
     def _ours(self, job_id: str, follower: Follower) -> bool:
         """Whether this process is the one to follow the job now."""
@@ -179,9 +194,9 @@ class Follower:
                 used = _whole_lines(data, ended)
                 if not used:
                     break
-                self._read(log, instance, data[:used], self._cursor)
+                self._cursor = self._read(log, instance, data[:used], copy.deepcopy(self._cursor))
 
-    def _read(self, log: Log, instance: str, data: bytes, cursor: Cursor) -> None:
+    def _read(self, log: Log, instance: str, data: bytes, cursor: Cursor) -> Cursor:
         offset = cursor.offsets.get(instance, 0)
         found = self.scanner.scan(data, offset)
         self.given_up += found.given_up
@@ -194,6 +209,7 @@ class Follower:
         cursor.offsets[instance] = offset + len(data)
         cursor.progress = cursor.progress if found.progress is None else found.progress
         self.series.append(points, cursor)
+        return cursor
 
     def outcome(self, report: Report) -> dict[str, object]:
         """The fields that tell how the job ended. Where the platform gives no reason, the log may."""

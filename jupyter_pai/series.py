@@ -61,7 +61,8 @@ class Series:
         return {name: self.read(name, count - 1)[-1] for name, count in self.cursor().counts.items() if count}
 
     def append(self, points: list[MetricPoint], cursor: Cursor) -> None:
-        """Add points to those that `cursor` counts, and count them. `cursor` comes back up to date.
+        """Add points to those that `cursor` counts, and count them. `cursor` comes back up to date; after an error,
+        as on a full disk, it must not be used again.
 
         For the one follower of the job. Its first call cuts off what an earlier follower left uncounted.
         """
@@ -72,12 +73,9 @@ class Series:
         for name, new in by_name.items():
             counted = cursor.counts.setdefault(name, 0)
             data = b"".join(_POINT.pack(point.time, point.step, point.value) for point in new)
-            file = os.open(self._file(cursor.counts, name), os.O_CREAT | os.O_WRONLY, 0o600)
-            try:
-                os.ftruncate(file, counted * _POINT.size)
-                os.pwrite(file, data, counted * _POINT.size)
-            finally:
-                os.close(file)
+            with open(self._file(cursor.counts, name), "ab") as file:
+                file.truncate(counted * _POINT.size)
+                file.write(data)
             cursor.counts[name] += len(new)
         self._replace(cursor)
 

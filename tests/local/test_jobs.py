@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ from jupyter_pai.handle import JobHandle, job_failed
 from jupyter_pai.home import Home
 
 from ..conftest import processes_of, script, submit, until
+
+
+def frame_of(handle: JobHandle) -> pandas.DataFrame:
+    frame = handle.metrics()
+    assert isinstance(frame, pandas.DataFrame)
+    return frame
 
 
 def test_a_job_from_submit_to_model(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
@@ -46,8 +53,7 @@ def test_a_job_from_submit_to_model(engine: EmbeddedClient, folder: Path, tmp_pa
     assert handle.wait().status == "succeeded"
     assert handle.exit_code == 0
     assert handle.progress == 1.0
-    frame = handle.metrics()
-    assert isinstance(frame, pandas.DataFrame)
+    frame = frame_of(handle)
     assert list(frame[frame["name"] == "loss"]["value"]) == [1.0, 0.5, pytest.approx(1 / 3), 0.25, 0.2]
     assert list(frame[frame["name"] == "accuracy"]["step"]) == [0, 1, 2, 3, 4]
     assert (handle.download("model", tmp_path / "here") / "weights").read_text() == "trained"
@@ -287,5 +293,39 @@ def test_a_full_disk_is_said_and_leaves_nothing_behind(
         assert list((small_disk / "state/jobs").iterdir()) == []
         (folder / "data.bin").write_bytes(b"small")
         assert submit(engine, "true", folder).wait().status == "succeeded"
+    finally:
+        engine.close()
+
+
+def test_a_disk_that_is_full_for_a_while_costs_nothing(
+    home: Home, small_disk: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Log, metrics and database pause, and go on."""
+    monkeypatch.setenv("JUPYTER_PAI_HOME", str(small_disk / "state"))
+    script(folder, """
+        import pathlib, time
+        print("ready", flush=True)
+        while not pathlib.Path("FULL").exists():
+            time.sleep(0.01)
+        for n in range(5000):
+            print("n=%d" % n, "x" * 100)
+    """.replace("FULL", str(folder / "full")))  # fmt: skip
+    engine = EmbeddedClient()
+    try:
+        handle = submit(
+            engine, folder=folder, entry_point="train.py", metric_definitions=[{"name": "n", "regex": r"n=(\d+)"}]
+        )
+        until(lambda: "ready" in handle.logs())
+        ballast = (small_disk / "ballast").open("wb", buffering=0)
+        with pytest.raises(OSError, match="No space"):
+            all(map(ballast.write, repeat(bytes(4096))))
+        (folder / "full").touch()
+        with pytest.raises(TimeoutError):
+            handle.wait(timeout=2)
+        (small_disk / "ballast").unlink()
+        ballast.close()
+        assert handle.wait(timeout=60).status == "succeeded", (handle.reason, handle.logs()[-500:])
+        assert handle.logs().count("\n") == 5001
+        assert list(frame_of(handle)["value"]) == list(range(5000))
     finally:
         engine.close()

@@ -27,6 +27,8 @@ from ..server.real import RealServer
 
 CODE = Path(__file__).parent / "code"
 NO_TORCH = "torch is not installed"
+# The seed names its model without an extension.
+pytestmark = pytest.mark.filterwarnings("ignore:.*Unknown file format:UserWarning")
 
 
 def use(folder: Path, snippet: str, name: str) -> None:

@@ -31,6 +31,7 @@ class RealServer:
         self.base_url = base_url
         self.environment = environment
         self.log = root.parent / "server.log"
+        self.sessions: list[NotebookSession] = []
         self.start()
 
     def start(self) -> None:
@@ -80,6 +81,7 @@ class RealServer:
             with urlopen(Request(self.url + path, data, headers, method=method), timeout=30) as reply:
                 return json.loads(reply.read() or "null")
         except HTTPError as error:
+            error.close()
             if error.code == 404:
                 return None
             raise
@@ -93,6 +95,7 @@ class RealServer:
         notebook = {"cells": cells or [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
         path.write_text(json.dumps(notebook), "utf-8")
         session = NotebookSession(self.url, self.token, name)
+        self.sessions.append(session)
         session.run("%load_ext jupyter_pai")
         return session
 
@@ -103,6 +106,8 @@ class RealServer:
 
     def stop(self) -> None:
         """As its user does. (A second signal: the first one asks back.)"""
+        for session in self.sessions:
+            session.socket.shutdown()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
