@@ -27,7 +27,8 @@ bench: $(VENV)/test  ## measure, and write docs/benchmarks.md
 	python -m tests.benchmarks
 
 soak: $(VENV)/test  ## the long counts
-	python -m pytest tests/soak -m soak -s
+	FUZZ_EXAMPLES=10000 python -m pytest tests/unit -q --timeout=1800
+	python -m pytest tests/soak -m soak -s --timeout=1800
 
 messages: $(VENV)/test  ## bring the lists of texts to translate up to date
 	python -m tests.design.messages

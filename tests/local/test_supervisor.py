@@ -14,46 +14,7 @@ from jupyter_pai.backends.local import namespaces, process
 from jupyter_pai.home import JobFolder
 
 from ..conftest import processes_of, until
-
-MODES = [namespaces.PRIVATE, namespaces.MOUNTS, namespaces.PLAIN]
-# Children that leave the group, the session and their parent, and ignore what can be ignored.
-DAEMONS = "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' &) ; (sleep 1000 &) ; "
-
-
-class Started:
-    """A job of the supervisor alone."""
-
-    def __init__(self, folder: Path, command: str, mode: str, **options: Any) -> None:
-        for name in ("ml/usercode", "root", "log"):
-            (folder / name).mkdir(parents=True)
-        self.folder = JobFolder(folder)
-        self.id = f"test-{folder.parent.name}-{os.getpid()}"
-        cwd = f"{folder}/ml/usercode" if mode == namespaces.PLAIN else "/ml/usercode"
-        environment = {"PATH": os.environ["PATH"], "JUPYTER_PAI_JOB_ID": self.id}
-        settings: dict[str, Any] = {"tty": False, "grace": 10, "limit": 0, "mode": mode, "cwd": cwd} | options
-        process.spawn(self.folder, ["/bin/sh", "-c", command], environment, **settings)
-
-    @property
-    def log(self) -> bytes:
-        try:
-            return (self.folder.log / "worker-0").read_bytes()
-        except FileNotFoundError:
-            return b""
-
-    def end(self) -> process.Result | None:
-        """Wait until supervisor and guard have gone; the result if they left one."""
-        until(lambda: not process.is_alive(self.folder))
-        return process.read_result(self.folder)
-
-    def pid(self) -> int:
-        """The supervisor's."""
-        started = self.folder.path / "started"
-        # Made first, written then.
-        return int(until(lambda: started.read_text().split() if started.exists() else [])[0])
-
-    def guard(self) -> int:
-        children = until(lambda: Path(f"/proc/{self.pid()}/task/{self.pid()}/children").read_text().split())
-        return int(children[0])
+from .started import DAEMONS, MODES, Started
 
 
 @pytest.fixture
@@ -143,6 +104,16 @@ def test_a_killed_supervisor_takes_the_job_along(job_folder: Path, mode: str) ->
     assert processes_of(started.id) == []
     lines = started.log.split(b"\n")
     assert lines[:-1] == [b"%d" % n for n in range(len(lines) - 1)]
+
+
+@pytest.mark.parametrize("mode", [namespaces.MOUNTS, namespaces.PLAIN])
+def test_a_supervisor_killed_as_the_command_ends(job_folder: Path, mode: str) -> None:
+    """The guard, which then has nobody to report to, still leaves nothing behind, and completes the log."""
+    command = DAEMONS + "read a b c supervisor d < /proc/$PPID/stat; echo end; kill -9 $supervisor"
+    started = Started(job_folder, command, mode)
+    assert started.end() is None
+    assert processes_of(started.id) == []
+    assert started.log == b"end\n"
 
 
 @pytest.mark.parametrize("mode", MODES)

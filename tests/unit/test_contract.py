@@ -8,16 +8,13 @@ import string
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_pai import contract
 from jupyter_pai.contract import Layout
 
-# What may stand in a hyperparameter: any text but NUL and lone surrogates; names without blanks and `=` as well.
-VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
-NAMES = VALUES.filter(lambda name: contract.check_name(name) is None)
-MANY = settings(max_examples=1000, deadline=None)
+from .fuzz import MANY, NAMES, VALUES
 
 
 @pytest.mark.parametrize(
@@ -124,7 +121,7 @@ def test_expansion_changes_nothing_else(command: str) -> None:
     assert contract.expand_user_args(command, {"x": "1"}) == command
 
 
-@settings(max_examples=150, deadline=None)
+@MANY
 @given(st.dictionaries(NAMES.filter(lambda n: len(n) < 50), VALUES, min_size=1, max_size=3))
 def test_a_real_shell_passes_every_value_on(hyperparameters: dict[str, str]) -> None:
     command = contract.expand_user_args("printf '%s\\0' $PAI_USER_ARGS", hyperparameters)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jupyter_pai.errors import UsageError
 from jupyter_pai.expansion import words_of
 
-from .test_contract import MANY
+from .fuzz import MANY
 
 VARIABLES: dict[str, Any] = {"lr": 0.1, "name": "two words", "PAI_USER_ARGS": "no", "d": {"a": 1}}
 

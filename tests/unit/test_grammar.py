@@ -16,7 +16,7 @@ from jupyter_pai.errors import NotebookError, PaiError, UsageError
 from jupyter_pai.place import Place
 from jupyter_pai.submission import spec_of
 
-from .test_contract import MANY, VALUES
+from .fuzz import MANY, VALUES
 
 
 def options(*words: str) -> grammar.Options:

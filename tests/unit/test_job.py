@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from jupyter_pai.errors import SpecError
 from jupyter_pai.job import Job, JobSpec, JobStatus, now, parse_spec
 
-from .test_contract import MANY, NAMES, VALUES
+from .fuzz import MANY, NAMES, VALUES
 
 MINIMAL: dict[str, Any] = {"name": "x", "command": "true"}
 

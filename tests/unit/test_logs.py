@@ -8,14 +8,14 @@ import struct
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_pai.event import MetricPoint
 from jupyter_pai.logs import Log, instances, text_of
 from jupyter_pai.series import Cursor, Series
 
-from .test_contract import MANY
+from .fuzz import MANY
 
 
 def make_log(folder: Path, data: bytes, *times: tuple[int, float]) -> Log:
@@ -39,7 +39,7 @@ def test_a_log_that_is_not_there_yet_is_empty(folder: Path) -> None:
     assert instances(folder / "nowhere") == []
 
 
-@settings(max_examples=300, deadline=None)
+@MANY
 @given(data=st.lists(st.sampled_from([b"\n", b"ab", b"x" * 70_000]), max_size=12), n=st.integers(0, 6))
 def test_last_lines(data: list[bytes], n: int) -> None:
     text = b"".join(data)

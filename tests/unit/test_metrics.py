@@ -10,7 +10,7 @@ from jupyter_pai.errors import SpecError
 from jupyter_pai.job import MetricDefinition
 from jupyter_pai.metrics import Scanner, compile_pattern
 
-from .test_contract import MANY
+from .fuzz import MANY
 
 
 def scanner(**patterns: str) -> Scanner:

@@ -15,7 +15,7 @@ from jupyter_pai import notebook, script
 from jupyter_pai.errors import NotebookError
 from jupyter_pai.notebook import CodeCell
 
-from .test_contract import MANY
+from .fuzz import MANY
 
 
 def run(text: str, folder: Path) -> str:

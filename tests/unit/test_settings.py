@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_pai import settings as files
 from jupyter_pai.backends import load_backends
 from jupyter_pai.errors import NotFound, SettingsError
+
+from .fuzz import MANY
 
 MODELS = {name: backend.settings_model for name, backend in load_backends().items()}
 
@@ -132,7 +134,7 @@ def test_only_the_user_may_read_the_file_and_a_link_stays_one(file: Path, tmp_pa
     assert "60" in real.read_text()
 
 
-@settings(max_examples=1000, deadline=None)
+@MANY
 @given(st.text(st.sampled_from("[]profiles.work\nbackend='local\"#=3 \x00é"), max_size=60))
 def test_any_text_is_settings_or_a_message(text: str) -> None:
     import os

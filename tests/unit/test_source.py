@@ -7,13 +7,15 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_pai import archive, source
 from jupyter_pai.archive import Entry
 from jupyter_pai.errors import SourceError
 from jupyter_pai.job import Source
+
+from .fuzz import MANY
 
 LIMIT = 10**9
 
@@ -303,7 +305,7 @@ NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@MANY
 @given(st.dictionaries(NAMES, st.binary(max_size=50), min_size=1, max_size=4))
 def test_any_file_name_goes_there_and_comes_back(files: dict[str, bytes]) -> None:
     import io

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jupyter_pai import summary
 from jupyter_pai.summary import View
 
-from .test_contract import MANY
+from .fuzz import MANY
 
 JOB: dict[str, Any] = {
     "id": "k3f9x2ab",

@@ -43,6 +43,7 @@ _NAP = 0.003  # After a small read: a pipe that fills up costs the job less than
 _INDEX_EVERY = 0.1
 _RETRY_EVERY = 0.5
 _F_SETPIPE_SZ = 1031
+_ALL_GONE = b"."  # The guard's last word.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -113,13 +114,16 @@ class Supervisor:
         if os.path.exists(self.plan.path("stop")):
             self.stop("stopped")
         self.follow()
-        # Only what was orphaned by a guard that was killed is left now.
-        _kill_descendants()
+        if not self.report.endswith(_ALL_GONE):
+            _kill_descendants()  # The guard was killed, and what it had to kill has fallen to us.
         self.log.drain()
         self.write_result(self.reason)
+        os.close(self.life)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(guard, 0)
 
     def follow(self) -> None:
-        """Copy until the guard has ended."""
+        """Copy until the guard has no more to say."""
         poll = select.poll()
         for end in (self.output, self.reports, self.wake):
             poll.register(end, select.POLLIN)
@@ -148,7 +152,7 @@ class Supervisor:
             pass  # The guard is gone, and `follow` is about to see it.
 
     def write_result(self, reason: str) -> None:
-        status, _, trouble = self.report.decode().partition(" ")
+        status, _, trouble = self.report.decode().removesuffix(_ALL_GONE.decode()).partition(" ")
         if not self.report:
             reason = reason if reason.startswith("namespaces") else "guard"
         lines = [f"status={status}", f"reason={trouble or reason}", f"ended={time.time()}"]
@@ -201,14 +205,16 @@ class Guard:
                 _execute(self.plan, self.output_end)
             os.close(self.output_end)
             self.watch(wake)
+            self.kill_all()
+            self.finish()
             status = 0
         except OSError as error:
-            os.write(self.reports, f"256 namespaces {error}".encode()[:4000])
+            self.tell(f"256 namespaces {error}".encode()[:4000])
         finally:
             os._exit(status)
 
     def watch(self, wake: int) -> None:
-        """Wait for the command's end, or for the supervisor's, or for the word to stop."""
+        """Until the command has ended, or the supervisor. Passes the word to stop on."""
         poll = select.poll()
         poll.register(self.life, select.POLLIN)
         poll.register(wake, select.POLLIN)
@@ -219,13 +225,9 @@ class Guard:
             if wake in ready:
                 os.read(wake, 4096)
             if (status := self.reap()) is not None:
-                # Said at once, since all that is left may take a moment to die.
-                os.write(self.reports, str(status).encode())
-                self.kill_all()
+                self.tell(str(status).encode())
                 return
             if self.life in ready and not os.read(self.life, 64):
-                self.kill_all()
-                self.log.drain()
                 return
             if self.life in ready and kill_at == float("inf"):
                 self.signal_all(signal.SIGTERM)
@@ -233,6 +235,18 @@ class Guard:
             elif left <= 0:
                 self.signal_all(signal.SIGKILL)
                 kill_at = time.monotonic() + 1
+
+    def tell(self, word: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):  # The supervisor was killed; all the more we go on.
+            os.write(self.reports, word)
+
+    def finish(self) -> None:
+        """Stay until the supervisor has copied the log to its end; copy it where that was killed."""
+        self.tell(_ALL_GONE)
+        os.close(self.reports)
+        while os.read(self.life, 64):
+            pass
+        self.log.drain()
 
     def reap(self) -> int | None:
         """Bury children that ended, orphans too; the command's wait status if it was among them."""
