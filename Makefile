@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 EXTENSION := jupyter_pai/_labextension/package.json
+# It is built by the rule below, not once more by each installation.
+export SKIP_JUPYTER_BUILDER := 1
 
 demo: $(VENV)/tutorial  ## run the tutorial through a real Jupyter server
 	python -m binder.demo

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -36,8 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="jupyter-pai-demo-") as folder:
         shutil.copy(HERE / options.notebook, folder)
         with server(Path(folder)) as (url, token):
-            with closing(NotebookSession(url, token, options.notebook)) as session:
-                run(session, Path(folder, options.notebook))
+            run(NotebookSession(url, token, options.notebook), Path(folder, options.notebook))
 
 
 def run(session: NotebookSession, notebook: Path) -> None:
