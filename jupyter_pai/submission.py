@@ -42,19 +42,19 @@ def spec_of(options: Options, place: Place, *, target: str = "", cell: str = "")
     """
     spec = _from_file(options.spec, place) if options.spec else {}
     spec |= {field: value for name, field in _PLAIN.items() if (value := getattr(options, name)) is not None}
-    for field, given in (
-        ("hyperparameters", options.hp),
-        ("environment", options.env),
-        ("labels", options.label),
+    for field, option, given in (
+        ("hyperparameters", "--hp", options.hp),
+        ("environment", "--env", options.env),
+        ("labels", "--label", options.label),
     ):
-        spec[field] = _table(spec, field) | _pairs(field, given)
-    for field, given in (("inputs", options.input), ("outputs", options.output)):
-        both = _table(spec, field) | _pairs(field, given)
+        spec[field] = _table(spec, field) | _pairs(option, given)
+    for field, option, given in (("inputs", "--input", options.input), ("outputs", "--output", options.output)):
+        both = _table(spec, field) | _pairs(option, given)
         spec[field] = {name: _uri(str(value), place) for name, value in both.items()}
     if options.output_path or spec.get("output_path"):
         spec["output_path"] = _uri(options.output_path or spec["output_path"], place)
     if options.metric:
-        found = [{"name": name, "regex": pattern} for name, pattern in _pairs("metric", options.metric).items()]
+        found = [{"name": name, "regex": pattern} for name, pattern in _pairs("--metric", options.metric).items()]
         spec["metric_definitions"] = [*_list(spec, "metric_definitions"), *found]
     spec["requirements"] = [*_list(spec, "requirements"), *options.requirement]
     spec["tty"] = options.tty or spec.get("tty", False)
@@ -149,7 +149,10 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
                 fix=_("Put a value with blanks in quotes."),
             )
         if name in found:
-            raise UsageError(_("{option}: `{name}` is given twice.").format(option=option, name=name))
+            raise UsageError(
+                _("{option}: `{name}` is given twice.").format(option=option, name=name),
+                fix=_("Leave one of the two out."),
+            )
         found[name] = value
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from jupyter_pai.home import Home
 
+from ..bad_input import FAILING, REFUSED, prepare
 from ..conftest import processes_of, script, until
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -50,6 +52,27 @@ def test_a_job_that_fails_is_1_and_bad_usage_2(cli: Cli, folder: Path) -> None:
         assert done.stderr.startswith("Error: ")
         assert done.stdout == ""
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("words", "what", "fix"), [case for case in REFUSED if case[0] != "--command 'open"])
+def test_what_is_refused(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+    prepare(folder)
+    done = cli("submit", *shlex.split(words))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: ")
+    assert what in done.stderr
+    assert fix in done.stderr
+    assert json.loads(cli("list", "--json").stdout) == []
+
+
+@pytest.mark.parametrize(("words", "what", "fix"), FAILING)
+def test_what_fails(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+    prepare(folder)
+    done = cli("submit", *shlex.split(words), "--wait")
+    assert done.returncode == 1
+    assert what in done.stdout
+    assert fix in done.stdout
+    assert done.stderr == ""
 
 
 def test_an_engine_that_fails_is_3(cli: Cli, home: Home) -> None:

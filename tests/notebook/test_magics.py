@@ -11,6 +11,7 @@ import pytest
 
 from binder.session import CellFailed, NotebookSession
 
+from ..bad_input import FAILING, REFUSED, prepare
 from ..conftest import until
 from ..server.real import RealServer
 
@@ -162,19 +163,28 @@ def test_what_is_wrong_is_one_message_without_our_frames(server: RealServer) -> 
     for line, words in (
         ("%pai sumbit", "Did you mean `submit`?"),
         ("%%pai_train --instnce-type x\nprint(1)", "Did you mean `--instance-type`?"),
-        ("%%pai_train --hp 'open\nprint(1)", "split into words"),
         ("%%pai_train\nthis is no python!", "no Python"),
-        ("%%pai_train --metric 'l=(('\nprint(1)", "pattern of the metric `l`"),
-        ("%%pai_train --profile wrok\nprint(1)", "`wrok`"),
-        ("%%pai_train --backend lokal\nprint(1)", "`lokal`"),
-        ("%%pai_train --source /no/folder\nprint(1)", "/no/folder"),
-        ("%%pai_train --input a=/no/data\nprint(1)", "/no/data"),
         ("%%pai_train --as 3x\nprint(1)", "`3x`"),
         ("%pai logs nothing", "`nothing`"),
     ):
         outputs = notebook.run(line, check=False)
         assert words in outputs.error, line
         assert "File " not in outputs.error, line
+
+
+def test_what_is_refused_and_what_fails(server: RealServer) -> None:
+    prepare(server.root)
+    notebook = server.notebook()
+    for words, what, fix in REFUSED:
+        error = notebook.run(f"%pai submit {words}", check=False).error
+        assert what in error, words
+        assert fix in error, words
+        assert "File " not in error, words
+    assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 0
+    for words, what, fix in FAILING:
+        error = notebook.run(f"%pai submit {words} --wait", check=False).error
+        assert what in error, words
+        assert fix in error, words
 
 
 def test_help_and_completion(server: RealServer) -> None:
