@@ -110,14 +110,14 @@ def load(models: Mapping[str, type[ProfileSettings]]) -> Settings:
     """
     files = [SettingsFile(path) for path in (SYSTEM_FILE, user_file())]
     merged: dict[str, dict[str, Any]] = {"local": {"backend": "local"}}
-    where: dict[str, SettingsFile] = {}
+    where: dict[str, list[SettingsFile]] = {}
     default = "local"
     for file in files:
         for name, keys in file.profiles().items():
             merged[name] = merged.get(name, {}) | keys
-            where[name] = file
+            where.setdefault(name, []).append(file)
         default = file.default() or default
-    profiles = {name: _profile(name, keys, where.get(name), models) for name, keys in merged.items()}
+    profiles = {name: _profile(name, keys, where.get(name, []), models) for name, keys in merged.items()}
     if default not in profiles:
         file = next(file for file in reversed(files) if file.default())
         raise file.error(
@@ -160,13 +160,17 @@ def edit(
 
 
 def _profile(
-    name: str, keys: dict[str, Any], file: SettingsFile | None, models: Mapping[str, type[ProfileSettings]]
+    name: str, keys: dict[str, Any], files: list[SettingsFile], models: Mapping[str, type[ProfileSettings]]
 ) -> Profile:
-    if file is None:
+    if not files:
         return Profile(name, models[keys["backend"]].model_validate(keys))
+
+    def saying(key: str) -> SettingsFile:
+        return next((file for file in reversed(files) if key in file.profiles()[name]), files[-1])
+
     backend = keys.get("backend")
     if not isinstance(backend, str) or backend not in models:
-        raise file.error(
+        raise saying("backend").error(
             _("The profile `{profile}` has the unknown backend `{backend}`.").format(profile=name, backend=backend)
             if backend
             else _("The profile `{profile}` names no backend.").format(profile=name),
@@ -175,18 +179,18 @@ def _profile(
             fix=_similar(str(backend or ""), models),
         )
     try:
-        return Profile(name, models[backend].model_validate(keys), file.path)
+        return Profile(name, models[backend].model_validate(keys), files[-1].path)
     except ValidationError as error:
         fault = error.errors()[0]
         key = str(fault["loc"][0])
         if fault["type"] == "extra_forbidden":
-            raise file.error(
+            raise saying(key).error(
                 _("The backend `{backend}` has no key `{key}`.").format(backend=backend, key=key),
                 key,
                 name,
                 fix=_similar(key, models[backend].model_fields),
             ) from None
-        raise file.error(f"{key}: {fault['msg']}.", key, name) from None
+        raise saying(key).error(f"{key}: {fault['msg']}.", key, name) from None
 
 
 def _similar(name: str, names: Any) -> str:

@@ -14,6 +14,8 @@ import pytest
 from ..confinement import no_namespaces
 from ..conftest import Stranger, processes_of
 
+BECOME = 'exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"'
+
 
 @pytest.fixture
 def work(stranger: Stranger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -97,14 +99,40 @@ def test_where_proc_is_masked_there_is_ml_without_a_tree(stranger: Stranger, wor
     tell = "ls -d /ml; python -c 'import os, sys; sys.exit(os.getpid() < 10)'; pwd"
     line = [str(stranger.python), "-m", "jupyter_pai", "submit", "--command", tell, "--wait", "--json"]
     mask = "mount -t tmpfs -o ro tmpfs /proc/scsi 2>/dev/null || mount -t tmpfs -o ro tmpfs /proc/acpi"
-    become = 'exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"'
     environment = stranger.environment | {"JUPYTER_PAI_HOME": str(work / "state")}
     done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", f"{mask}; {become}", "sh", *line],
+        ["unshare", "-m", "sh", "-c", f"{mask}; {BECOME}", "sh", *line],
         cwd=work / "code", env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert json.loads(done.stdout)["status"] == "succeeded", done.stderr
     assert done.stderr.splitlines() == ["/ml", "/ml/usercode"]
+
+
+def test_settings_of_the_machine_lie_beneath_those_of_the_user(stranger: Stranger, work: Path) -> None:
+    """/etc/jupyter is what the test says, in a view of the files of its own."""
+    etc = work / "etc/jupyter/jupyter_pai.toml"
+    write(stranger, etc, 'default = "team"\n[profiles.team]\nbackend = "local"\nmax_run_time = 60\ngrace_time = 1\n')
+    write(stranger, work / "mine.toml", "[profiles.team]\nmax_run_time = 30\n")
+    line = [str(stranger.python), "-m", "jupyter_pai", "profile", "list", "--json"]
+    see = f"mount -t overlay overlay -o lowerdir={work}/etc:/etc /etc"
+    environment = stranger.environment | {
+        "JUPYTER_PAI_HOME": str(work / "state"),
+        "JUPYTER_PAI_CONFIG": str(work / "mine.toml"),
+    }
+
+    def look() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["unshare", "-m", "sh", "-c", f"{see}; {BECOME}", "sh", *line],
+            cwd=work / "code", env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    found = json.loads(look().stdout)
+    assert found["default"] == "team"
+    team = next(profile for profile in found["profiles"] if profile["name"] == "team")
+    assert team["settings"] == {"backend": "local", "max_run_time": 30, "grace_time": 1}
+    write(stranger, etc, '[profiles.team]\nbackend = "local"\ngrace_tim = 1\n')
+    assert "/etc/jupyter/jupyter_pai.toml, line 3" in look().stderr
+    assert "Did you mean `grace_time`?" in look().stderr
 
 
 @pytest.mark.parametrize(
