@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from jupyter_pai.backends.local import namespaces, process
 from jupyter_pai.client import Client, EmbeddedClient
 from jupyter_pai.handle import JobHandle
 from jupyter_pai.home import Home
@@ -52,6 +53,22 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
         monkeypatch.setenv(f"JUPYTER_{name.upper()}_DIR", str(tmp_path / f"jupyter-{name}"))
     monkeypatch.setenv("JUPYTER_PAI_HOME", str(tmp_path / "state"))
     return Home(tmp_path / "state")
+
+
+def allows(mode: str) -> bool:
+    """Whether the machine can run jobs in this mode; the best one comes first."""
+    modes = [namespaces.PRIVATE, namespaces.MOUNTS, namespaces.PLAIN]
+    return modes.index(mode) >= modes.index(process.machine_allows()[0])
+
+
+NO_ML = "this machine gives jobs no /ml of their own"
+
+
+@pytest.fixture
+def private_ml() -> None:
+    """For tests of jobs that spell paths below /ml."""
+    if not allows(namespaces.MOUNTS):
+        pytest.skip(NO_ML)
 
 
 @pytest.fixture

@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from jupyter_pai.backends.local import namespaces, process
 from jupyter_pai.home import JobFolder
 
-from ..conftest import until
+from ..conftest import NO_ML, allows, until
 
 __all__ = ["DAEMONS", "MODES", "Started"]
 
@@ -22,6 +24,8 @@ class Started:
     """A job of the supervisor alone."""
 
     def __init__(self, folder: Path, command: str, mode: str, **options: Any) -> None:
+        if not allows(mode):
+            pytest.skip(NO_ML)
         for name in ("ml/usercode", "root", "log"):
             (folder / name).mkdir(parents=True)
         self.folder = JobFolder(folder)

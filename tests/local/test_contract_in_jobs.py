@@ -15,6 +15,8 @@ from jupyter_pai.handle import JobHandle
 
 from ..conftest import script, submit
 
+pytestmark = pytest.mark.usefixtures("private_ml")
+
 TELL = """
 import json, os, sys
 print(json.dumps({

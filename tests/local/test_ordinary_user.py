@@ -44,6 +44,7 @@ def write(stranger: Stranger, path: Path, text: str = "x") -> None:
     stranger.run("sh", "-c", f"mkdir -p {path.parent}; cat > {path}", input=text)
 
 
+@pytest.mark.usefixtures("private_ml")
 def test_a_private_ml_without_privilege(stranger: Stranger, work: Path) -> None:
     write(
         stranger,
@@ -93,6 +94,7 @@ def test_without_namespaces_the_variables_do(stranger: Stranger, work: Path) -> 
     assert "not permitted" in ml["text"]
 
 
+@pytest.mark.usefixtures("private_ml")
 def test_where_proc_is_masked_there_is_ml_without_a_tree(stranger: Stranger, work: Path) -> None:
     """As in a container: parts of /proc are covered, and the kernel then refuses a fresh one."""
     write(stranger, work / "code/a")
@@ -108,6 +110,7 @@ def test_where_proc_is_masked_there_is_ml_without_a_tree(stranger: Stranger, wor
     assert done.stderr.splitlines() == ["/ml", "/ml/usercode"]
 
 
+@pytest.mark.usefixtures("private_ml")
 def test_settings_of_the_machine_lie_beneath_those_of_the_user(stranger: Stranger, work: Path) -> None:
     """/etc/jupyter is what the test says, in a view of the files of its own."""
     etc = work / "etc/jupyter/jupyter_pai.toml"

@@ -48,7 +48,8 @@ def binder_url(stranger: Stranger) -> Iterator[str]:
     def answers() -> bool:
         assert process.poll() is None, Path(stranger.folder / "lab.log").read_text()
         try:
-            return bool(urlopen(f"{url}api", timeout=5).status == 200)
+            with urlopen(f"{url}api", timeout=5) as reply:
+                return bool(reply.status == 200)
         except (URLError, OSError):
             return False
 

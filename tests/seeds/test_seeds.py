@@ -28,7 +28,10 @@ from ..server.real import RealServer
 CODE = Path(__file__).parent / "code"
 NO_TORCH = "torch is not installed"
 # The seed names its model without an extension.
-pytestmark = pytest.mark.filterwarnings("ignore:.*Unknown file format:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*Unknown file format:UserWarning"),
+    pytest.mark.usefixtures("private_ml"),
+]
 
 
 def use(folder: Path, snippet: str, name: str) -> None:

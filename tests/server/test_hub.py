@@ -68,5 +68,6 @@ def test_strangers_stay_outside(hub_server: HubServer) -> None:
         request = Request(f"{hub_server.url}/pai/api/v1/jobs", headers={"Authorization": authorization})
         with pytest.raises(HTTPError) as caught:
             urlopen(request, timeout=10)
+        caught.value.close()
         assert caught.value.code in (403, 404)
     assert "JUPYTERHUB_API_TOKEN" not in os.environ
