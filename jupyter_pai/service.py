@@ -120,7 +120,8 @@ class JobService:
         """What `submit` would do, without doing it."""
         profile, spec = self._resolve(request)
         check = await self._check(spec, profile, request.python)
-        manifest = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec))
+        found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec))
+        manifest = await asyncio.to_thread(found.ready)
         return Preview(
             spec=spec,
             backend=profile.backend,

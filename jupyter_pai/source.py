@@ -13,7 +13,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -55,6 +55,10 @@ class Manifest:
     @property
     def bytes(self) -> int:
         return sum(entry.size for entry in self.entries)
+
+    def ready(self) -> Manifest:
+        """With notebooks as they are packed, without outputs: only then is known how large they are."""
+        return replace(self, entries=tuple(map(_ready, self.entries)))
 
     def biggest(self, n: int) -> list[Entry]:
         """The `n` largest files, largest first."""

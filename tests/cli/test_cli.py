@@ -130,7 +130,13 @@ def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home
         "left out: .env (may hold keys)",
     ):
         assert words in done.stdout
+    output = {"output_type": "stream", "name": "stdout", "text": "x" * 100_000}
+    cell = {"cell_type": "code", "id": "a", "source": "1" * 3000, "metadata": {}, "outputs": [output]}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "work.ipynb").write_text(json.dumps(notebook))
     preview = json.loads(cli("submit", "train.py", "--dry-run", "--json").stdout)
+    assert preview["biggest"][0]["path"] == "work.ipynb"
+    assert 3000 < preview["bytes"] < 4000
     assert preview["left_out"] == [{"path": ".env", "why": "may hold keys"}]
     assert list(home.jobs.iterdir()) == []
 
