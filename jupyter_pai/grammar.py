@@ -6,6 +6,7 @@ Built when it is first used; light enough for a kernel.
 from __future__ import annotations
 
 import argparse
+import keyword
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NoReturn
@@ -136,10 +137,16 @@ def _add_submit_options(command: argparse.ArgumentParser, *, cell: bool) -> None
     _add_waiting(command)
     add("--again", action="store_true", help=_("start a new job, also if this cell's runs or has succeeded"))
     add("--json", action="store_true", help=_("print one JSON object"))
-    add("--as", dest="variable", metavar="NAME", help=_("the variable that becomes the job"))
+    add("--as", dest="variable", metavar="NAME", type=_variable, help=_("the variable that becomes the job"))
     add("--expand", action="store_true", help=_("put variables into --command and --metric too"))
     if cell:
         add("--with-above", action="store_true", help=_("take along the code of all cells above"))
+
+
+def _variable(name: str) -> str:
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise argparse.ArgumentTypeError(_("`{name}` is no name for a variable.").format(name=name))
+    return name
 
 
 def _add_waiting(command: argparse.ArgumentParser) -> None:

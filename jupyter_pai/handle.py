@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import summary
 from .client import Client, connect
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = ["JobHandle", "get_job", "job_failed", "list_jobs", "submit"]
+
+T = TypeVar("T")
 
 _ENDED = ("succeeded", "failed", "stopped", "lost")
 _TAIL_LINES = 20
@@ -34,13 +36,16 @@ class JobHandle:
         self._job = job
         self._client = client or connect()
 
-    def _call(self, verb: str, *, body: object = None) -> Any:
+    def _ask(self, question: Callable[[Client], T]) -> T:
         """Ask the engine; if its server has gone, the one that we find then."""
         try:
-            return self._client.call(verb, job=self.id, body=body)
+            return question(self._client)
         except ServerUnreachable:
             self._client = connect(again=True)
-            return self._client.call(verb, job=self.id, body=body)
+            return question(self._client)
+
+    def _call(self, verb: str, *, body: object = None) -> Any:
+        return self._ask(lambda client: client.call(verb, job=self.id, body=body))
 
     @property
     def id(self) -> str:
@@ -99,8 +104,8 @@ class JobHandle:
 
     def logs(self, *, tail: int = 0, instance: str = "") -> str:
         """The log as text, or its last `tail` lines; bytes that are no UTF-8 become U+FFFD."""
-        pieces = self._client.read_log(self.id, tail=tail, instance=instance)
-        return b"".join(pieces).decode("utf-8", "replace")
+        data = self._ask(lambda client: b"".join(client.read_log(self.id, tail=tail, instance=instance)))
+        return data.decode("utf-8", "replace")
 
     def follow(self, *, instance: str = "") -> Iterator[str]:
         """The log from its beginning, as it grows, until the job has ended."""

@@ -127,8 +127,6 @@ def _after(
 ) -> JobHandle | None:
     """Name the job, wait for it or show it."""
     if variable := getattr(options, "variable", None):
-        if not variable.isidentifier():
-            raise UsageError(_("--as: `{name}` is no name for a variable.").format(name=variable))
         shell.user_ns[variable] = handle
     wait = options.wait if options.wait is not None else display_it and not place.live
     if wait:

@@ -170,6 +170,7 @@ def test_what_is_wrong_is_one_message_without_our_frames(server: RealServer) -> 
         outputs = notebook.run(line, check=False)
         assert words in outputs.error, line
         assert "File " not in outputs.error, line
+    assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 0
 
 
 def test_what_is_refused_and_what_fails(server: RealServer) -> None:

@@ -69,12 +69,14 @@ def test_a_kernel_goes_on_without_its_server(server: RealServer, tmp_path: Path)
     source = {"files": {"a": ""}}
     command = f"echo one; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo two"
     handle = JobHandle(client.submit({"name": "x", "command": command, "source": source})["job"], client)
+    other = JobHandle(handle.info, client)
     pieces = handle.follow()
     assert next(pieces) == "one\n"
     server.kill()
     (tmp_path / "go").touch()
     assert "".join(pieces) == "two\n"
     assert handle.wait().status == "succeeded"
+    assert other.logs() == "one\ntwo\n"
     assert isinstance(handle._client, EmbeddedClient)
     handle._client.close()
     assert VARIABLE not in os.environ
