@@ -14,7 +14,7 @@ from .client import Client
 from .errors import BadInput, Conflict, NotFound, UsageError
 from .grammar import Options
 from .handle import JobHandle
-from .i18n import _, language
+from .i18n import _, language, ngettext
 from .place import Place
 from .submission import spec_of
 
@@ -109,7 +109,10 @@ class Commands:
         say(_("command: {command}").format(**preview))
         if preview["python"]:
             say(_("interpreter: {python}").format(**preview))
-        say(_("packed: {files} files, {bytes} bytes").format(**preview))
+        packed = ngettext(
+            "packed: {files} file, {bytes:,} bytes", "packed: {files} files, {bytes:,} bytes", preview["files"]
+        )
+        say(packed.format(**preview))
         for entry in preview["biggest"]:
             say(f"  {entry['bytes']:>12,}  {entry['path']}")
         for left in preview["left_out"]:

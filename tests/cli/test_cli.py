@@ -126,7 +126,7 @@ def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home
     for words in (
         '"lr": "0.1"',
         "command: python train.py --lr 0.1",
-        "packed: 1 files",
+        "packed: 1 file, ",
         "left out: .env (may hold keys)",
     ):
         assert words in done.stdout
