@@ -63,14 +63,14 @@ class Api:
         return JobSpec.model_json_schema()
 
     async def submit(self, body: object) -> dict[str, Any]:
-        submitted = await self.service.submit(_request(body))
+        submitted = await self.service.submitter.submit(_request(body))
         return submitted.model_dump(mode="json") | {"job": self.service.describe(submitted.job)}
 
     async def preview(self, body: object) -> dict[str, Any]:
-        return (await self.service.preview(_request(body))).model_dump(mode="json")
+        return (await self.service.submitter.preview(_request(body))).model_dump(mode="json")
 
     async def rerun(self, job: str, body: object = None) -> dict[str, Any]:
-        submitted = await self.service.rerun(job, _parse(Rerun, body or {}).key)
+        submitted = await self.service.submitter.rerun(job, _parse(Rerun, body or {}).key)
         return submitted.model_dump(mode="json") | {"job": self.service.describe(submitted.job)}
 
     async def list_jobs(
@@ -162,7 +162,7 @@ class Api:
         return {"folder": str(folder), "files": files}
 
     async def profiles(self) -> dict[str, Any]:
-        settings = self.service.settings()
+        settings = self.service.profiles.settings()
         return {
             "default": settings.default,
             "profiles": [
@@ -179,11 +179,11 @@ class Api:
         change = _parse(ProfileChange, body)
         if change.values is None and not change.default:
             raise UsageError(_("Nothing to change: give values, or make the profile the default one."))
-        self.service.edit_settings(profile, change.values, default=change.default)
+        self.service.profiles.edit(profile, change.values, default=change.default)
         return await self.profiles()
 
     async def remove_profile(self, profile: str) -> dict[str, Any]:
-        self.service.edit_settings(profile)
+        self.service.profiles.edit(profile)
         return await self.profiles()
 
     async def doctor(self) -> dict[str, Any]:

@@ -7,31 +7,31 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
-from .backends.base import Backend, Finding
+from .backends.base import Finding
 from .errors import PaiError
 from .home import Home
 from .i18n import _
-from .settings import Profile, Settings, user_file
+from .profiles import Profiles
+from .settings import user_file
 
 __all__ = ["examine"]
 
 _LOW_DISK = 1 << 30
 
 
-def examine(home: Home, settings: Callable[[], Settings], backend_of: Callable[[Profile], Backend]) -> list[Finding]:
+def examine(home: Home, profiles: Profiles) -> list[Finding]:
     """What was found, good and bad. Works without any backend that can be reached."""
     found = [_python(), _state(home), _disk(home), _database(home), _labextension()]
     try:
-        profiles = settings().profiles
+        known = profiles.settings().profiles
         found.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
     except PaiError as error:
         return [*found, Finding("bad", _("settings"), error.message, error.fix)]
-    for profile in profiles.values():
+    for profile in known.values():
         try:
-            found += backend_of(profile).examine()
+            found += profiles.backend(profile).examine()
         except PaiError as error:
             found.append(Finding("bad", _("profile {name}").format(name=profile.name), error.message, error.fix))
     return found

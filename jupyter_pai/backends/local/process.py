@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -184,4 +185,7 @@ def _time(seconds: str) -> datetime:
 
 def _bury() -> None:
     """Wait for supervisors of ours that have ended, so that no zombies stay."""
-    _children[:] = [child for child in _children if child.poll() is None]
+    for child in list(_children):
+        if child.poll() is not None:
+            with contextlib.suppress(ValueError):  # Another thread was here first.
+                _children.remove(child)

@@ -1,0 +1,55 @@
+"""The processes below one, wherever they moved to, and signals to them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+
+__all__ = ["descendants", "kill", "kill_descendants", "wake_on"]
+
+
+def kill_descendants() -> None:
+    """Kill until none is left. Orphans fall to us, so each round finds what the last one's dead left behind."""
+    while pids := descendants(os.getpid()):
+        for pid in pids:
+            kill(pid, signal.SIGKILL)
+        try:
+            os.wait()
+        except ChildProcessError:
+            return
+
+
+def descendants(pid: int) -> list[int]:
+    """Children, their children, and so on."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+            except OSError:
+                continue
+            children.setdefault(parent, []).append(int(name))
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def kill(pid: int, number: signal.Signals) -> None:
+    """Send a signal, if the process is still there."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def wake_on(number: signal.Signals) -> int:
+    """A descriptor that becomes readable when the signal arrives."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.signal(number, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader
