@@ -1,4 +1,4 @@
-"""Tab completion of a line of the grammar: verbs, options, profiles, jobs, hyperparameters' files are the shell's."""
+"""Tab completion of a line of the grammar: verbs, options, profiles, backends, statuses, jobs."""
 
 from __future__ import annotations
 

@@ -199,6 +199,10 @@ def test_help_and_completion(server: RealServer) -> None:
     complete = "print(get_ipython().complete({!r}, {!r}, {})[1])"
     assert "--instance-type" in notebook.run(complete.format("--inst", "%%pai_train --inst", 18)).text
     assert "submit" in notebook.run(complete.format("su", "%pai su", 7)).text
+    assert "'local'" in notebook.run(complete.format("lo", "%%pai_train --profile lo", 24)).text
+    notebook.run("%pai submit --command true --as job --wait")
+    job_id = job_of(notebook)
+    assert job_id in notebook.run(complete.format(job_id[:3], f"%pai logs {job_id[:3]}", 13)).text
 
 
 def test_interrupting_detaches_and_says_how_to_stop(server: RealServer) -> None:
