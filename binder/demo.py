@@ -95,7 +95,8 @@ def open_lab(notebook: str) -> None:
         if not (folder / path.name).exists():
             shutil.copy(path, folder)
     root = ["--allow-root"] if os.getuid() == 0 else []
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, f"--ServerApp.root_dir={folder}", notebook])
+    place = [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url=/lab/tree/{notebook}"]
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *place])
 
 
 def _answers(url: str) -> bool:

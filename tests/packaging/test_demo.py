@@ -1,0 +1,59 @@
+"""What `make demo` and `make lab` run."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from jupyter_pai.home import Home
+
+from ..conftest import ROOT, until
+
+
+@pytest.mark.parametrize("name", ["tutorial.ipynb", "tutorial.zh-CN.ipynb"])
+def test_the_demo_says_what_came_of_it(home: Home, name: str) -> None:
+    command = [sys.executable, "-m", "binder.demo", "--notebook", name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    said = dict(line.split(":", 1) for line in done.stdout.rpartition("\n\n")[2].splitlines())
+    assert said["status"].strip() == "succeeded"
+    assert said["metric"].split()[0] == "accuracy"
+    model = Path(said["model"].strip().removeprefix("file://"))
+    assert (model / "digits.joblib").exists()
+    assert said["job"].strip() in str(model)
+
+
+def test_lab_opens_on_the_tutorial(home: Home) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    lab = subprocess.Popen(
+        [sys.executable, "-m", "binder.demo", "--lab"],
+        cwd=ROOT,
+        env={**os.environ, "JUPYTER_PORT": str(port), "JUPYTER_TOKEN": "a-token", "BROWSER": "true"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+    def tutorial() -> dict[str, object]:
+        assert lab.poll() is None
+        try:
+            with urlopen(f"http://127.0.0.1:{port}/api/contents/tutorial.ipynb?token=a-token", timeout=5) as reply:
+                return dict(json.loads(reply.read()))
+        except URLError:
+            return {}
+
+    try:
+        assert until(tutorial)["type"] == "notebook"
+    finally:
+        lab.terminate()
+        said, _ = lab.communicate(timeout=60)
+    assert b"lab/tree/tutorial.ipynb" in said
