@@ -18,7 +18,7 @@ from .errors import SourceError
 from .home import FULL
 from .i18n import _
 
-__all__ = ["Entry", "digest", "is_inside", "sha256", "unpack", "write"]
+__all__ = ["Entry", "digest", "is_inside", "sha256", "stays_inside", "unpack", "write"]
 
 # The earliest date that a zip file can hold: a job may well zip its own code.
 _MTIME = 315532800
@@ -167,7 +167,7 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: str, made: s
     if member.isdir():
         _make_folders(folder, member.name, made)
     elif member.issym():
-        if not _stays_inside(parent, member.linkname):
+        if not stays_inside(parent, member.linkname):
             raise tarfile.TarError(f"{member.name} -> {member.linkname}")
         os.symlink(member.linkname, path)
     elif (content := tar.extractfile(member)) is not None:
@@ -185,7 +185,7 @@ def _make_folders(folder: str, path: str, made: set[str]) -> None:
         made.add(path)
 
 
-def _stays_inside(parent: str, target: str) -> bool:
+def stays_inside(parent: str, target: str) -> bool:
     """Whether a link in `parent` leads to a place inside. It may climb at its beginning only, and not above the top:
     after another link, ``..`` would lead elsewhere than it says."""
     words = target.split("/")

@@ -93,7 +93,7 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> 
     manifest = Manifest(source.folder, tuple(entries), tuple(left_out))
     _check_links(manifest)
     _check_size(manifest, limit)
-    return manifest
+    return replace(manifest, entries=tuple(map(_straight, entries)))
 
 
 def _check_folder(folder: str) -> None:
@@ -173,6 +173,13 @@ def _check_links(manifest: Manifest) -> None:
             fix=_("Leave it out with --exclude, and give what it leads to as an input: --input NAME=PATH."),
             links=out,
         )
+
+
+def _straight(entry: Entry) -> Entry:
+    """A link that reaches its place in a roundabout way (`sub/../a`, `../folder/a`), as `unpack` takes it: straight."""
+    if not entry.link or archive.stays_inside(entry.path.rpartition("/")[0], entry.link):
+        return entry
+    return replace(entry, link=os.path.relpath(os.path.realpath(entry.file), os.path.realpath(Path(entry.file).parent)))
 
 
 def _check_size(manifest: Manifest, limit: int) -> None:

@@ -133,6 +133,27 @@ def test_links_inside_stay_links(folder: Path, sources: Path, tmp_path: Path) ->
     assert os.readlink(tmp_path / "there/sub/up.py") == "../a.py"
 
 
+@pytest.mark.parametrize(
+    ("link", "target", "straight"),
+    [
+        ("a", "sub/../a.py", "a.py"),
+        ("sub/a", "../../{folder}/a.py", "../a.py"),
+        ("sub/a", "deep/../../a.py", "../a.py"),
+        # A link on the way: `..` leads where it leads on disk, not where the text says.
+        ("a", "there/../c.py", "sub/c.py"),
+        ("a", "sub/../gone", "gone"),
+    ],
+)
+def test_roundabout_links_inside_are_made_straight(
+    folder: Path, sources: Path, tmp_path: Path, link: str, target: str, straight: str
+) -> None:
+    fill(folder, "a.py", "sub/c.py", "sub/deep/b.py")
+    (folder / "there").symlink_to("sub/deep")
+    (folder / link).symlink_to(target.format(folder=folder.name))
+    archive.unpack(pack(folder, sources).path, tmp_path / "there")
+    assert os.readlink(tmp_path / "there" / link) == straight
+
+
 def test_too_large_names_the_biggest(folder: Path) -> None:
     fill(folder, "train.py")
     fill(folder, "data/big.bin", text="x" * 5000)
