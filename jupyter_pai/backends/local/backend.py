@@ -67,31 +67,29 @@ class LocalBackend(Backend):
 
     def _prepare(self, job: Job, folder: JobFolder) -> Prepared:
         mode, reason = process.machine_allows()
-        workspace = Workspace(job, folder, mode)
+        workspace = self._workspace(job, folder)
         with writing(folder.path):
             workspace.lay_out()
-        _environment, nameless = self._environment(workspace)
+        _variables, nameless = workspace.contract_variables()
         notes = [_("`{name}` has no short variable of its own.").format(name=name) for name in nameless]
         if mode == namespaces.PLAIN:
             notes += [_fixed_path_note(file, line, reason) for file, line in workspace.fixed_paths()]
         outputs = {name: path.as_uri() + "/" for name, path in output_folders(job.spec, folder).items()}
         return Prepared(outputs, tuple(notes), remote_id=job.id)
 
-    def _environment(self, workspace: Workspace) -> tuple[dict[str, str], list[str]]:
-        asked = workspace.spec.python or self.settings.python
-        return workspace.environment(own_python=not asked)
+    def _workspace(self, job: Job, folder: JobFolder) -> Workspace:
+        mode, _reason = process.machine_allows()
+        return Workspace(job, folder, mode, own_python=not (job.spec.python or self.settings.python))
 
     async def submit(self, job: Job, folder: JobFolder) -> Submission:
         # In this thread: to go by way of another costs more than the start of a process takes.
-        mode, _reason = process.machine_allows()
-        workspace = Workspace(job, folder, mode)
-        environment, _nameless = self._environment(workspace)
+        workspace = self._workspace(job, folder)
         limits = [limit for limit in (job.spec.max_run_time, self.settings.max_run_time) if limit]
         process.spawn(
             folder,
             workspace.command,
-            environment,
-            mode=mode,
+            workspace.environment(),
+            mode=workspace.mode,
             cwd=workspace.layout.code,
             tty=job.spec.tty,
             grace=self.settings.grace_time,

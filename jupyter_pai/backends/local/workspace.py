@@ -22,17 +22,22 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 class Workspace:
-    """What a job finds when it starts. `mode` is what this machine allows (see `namespaces`)."""
+    """What a job finds when it starts. `mode` is what this machine allows (see `namespaces`).
 
-    def __init__(self, job: Job, folder: JobFolder, mode: str) -> None:
+    `own_python`: the job runs with the interpreter that submitted it, which has our package.
+    """
+
+    def __init__(self, job: Job, folder: JobFolder, mode: str, *, own_python: bool) -> None:
         self.spec = job.spec
         self.job = job
         self.folder = folder
         self.mode = mode
+        self.own_python = own_python
         self.ml = folder.path / "ml"
         root = str(self.ml) if mode == namespaces.PLAIN else "/ml"
         self.layout = contract.Layout(root, self.spec.layout)
         self.shims = folder.path / "bin"
+        self.lib = folder.path / "lib"
         self.requirements = folder.path / "requirements.txt"
 
     def lay_out(self) -> None:
@@ -50,6 +55,8 @@ class Workspace:
         self._lay_out_outputs()
         launcher.write_shims(str(self.shims), self.job.python)
         self._lay_out_requirements(code)
+        if not self.own_python:
+            self._lay_out_lib()
 
     def _lay_out_outputs(self) -> None:
         """Outputs are links, so that what a job writes is where it belongs while the job runs."""
@@ -99,19 +106,18 @@ class Workspace:
         files = {channel: _input(uri)[1] for channel, uri in self.spec.inputs.items()}
         return {channel: self.layout.input(channel, file) if path else file for channel, file in files.items()}
 
-    def environment(self, own_python: bool) -> tuple[dict[str, str], list[str]]:
-        """The variables of the job, and the names that have no short variable.
-
-        `own_python`: the job runs with the interpreter that submitted it, which has our package.
-        """
+    def contract_variables(self) -> tuple[dict[str, str], list[str]]:
+        """The variables of the training contract, and the names that have no short variable."""
         channels = output_folders(self.spec, self.folder)
-        ours, left = contract.environment(self.layout, self.spec.hyperparameters, self._inputs(path=False), channels)
+        return contract.environment(self.layout, self.spec.hyperparameters, self._inputs(path=False), channels)
+
+    def environment(self) -> dict[str, str]:
+        """All variables of the job."""
+        ours, _nameless = self.contract_variables()
         environment = interpreter.search_environment(self.job.python)
-        if not own_python:
-            environment["PYTHONPATH"] = os.pathsep.join(
-                filter(None, [environment.get("PYTHONPATH"), str(self._travelling())])
-            )
-        environment |= {
+        if not self.own_python:
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), str(self.lib)]))
+        return environment | {
             **ours,
             "JUPYTER_PAI_JOB_ID": self.job.id,
             "JUPYTER_PAI_LANGUAGE": language(),
@@ -124,15 +130,13 @@ class Workspace:
             **({"TERM": "xterm-256color"} if self.spec.tty else {}),
             **self.spec.environment,
         }
-        return environment, left
 
-    def _travelling(self) -> Path:
+    def _lay_out_lib(self) -> None:
         """A folder from which `from jupyter_pai import report` works without our package being installed."""
-        package = self.folder.path / "lib" / "jupyter_pai"
+        package = self.lib / "jupyter_pai"
         package.mkdir(parents=True, exist_ok=True)
         (package / "__init__.py").write_text(_TRAVELLING, "utf-8")
         shutil.copy(_PACKAGE / "report.py", package)
-        return package.parent
 
     def fixed_paths(self) -> list[tuple[str, int]]:
         """Where the code spells a path below /ml: file and line, of each file the first."""
