@@ -48,7 +48,7 @@ class Feed:
         self._watchers: dict[str, int] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._said = ""
+        self._said: set[str] = set()
 
     async def start(self) -> None:
         """Look once at every job that has not ended, then go on in the background."""
@@ -121,12 +121,15 @@ class Feed:
                 continue
             for follower in followers:
                 lost = Report(JobStatus.LOST, reason=_("The platform does not know the job any more."))
-                await self._note(follower, reports.get(follower.job.remote_id, lost))
+                try:
+                    await self._note(follower, reports.get(follower.job.remote_id, lost))
+                except (PaiError, OSError, ValueError) as error:
+                    self._say(error)  # Nor does one job whose files cannot be read or written.
 
     def _say(self, error: Exception) -> None:
-        """Log trouble, once. What could not be read or stored is tried again at the next look."""
-        if repr(error) != self._said:
-            self._said = repr(error)
+        """Log trouble, each once. What could not be read or stored is tried again at the next look."""
+        if repr(error) not in self._said:
+            self._said.add(repr(error))
             _log.error("%s", error, exc_info=None if isinstance(error, (PaiError, OSError)) else error)
 
     def _ours(self, job_id: str, follower: Follower) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -343,5 +344,24 @@ def test_a_disk_that_is_full_for_a_while_costs_nothing(
         assert handle.wait(timeout=60).status == "succeeded", (handle.reason, handle.logs()[-500:])
         assert handle.logs().count("\n") == 5001
         assert list(frame_of(handle)["value"]) == list(range(5000))
+    finally:
+        engine.close()
+
+
+def test_a_job_whose_files_are_broken_holds_up_no_other(home: Home, tmp_path: Path) -> None:
+    engine = EmbeddedClient()
+    broken = submit(engine, f"echo up; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done")
+    until(lambda: "up" in broken.logs())
+    engine.close()
+    series = home.job(broken.id).series
+    if series.exists():
+        shutil.rmtree(series)
+    series.write_text("no folder")
+    engine = EmbeddedClient()
+    try:
+        assert submit(engine, "echo fine").wait(timeout=30).status == "succeeded"
+        series.unlink()
+        (tmp_path / "go").touch()
+        assert JobHandle(engine.call("show", job=broken.id), engine).wait(timeout=30).status == "succeeded"
     finally:
         engine.close()
