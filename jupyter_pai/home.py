@@ -22,15 +22,40 @@ class JobFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.spec = path / "spec.json"
-        self.source = path / "source.tar.gz"
-        self.log = path / "log"
-        self.series = path / "series"
-        self.output = path / "output"
+
+    # Made when they are asked for: a list of jobs needs one of them.
 
     @property
     def id(self) -> str:
         return self.path.name
+
+    @property
+    def spec(self) -> Path:
+        return self.path / "spec.json"
+
+    @property
+    def record(self) -> Path:
+        return self.path / "job.json"
+
+    @property
+    def source(self) -> Path:
+        return self.path / "source.tar.gz"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log"
+
+    @property
+    def series(self) -> Path:
+        return self.path / "series"
+
+    @property
+    def output(self) -> Path:
+        return self.path / "output"
+
+    @property
+    def usage(self) -> Path:
+        return self.path / "usage"
 
 
 class Home:
@@ -44,6 +69,7 @@ class Home:
         self.jobs = self.path / "jobs"
         self.sources = self.path / "sources"
         self.environments = self.path / "environments"
+        self.interpreters = self.path / "interpreters"
         self.database = self.path / "pai.sqlite3"
 
     def job(self, job_id: str) -> JobFolder:
@@ -56,7 +82,7 @@ class Home:
             StateError: naming the folder that cannot be made or written.
         """
         with writing(self.path):
-            for folder in (self.path, self.jobs, self.sources, self.environments):
+            for folder in (self.path, self.jobs, self.sources, self.environments, self.interpreters):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not os.access(self.path, os.W_OK | os.X_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

@@ -9,13 +9,29 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, computed_field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    computed_field,
+    model_validator,
+)
 
 from . import contract
 from .errors import SpecError
 from .i18n import _
+from .secret import is_secret_name, is_variable
 
-__all__ = ["Job", "JobSpec", "JobStatus", "MetricDefinition", "Source", "now", "parse_spec"]
+__all__ = ["SIZE", "STORED", "Job", "JobSpec", "JobStatus", "MetricDefinition", "Source", "now", "parse_spec"]
+
+
+# A number of bytes for people, or nothing.
+SIZE = r"^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
+# The context of a validation of what was checked when it came: it is only read again.
+STORED = object()
 
 
 class JobStatus(StrEnum):
@@ -62,9 +78,14 @@ class Source(_Value):
     include: tuple[str, ...] = Field((), description="Take only the files that match one of these globs.")
     exclude: tuple[str, ...] = Field((), description="Leave out what matches one of these globs.")
     gitignore: bool = Field(True, description="Honour .gitignore files.")
+    allow_secret: tuple[str, ...] = Field(
+        (), description="Files that go along although they hold keys: each by its path in the folder."
+    )
 
     @model_validator(mode="after")
-    def _check(self) -> Source:
+    def _check(self, info: ValidationInfo) -> Source:
+        if info.context is STORED:
+            return self
         if self.folder and not Path(self.folder).is_absolute():
             raise ValueError(_("The folder `{folder}` is not an absolute path.").format(folder=self.folder))
         for name in self.files:
@@ -74,9 +95,9 @@ class Source(_Value):
         return self
 
 
-def _texts(value: object) -> object:
+def _texts(value: object, info: ValidationInfo) -> object:
     """Hyperparameters and labels from Python: values become text as the contract says, None is left out."""
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or info.context is STORED:
         return value
     pairs = ((str(name), contract.text(item)) for name, item in value.items())
     return {name: text for name, text in pairs if text is not None}
@@ -91,7 +112,7 @@ class JobSpec(_Value):
     name: str = Field(min_length=1, max_length=128, description="The job's name; need not be unique.")
     profile: str = Field("", description="The settings profile to run with; empty for the default one.")
     command: str = Field("", description="What to run, by a shell, in the folder of the code.")
-    entry_point: str = Field("", description="The script to run when there is no command.")
+    entry_point: str = Field("", description="The script or notebook to run when there is no command.")
     source: Source = Source()
     layout: Literal["usercode", "code"] = Field(
         "usercode", description="Name of the code folder below /ml: `code` is the layout of PAI's older CustomJob."
@@ -103,12 +124,15 @@ class JobSpec(_Value):
     instance_count: int = Field(1, ge=1, le=10_000)
     cpu: float | None = Field(None, gt=0, description="Cores that are needed.")
     gpu: int | None = Field(None, ge=0, description="GPUs that are needed.")
-    memory: str = Field("", pattern=r"^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$", description="Memory needed: `16GiB`.")
+    memory: str = Field("", pattern=SIZE, description="Memory needed: `16GiB`.")
     hyperparameters: Texts = {}
     inputs: dict[str, str] = Field({}, description="Input channels: name to URI or local path.")
     outputs: dict[str, str] = Field({}, description="Output channels that go to a place of their own: name to URI.")
     output_path: str = Field("", description="Where all output channels go: the URI that becomes /ml/output.")
     environment: dict[str, str] = Field({}, description="Environment variables for the job.")
+    secrets: dict[str, str] = Field(
+        {}, description="Environment variables that hold secrets: name to the name under which the secret is kept."
+    )
     metric_definitions: tuple[MetricDefinition, ...] = ()
     max_run_time: int | None = Field(None, gt=0, description="Seconds after which the job is stopped.")
     labels: Texts = {}
@@ -116,7 +140,9 @@ class JobSpec(_Value):
     options: dict[str, Any] = Field({}, description="Options of the backend's own.")
 
     @model_validator(mode="after")
-    def _check(self) -> JobSpec:
+    def _check(self, info: ValidationInfo) -> JobSpec:
+        if info.context is STORED:
+            return self
         if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
             raise ValueError(_("name: no control characters, no blanks at the ends."))
         if not self.command.strip() and not self.entry_point:
@@ -135,20 +161,47 @@ class JobSpec(_Value):
         for name, value in self.environment.items():
             if not name or "=" in name or "\0" in name + value:
                 raise ValueError(_("`{name}` is no name for an environment variable.").format(name=name))
+        self._check_secrets()
         twice = [name for name, n in Counter(m.name for m in self.metric_definitions).items() if n > 1]
         if twice:
             raise ValueError(_("The metric `{name}` is defined twice.").format(name=twice[0]))
         return self
 
+    def _check_secrets(self) -> None:
+        """Says nothing of what is no name: who gave the secret itself shall not read it in a message."""
+        for variable, name in self.secrets.items():
+            if not is_variable(variable):
+                raise ValueError(
+                    _("A secret needs a name for an environment variable: NAME, or VARIABLE=NAME for another one.")
+                )
+            if not is_secret_name(name):
+                raise ValueError(
+                    _(
+                        "What `{name}` asks for is no name of a secret. Keep its value first: %pai secret set NAME"
+                    ).format(name=variable)
+                )
+            if variable in self.environment:
+                raise ValueError(_("`{name}` is a secret and an environment variable.").format(name=variable))
+
     def _check_outputs(self) -> None:
         for channel in self.outputs:
-            for standard in (*contract.CHANNELS, *contract.ALIASES, "output_parameters"):
+            for standard in (*self.channels, *contract.ALIASES, "output_parameters"):
                 if channel != standard and channel.upper() == standard.upper():
                     raise ValueError(
                         _("The output channel `{name}` would hide `{standard}`.").format(
                             name=channel, standard=standard
                         )
                     )
+
+    @property
+    def runs_notebook(self) -> bool:
+        """Whether a notebook is run, cell by cell."""
+        return self.entry_point.endswith(".ipynb") and not self.command.strip()
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The output channels that the job has anyway."""
+        return (*contract.CHANNELS, contract.NOTEBOOK) if self.runs_notebook else contract.CHANNELS
 
     @property
     def command_line(self) -> str:
@@ -182,6 +235,9 @@ class Job(_Value):
     source_digest: str = Field("", description="SHA-256 of the code that was packed.")
     source_files: int = 0
     source_bytes: int = 0
+    rerun_of: str = Field("", description="The job whose spec and code this one took.")
+    resumed_from: str = Field("", description="The job whose checkpoints are the input `checkpoints` of this one.")
+    pinned: bool = Field(False, description="Neither deleted nor pruned until it is unpinned.")
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property

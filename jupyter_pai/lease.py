@@ -4,39 +4,87 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
-__all__ = ["Lease"]
+from . import filesystem
+from .host import Process
+
+__all__ = ["BEAT", "SILENT", "Lease"]
+
+# Seconds between two signs of life of who holds something on a network disk, and after which it has given none.
+BEAT, SILENT = 5.0, 60.0
 
 
 class Lease:
     """A lock on a file. The file is never deleted: deleted and made again, it would have two holders.
 
-    `flock`, not `lockf`: the latter is lost as soon as the same process opens and closes the file once more.
+    `flock`, not `lockf`: the latter is lost as soon as the same process opens and closes the file once more. Where
+    locks cannot be relied on, as on a network disk that keeps them for each host or refuses them, what is written in
+    the file counts too: who holds it, and by the file's time, when that was last heard of.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: int | None = None
+        self._me = ""
+        self._beats = False
+        self._beaten = 0.0
 
     def take(self) -> bool:
-        """Take the lease if nobody has it; whether we have it now."""
+        """Take the lease if nobody has it; whether we have it now. To be called again and again while it is held."""
         if self._file is not None:
-            return True
+            return self._beat()
         file = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-            return False
+            locked = filesystem.lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._beats = locked is None or bool(filesystem.network(self.path.parent))
+            if locked is False or (self._beats and _is_held(file, locked)):
+                os.close(file)
+                return False
+            if self._beats:
+                self._me = str(Process.me())
+                _write(file, self._me)
         except OSError:
             os.close(file)
             raise
-        self._file = file
+        self._file, self._beaten = file, time.monotonic()
         return True
 
     def give(self) -> None:
         """Let others have it."""
         if self._file is not None:
+            if self._beats and _holder(self._file) == self._me:
+                os.ftruncate(self._file, 0)
             os.close(self._file)
             self._file = None
+
+    def _beat(self) -> bool:
+        """Give a sign of life. A process that was stopped for long may find that its lease has gone to another."""
+        if self._beats and time.monotonic() - self._beaten >= BEAT:
+            assert self._file is not None
+            if _holder(self._file) != self._me:
+                self.give()
+                return False
+            os.utime(self._file)
+            self._beaten = time.monotonic()
+        return True
+
+
+def _is_held(file: int, locked: bool | None) -> bool:
+    """Whether somebody holds it whom the lock does not tell of."""
+    holder = Process.parse(_holder(file))
+    if holder is None:
+        return False
+    if holder.is_of_this_boot:
+        return locked is None and holder.lives()
+    return filesystem.age(file) < SILENT
+
+
+def _holder(file: int) -> str:
+    return os.pread(file, 1000, 0).decode("utf-8", "replace")
+
+
+def _write(file: int, text: str) -> None:
+    os.ftruncate(file, 0)
+    os.pwrite(file, text.encode("utf-8", "replace"), 0)

@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .job import Job, JobSpec
+from .hyperparameters import Hyperparameter
+from .job import Job, JobSpec, JobStatus
 
-__all__ = ["Preview", "SubmitRequest", "Submitted"]
+__all__ = ["Preview", "Prune", "Rerun", "SubmitRequest", "Submitted"]
 
 
 class SubmitRequest(BaseModel):
@@ -33,6 +34,37 @@ class SubmitRequest(BaseModel):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+class Rerun(BaseModel):
+    """A job once more: its spec with `changes`, its code unless `changes` has a source.
+
+    `changes` is a merge patch (RFC 7396): tables are merged by name, null removes a name or resets a field, all else
+    replaces.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str = Field("", max_length=200, description="A rerun that is repeated with the same key makes no second job.")
+    changes: dict[str, Any] = Field({}, description="What is not as it was: a part of a spec.")
+    backend: str = Field("", description="Use this backend's default profile.")
+    resume: bool = Field(False, description="The job's checkpoints become the input channel `checkpoints`.")
+
+
+class Prune(BaseModel):
+    """Which jobs that have ended may go: those that meet all of these, and are neither pinned nor in use."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    older_than: float | None = Field(None, ge=0, description="Ended longer ago than so many seconds.")
+    larger_than: int | None = Field(None, ge=0, description="Takes more than so many bytes.")
+    keep: int | None = Field(None, ge=0, description="Of those, pass over so many of the newest.")
+    status: tuple[JobStatus, ...] = Field((), description="Has one of these statuses.")
+    labels: dict[str, str] = Field({}, description="Has these labels.")
+    environments: bool = Field(False, description="Environments too, all that are not in use.")
+    dry_run: bool = Field(False, description="Only tell what would go.")
+    only_jobs: tuple[str, ...] | None = Field(None, description="Of the jobs that may go, only these.")
+    only_environments: tuple[str, ...] | None = Field(None, description="Of the environments, only these.")
+
+
 class Submitted(BaseModel):
     """The answer to a submit. `attached`: the job was there before; `changed` names files that changed since."""
 
@@ -50,6 +82,7 @@ class Preview(BaseModel):
     command: str
     python: str
     notes: tuple[str, ...]
+    hyperparameters: tuple[Hyperparameter, ...] = Field(description="Those that the code declares.")
     files: int
     bytes: int
     biggest: list[dict[str, Any]] = Field(description="The largest files: path and bytes.")

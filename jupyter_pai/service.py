@@ -7,32 +7,39 @@ threads.
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from . import doctor
+from . import comparison, doctor, provenance
 from .backends import load_backends
-from .backends.base import Capability, Finding
+from .backends.base import Capability, Finding, Report
+from .comparison import Difference, FileDifference
 from .errors import Conflict, NotFound
-from .event import JobEvent, LogChunk, MetricPoint, json_number
+from .event import JobEvent, LogChunk, json_number
 from .feed import WATCHED, Feed
 from .home import Home
 from .i18n import _
 from .job import Job
+from .listing import JobFilter
 from .logs import Log, instances
+from .points import columns
 from .profiles import Profiles
+from .provenance import Provenance
+from .retention import Retention
+from .secret_store import SecretStore
 from .series import Series
 from .storage import storage_of
-from .store import JobFilter, Store
+from .store import Store
 from .submitter import Submitter
-from .summary import status_word
 
 __all__ = ["JobService"]
 
 _PIECE = 1 << 18
 _NEWS_EVERY = 0.1
+# Points of a metric that are given at once.
+_POINTS = 1 << 14
 
 
 class JobService:
@@ -43,20 +50,30 @@ class JobService:
         self.store = Store(self.home.database)
         self.profiles = Profiles(self.home)
         self.feed = Feed(self.home, self.store, self.profiles.backend_of)
-        self.submitter = Submitter(self.home, self.store, self.feed, self.profiles)
+        self.secrets = SecretStore()
+        self.retention = Retention(self.home, self.store, self.profiles)
+        self.submitter = Submitter(self.home, self.store, self.feed, self.profiles, self.secrets, self.retention)
 
     async def start(self) -> None:
         """Look at every job that has not ended, and follow them from now on."""
         await self.feed.start()
+        self.retention.start()
 
     async def close(self) -> None:
         """Let go of everything. Jobs go on."""
         await self.feed.stop()
+        await self.retention.stop()
+        self.submitter.recorder.close()
         await asyncio.to_thread(self.store.close)
 
     async def doctor(self) -> list[Finding]:
         """Check everything that a job needs, by trying it."""
-        return await asyncio.to_thread(doctor.examine, self.home, self.profiles)
+        found = await asyncio.to_thread(doctor.examine, self.home, self.profiles)
+        return found + await asyncio.to_thread(self.retention.findings)
+
+    def shared(self) -> list[Finding]:
+        """What is to be known of the disk of the state folder, if other hosts may see it or it has no locks."""
+        return doctor.shared(self.home)
 
     def runs_here(self) -> bool:
         """Whether a job runs on this machine."""
@@ -74,14 +91,18 @@ class JobService:
         return self.store.find(word)
 
     def describe(self, job: Job) -> dict[str, Any]:
-        """A job as JSON, with its progress and the latest value of each metric."""
+        """A job as JSON, with its progress, and the latest value of each metric and of the machine's use."""
         series = Series(self.home.job(job.id).series)
+        cursor = series.cursor()
+        latest = {
+            name: {"value": json_number(point.value), "step": point.step, "time": point.time}
+            for name, point in series.latest(cursor).items()
+        }
+        own = cursor.shown()
         return job.model_dump(mode="json") | {
-            "progress": series.cursor().progress,
-            "metrics": {
-                name: {"value": json_number(point.value), "step": point.step, "time": point.time}
-                for name, point in series.latest().items()
-            },
+            "progress": cursor.progress,
+            "metrics": {name: point for name, point in latest.items() if name in own},
+            "usage": {name: point for name, point in latest.items() if name not in own},
         }
 
     def log(self, job: Job, instance: str = "") -> Log:
@@ -101,6 +122,27 @@ class JobService:
     def log_instances(self, job: Job) -> list[str]:
         """The instances of a job that have a log."""
         return instances(self.home.job(job.id).log)
+
+    def provenance(self, job: Job) -> Provenance:
+        """Where a job comes from; little, before it was gathered."""
+        known = provenance.read(self.home.job(job.id).path)
+        return known or Provenance(source_digest=job.source_digest, python=job.python)
+
+    def compare(self, a: Job, b: Job) -> dict[str, Any]:
+        """How two jobs differ, as `replies.Comparison` has it. May block.
+
+        Raises:
+            SourceError: if the code of one cannot be read.
+        """
+        origins, packages = comparison.origins(self.provenance(a), self.provenance(b))
+        found: dict[str, Sequence[Difference | FileDifference]] = {
+            "spec": comparison.specs(a.spec, b.spec),
+            "files": comparison.sources(a, b, self.home.job(a.id), self.home.job(b.id)),
+            "provenance": origins,
+            "packages": packages,
+            "results": comparison.results(self.describe(a), self.describe(b)),
+        }
+        return {name: [asdict(one) for one in differences] for name, differences in found.items()}
 
     def metrics(self, job: Job) -> Series:
         """The metrics of a job."""
@@ -126,18 +168,22 @@ class JobService:
                     return
                 await asyncio.sleep(WATCHED)
 
-    async def follow_metrics(self, job: Job, counts: dict[str, int]) -> AsyncIterator[list[MetricPoint]]:
-        """Points as they come, of each metric those after the first `counts` ones, until the job has ended."""
+    async def follow_metrics(
+        self, job: Job, counts: Mapping[str, int], most: int = 0, *, system: bool = False
+    ) -> AsyncIterator[dict[str, dict[str, Any]]]:
+        """Points as they come, of each metric those after the first `counts` ones, until the job has ended.
+
+        As columns; with `most` they are thinned to so many where more came at once. With `system`, those of the
+        machine's use as well.
+        """
+        at = dict(counts)
         with self.feed.watch(job.id):
             while True:
                 ended = self.store.status(job.id).ended
                 series = self.metrics(job)
-                new: list[MetricPoint] = []
-                for name, count in series.cursor().counts.items():
-                    new += series.read(name, counts.get(name, 0), count)
-                    counts[name] = count
-                if new:
-                    yield new
+                while found := await asyncio.to_thread(_new_points, series, at, most, system):
+                    at |= {name: part["end"] for name, part in found.items()}
+                    yield found
                 if ended:
                     return
                 await asyncio.sleep(WATCHED)
@@ -167,35 +213,39 @@ class JobService:
     # Changing.
 
     async def stop(self, word: str) -> Job:
-        """Ask for a job's end; it has not ended yet when this returns. Does nothing to one that has."""
-        job = self.store.find(word)
-        if not job.status.ended:
-            await self.profiles.backend_of(job).stop(job.remote_id or job.id)
-        return job
-
-    async def delete(self, word: str) -> Job:
-        """Forget a job that has ended: its row, log, metrics, code, and outputs that were kept with it.
+        """Ask for a job's end; it has not ended yet when this returns. Does nothing to one that has.
 
         Raises:
-            Conflict: if it has not ended.
+            Conflict: if it runs where nobody seems to hear; somebody who does after all will end it.
         """
         job = self.store.find(word)
         if not job.status.ended:
-            raise Conflict(
-                _("The job {job} is {status}.").format(job=job.id, status=status_word(job.status)),
-                fix=_("Stop it first: %pai stop {job}").format(job=job.id),
-            )
-        if job.remote_id and load_backends().get(job.backend):
-            await self.profiles.backend_of(job).delete(job.remote_id)
-        await asyncio.wrap_future(self.store.delete(job.id))
-        await asyncio.to_thread(self._remove_files, job)
+            await self.profiles.backend_of(job).stop(job.remote_id or job.id)
+            if silent := await self._silent(job):
+                raise Conflict(silent.reason, fix=silent.fix)
         return job
 
-    def _remove_files(self, job: Job) -> None:
-        shutil.rmtree(self.home.job(job.id).path, ignore_errors=True)
-        archive = self.home.sources / f"{job.source_digest}.tar.gz"
-        if job.source_digest and not self.store.has_source(job.source_digest):
-            archive.unlink(missing_ok=True)
+    async def _silent(self, job: Job) -> Report | None:
+        """The platform's report on a job, if that is that nothing is heard of it any more."""
+        remote_id = job.remote_id or job.id
+        report = (await self.profiles.backend_of(job).poll([remote_id])).get(remote_id)
+        return report if report and report.silent else None
+
+    async def delete(self, word: str, *, force: bool = False) -> Job:
+        """Forget a job that has ended: its row, log, metrics, code, and outputs that were kept with it. If `force`,
+        also one of which nothing is heard any more.
+
+        Raises:
+            Conflict: if it has not ended, is pinned, or a job that has not ended uses its files.
+        """
+        job = self.store.find(word)
+        silent = force and not job.status.ended and await self._silent(job)
+        await self.retention.delete(job, gone=bool(silent))
+        return job
+
+    async def pin(self, word: str, pinned: bool) -> Job:
+        """Keep a job from being deleted and pruned, or no longer."""
+        return await asyncio.wrap_future(self.store.update(self.store.find(word).id, pinned=pinned))
 
     async def download(self, word: str, channel: str, folder: Path, *, overwrite: bool = False) -> int:
         """Copy an output channel of a job into a folder; the number of files.
@@ -218,3 +268,15 @@ class JobService:
                 fix=_("Its script finds the folder in the variable PAI_OUTPUT_{name}.").format(name=channel.upper()),
             )
         return files
+
+
+def _new_points(series: Series, counts: Mapping[str, int], most: int, system: bool) -> dict[str, dict[str, Any]]:
+    """The next points of each metric after the first `counts` ones."""
+    found = {}
+    for name, n in series.cursor().shown(system=system).items():
+        start = counts.get(name, 0)
+        if start < n:
+            part = columns(series, name, start, n if most else min(n, start + _POINTS), most=most)
+            if part["end"] > start:
+                found[name] = part
+    return found

@@ -1,136 +1,76 @@
 """Jobs and their events in SQLite: an index of what the job folders hold, quick to list and to search.
 
 The row of a job is narrow; what is long (the spec) or many (labels, hyperparameters) has tables of its own, since a
-list over wide rows reads all of them. One thread of a process writes; every thread reads over a connection of its own.
-Each transaction that writes begins IMMEDIATE: one that reads first and writes then fails at once when two processes do
-it together, whatever the time-out.
+list over wide rows reads all of them. `database` has the file; each job's `record` follows its row.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+import time
+from collections.abc import Collection, Sequence
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from .errors import NotFound, StateError
+from .database import Database, number_of, storable
+from .errors import Conflict, NotFound
 from .event import JobEvent
+from .home import JobFolder, writing
 from .i18n import _
-from .job import Job, JobSpec, JobStatus, now
+from .job import STORED, Job, JobStatus, now
+from .ledger import Ledger, reading
+from .listing import JobFilter
+from .record import Record, records
 
-__all__ = ["JobFilter", "Store"]
+__all__ = ["Store"]
 
-T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
-# Numbered by their place: a database says in `user_version` how many it has. Never change one that was released.
-_MIGRATIONS = (
-    """
-    CREATE TABLE job (
-        id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, attach_key TEXT NOT NULL, name TEXT NOT NULL,
-        backend TEXT NOT NULL, profile TEXT NOT NULL, remote_id TEXT NOT NULL,
-        status TEXT NOT NULL, ended INTEGER NOT NULL, submitted_at REAL NOT NULL, started_at REAL, ended_at REAL
-    );
-    CREATE INDEX job_by_time ON job (submitted_at DESC);
-    CREATE INDEX job_running ON job (ended) WHERE NOT ended;
-    CREATE INDEX job_by_attach_key ON job (attach_key);
-    CREATE TABLE job_spec (job_id TEXT PRIMARY KEY REFERENCES job ON DELETE CASCADE, spec TEXT NOT NULL);
-    CREATE TABLE job_detail (job_id TEXT PRIMARY KEY REFERENCES job ON DELETE CASCADE, detail TEXT NOT NULL);
-    CREATE TABLE label (
-        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE, key TEXT NOT NULL, value TEXT NOT NULL,
-        PRIMARY KEY (job_id, key)
-    ) WITHOUT ROWID;
-    CREATE INDEX label_by_value ON label (key, value);
-    CREATE TABLE hyperparameter (
-        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE, name TEXT NOT NULL, value TEXT NOT NULL,
-        PRIMARY KEY (job_id, name)
-    ) WITHOUT ROWID;
-    CREATE TABLE event (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, job_id TEXT NOT NULL, time REAL NOT NULL, kind TEXT NOT NULL,
-        data TEXT NOT NULL
-    );
-    CREATE INDEX event_by_job ON event (job_id, id);
-    """,
-)
 _TIMES = ("submitted_at", "started_at", "ended_at")
-_ROW = ("id", "name", "backend", "profile", "remote_id", "status", *_TIMES)
+_ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", *_TIMES)
 _DETAIL = tuple(name for name in Job.model_fields if name not in {*_ROW, "spec"})
 
 
-class JobFilter:
-    """Which jobs to list, newest first: those with one of `statuses`, a name that contains `name`, these labels."""
-
-    def __init__(
-        self,
-        statuses: Sequence[JobStatus] = (),
-        name: str = "",
-        labels: dict[str, str] | None = None,
-        limit: int = 50,
-        offset: int = 0,
-    ) -> None:
-        self.limit = limit
-        self.offset = offset
-        self.arguments: list[Any] = []
-        conditions = ["1"]
-        if statuses:
-            conditions.append(f"status IN ({', '.join('?' * len(statuses))})")
-            self.arguments += [status.value for status in statuses]
-        if name:
-            conditions.append("instr(name, ?)")
-            self.arguments.append(name)
-        for key, value in (labels or {}).items():
-            conditions.append("id IN (SELECT job_id FROM label WHERE key = ? AND value = ?)")
-            self.arguments += [key, value]
-        self.where = " AND ".join(conditions)
-
-
-class Store:
-    """The database of a state folder."""
+class Store(Ledger):
+    """The jobs of a state folder; `path` is that of its database, beside which they lie."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._local = threading.local()
-        self._readers: list[sqlite3.Connection] = []
-        self._writer = ThreadPoolExecutor(1, "jupyter-pai-store")
-        try:
-            self._writer.submit(self._open_writer).result()
-        except (sqlite3.Error, StateError) as error:
-            self._writer.shutdown()
-            raise error if isinstance(error, StateError) else _unusable(path, error) from error
+        self.jobs = path.parent / "jobs"
+        super().__init__(Database(path, lambda db: _fill(db, self.jobs)))
 
     def close(self) -> None:
         """Finish what is being written and let go of the file."""
-        self._writer.submit(self._connection.close)
-        self._writer.shutdown()
-        for reader in self._readers:
-            reader.close()
+        self.database.close()
 
     # Writing. Each method returns a future, which fails with a StateError if the database cannot be written.
 
-    def insert(self, job: Job, key: str, attach_key: str) -> Future[Job]:
+    def insert(self, job: Job, key: str, attach_key: str, uses: Collection[str] = ()) -> Future[Job]:
         """Add a job. If one was added with the same `key`, that one is the result: a submit that is repeated because
-        its answer was lost makes no second job."""
+        its answer was lost makes no second job. `uses` are the jobs whose files it needs while it runs.
+
+        Raises:
+            Conflict: if one of those was deleted meanwhile.
+        """
 
         def write(db: sqlite3.Connection) -> Job:
             there = db.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone()
             if there:
                 return _job(db, there[0])
-            row = _row(job) | {"key": key, "attach_key": attach_key}
-            columns = ", ".join(row)
-            db.execute(f"INSERT INTO job ({columns}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
-            db.execute("INSERT INTO job_spec VALUES (?, ?)", (job.id, job.spec.model_dump_json()))
-            db.execute("INSERT INTO job_detail VALUES (?, ?)", (job.id, _detail(job)))
-            for table, pairs in (("label", job.spec.labels), ("hyperparameter", job.spec.hyperparameters)):
-                db.executemany(
-                    f"INSERT INTO {table} VALUES (?, ?, ?)", [(job.id, *map(_sql, p)) for p in pairs.items()]
-                )
-            _add_event(db, job.id, "status", {"status": job.status.value})
+            for used in uses:
+                if not db.execute("SELECT 1 FROM job WHERE id = ?", (used,)).fetchone():
+                    raise Conflict(_("The job {job}, whose files this one needs, was deleted.").format(job=used))
+            record = Record(job, key, attach_key, tuple(sorted(uses)))
+            _insert(db, record)
+            with writing(self.jobs):
+                self._keep(record)
             return job
 
-        return self._write(write)
+        return self.database.write(write)
 
     def update(self, job_id: str, **changes: object) -> Future[Job]:
         """Change fields of a job. One that has ended keeps its status: who comes late changes nothing."""
@@ -151,38 +91,42 @@ class Store:
                 _add_event(db, job_id, "status", {"status": job.status.value, "reason": job.reason})
             else:
                 _add_event(db, job_id, "detail", {})
+            with contextlib.suppress(OSError):  # It is brought up to date at the next change.
+                self._keep(_record(db, job))
             return job
 
-        return self._write(write)
+        return self.database.write(write)
 
-    def delete(self, job_id: str) -> Future[None]:
-        """Forget a job and its events, but for the event that tells of it."""
+    def delete(self, job_id: str, *, gone: bool = False) -> Future[None]:
+        """Forget a job and its events, but for the event that tells of it, and note that its files are to be removed.
+
+        `gone`: it has not ended, and never will.
+
+        Raises:
+            Conflict: if it is pinned, has not ended, or a job that has not ended uses its files.
+        """
 
         def write(db: sqlite3.Connection) -> None:
+            _check_free(_job(db, job_id), db, gone=gone)
+            db.execute("INSERT OR IGNORE INTO removal VALUES (?)", (job_id,))
+            db.execute("DELETE FROM disk_use WHERE path = ?", (f"jobs/{job_id}",))
             db.execute("DELETE FROM job WHERE id = ?", (job_id,))
             db.execute("DELETE FROM event WHERE job_id = ?", (job_id,))
             _add_event(db, job_id, "deleted", {})
+            with contextlib.suppress(OSError):  # Else it would come back with a database that is made anew.
+                JobFolder(self.jobs / job_id).record.unlink()
 
-        return self._write(write)
+        return self.database.write(write)
 
-    def _write(self, change: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        return self._writer.submit(self._transaction, change)
-
-    def _transaction(self, change: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                result = change(self._connection)
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-            return result
-        except sqlite3.Error as error:
-            raise _unusable(self.path, error) from error
+    def _keep(self, record: Record) -> None:
+        """Write the record of a job that has a folder."""
+        folder = JobFolder(self.jobs / record.job.id)
+        if folder.path.is_dir():
+            record.write(folder)
 
     # Reading.
 
+    @reading
     def get(self, job_id: str) -> Job:
         """A job by its id.
 
@@ -191,11 +135,13 @@ class Store:
         """
         return _job(self._reader, job_id)
 
+    @reading
     def by_key(self, key: str) -> Job | None:
         """The job that was submitted with a key."""
         row = self._reader.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone() if key else None
         return _job(self._reader, row[0]) if row else None
 
+    @reading
     def status(self, job_id: str) -> JobStatus:
         """Where a job stands: `get` for those who ask often."""
         row = self._reader.execute("SELECT status FROM job WHERE id = ?", (job_id,)).fetchone()
@@ -203,6 +149,7 @@ class Store:
             raise _no_job(job_id)
         return JobStatus(row[0])
 
+    @reading
     def find(self, word: str) -> Job:
         """The job that a user means: by id, by the beginning of an id, by name (the newest of that name), or `last`.
 
@@ -213,10 +160,12 @@ class Store:
         if word == "last":
             rows = self._reader.execute(query.format("1")).fetchall()[:1]
         else:
-            rows = self._reader.execute(query.format("id = ?"), (_sql(word),)).fetchall()
-            rows = rows or self._reader.execute(query.format("name = ?"), (_sql(word),)).fetchall()[:1]
+            rows = self._reader.execute(query.format("id = ?"), (storable(word),)).fetchall()
+            rows = rows or self._reader.execute(query.format("name = ?"), (storable(word),)).fetchall()[:1]
             if not rows and word:
-                rows = self._reader.execute(query.format("substr(id, 1, ?) = ?"), (len(word), _sql(word))).fetchall()
+                rows = self._reader.execute(
+                    query.format("substr(id, 1, ?) = ?"), (len(word), storable(word))
+                ).fetchall()
         if len(rows) == 1:
             return self.get(rows[0][0])
         if rows:
@@ -224,25 +173,47 @@ class Store:
             raise NotFound(_("Several jobs begin with `{word}`: {ids}.").format(word=word, ids=ids))
         raise _no_job(word)
 
+    @reading
     def page(self, wanted: JobFilter) -> tuple[list[Job], int]:
         """A page of jobs, and how many there are in all."""
-        where, arguments = wanted.where, wanted.arguments
-        total = self._reader.execute(f"SELECT count(*) FROM job WHERE {where}", arguments).fetchone()[0]
-        ids = self._reader.execute(
-            f"SELECT id FROM job WHERE {where} ORDER BY submitted_at DESC, id LIMIT ? OFFSET ?",
-            [*arguments, wanted.limit, wanted.offset],
-        ).fetchall()
-        return [_job(self._reader, job_id) for (job_id,) in ids], total
+        total = self._count(wanted.ids(), wanted.arguments)
+        ids: list[str] = []
+        skip = wanted.offset
+        for part, arguments in wanted.parts():
+            rows = self._reader.execute(f"{part} LIMIT ? OFFSET ?", [*arguments, wanted.limit - len(ids), skip])
+            ids += [job_id for (job_id,) in rows]
+            if len(ids) == wanted.limit:
+                break
+            skip = max(0, skip - self._count(part, arguments))
+        found = {job.id: job for job in _jobs(self._reader, ids)}
+        return [found[job_id] for job_id in ids if job_id in found], total
 
+    def _count(self, query: str, arguments: Sequence[object]) -> int:
+        return int(self._reader.execute(f"SELECT count(*) FROM ({query})", arguments).fetchone()[0])
+
+    @reading
     def running(self) -> list[Job]:
         """The jobs that have not ended."""
         rows = self._reader.execute("SELECT id FROM job WHERE NOT ended").fetchall()
         return [_job(self._reader, job_id) for (job_id,) in rows]
 
+    @reading
+    def standing(self) -> dict[str, tuple[str, str]]:
+        """Status and remote id of each job that has not ended: `running` for those who ask often."""
+        rows = self._reader.execute("SELECT id, status, remote_id FROM job WHERE NOT ended")
+        return {job_id: (status, remote_id) for job_id, status, remote_id in rows}
+
+    @reading
     def running_backends(self) -> set[str]:
         """The backends of the jobs that have not ended."""
         return {row[0] for row in self._reader.execute("SELECT DISTINCT backend FROM job WHERE NOT ended")}
 
+    @reading
+    def check_free(self, job_id: str, *, gone: bool = False) -> None:
+        """Raises what `delete` would."""
+        _check_free(_job(self._reader, job_id), self._reader, gone=gone)
+
+    @reading
     def attachable(self, attach_key: str) -> Job | None:
         """The newest job of the same cell that runs or has succeeded."""
         row = self._reader.execute(
@@ -251,13 +222,7 @@ class Store:
         ).fetchone()
         return _job(self._reader, row[0]) if attach_key and row else None
 
-    def has_source(self, digest: str) -> bool:
-        """Whether a job has the code of that digest."""
-        row = self._reader.execute(
-            "SELECT 1 FROM job_detail WHERE json_extract(detail, '$.source_digest') = ? LIMIT 1", (digest,)
-        ).fetchone()
-        return row is not None
-
+    @reading
     def events(self, after: int = 0, job_id: str = "", limit: int = 1000) -> list[JobEvent]:
         """Events with an id greater than `after`, of one job or of all, oldest first."""
         rows = self._reader.execute(
@@ -267,68 +232,99 @@ class Store:
         )
         return [JobEvent(n, job, _datetime(time), kind, json.loads(data)) for n, job, time, kind, data in rows]
 
+    @reading
     def last_event(self) -> int:
         """The id of the newest event."""
         return int(self._reader.execute("SELECT coalesce(max(id), 0) FROM event").fetchone()[0])
 
-    @property
-    def _reader(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = _connect(self.path)
-            self._readers.append(connection)
-        return connection
 
-    def _open_writer(self) -> None:
-        self._connection = _connect(self.path)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._transaction(_migrate)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    return connection
+def _fill(db: sqlite3.Connection, jobs: Path) -> None:
+    """Take the jobs' records in."""
+    count = 0
+    for count, record in enumerate(records(jobs), 1):
+        if count == 1:
+            # Who listens for events counts on their numbers to grow: these are greater than any before them.
+            db.execute("INSERT INTO sqlite_sequence VALUES ('event', ?)", (time.time_ns() // 1_000_000,))
+        if not db.execute("SELECT 1 FROM job WHERE key = ?", (record.key,)).fetchone():
+            _insert(db, record)
+    if count:
+        _log.warning("The database was made anew from the files of %d jobs.", count)
 
 
-def _migrate(db: sqlite3.Connection) -> None:
-    version = int(db.execute("PRAGMA user_version").fetchone()[0])
-    if version > len(_MIGRATIONS):
-        raise StateError(
-            _("The state folder was made by a newer version of jupyter-pai."),
-            fix=_("Upgrade: pip install --upgrade jupyter-pai"),
-        )
-    for script in _MIGRATIONS[version:]:
-        for statement in _statements(script):
-            db.execute(statement)
-    db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+def _insert(db: sqlite3.Connection, record: Record) -> None:
+    job = record.job
+    row = _row(job) | {"key": record.key, "attach_key": record.attach_key}
+    columns = ", ".join(row)
+    db.execute(f"INSERT INTO job ({columns}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+    db.execute("INSERT INTO job_spec VALUES (?, ?)", (job.id, job.spec.model_dump_json()))
+    db.execute("INSERT INTO job_detail VALUES (?, ?)", (job.id, _detail(job)))
+    labels = [(job.id, storable(key), storable(value)) for key, value in job.spec.labels.items()]
+    db.executemany("INSERT INTO label VALUES (?, ?, ?)", labels)
+    given = job.spec.hyperparameters.items()
+    when = job.submitted_at.timestamp()
+    rows = [(job.id, storable(name), storable(value), number_of(value), when) for name, value in given]
+    db.executemany("INSERT INTO hyperparameter VALUES (?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT INTO job_use VALUES (?, ?)", [(used, job.id) for used in record.uses])
+    _add_event(db, job.id, "status", {"status": job.status.value})
 
 
-def _statements(script: str) -> Iterator[str]:
-    # executescript would commit the transaction that we are in.
-    return (statement for statement in script.split(";") if statement.strip())
+def _record(db: sqlite3.Connection, job: Job) -> Record:
+    key, attach_key = db.execute("SELECT key, attach_key FROM job WHERE id = ?", (job.id,)).fetchone()
+    uses = db.execute("SELECT used_id FROM job_use WHERE job_id = ? ORDER BY used_id", (job.id,))
+    return Record(job, key, attach_key, tuple(used for (used,) in uses))
 
 
 def _job(db: sqlite3.Connection, job_id: str) -> Job:
-    row = db.execute(
-        f"SELECT {', '.join(_ROW)}, spec, detail FROM job JOIN job_spec ON id = job_spec.job_id "
-        "JOIN job_detail ON id = job_detail.job_id WHERE id = ?",
-        (job_id,),
-    ).fetchone()
-    if row is None:
+    found = _jobs(db, [job_id])
+    if not found:
         raise _no_job(job_id)
+    return found[0]
+
+
+def _jobs(db: sqlite3.Connection, job_ids: Sequence[str]) -> list[Job]:
+    """Those of these jobs that there are, in any order."""
+    rows = db.execute(
+        f"SELECT {', '.join(_ROW)}, spec, detail FROM job JOIN job_spec ON id = job_spec.job_id "
+        f"JOIN job_detail ON id = job_detail.job_id WHERE id IN ({', '.join('?' * len(job_ids))})",
+        job_ids,
+    )
+    return [_job_of(row) for row in rows]
+
+
+def _job_of(row: Sequence[Any]) -> Job:
     values = dict(zip(_ROW, row, strict=False))
     for name in _TIMES:
         values[name] = values[name] and _datetime(values[name])
     del values["name"]  # The spec has it.
-    return Job(**values, spec=JobSpec.model_validate_json(row[-2]), **json.loads(row[-1]))
+    return Job.model_validate(values | {"spec": json.loads(row[-2])} | json.loads(row[-1]), context=STORED)
+
+
+def _check_free(job: Job, db: sqlite3.Connection, *, gone: bool) -> None:
+    """Raises Conflict, saying what to do, if a job may not be deleted now."""
+    if not job.status.ended and not gone:
+        raise Conflict(
+            _("{job} has not ended.").format(job=job.id), fix=_("Stop it first: %pai stop {job}").format(job=job.id)
+        )
+    if job.pinned:
+        raise Conflict(
+            _("The job {job} is pinned.").format(job=job.id),
+            fix=_("Unpin it first: %pai unpin {job}").format(job=job.id),
+        )
+    query = "SELECT job_id FROM job_use JOIN job ON job.id = job_id WHERE used_id = ? AND NOT ended"
+    if user := db.execute(query, (job.id,)).fetchone():
+        raise Conflict(
+            _("The job {user} runs with files of {job}.").format(user=user[0], job=job.id),
+            fix=_("Wait for its end, or stop it: %pai stop {job}").format(job=user[0]),
+        )
 
 
 def _row(job: Job) -> dict[str, Any]:
     row: dict[str, Any] = {name: getattr(job, name) for name in _ROW}
     row |= {name: row[name] and row[name].timestamp() for name in _TIMES}
-    return {name: _sql(value) for name, value in row.items()} | {"status": job.status.value, "ended": job.status.ended}
+    return {name: storable(value) for name, value in row.items()} | {
+        "status": job.status.value,
+        "ended": job.status.ended,
+    }
 
 
 def _detail(job: Job) -> str:
@@ -342,22 +338,9 @@ def _add_event(db: sqlite3.Connection, job_id: str, kind: str, data: dict[str, A
     )
 
 
-def _sql(value: Any) -> Any:
-    """Text that SQLite can hold: a lone surrogate, as in the name of an odd file, is no UTF-8."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-
-
 def _datetime(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def _no_job(word: str) -> NotFound:
     return NotFound(_("There is no job `{word}`.").format(word=word), fix=_("See them all: %pai list"))
-
-
-def _unusable(path: Path, error: sqlite3.Error) -> StateError:
-    if "locked" in str(error):
-        fix = _("Another process holds it; try again when it has finished.")
-    else:
-        fix = _("Is the disk full, or the folder not yours? JUPYTER_PAI_HOME names another one.")
-    return StateError(_("The database {path} cannot be used: {error}.").format(path=path, error=error), fix=fix)

@@ -1,0 +1,167 @@
+"""What the verbs of the grammar do that are about no single job: settings, checks, room on the disk."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from .client import Client
+from .errors import BadInput, Conflict, NotFound, UsageError
+from .grammar import Options
+from .i18n import _, language
+from .place import Place
+from .screen import Screen
+from .secret import is_secret_name
+from .sizes import show_size
+
+__all__ = ["Upkeep"]
+
+
+class Upkeep:
+    """One method for each verb."""
+
+    def __init__(self, client: Client, place: Place, screen: Screen) -> None:
+        self.client = client
+        self.place = place
+        self.screen = screen
+
+    def profile(self, options: Options) -> None:
+        if options.action != "list" and not options.name:
+            raise UsageError(_("Which profile?"), fix=_("See {prog} --help.").format(prog="profile"))
+        if options.action == "set":
+            if not options.values:
+                raise UsageError(_("Set what?"), fix="profile set NAME KEY=VALUE")
+            values = dict(_setting(text) for text in options.values)
+            found = self.client.call("set_profile", profile=options.name, body={"values": values})
+        elif options.action == "default":
+            found = self.client.call("set_profile", profile=options.name, body={"default": True})
+        elif options.action == "remove":
+            found = self.client.call("remove_profile", profile=options.name)
+        else:
+            found = self.client.call("profiles")
+        self._show_profiles(found, options)
+
+    def _show_profiles(self, found: dict[str, Any], options: Options) -> None:
+        profiles = found["profiles"]
+        if options.action == "show":
+            profiles = [profile for profile in profiles if profile["name"] == options.name]
+            if not profiles:
+                raise NotFound(_("There is no profile `{name}`.").format(name=options.name))
+        if options.json:
+            self.screen.say(json.dumps(found | {"profiles": profiles}, ensure_ascii=False, indent=1))
+            return
+        rows = []
+        for profile in profiles:
+            settings = dict(profile["settings"])
+            backend = settings.pop("backend")
+            keys = ", ".join(f"{key}={value}" for key, value in settings.items())
+            mark = "*" if profile["name"] == found["default"] else ""
+            rows.append((profile["name"] + mark, backend, keys, profile["file"]))
+        self.screen.table((_("profile"), _("backend"), _("keys"), _("file")), rows)
+
+    def instances(self, options: Options) -> None:
+        found = self.client.call("instances", profile=options.profile, backend=options.backend)["instances"]
+        if options.json:
+            self.screen.say(json.dumps(found, ensure_ascii=False, indent=1))
+            return
+        words = {True: _("free"), False: _("in use"), None: ""}
+        rows = [
+            (
+                kind["name"],
+                f"{kind['cpu']:g}",
+                show_size(kind["memory"]),
+                f"{kind['gpu']} × {kind['gpu_name']}" if kind["gpu"] else "",
+                words[kind["available"]],
+            )
+            for kind in found
+        ]
+        self.screen.table((_("instance type"), _("cores"), _("memory"), "GPU", ""), rows)
+
+    def secret(self, options: Options) -> None:
+        if options.rest or (options.name and not is_secret_name(options.name)):
+            # Said without what was given, which may be the value.
+            raise UsageError(
+                _("This is no name for a secret."),
+                fix=_("A name is like HF_TOKEN; the value is asked for: %pai secret set NAME"),
+            )
+        if options.action != "list" and not options.name:
+            raise UsageError(_("Which secret?"), fix=_("See {prog} --help.").format(prog="secret"))
+        if options.action == "set":
+            value = self.screen.ask_secret(options.name)
+            found = self.client.call("set_secret", secret=options.name, body={"value": value.open()})
+        elif options.action == "remove":
+            found = self.client.call("remove_secret", secret=options.name)
+        else:
+            found = self.client.call("secrets")
+        self._show_secrets(found, options)
+
+    def _show_secrets(self, found: dict[str, Any], options: Options) -> None:
+        if options.json:
+            self.screen.say(json.dumps(found, ensure_ascii=False, indent=1))
+            return
+        rows = []
+        for secret in found["secrets"]:
+            in_file = secret["place"] == "file"
+            place = (
+                _("{file} (readable by you only, not encrypted)").format(file=found["file"])
+                if in_file
+                else _("keyring")
+            )
+            rows.append((secret["name"], place))
+        self.screen.table((_("secret"), _("kept in")), rows)
+
+    def doctor(self, options: Options) -> None:
+        findings = self.client.call("doctor")["findings"]
+        if options.json:
+            self.screen.say(json.dumps(findings, ensure_ascii=False, indent=1))
+        else:
+            marks = {"ok": "✓", "warn": "!", "bad": "✗"}
+            rows = [(marks[f["state"]], f["what"], f["text"], f["fix"]) for f in findings]
+            self.screen.table(("", _("what"), _("found"), _("what to do")), rows)
+        if any(finding["state"] == "bad" for finding in findings):
+            raise BadInput(_("Jobs cannot run until this is mended."))
+
+    def tutorial(self, options: Options) -> Path:
+        source = _tutorial_folder()
+        folder = self.place.path(options.folder or ".")
+        names = sorted(path.name for path in source.glob("*.ipynb"))
+        there = [name for name in names if (folder / name).exists()]
+        if there:
+            raise Conflict(
+                _("{folder} has {names} already.").format(folder=folder, names=", ".join(there)),
+                fix=_("Choose another folder: tutorial DEST"),
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            shutil.copyfile(source / name, folder / name)
+        first = "tutorial.zh-CN.ipynb" if language() == "zh-CN" else "tutorial.ipynb"
+        self.screen.say(_("Open {path}").format(path=folder / first))
+        return folder
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """A key and its value as TOML has it: 3600 is a number, true a truth value; an empty one removes the key."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UsageError(_("`{text}` is not of the form KEY=VALUE.").format(text=text))
+    if value == "":
+        return key, None
+    if value in ("true", "false"):
+        return key, value == "true"
+    for kind in (int, float):
+        try:
+            return key, kind(value)
+        except ValueError:
+            pass
+    return key, value
+
+
+def _tutorial_folder() -> Path:
+    """The notebooks: in the installed package, or in the repository that it runs from."""
+    here = Path(__file__).parent
+    for folder in (here / "_tutorial", here.parent / "binder"):
+        if (folder / "tutorial.ipynb").exists():
+            return folder
+    raise NotFound(_("The tutorial is not installed."), fix="pip install --force-reinstall --no-deps jupyter-pai")
