@@ -8,31 +8,34 @@ submit that is under way for one that was cut short.
 from __future__ import annotations
 
 import asyncio
-import copy
+import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from .backends.base import Backend, Report
-from .diagnosis import diagnose
 from .errors import NotFound, PaiError
-from .event import MetricPoint
-from .home import Home, JobFolder
+from .follower import Follower
+from .home import Home
 from .i18n import _
 from .job import Job, JobStatus, now
 from .lease import Lease
-from .logs import Log, instances
-from .metrics import Scanner
-from .series import Cursor, Series
 from .store import Store
 
 __all__ = ["Feed"]
 
-# Seconds between two looks at a job that somebody watches, at one that nobody does, and at another process's.
-WATCHED, UNWATCHED, OTHERS = 0.05, 0.25, 1.0
-_CHUNK = 1 << 20
-_TAIL = 16_384
+# Seconds between two looks at a job that somebody watches, and at all of them; after trouble; at a job that runs on
+# another host.
+WATCHED, UNWATCHED, OTHERS, ELSEWHERE = 0.05, 0.25, 1.0, 2.0
+# Looking at all of many jobs that do nothing takes time too: not more than this share of a core, or each so often.
+_SHARE, _SELDOM = 0.004, 3.0
+# A look does not wait longer than this for jobs with much to read; the first one does, as somebody is about to ask.
+_PATIENCE, _FIRST = 0.25, 10.0
+# Pieces of log between two questions to the platform, and threads that read them: not those of the whole server.
+_PIECES, _THREADS = 16, 4
 
 _log = logging.getLogger(__name__)
 
@@ -46,13 +49,17 @@ class Feed:
         self.backend_of = backend_of
         self._followers: dict[str, Follower] = {}
         self._watchers: dict[str, int] = {}
+        # Jobs whose news are being read and stored. The next look passes them over.
+        self._busy: dict[str, asyncio.Task[None]] = {}
+        self._threads = ThreadPoolExecutor(_THREADS, "jupyter-pai follow")
+        self._stopping = False
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._said: set[str] = set()
 
     async def start(self) -> None:
         """Look once at every job that has not ended, then go on in the background."""
-        await self.look()
+        await self.look(_FIRST)
         self._task = asyncio.create_task(self._run(), name="jupyter-pai feed")
 
     async def stop(self) -> None:
@@ -60,6 +67,9 @@ class Feed:
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        self._stopping = True
+        await asyncio.gather(*self._busy.values(), return_exceptions=True)
+        self._threads.shutdown()
         for follower in self._followers.values():
             follower.lease.give()
         self._followers.clear()
@@ -83,35 +93,46 @@ class Feed:
                 del self._watchers[job_id]
 
     async def _run(self) -> None:
+        due = 0.0
         while True:
-            pause = WATCHED if self._watchers.keys() & self._followers.keys() else UNWATCHED
+            watched = self._watchers.keys() & self._followers.keys()
+            pause = max(due - time.monotonic(), 0.0)
             try:
                 # Awake at once for a new job, and for somebody who begins to watch.
-                await asyncio.wait_for(self._wake.wait(), pause)
+                await asyncio.wait_for(self._wake.wait(), min(pause, WATCHED) if watched else pause)
             except TimeoutError:
                 pass
+            is_due = self._wake.is_set() or time.monotonic() >= due
             self._wake.clear()
             try:
-                await self.look()
+                begun = time.thread_time()
+                await self.look(only=None if is_due else watched)
+                if is_due:
+                    cost = time.thread_time() - begun
+                    due = time.monotonic() + min(max(cost / _SHARE, UNWATCHED), _SELDOM)
             except Exception as error:
-                if not threading.main_thread().is_alive():
-                    return  # The process is about to end.
+                if _at_exit(error):
+                    return
                 self._say(error)
                 await asyncio.sleep(OTHERS)
 
-    async def look(self) -> None:
-        """Look once at every job that has not ended: one call to a backend for all its jobs."""
-        for job in await asyncio.to_thread(self.store.running):
-            if job.id not in self._followers:
-                self.follow(job)
+    async def look(self, patience: float = _PATIENCE, only: Collection[str] | None = None) -> None:
+        """Look once at every job that has not ended, or at those of `only`: one call to a backend for all its jobs.
+        Those that take longer than `patience` seconds to read go on in the background, and hold up no other."""
+        standing = await asyncio.to_thread(self.store.standing)
+        for job_id in standing.keys() - self._followers.keys():
+            self._find(job_id)
         by_backend: dict[int, list[Follower]] = {}
         for job_id, follower in list(self._followers.items()):
-            if self._ours(job_id, follower):
+            if job_id in self._busy or (only is not None and job_id not in only):
+                continue
+            if follower.look_at <= time.monotonic() and self._ours(job_id, follower, standing.get(job_id)):
                 try:
                     backend = self.backend_of(follower.job)
                 except PaiError:
                     continue  # A profile that was removed; its jobs wait for it to come back.
                 by_backend.setdefault(id(backend), []).append(follower)
+        begun: list[asyncio.Task[None]] = []
         for followers in by_backend.values():
             backend = self.backend_of(followers[0].job)
             try:
@@ -121,124 +142,120 @@ class Feed:
                 continue
             for follower in followers:
                 lost = Report(JobStatus.LOST, reason=_("The platform does not know the job any more."))
-                try:
-                    await self._note(follower, reports.get(follower.job.remote_id, lost))
-                except (PaiError, OSError, ValueError) as error:
-                    self._say(error)  # Nor does one job whose files cannot be read or written.
+                report = reports.get(follower.job.remote_id, lost)
+                if self._is_quiet(follower, report):
+                    continue
+                task = self._busy[follower.job.id] = asyncio.create_task(self._attend(follower, report))
+                begun.append(task)
+        if begun:
+            await asyncio.wait(begun, timeout=patience)
+
+    def _find(self, job_id: str) -> None:
+        """Follow a job that another process stored."""
+        with contextlib.suppress(NotFound):  # Deleted meanwhile.
+            job = self.store.get(job_id)
+            folder = self.home.job(job_id)
+            self._followers[job_id] = Follower(job, folder, Lease(folder.path / "follower.lock"))
+
+    @staticmethod
+    def _is_quiet(follower: Follower, report: Report) -> bool:
+        """Whether there is nothing to read or to store."""
+        job = follower.job
+        known = (job.status, job.platform_status, job.notes, job.reason)
+        same = known == (report.status, report.platform_status, follower.notes, report.reason)
+        return same and not report.elsewhere and not follower.has_news()
+
+    async def _attend(self, follower: Follower, report: Report) -> None:
+        try:
+            await self._note(follower, report)
+        except Exception as error:
+            self._say(error)  # One job whose files cannot be read or written holds up no other.
+        finally:
+            del self._busy[follower.job.id]
 
     def _say(self, error: Exception) -> None:
         """Log trouble, each once. What could not be read or stored is tried again at the next look."""
+        if _at_exit(error):
+            return
         if repr(error) not in self._said:
             self._said.add(repr(error))
             _log.error("%s", error, exc_info=None if isinstance(error, (PaiError, OSError)) else error)
 
-    def _ours(self, job_id: str, follower: Follower) -> bool:
-        """Whether this process is the one to follow the job now."""
+    def _ours(self, job_id: str, follower: Follower, stands: tuple[str, str] | None) -> bool:
+        """Whether this process is the one to follow the job now, which stands as the store says."""
         try:
-            job = self.store.get(job_id)
+            job = follower.job
+            if stands != (job.status.value, job.remote_id):
+                job = self.store.get(job_id)
             ours = follower.lease.take()
-        except (NotFound, FileNotFoundError):
-            job = None  # Deleted meanwhile.
-        if job is None or job.status.ended:
+            gone = job.status.ended
+        except NotFound:
+            gone = True  # Deleted meanwhile.
+        except FileNotFoundError as error:
+            gone = True
+            folder = self.home.job(job_id).path
+            if not folder.exists() and stands:
+                reason = _("Its folder is gone: {path}.").format(path=folder)
+                self.store.update(job_id, status=JobStatus.LOST, reason=reason, ended_at=now())
+            else:
+                self._say(error)
+        except OSError as error:
+            self._say(error)
+            return False
+        if gone:
             follower.lease.give()
             self._followers.pop(job_id, None)
             return False
         follower.job = job
-        if ours and not job.remote_id:
+        if not ours:
+            follower.forget()
+        elif not job.remote_id:
             # Nobody is submitting it, or they would hold the lease.
             follower.job = job.model_copy(update={"remote_id": job.id})
         return ours
 
     async def _note(self, follower: Follower, report: Report) -> None:
         """Store what a look found; a job's end when its log and metrics are complete, not before."""
-        if report.status.ended or follower.has_news():
-            await asyncio.to_thread(follower.advance, report.status.ended)
+        if report.elsewhere:
+            # Not ours to follow. Who can must find the lease free.
+            follower.look_at = time.monotonic() + ELSEWHERE
+            follower.lease.give()
+            await self._store(follower, report)
+            return
+        ended = report.status.ended
+        if not ended:
+            await self._store(follower, report)
+        if not await self._read(follower, ended):
+            return
+        if ended:
+            outcome = await asyncio.to_thread(follower.outcome, report)
+            await self._store(follower, report, ended_at=report.ended_at or now(), **outcome)
+            follower.lease.give()
+            self._followers.pop(follower.job.id, None)
+
+    async def _read(self, follower: Follower, ended: bool) -> bool:
+        """Read on in the logs, when the job has ended to their ends; whether that was reached."""
+        loop, pieces = asyncio.get_running_loop(), 0
+        more = ended or follower.has_news()
+        while more and not self._stopping and (ended or pieces < _PIECES):
+            more = not await loop.run_in_executor(self._threads, follower.advance, ended)
+            pieces += 1
+        return not more
+
+    async def _store(self, follower: Follower, report: Report, **more: object) -> None:
         changes: dict[str, object] = {
             "status": report.status,
             "platform_status": report.platform_status,
             "started_at": report.started_at or follower.job.started_at,
+            "notes": follower.notes,
+            "reason": report.reason,
+            "fix": report.fix,
+            **more,
         }
-        if report.status.ended:
-            changes |= {"ended_at": report.ended_at or now(), **follower.outcome(report)}
         if any(getattr(follower.job, name) != value for name, value in changes.items()):
             follower.job = await asyncio.wrap_future(self.store.update(follower.job.id, **changes))
-        if report.status.ended:
-            follower.lease.give()
-            self._followers.pop(follower.job.id, None)
 
 
-class Follower:
-    """Reads one job's metrics as its log grows."""
-
-    def __init__(self, job: Job, folder: JobFolder, lease: Lease) -> None:
-        self.job = job
-        self.folder = folder
-        self.lease = lease
-        self.scanner = Scanner(job.spec.metric_definitions)
-        self.series = Series(folder.series)
-        self.given_up: list[str] = []
-        self._cursor: Cursor | None = None
-
-    def has_news(self) -> bool:
-        """Whether a log has grown since it was read."""
-        offsets = self._cursor.offsets if self._cursor else {}
-        return any(Log(self.folder.log, name).size > offsets.get(name, 0) for name in instances(self.folder.log))
-
-    def advance(self, ended: bool) -> None:
-        """Read what is new in the logs; to the last byte when the job has ended, else to the end of a line.
-
-        Only with the lease: the cursor is kept in memory between calls.
-        """
-        if self._cursor is None:
-            self._cursor = self.series.cursor()
-        for instance in instances(self.folder.log):
-            log = Log(self.folder.log, instance)
-            while data := log.read(self._cursor.offsets.get(instance, 0), _CHUNK):
-                used = _whole_lines(data, ended)
-                if not used:
-                    break
-                self._cursor = self._read(log, instance, data[:used], copy.deepcopy(self._cursor))
-
-    def _read(self, log: Log, instance: str, data: bytes, cursor: Cursor) -> Cursor:
-        offset = cursor.offsets.get(instance, 0)
-        found = self.scanner.scan(data, offset)
-        self.given_up += found.given_up
-        counts = dict(cursor.counts)
-        points = []
-        for place, name, step, value in found.points:
-            time = log.time_at(place) or now().timestamp()
-            points.append(MetricPoint(name, counts.get(name, 0) if step is None else step, value, time))
-            counts[name] = counts.get(name, 0) + 1
-        cursor.offsets[instance] = offset + len(data)
-        cursor.progress = cursor.progress if found.progress is None else found.progress
-        self.series.append(points, cursor)
-        return cursor
-
-    def outcome(self, report: Report) -> dict[str, object]:
-        """The fields that tell how the job ended. Where the platform gives no reason, the log may."""
-        reason, fix = report.reason, report.fix
-        if report.status is JobStatus.FAILED and not reason and report.exit_code:
-            reason, fix = diagnose(report.exit_code, self._tail())
-        notes = [
-            _("The pattern of the metric `{name}` took too long and was given up.").format(name=name)
-            for name in self.given_up
-        ]
-        return {
-            "reason": reason,
-            "fix": fix,
-            "exit_code": report.exit_code,
-            "output_parameters": report.output_parameters,
-            "notes": (*self.job.notes, *notes),
-        }
-
-    def _tail(self) -> str:
-        names = instances(self.folder.log)
-        log = Log(self.folder.log, names[0]) if names else None
-        return log.read(max(0, log.size - _TAIL), _TAIL).decode("utf-8", "replace") if log else ""
-
-
-def _whole_lines(data: bytes, ended: bool) -> int:
-    """How many bytes of a piece of log are whole lines. A line longer than a piece counts as several."""
-    if ended and len(data) < _CHUNK:
-        return len(data)
-    return max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 or (len(data) if len(data) == _CHUNK else 0)
+def _at_exit(error: Exception) -> bool:
+    """Whether the process is about to end: Python lets nobody start a thread's work any more."""
+    return not threading.main_thread().is_alive() or "cannot schedule new futures" in str(error)

@@ -3,15 +3,17 @@
 Runs with the job's own interpreter, which may be one that we do not own: standard library only. What it prints goes
 to the job's log.
 
-    python launcher.py requirements=FILE environments=DIR shims=DIR uv=PATH -- command …
+    python launcher.py requirements=FILE environments=DIR shims=DIR uv=PATH image=NAME -- command …
 """
 
 from __future__ import annotations
 
 import ast
+import errno
 import fcntl
 import gettext
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -19,11 +21,12 @@ import sys
 import sysconfig
 import time
 
-__all__ = ["FAILED", "key", "main", "satisfied", "search_path", "write_shims"]
+__all__ = ["FAILED", "key", "main", "satisfied", "search_path", "write_packages", "write_shims"]
 
 # The exit code of a job whose environment could not be made; no shell gives it.
 FAILED = 97
 
+_HIGH = 200
 _LOCALE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "locale")
 _ = gettext.translation(
     "jupyter_pai", _LOCALE, languages=[os.environ.get("JUPYTER_PAI_LANGUAGE", "en").replace("-", "_")], fallback=True
@@ -36,52 +39,81 @@ def main() -> None:
     given = dict(word.split("=", 1) for word in sys.argv[1:split])
     command = sys.argv[split + 1 :]
     try:
-        python = prepare(given["requirements"], given["environments"], given.get("uv", ""))
+        python = prepare(given["requirements"], given["environments"], given.get("uv", ""), given.get("image", ""))
     except subprocess.CalledProcessError as error:
         print(_("pai: the requirements could not be installed (exit code {code})").format(code=error.returncode))
         sys.exit(FAILED)
     write_shims(given["shims"], python)
+    if python != sys.executable:
+        write_packages(given["shims"], python)
     os.environ["PATH"] = search_path(given["shims"], python, os.environ.get("PATH", os.defpath))
     os.execv(command[0], command)
 
 
-def prepare(requirements: str, environments: str, uv: str) -> str:
+def prepare(requirements: str, environments: str, uv: str, image: str = "") -> str:
     """The interpreter that has what the file `requirements` asks for.
 
     Our own if it has all of it; else that of an environment layered on ours, which is made once for the same
-    requirements and interpreter.
+    requirements and interpreter, and in a container for the same image.
     """
     with open(requirements, encoding="utf-8") as file:
         text = file.read()
     if satisfied(text):
         return sys.executable
-    folder = os.path.join(environments, key(text))
+    folder = os.path.join(environments, key(text, image))
     python = os.path.join(folder, "bin", "python")
     ready = os.path.join(folder, "ready")
     os.makedirs(environments, exist_ok=True)
-    with open(folder + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = _open_lock(folder + ".lock")
+    while True:
+        _flock(lock, fcntl.LOCK_SH)
+        if os.path.exists(ready):
+            os.utime(ready)
+            return python
+        # Not at once both: going from one kind of lock to the other lets go of it, so look again afterwards.
+        _flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(ready):
-            shutil.rmtree(folder, ignore_errors=True)
-            begun = time.monotonic()
-            print(_("pai: installing the requirements …"), flush=True)
-            try:
-                (_make_with_uv if uv else _make_with_pip)(folder, python, requirements, uv)
-            except subprocess.CalledProcessError:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
+            _make(folder, python, requirements, uv)
             with open(ready, "w"):
                 pass
-            print(
-                _("pai: requirements ready after {seconds:.1f} s").format(seconds=time.monotonic() - begun), flush=True
-            )
-        os.utime(ready)
-    return python
 
 
-def key(requirements: str) -> str:
-    """The name of the environment for these requirements on this interpreter."""
-    text = "\0".join((requirements, sys.executable, sys.version))
+def _flock(lock: int, how: int) -> None:
+    try:
+        fcntl.flock(lock, how)
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise  # A disk without locks: only jobs that begin in the same moment can be in each other's way.
+
+
+def _open_lock(path: str) -> int:
+    """The lock of an environment, which the job holds from now on until its last process has ended: what removes
+    environments leaves this one alone. Its number is one that scripts do not use for files of their own."""
+    file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        lock = fcntl.fcntl(file, fcntl.F_DUPFD, _HIGH)
+    except OSError:
+        lock = os.dup(file)  # So many files may not be open here.
+    os.close(file)
+    os.set_inheritable(lock, True)
+    return lock
+
+
+def _make(folder: str, python: str, requirements: str, uv: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    begun = time.monotonic()
+    print(_("pai: installing the requirements …"), flush=True)
+    try:
+        (_make_with_uv if uv else _make_with_pip)(folder, python, requirements, uv)
+    except subprocess.CalledProcessError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    print(_("pai: requirements ready after {seconds:.1f} s").format(seconds=time.monotonic() - begun), flush=True)
+
+
+def key(requirements: str, image: str = "") -> str:
+    """The name of the environment for these requirements on this interpreter, of this image if it is one's."""
+    text = "\0".join(filter(None, (requirements, sys.executable, sys.version, image)))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
@@ -180,6 +212,20 @@ def write_shims(folder: str, python: str) -> None:
             file.write('#!/bin/sh\nexec %s %s"$@"\n' % (quoted, arguments))
         if not os.path.exists(os.path.join(folder, other)):
             os.symlink(name, os.path.join(folder, other))
+
+
+def write_packages(shims: str, python: str) -> None:
+    """Note beside the shims what the environment of `python` adds to ours: `environment.json` has {name: version}."""
+    folder = os.path.dirname(os.path.dirname(python))
+    packages = {}
+    for name in os.listdir(os.path.join(folder, "lib", "python%d.%d" % sys.version_info[:2], "site-packages")):
+        project, dash, version = name[: -len(".dist-info")].rpartition("-")
+        if name.endswith(".dist-info") and dash:
+            packages[project] = version
+    path = os.path.join(os.path.dirname(shims), "environment.json")
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump({"path": folder, "packages": packages}, file)
+    os.replace(path + ".new", path)
 
 
 def search_path(shims: str, python: str, path: str) -> str:

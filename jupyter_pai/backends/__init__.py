@@ -6,8 +6,8 @@ The supervisor of local jobs passes through here on its way in: nothing is impor
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # For the readers of types; `typing` itself would cost each job milliseconds.
 if TYPE_CHECKING:
     from .base import Backend
 

@@ -8,7 +8,7 @@ needs them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -16,9 +16,20 @@ from typing import ClassVar, Literal
 
 from ..home import Home, JobFolder
 from ..job import Job, JobSpec, JobStatus
+from ..secret import Secret
 from ..settings import ProfileSettings
 
-__all__ = ["Backend", "Caller", "Capability", "Check", "Finding", "Prepared", "Report", "Submission"]
+__all__ = [
+    "Backend",
+    "Caller",
+    "Capability",
+    "Check",
+    "Finding",
+    "InstanceType",
+    "Prepared",
+    "Report",
+    "Submission",
+]
 
 
 class Capability(StrEnum):
@@ -27,6 +38,7 @@ class Capability(StrEnum):
     RUNS_HERE = "runs_here"  # jobs are processes of this machine: it must stay up for them
     CODE_LAYOUT = "code_layout"  # knows the layout of PAI's older CustomJob, with the code in /ml/code
     TTY = "tty"
+    SECRETS = "secrets"  # gives jobs secrets, and masks them in logs
     MULTI_NODE = "multi_node"
 
 
@@ -56,6 +68,21 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class InstanceType:
+    """A kind of machine that jobs can ask for by name: cores, bytes of memory, GPUs.
+
+    `available`: whether a job would start at once; None where the platform does not tell.
+    """
+
+    name: str
+    cpu: float
+    memory: int
+    gpu: int = 0
+    gpu_name: str = ""
+    available: bool | None = None
+
+
+@dataclass(frozen=True)
 class Prepared:
     """What is known of a job that is ready to be submitted. `remote_id` is empty where the platform gives it."""
 
@@ -74,16 +101,23 @@ class Submission:
 
 @dataclass(frozen=True)
 class Report:
-    """Where a job stands on its platform. `exit_code` is 128 + n where signal n ended the command."""
+    """Where a job stands on its platform. `exit_code` is 128 + n where signal n ended the command.
+
+    `instance`: of a job of several, the one that failed first. `elsewhere`: only an engine on another host can tell how
+    the job ends. `silent`: nothing is heard from there.
+    """
 
     status: JobStatus
     platform_status: str = ""
     reason: str = ""
     fix: str = ""
     exit_code: int | None = None
+    instance: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
     output_parameters: dict[str, str] = field(default_factory=dict)
+    elsewhere: bool = False
+    silent: bool = False
 
 
 class Backend(ABC):
@@ -114,8 +148,10 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    async def submit(self, job: Job, folder: JobFolder) -> Submission:
+    async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         """Start a job that is prepared and stored. At most once for a job's id.
+
+        It gets `secrets` as environment variables. Their values are written nowhere, and masked in its log.
 
         Raises:
             BackendError: if the platform did not take it.
@@ -132,6 +168,10 @@ class Backend(ABC):
     @abstractmethod
     async def delete(self, remote_id: str) -> None:
         """Forget a job that has ended, on the platform."""
+
+    @abstractmethod
+    async def instance_types(self) -> list[InstanceType]:
+        """The kinds of machine that jobs of this profile can ask for."""
 
     @abstractmethod
     def examine(self) -> list[Finding]:

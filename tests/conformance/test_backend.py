@@ -13,10 +13,11 @@ import pytest
 
 from jupyter_pai import source
 from jupyter_pai.backends import load_backends
-from jupyter_pai.backends.base import Backend, Caller, Report
+from jupyter_pai.backends.base import Backend, Caller, Capability, Report
 from jupyter_pai.errors import BadInput
 from jupyter_pai.home import Home, JobFolder
 from jupyter_pai.job import Job, JobStatus, Source, now, parse_spec
+from jupyter_pai.secret import Secret
 
 T = TypeVar("T")
 BACKENDS = ["local"]
@@ -29,7 +30,7 @@ class Bench:
         self.backend = backend
         self.home = home
 
-    async def submit(self, command: str, **fields: Any) -> tuple[Job, str]:
+    async def submit(self, command: str, values: dict[str, Secret] | None = None, **fields: Any) -> tuple[Job, str]:
         spec = parse_spec({"name": "x", "command": command, "source": {"files": {"a.txt": "a"}}} | fields)
         check = await self.backend.check(spec, Caller(sys.executable))
         job = Job(
@@ -42,7 +43,7 @@ class Bench:
         folder.source.write_bytes(packed.path.read_bytes())
         prepared = await self.backend.prepare(job, folder)
         job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
-        return job, (await self.backend.submit(job, folder)).remote_id
+        return job, (await self.backend.submit(job, folder, values or {})).remote_id
 
     async def until(self, remote_id: str, wanted: Callable[[Report], bool]) -> Report:
         async with asyncio.timeout(60):
@@ -154,6 +155,19 @@ def test_it_examines_itself(bench: Bench) -> None:
 def test_its_settings_are_documented_in_their_model(bench: Bench) -> None:
     for name, field in bench.backend.settings_model.model_fields.items():
         assert name == "backend" or field.description, name
+
+
+def test_secrets_reach_the_job_and_not_its_log(bench: Bench) -> None:
+    async def story() -> None:
+        if Capability.SECRETS not in bench.backend.capabilities:
+            return
+        value = "it is a sec" + "ret, keep it"
+        command = 'test ${#TOKEN} = 23; echo "$?"; echo "<$TOKEN>"'
+        job, remote_id = await bench.submit(command, {"TOKEN": Secret(value)}, secrets={"TOKEN": "t"})
+        await bench.ended(remote_id)
+        assert (bench.folder(job).log / "worker-0").read_text() == "0\n<[secret TOKEN]>\n"
+
+    run(story())
 
 
 def test_output_parameters_come_back(bench: Bench, tmp_path: Path) -> None:

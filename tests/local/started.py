@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+from collections.abc import Callable
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +15,35 @@ import pytest
 from jupyter_pai.backends.local import namespaces, process
 from jupyter_pai.home import JobFolder
 
-from ..conftest import NO_ML, allows, until
+from ..conftest import NO_ML, allows, processes_of, until
 
-__all__ = ["DAEMONS", "MODES", "Started"]
+__all__ = ["DAEMONS", "MODES", "Started", "fill", "power_off"]
 
 MODES = [namespaces.PRIVATE, namespaces.MOUNTS, namespaces.PLAIN]
 # Children that leave the group, the session and their parent, and ignore what can be ignored.
 DAEMONS = "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' &) ; (sleep 1000 &) ; "
 
 
+def fill(disk: Path) -> None:
+    """Leave no room at all on a disk, until `ballast` is removed."""
+    with (disk / "ballast").open("wb", buffering=0) as ballast, pytest.raises(OSError, match="No space"):
+        all(map(ballast.write, repeat(bytes(4096))))
+
+
+def power_off(job_id: str) -> None:
+    """Nothing of a job is left that could write a word."""
+    for pid in processes_of(job_id):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    until(lambda: not processes_of(job_id))
+
+
 class Started:
     """A job of the supervisor alone."""
 
-    def __init__(self, folder: Path, command: str, mode: str, **options: Any) -> None:
+    def __init__(
+        self, folder: Path, command: str, mode: str, before: Callable[[], object] = int, **options: Any
+    ) -> None:
         if not allows(mode):
             pytest.skip(NO_ML)
         for name in ("ml/usercode", "root", "log"):
@@ -33,6 +53,7 @@ class Started:
         cwd = f"{folder}/ml/usercode" if mode == namespaces.PLAIN else "/ml/usercode"
         environment = {"PATH": os.environ["PATH"], "JUPYTER_PAI_JOB_ID": self.id}
         settings: dict[str, Any] = {"tty": False, "grace": 10, "limit": 0, "mode": mode, "cwd": cwd} | options
+        before()
         process.spawn(self.folder, ["/bin/sh", "-c", command], environment, **settings)
 
     @property

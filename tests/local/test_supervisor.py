@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from jupyter_pai.backends.local import namespaces, process
+from jupyter_pai.errors import BackendError
 from jupyter_pai.home import JobFolder
 
 from ..conftest import processes_of, until
-from .started import DAEMONS, MODES, Started
+from .started import DAEMONS, MODES, Started, fill
 
 
 @pytest.fixture
@@ -173,6 +174,25 @@ def test_a_full_disk_pauses_the_job_and_loses_nothing(small_disk: Path) -> None:
     result = started.end()
     assert result and result.exit_code == 0
     assert started.log == b"".join(b"%d\n" % n for n in range(1, 100_001))
+
+
+def test_a_disk_that_is_full_from_the_start_is_said_or_waited_for(small_disk: Path) -> None:
+    with pytest.raises(BackendError, match="No space left"):
+        Started(small_disk / "refused", "echo never", namespaces.PRIVATE, before=lambda: fill(small_disk))
+    (small_disk / "ballast").unlink()
+
+    def with_a_lock() -> None:
+        (small_disk / "job/lock").write_text("room for who starts it")
+        fill(small_disk)
+
+    started = Started(small_disk / "job", "echo 1", namespaces.PRIVATE, before=with_a_lock)
+    until((started.folder.path / "started").exists)
+    assert process.started_at(started.folder) is None
+    assert process.is_alive(started.folder)
+    (small_disk / "ballast").unlink()
+    result = started.end()
+    assert result and result.exit_code == 0
+    assert started.log == b"1\n"
 
 
 def test_another_process_with_our_number_is_left_alone(job_folder: Path) -> None:

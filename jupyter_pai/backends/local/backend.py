@@ -5,33 +5,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import subprocess
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import ValidationError
 
-from ...errors import BadInput, Unsupported
+from ...errors import BadInput, SpecError, Unsupported
 from ...home import Home, JobFolder, writing
-from ...i18n import _
+from ...host import boot_id
+from ...i18n import _, ngettext
 from ...job import Job, JobSpec, JobStatus
+from ...secret import Secret
 from ...settings import ProfileSettings
-from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Report, Submission
-from . import interpreter, namespaces, process
-from .workspace import Workspace, file_path, find_uv, output_folders
+from ..base import Backend, Caller, Capability, Check, Finding, InstanceType, Prepared, Report, Submission
+from . import container, examination, interpreter, machine, namespaces, process
+from .container import Container
+from .life import Life, starter_of
+from .options import LocalOptions, LocalSettings
+from .slots import Room, Slots
+from .workspace import Workspace, earlier_parameters, file_path, output_folders
 
-__all__ = ["LocalBackend", "LocalSettings"]
+__all__ = ["LocalBackend"]
 
 _LARGEST_PARAMETER = 1 << 16
-
-
-class LocalSettings(ProfileSettings):
-    """What a profile of the local backend may set."""
-
-    python: str = Field("", description="Interpreter of jobs that name none; else the submitting kernel's own.")
-    max_run_time: int | None = Field(None, gt=0, description="Seconds after which any job is stopped.")
-    grace_time: float = Field(10, ge=0, description="Seconds from SIGTERM to SIGKILL when a job is stopped.")
+_MOST_INSTANCES = 64
 
 
 class LocalBackend(Backend):
@@ -39,7 +39,7 @@ class LocalBackend(Backend):
 
     name: ClassVar[str] = "local"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.RUNS_HERE, Capability.CODE_LAYOUT, Capability.TTY}
+        {Capability.RUNS_HERE, Capability.CODE_LAYOUT, Capability.MULTI_NODE, Capability.SECRETS, Capability.TTY}
     )
     settings_model: ClassVar[type[ProfileSettings]] = LocalSettings
     settings: LocalSettings
@@ -50,89 +50,151 @@ class LocalBackend(Backend):
             raise Unsupported(_("The local backend needs Linux."), fix=_("Use a profile of another backend."))
 
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
-        if spec.instance_count > 1:
+        if spec.instance_count > _MOST_INSTANCES:
             raise Unsupported(
-                _("The local backend runs one instance, not {n}.").format(n=spec.instance_count),
-                fix=_("Leave --instance-count out."),
+                _("The local backend runs up to {most} instances, not {n}.").format(
+                    most=_MOST_INSTANCES, n=spec.instance_count
+                ),
+                fix=_("Ask for fewer: --instance-count."),
             )
         for channel, uri in spec.inputs.items():
             _check_input(channel, uri)
         for uri in filter(None, (*spec.outputs.values(), spec.output_path)):
             _check_output(uri)
-        python = interpreter.find(spec.python or self.settings.python, caller.python)
-        return Check(tuple(_ignored(spec)), python)
+        engine, engine_notes = await asyncio.to_thread(self._engine, spec)
+        python = "" if engine else interpreter.find(spec.python or self.settings.python, caller.python)
+        _need, notes = machine.need_of(spec, self._room())
+        return Check((*_ignored(spec, engine), *engine_notes, *notes), python)
+
+    def _engine(self, spec: JobSpec) -> tuple[str, list[str]]:
+        """The container engine that a job runs by, empty for none, and what is to be said of that."""
+        try:
+            asked = LocalOptions.model_validate(spec.options).container
+        except ValidationError as error:
+            fault = error.errors()[0]
+            raise SpecError(f"options.{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+        return container.choose(spec, asked, self.settings.container)
+
+    def _room(self) -> Room:
+        return machine.room(self.settings.max_cpu, self.settings.max_memory, self.settings.max_gpu)
+
+    def _slots(self) -> Slots:
+        """The line of jobs on this machine, since it was started; another that shares the state folder has its own."""
+        return Slots(str(self.home.path / "queue" / boot_id()), str(self.home.jobs))
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
         return await asyncio.to_thread(self._prepare, job, folder)
 
     def _prepare(self, job: Job, folder: JobFolder) -> Prepared:
-        mode, reason = process.machine_allows()
         workspace = self._workspace(job, folder)
         with writing(folder.path):
             workspace.lay_out()
         _variables, nameless = workspace.contract_variables()
         notes = [_("`{name}` has no short variable of its own.").format(name=name) for name in nameless]
-        if mode == namespaces.PLAIN:
+        if workspace.layout.root != "/ml":
+            _mode, reason = process.machine_allows()
             notes += [_fixed_path_note(file, line, reason) for file, line in workspace.fixed_paths()]
+        if workspace.container:
+            with writing(folder.path):
+                (folder.path / "container").write_text(workspace.container.cleanup, "utf-8")
         outputs = {name: path.as_uri() + "/" for name, path in output_folders(job.spec, folder).items()}
         return Prepared(outputs, tuple(notes), remote_id=job.id)
 
     def _workspace(self, job: Job, folder: JobFolder) -> Workspace:
+        own_python = not (job.spec.python or self.settings.python)
+        engine, _notes = self._engine(job.spec)
+        if engine:  # It makes its own view of files and processes.
+            in_container = Container(engine, job)
+            return Workspace(job, folder, namespaces.PLAIN, own_python=own_python, container=in_container)
         mode, _reason = process.machine_allows()
-        return Workspace(job, folder, mode, own_python=not (job.spec.python or self.settings.python))
+        return Workspace(job, folder, mode, own_python=own_python)
 
-    async def submit(self, job: Job, folder: JobFolder) -> Submission:
+    async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         # In this thread: to go by way of another costs more than the start of a process takes.
         workspace = self._workspace(job, folder)
+        room, slots = self._room(), self._slots()
+        with writing(self.home.path):
+            os.makedirs(slots.folder, mode=0o700, exist_ok=True)
         limits = [limit for limit in (job.spec.max_run_time, self.settings.max_run_time) if limit]
         process.spawn(
             folder,
             workspace.command,
             workspace.environment(),
             mode=workspace.mode,
-            cwd=workspace.layout.code,
+            cwd=str(folder.path) if workspace.container else workspace.layout.code,
+            cleanup=workspace.container.cleanup if workspace.container else "",
             tty=job.spec.tty,
             grace=self.settings.grace_time,
             limit=min(limits, default=0),
+            instances=job.spec.instance_count,
+            slots=slots.folder,
+            need=machine.need_of(job.spec, room)[0],
+            room=room,
+            secrets=container.passable(secrets) if workspace.container else secrets,
         )
         return Submission(job.id)
 
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
-        return {remote_id: self._look(self.home.job(remote_id)) for remote_id in remote_ids}
+        process.bury()
+        return {remote_id: self._report(self.home.job(remote_id)) for remote_id in remote_ids}
+
+    def _report(self, folder: JobFolder) -> Report:
+        try:
+            return self._look(folder)
+        except OSError as error:
+            # One job whose files cannot be read holds up no other.
+            return Report(JobStatus.RUNNING, reason=_("Its files cannot be read: {error}.").format(error=error))
 
     def _look(self, folder: JobFolder) -> Report:
         """How a job stands, told by three files: who holds the lock, `started`, `result`."""
-        alive = process.is_alive(folder)
+        life = process.life(folder)
         started_at = process.started_at(folder)
-        if alive:
+        if life is Life.ALIVE and not started_at:
+            return self._waiting(folder.id)
+        if life is not Life.DEAD:
             status = JobStatus.RUNNING if started_at else JobStatus.STARTING
-            return Report(status, started_at=started_at)
+            return _elsewhere(folder, life, Report(status, started_at=started_at))
         result = process.read_result(folder)
         asked = (folder.path / "stop").exists()
         if result is None:
             return _cut_short(folder, asked, started_at)
-        status, reason = _judge(result)
+        status, reason = _judge(result, in_container=(folder.path / "container").exists())
         return Report(
             status,
             result.reason,
             reason,
             exit_code=result.exit_code,
+            instance=result.instance if result.exit_code else "",
             started_at=started_at,
             ended_at=result.ended_at,
             output_parameters=_output_parameters(folder),
         )
 
+    def _waiting(self, job_id: str) -> Report:
+        """A job that has not begun: for want of room, or since it is just being started."""
+        waiting = [slot.job for slot in self._slots().read() if not slot.running]
+        if job_id not in waiting:
+            return Report(JobStatus.STARTING)
+        before = waiting.index(job_id)
+        words = ngettext("waits for room; {n} job before it", "waits for room; {n} jobs before it", before)
+        return Report(JobStatus.QUEUED, words.format(n=before) if before else _("waits for room"))
+
+    async def instance_types(self) -> list[InstanceType]:
+        return machine.instance_types(self._room(), self._slots().read())
+
     async def stop(self, remote_id: str) -> None:
-        process.ask_to_stop(self.home.job(remote_id))
+        folder = self.home.job(remote_id)
+        with writing(folder.path):
+            process.ask_to_stop(folder)
 
     async def delete(self, remote_id: str) -> None:
         """Nothing is kept but the job's folder, which is the caller's."""
 
     def examine(self) -> list[Finding]:
-        return [_examine_ml(), _examine_interpreter(self.settings.python), _examine_installer()]
+        return examination.examine(self.settings)
 
 
-def _judge(result: process.Result) -> tuple[JobStatus, str]:
+def _judge(result: process.Result, *, in_container: bool) -> tuple[JobStatus, str]:
     """Status, and the reason where the platform knows more than the exit code tells."""
     if result.reason.startswith("namespaces"):
         return JobStatus.FAILED, _("The job's own view of the files could not be made: {error}.").format(
@@ -148,18 +210,44 @@ def _judge(result: process.Result) -> tuple[JobStatus, str]:
         return JobStatus.STOPPED, _("Stopped by the user.")
     if result.exit_code == 137 and result.oom_kills:
         return JobStatus.FAILED, _("Killed by the system: out of memory.")
+    if in_container and result.exit_code == container.NOT_STARTED:
+        return JobStatus.FAILED, _("The container could not be started (exit code {code}).").format(
+            code=result.exit_code
+        )
     return JobStatus.FAILED, ""
+
+
+def _elsewhere(folder: JobFolder, life: Life, report: Report) -> Report:
+    """The report on a job that has not ended; it says so if the job runs on another host."""
+    if life is Life.ALIVE:
+        return report
+    starter = starter_of(folder)
+    name = starter.host if starter else _("another host")
+    if life is Life.ELSEWHERE:
+        return replace(report, elsewhere=True, reason=_("Runs on the host {name}.").format(name=name))
+    return replace(
+        report,
+        elsewhere=True,
+        silent=True,
+        reason=_("No sign of life from the host {name}, where it runs.").format(name=name),
+        fix=_("If that host is gone for good: %pai delete --force {job}").format(job=folder.id),
+    )
 
 
 def _cut_short(folder: JobFolder, asked: bool, started_at: object) -> Report:
     """A job that nobody holds any more and that left no result."""
+    container.remove(folder)
     if asked:
         return Report(JobStatus.STOPPED, "stopped", _("Stopped by the user."))
     trouble = ""
     with contextlib.suppress(OSError):
         trouble = (folder.path / "supervisor.log").read_text("utf-8", "replace").strip().rpartition("\n")[2]
-    reason = _("The job was cut short: its supervisor was killed, or the machine was restarted.")
-    if started_at is None:
+    reason = _("The job was cut short: its supervisor was killed.")
+    if not process.of_this_boot(folder):
+        reason = _("The job was cut short: the machine was restarted.")
+    elif started_at is None and (folder.path / "started").exists():
+        reason = _("The job was cut short: its supervisor was killed, or the machine was restarted.")
+    elif started_at is None:
         reason = _("The job was never started: the server ended while it was being submitted.")
     return Report(JobStatus.FAILED, "cut short", " ".join(filter(None, (reason, trouble))))
 
@@ -168,11 +256,11 @@ def _output_parameters(folder: JobFolder) -> dict[str, str]:
     """Small files that the script wrote to /ml/output/output_parameters: name to text (seed of PAI's CustomJob)."""
     found = {}
     root = folder.path / "ml" / "output" / "output_parameters"
-    begun = os.path.getmtime(folder.path / "started") - 1
+    there_before = earlier_parameters(folder)
     if root.is_dir():
         for path in sorted(root.iterdir()):
-            # Not what an earlier job left in an output folder that both were given.
-            if path.is_file() and path.stat().st_mtime >= begun and path.stat().st_size <= _LARGEST_PARAMETER:
+            is_small = path.is_file() and path.stat().st_size <= _LARGEST_PARAMETER
+            if is_small and there_before.get(path.name) != path.stat().st_mtime_ns:
                 found[path.name] = path.read_text("utf-8", "replace")
     return found
 
@@ -201,13 +289,11 @@ def _check_output(uri: str) -> None:
         )
 
 
-def _ignored(spec: JobSpec) -> list[str]:
+def _ignored(spec: JobSpec, engine: str) -> list[str]:
+    ours = re.fullmatch(r"(local(_gpu)?(\.[\d.]+)?)?", spec.instance_type)
     given = {
-        "image": spec.image,
-        "instance_type": spec.instance_type not in ("", "local") and spec.instance_type,
-        "cpu": spec.cpu,
-        "gpu": spec.gpu,
-        "memory": spec.memory,
+        "image": "" if engine or spec.instance_type in machine.NAMES else spec.image,
+        "instance_type": "" if ours else spec.instance_type,
     }
     return [
         _("The local backend runs on this machine and ignores {option} `{value}`.").format(option=name, value=value)
@@ -221,41 +307,3 @@ def _fixed_path_note(file: str, line: int, reason: str) -> str:
         "{file}, line {line}, spells a path below /ml, which this machine cannot give a job ({reason}). "
         "Use the variables instead: PAI_INPUT_…, PAI_OUTPUT_…, PAI_CONFIG_DIR."
     ).format(file=file, line=line, reason=reason)
-
-
-def _examine_ml() -> Finding:
-    mode, reason = process.machine_allows()
-    if mode == namespaces.PRIVATE:
-        return Finding("ok", "/ml", _("each job gets its own, and a process tree of its own"))
-    if mode == namespaces.MOUNTS:
-        return Finding(
-            "ok", "/ml", _("each job gets its own, without a process tree of its own ({why})").format(why=reason)
-        )
-    return Finding(
-        "warn",
-        "/ml",
-        _("not possible here ({why}); jobs find their folders by the PAI_… variables").format(why=reason),
-        _("Allow user namespaces, if scripts spell paths below /ml."),
-    )
-
-
-def _examine_interpreter(asked: str) -> Finding:
-    try:
-        python = interpreter.find(asked, sys.executable)
-        told = subprocess.run(
-            [python, "-c", "import sys; print(sys.version.split()[0])"], check=False, capture_output=True, text=True
-        )
-    except (BadInput, OSError) as error:
-        return Finding("bad", _("interpreter"), str(error), _("Correct `python` in the profile."))
-    if told.returncode != 0:
-        return Finding("bad", _("interpreter"), told.stderr.strip(), _("Correct `python` in the profile."))
-    return Finding("ok", _("interpreter"), f"{python} ({told.stdout.strip()})")
-
-
-def _examine_installer() -> Finding:
-    if uv := find_uv():
-        return Finding("ok", "requirements.txt", uv)
-    told = subprocess.run([sys.executable, "-m", "pip", "--version"], check=False, capture_output=True, text=True)
-    if told.returncode == 0:
-        return Finding("ok", "requirements.txt", _("pip; uv would be ten times as fast: pip install uv"))
-    return Finding("warn", "requirements.txt", _("neither uv nor pip is installed"), "python -m ensurepip")

@@ -5,10 +5,16 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import select
 import struct
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-__all__ = ["FULL", "RETRY_EVERY", "Log", "pipe", "terminal", "write_all"]
+if TYPE_CHECKING:
+    from jupyter_pai.backends.local.mask import Mask
+
+__all__ = ["FULL", "RETRY_EVERY", "Log", "mask_of", "pipe", "terminal", "write_all"]
 
 # What a full disk answers, and the seconds after which it is tried again.
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -17,6 +23,7 @@ _PIPE_BYTES = 1 << 20
 _SMALL_READ = 1 << 18
 _NAP = 0.003  # After a small read: a pipe that fills up costs the job less than a supervisor that wakes for each line.
 _INDEX_EVERY = 0.1
+_PAUSE = 0.05  # After so long without output, what a mask holds back is shown as far as it may be.
 _F_SETPIPE_SZ = 1031
 
 
@@ -39,17 +46,33 @@ def terminal() -> tuple[int, int]:
     return master, slave
 
 
+def mask_of(secrets: Sequence[str]) -> Mask | None:
+    """A mask for the secrets that these variables of ours hold; None for none. Each log has its own."""
+    if not secrets:
+        return None
+    # Jobs without secrets, which are nearly all, do not wait for these imports.
+    from jupyter_pai.backends.local.mask import Mask
+
+    return Mask({name: os.environb[os.fsencode(name)] for name in secrets})
+
+
 class Log:
     """The log file and its time index. `splice` moves bytes without a moment at which they are nowhere:
     killed between a read and a write, a copier would leave a hole. Not opened for appending, since the file offset,
-    which guard and supervisor share, is what makes one go on where the other stopped."""
+    which guard and supervisor share, is what makes one go on where the other stopped.
 
-    def __init__(self, path: str, source: int) -> None:
+    With a mask, bytes are read, masked and written, by the supervisor alone: were it killed in between, the guard's
+    next bytes would stand where others are missing. So the guard takes nothing over, and the log ends there, without
+    a hole.
+    """
+
+    def __init__(self, path: str, source: int, mask: Mask | None = None) -> None:
         self.source = source
+        self.mask = mask
         self.file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
         self.index = os.open(path + ".index", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         self.indexed = 0.0
-        self.splices = not os.isatty(source)
+        self.splices = mask is None and not os.isatty(source)
 
     def copy(self) -> bool:
         """Move what there is; False at the end of the output."""
@@ -74,14 +97,21 @@ class Log:
                 pass
         except BlockingIOError:
             pass
+        if self.mask:
+            write_all(self.file, self.mask.finish(), patient=True)
+
+    def take_over(self) -> None:
+        """Go on where the other one was killed."""
+        if not self.mask:
+            self.drain()
 
     def _move(self) -> int:
         offset = os.lseek(self.file, 0, os.SEEK_CUR)
         moved = self._splice() if self.splices else -1
         if moved < 0:
             data = os.read(self.source, _PIPE_BYTES)
-            write_all(self.file, data, patient=True)
             moved = len(data)
+            self._write(data)
         if moved and time.time() - self.indexed >= _INDEX_EVERY:
             self.indexed = time.time()
             try:
@@ -89,6 +119,14 @@ class Log:
             except OSError:
                 pass  # A full disk: the log matters more, and times are found by the neighbours.
         return moved
+
+    def _write(self, data: bytes) -> None:
+        if not self.mask:
+            write_all(self.file, data, patient=True)
+            return
+        write_all(self.file, self.mask.feed(data), patient=True)
+        if self.mask.held and not select.select([self.source], [], [], _PAUSE)[0]:
+            write_all(self.file, self.mask.settle(), patient=True)
 
     def _splice(self) -> int:
         try:

@@ -15,11 +15,28 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from ... import filesystem
 from ...errors import BackendError
 from ...home import JobFolder
+from ...host import boot_id, start_time
 from ...i18n import _
+from ...secret import Secret
+from .life import Life, life_of, sign, starter_of
+from .slots import Need, Room
 
-__all__ = ["Result", "ask_to_stop", "is_alive", "machine_allows", "read_result", "spawn", "started_at"]
+__all__ = [
+    "Result",
+    "ask_to_stop",
+    "bury",
+    "is_alive",
+    "life",
+    "machine_allows",
+    "of_this_boot",
+    "read_result",
+    "run_aside",
+    "spawn",
+    "started_at",
+]
 
 _ROOT = str(Path(__file__).parents[3])
 _SUPERVISOR = (
@@ -29,15 +46,17 @@ _SUPERVISOR = (
     "-c",
     f"import sys; sys.path.insert(0, {_ROOT!r}); from jupyter_pai.backends.local.supervisor import main; main()",
 )
-# Supervisors that this process started: to bury them when they are dead.
+# What this process started and does not wait for: to be buried when it is dead.
 _children: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a supervisor wrote when its job had ended. `status` is the command's wait status, if it ever ran."""
+    """What a supervisor wrote when its job had ended. `status` is the command's wait status, if it ever ran: of the
+    `instance` that failed first, if one did."""
 
     status: int | None
+    instance: str
     reason: str
     ended_at: datetime
     oom_kills: int
@@ -71,16 +90,31 @@ def spawn(
     *,
     mode: str,
     cwd: str,
-    tty: bool,
-    grace: float,
-    limit: int,
+    tty: bool = False,
+    grace: float = 10,
+    limit: int = 0,
+    instances: int = 1,
+    cleanup: str = "",
+    slots: str = "",
+    need: Need | None = None,
+    room: Room | None = None,
+    secrets: Mapping[str, Secret] | None = None,
 ) -> None:
-    """Start the supervisor of a job. It holds the job's lock from before it exists."""
-    _bury()
+    """Start the supervisor of a job. It holds the job's lock from before it exists.
+
+    `grace` and `limit` are in seconds, 0 for no limit; what the words mean, `plan.Plan` says. `secrets` go into its
+    environment, which nobody else can read; its command line, which everybody can, has their names.
+    """
+    bury()
+    need, room, secrets = need or Need(), room or Room(0, 0, []), secrets or {}
     words = {"mode": mode, "cwd": cwd, "tty": int(tty), "grace": grace, "limit": limit}
+    words |= {"instances": instances, "cleanup": cleanup, "slots": slots, "secrets": " ".join(secrets)}
+    words["need"] = f"{need.cpu},{need.memory},{need.gpu}"
+    words["room"] = f"{room.cpu},{room.memory},{':'.join(map(str, room.gpus))}"
     lock = os.open(folder.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        filesystem.lock(lock, fcntl.LOCK_EX)
+        sign(lock)
         with open(folder.path / "supervisor.log", "wb") as trouble:
             process = subprocess.Popen(
                 [*_SUPERVISOR, f"folder={folder.path}", f"lock={lock}"]
@@ -89,7 +123,7 @@ def spawn(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=trouble,
-                env=dict(environment),
+                env={**environment, **{name: secret.open() for name, secret in secrets.items()}},
                 cwd=folder.path,
                 pass_fds=[lock],
                 start_new_session=True,
@@ -101,21 +135,20 @@ def spawn(
     _children.append(process)
 
 
+def run_aside(line: str) -> None:
+    """Run a line by a shell and do not wait for it."""
+    quiet = subprocess.DEVNULL
+    _children.append(subprocess.Popen(["/bin/sh", "-c", line], stdin=quiet, stdout=quiet, stderr=quiet))
+
+
 def is_alive(folder: JobFolder) -> bool:
-    """Whether supervisor or guard of the job live, wherever they were started from."""
-    try:
-        lock = os.open(folder.path / "lock", os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        # Shared, so that two who look at the same time do not take each other for the supervisor.
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-        _bury()
-    return False
+    """Whether supervisor or guard of the job live on this host, wherever they were started from."""
+    return life(folder) is Life.ALIVE
+
+
+def life(folder: JobFolder) -> Life:
+    """What is known of supervisor and guard of the job."""
+    return life_of(folder)
 
 
 def started_at(folder: JobFolder) -> datetime | None:
@@ -124,27 +157,34 @@ def started_at(folder: JobFolder) -> datetime | None:
     return _time(words[4]) if words else None
 
 
+def of_this_boot(folder: JobFolder) -> bool:
+    """Whether a job was started since this machine was."""
+    words = _started(folder)
+    return not words or words[2] == boot_id()
+
+
 def read_result(folder: JobFolder) -> Result | None:
     """How the job ended; None for one that has not, and for one that was cut short."""
     try:
         text = (folder.path / "result").read_text("utf-8")
     except FileNotFoundError:
         return None
-    values = dict(line.split("=", 1) for line in text.splitlines())
-    status = int(values["status"]) if values["status"] else None
-    reason = values["reason"]
-    never_ran = (status is not None and status > 0xFFFF) or reason.startswith("namespaces")
-    return Result(None if never_ran else status, reason, _time(values["ended"]), int(values["oom_kills"]))
+    values = dict(line.partition("=")[::2] for line in text.splitlines())
+    try:
+        status = int(values["status"]) if values["status"] else None
+        return Result(status, values["instance"], values["reason"], _time(values["ended"]), int(values["oom_kills"]))
+    except (KeyError, ValueError):
+        return None  # Not whole: a power cut, on a disk that does not keep its promises.
 
 
 def ask_to_stop(folder: JobFolder) -> None:
-    """Tell the supervisor to end its job. The file is for one that is not ready to hear a signal yet."""
+    """Tell the supervisor to end its job. The file is for one that cannot hear a signal: not yet, or on no account."""
     (folder.path / "stop").touch()
-    words = _started(folder)
-    if not words:
+    words, starter = _started(folder), starter_of(folder)
+    if not words or (starter and not starter.is_of_this_boot):
         return
     pid, start, boot, host = int(words[0]), words[1], words[2], words[3]
-    if (boot, host) != (_boot_id(), os.uname().nodename):
+    if (boot, host) != (boot_id(), os.uname().nodename):
         return
     try:
         descriptor = os.pidfd_open(pid)
@@ -152,7 +192,7 @@ def ask_to_stop(folder: JobFolder) -> None:
         return
     try:
         # Looked at once it is held: the number cannot go to another process any more.
-        if _start_time(pid) == start:
+        if start_time(pid) == start:
             signal.pidfd_send_signal(descriptor, signal.SIGTERM)
     except ProcessLookupError:
         pass
@@ -162,29 +202,19 @@ def ask_to_stop(folder: JobFolder) -> None:
 
 def _started(folder: JobFolder) -> list[str]:
     try:
-        words = (folder.path / "started").read_text("utf-8").split()
-    except FileNotFoundError:
-        return []
-    return words if len(words) == 5 else []
-
-
-def _start_time(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
-    except OSError:
-        return ""
-
-
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text("utf-8").strip()
+        words = (folder.path / "started").read_text("utf-8", "replace").split()
+        _time(words[4])
+        return words if words[0].isdigit() else []
+    except (FileNotFoundError, IndexError, ValueError, OverflowError):
+        return []  # Not there yet, or not whole.
 
 
 def _time(seconds: str) -> datetime:
     return datetime.fromtimestamp(float(seconds), UTC)
 
 
-def _bury() -> None:
-    """Wait for supervisors of ours that have ended, so that no zombies stay."""
+def bury() -> None:
+    """Wait for children of ours that have ended, so that no zombies stay."""
     for child in list(_children):
         if child.poll() is not None:
             with contextlib.suppress(ValueError):  # Another thread was here first.

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import socket
 from pathlib import Path
 
 from ... import archive, contract, launcher
@@ -14,9 +13,10 @@ from ...errors import BadInput
 from ...home import JobFolder
 from ...i18n import _, language
 from ...job import Job, JobSpec
-from . import interpreter, namespaces
+from . import container, interpreter, namespaces
+from .container import Container
 
-__all__ = ["Workspace", "file_path", "find_uv", "output_folders"]
+__all__ = ["Workspace", "earlier_parameters", "file_path", "find_uv", "output_folders"]
 
 _PACKAGE = Path(__file__).parents[2]
 
@@ -24,17 +24,21 @@ _PACKAGE = Path(__file__).parents[2]
 class Workspace:
     """What a job finds when it starts. `mode` is what this machine allows (see `namespaces`).
 
-    `own_python`: the job runs with the interpreter that submitted it, which has our package.
+    `own_python`: the job runs with the interpreter that submitted it, which has our package. `container`: it runs in
+    that, with the image's own.
     """
 
-    def __init__(self, job: Job, folder: JobFolder, mode: str, *, own_python: bool) -> None:
+    def __init__(
+        self, job: Job, folder: JobFolder, mode: str, *, own_python: bool, container: Container | None = None
+    ) -> None:
         self.spec = job.spec
         self.job = job
         self.folder = folder
         self.mode = mode
-        self.own_python = own_python
+        self.own_python = own_python and not container
+        self.container = container
         self.ml = folder.path / "ml"
-        root = str(self.ml) if mode == namespaces.PLAIN else "/ml"
+        root = str(self.ml) if mode == namespaces.PLAIN and not container else "/ml"
         self.layout = contract.Layout(root, self.spec.layout)
         self.shims = folder.path / "bin"
         self.lib = folder.path / "lib"
@@ -50,28 +54,54 @@ class Workspace:
         text = json.dumps(self.spec.hyperparameters, ensure_ascii=False, indent=1)
         (self.ml / "input/config/hyperparameters.json").write_text(text, "utf-8", "surrogateescape")
         for channel, uri in self.spec.inputs.items():
-            target, _file = _input(uri)
-            (self.ml / "input/data" / channel).symlink_to(target)
+            self._show(_input(uri)[0], self.ml / "input/data" / channel)
         self._lay_out_outputs()
-        launcher.write_shims(str(self.shims), self.job.python)
+        if not self.container:
+            launcher.write_shims(str(self.shims), self.job.python)
         self._lay_out_requirements(code)
         if not self.own_python:
             self._lay_out_lib()
 
     def _lay_out_outputs(self) -> None:
-        """Outputs are links, so that what a job writes is where it belongs while the job runs."""
+        """Outputs are links or mounts, so that what a job writes is where it belongs while the job runs."""
         output = output_root(self.spec, self.folder)
-        (self.ml / "output").symlink_to(output)
+        self._show(output, self.ml / "output")
         for channel, path in output_folders(self.spec, self.folder).items():
             path.mkdir(parents=True, exist_ok=True)
-            _link(output / channel, path)
+            if self.container:
+                (output / channel).mkdir(exist_ok=True)
+            else:
+                _link(output / channel, path)
         for alias, channel in contract.ALIASES.items():
             _link(output / alias, output / channel, relative=True)
+        _note_parameters(self.folder, output / "output_parameters")
+
+    def _show(self, target: Path, place: Path) -> None:
+        """Let `place` reach `target`: by a link, or in a container by a mount over an empty folder."""
+        if self.container:
+            place.mkdir()
+        else:
+            place.symlink_to(target)
+
+    def _mounts(self) -> list[tuple[Path, str]]:
+        """What a container sees of this machine, and where."""
+        inputs = [(_input(uri)[0], f"/ml/input/data/{channel}") for channel, uri in self.spec.inputs.items()]
+        outputs = [(path, f"/ml/output/{name}") for name, path in output_folders(self.spec, self.folder).items()]
+        tools = [(self.lib, container.PACKAGE), (_PACKAGE / "locale", f"{container.PACKAGE}/locale")]
+        if self.requirements.exists():
+            tools.append((self._environments, container.ENVIRONMENTS))
+        return [(self.ml, "/ml"), *inputs, (output_root(self.spec, self.folder), "/ml/output"), *outputs, *tools]
+
+    @property
+    def _environments(self) -> Path:
+        return self.folder.path.parent.parent / "environments"
 
     def _lay_out_requirements(self, code: Path) -> None:
         """One file out of the code's own and the user's, of which the latter win."""
         lines = list(self.spec.requirements)
         wanted = {_project(line) for line in lines}
+        if self.spec.runs_notebook and not self.own_python:
+            lines = [line for line in _FOR_NOTEBOOKS if line not in wanted] + lines
         if (code / "requirements.txt").is_file():
             text = (code / "requirements.txt").read_text("utf-8", "replace")
             kept = (line for line in text.splitlines() if _project(line) not in wanted)
@@ -83,23 +113,33 @@ class Workspace:
     def command(self) -> list[str]:
         """What the supervisor executes."""
         line = self.spec.command_line
-        if self.spec.layout == "code" and not self.spec.command:
+        if self.spec.layout == "code" and not self.spec.command.strip():
             line = contract.launch_line(self.spec.entry_point, self.spec.hyperparameters, self._inputs(path=True))
+        if not self.spec.command.strip():
+            line = f"exec {line}"  # A shell in between would die of a stop, and take the script's time to tidy up.
         shell = ["/bin/sh", "-c", line]
+        if self.container:
+            inner = self._launcher("python", container.PACKAGE, container.ENVIRONMENTS, container.SHIMS, "") + shell
+            return self.container.command(
+                inner, self.layout.code, self._mounts(), [*self.variables(), *self.spec.secrets]
+            )
+        environments = str(self._environments)
+        return self._launcher(self.job.python, str(_PACKAGE), environments, str(self.shims), find_uv()) + shell
+
+    def _launcher(self, python: str, package: str, environments: str, shims: str, uv: str) -> list[str]:
+        """What makes the environment with the requirements; nothing where there are none."""
         if not self.requirements.exists():
-            return shell
-        home = self.folder.path.parent.parent
-        return [
-            self.job.python,
-            "-I",
-            str(_PACKAGE / "launcher.py"),
-            f"requirements={self.requirements}",
-            f"environments={home / 'environments'}",
-            f"shims={self.shims}",
-            f"uv={find_uv()}",
-            "--",
-            *shell,
+            return []
+        requirements = f"{container.PACKAGE}/requirements.txt" if self.container else str(self.requirements)
+        image = self.spec.image if self.container else ""
+        words = [
+            f"image={image}",
+            f"requirements={requirements}",
+            f"environments={environments}",
+            f"shims={shims}",
+            f"uv={uv}",
         ]
+        return [python, "-I", f"{package}/launcher.py", *words, "--"]
 
     def _inputs(self, *, path: bool) -> dict[str, str]:
         """Per channel the file that its URI names, as it is called in the channel or with its whole path."""
@@ -112,31 +152,47 @@ class Workspace:
         return contract.environment(self.layout, self.spec.hyperparameters, self._inputs(path=False), channels)
 
     def environment(self) -> dict[str, str]:
-        """All variables of the job."""
-        ours, _nameless = self.contract_variables()
-        environment = interpreter.search_environment(self.job.python)
+        """All variables of the process that the supervisor starts."""
+        if self.container:
+            return self.container.environment(self.variables())
+        found = interpreter.search_environment(self.job.python)
         if not self.own_python:
-            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), str(self.lib)]))
-        return environment | {
+            found["PYTHONPATH"] = os.pathsep.join(filter(None, [found.get("PYTHONPATH"), str(self.lib)]))
+        found["PATH"] = launcher.search_path(str(self.shims), self.job.python, found.get("PATH", os.defpath))
+        return found | self.variables()
+
+    def variables(self) -> dict[str, str]:
+        """The variables that are made for the job: the contract's, ours, the user's."""
+        ours, _nameless = self.contract_variables()
+        return {
             **ours,
             "JUPYTER_PAI_JOB_ID": self.job.id,
             "JUPYTER_PAI_LANGUAGE": language(),
             "PYTHONUNBUFFERED": "1",
-            "PATH": launcher.search_path(str(self.shims), self.job.python, environment.get("PATH", os.defpath)),
             "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(_free_port()),
-            "WORLD_SIZE": "1",
-            "RANK": "0",
+            "WORLD_SIZE": str(self.spec.instance_count),  # Port and rank are known when it starts.
+            **({"CUDA_VISIBLE_DEVICES": ""} if self.spec.gpu == 0 else {}),
             **({"TERM": "xterm-256color"} if self.spec.tty else {}),
             **self.spec.environment,
         }
 
     def _lay_out_lib(self) -> None:
-        """A folder from which `from jupyter_pai import report` works without our package being installed."""
+        """A folder from which what a job needs of our package works without that being installed."""
         package = self.lib / "jupyter_pai"
         package.mkdir(parents=True, exist_ok=True)
         (package / "__init__.py").write_text(_TRAVELLING, "utf-8")
-        shutil.copy(_PACKAGE / "report.py", package)
+        for name in _TRAVELS:
+            shutil.copy(_PACKAGE / name, package)
+        if self.container:
+            shutil.copy(_PACKAGE / "launcher.py", self.lib)
+            if self.requirements.exists():
+                shutil.copy(self.requirements, self.lib)
+        if self.spec.runs_notebook:
+            for name in _TRAVELS_WITH_NOTEBOOKS:
+                shutil.copy(_PACKAGE / name, package)
+            for path in _PACKAGE.glob("locale/*/LC_MESSAGES/*.mo"):
+                (package / path.relative_to(_PACKAGE)).parent.mkdir(parents=True)
+                shutil.copy(path, package / path.relative_to(_PACKAGE))
 
     def fixed_paths(self) -> list[tuple[str, int]]:
         """Where the code spells a path below /ml: file and line, of each file the first."""
@@ -150,12 +206,25 @@ class Workspace:
         return found
 
 
-_TRAVELLING = '''"""The part of jupyter-pai that travels with a job: `report`."""
+_TRAVELLING = '''"""The part of jupyter-pai that travels with a job."""
 
 from pkgutil import extend_path
 
 __path__ = extend_path(__path__, __name__)
+
+
+def load_ipython_extension(shell):
+    from .job_magics import register
+
+    register(shell)
 '''
+_TRAVELS = ("report.py", "job_magics.py", "i18n.py")
+_TRAVELS_WITH_NOTEBOOKS = (
+    *("notebook_runner.py", "notebook_client.py", "executed_notebook.py", "job_kernel.py"),
+    *("parameters.py", "contract.py"),
+)
+# What an interpreter needs that is not known to have what we depend on.
+_FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")
 _FIXED_PATH = re.compile(rb"""(?:^|[\s"'=(])/ml(?:/|["'])""")
 
 
@@ -185,10 +254,26 @@ def _link(place: Path, target: Path, *, relative: bool = False) -> None:
     place.symlink_to(target.name if relative else target)
 
 
+def _note_parameters(folder: JobFolder, root: Path) -> None:
+    """Note what an earlier job left in an output folder that both are given. By the clock it could not be told: that
+    may be set back."""
+    times = {path.name: path.stat().st_mtime_ns for path in root.iterdir()} if root.is_dir() else {}
+    if times:
+        (folder.path / "parameters.json").write_text(json.dumps(times), "utf-8")
+
+
+def earlier_parameters(folder: JobFolder) -> dict[str, int]:
+    """The output parameters that were there before the job: file name to time of change in nanoseconds."""
+    try:
+        return dict(json.loads((folder.path / "parameters.json").read_text("utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
 def output_folders(spec: JobSpec, folder: JobFolder) -> dict[str, Path]:
     """Each output channel's own folder."""
     root = file_path(spec.output_path) if spec.output_path else folder.output
-    standard = {channel: root / channel for channel in contract.CHANNELS}
+    standard = {channel: root / channel for channel in spec.channels}
     chosen = {contract.ALIASES.get(name, name): file_path(uri) for name, uri in spec.outputs.items()}
     return {**standard, **chosen}
 
@@ -247,9 +332,3 @@ def find_uv() -> str:
         return str(find_uv_bin())
     except (ImportError, FileNotFoundError):
         return shutil.which("uv") or ""
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

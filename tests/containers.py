@@ -1,0 +1,67 @@
+"""A container engine for tests: podman over storage of its own, and an image made of this machine's own Python."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+__all__ = ["IMAGE", "import_image", "settings"]
+
+IMAGE = "localhost/jupyter-pai-test:1"
+# Debian's own interpreter: its files lie where the image will have them.
+_PYTHON = "/usr/bin/python3"
+_PROGRAMS = ["/bin/sh", "/bin/sleep", "/bin/cat", "/bin/mkdir", "/bin/ln", "/usr/bin/touch", "/usr/bin/id", "/bin/env"]
+_LEFT_OUT = shutil.ignore_patterns("test", "__pycache__", "idlelib", "tkinter", "lib2to3", "config-*", "dist-packages")
+
+
+def settings(folder: Path) -> dict[str, str]:
+    """The variables by which podman finds what it is to use here: users have the same ones."""
+    containers, storage = folder / "containers.conf", folder / "storage.conf"
+    # What a machine without control groups of its own and without a container network allows.
+    limits = 'default_ulimits=["nofile=1024:1024", "nproc=1000:1000"]'
+    containers.write_text(f'[containers]\n{limits}\nnetns="host"\n[engine]\nruntime="runc"\n')
+    storage.write_text(f'[storage]\ndriver="vfs"\ngraphroot="{folder}/graph"\nrunroot="{folder}/run"\n')
+    return {"CONTAINERS_CONF": str(containers), "CONTAINERS_STORAGE_CONF": str(storage)}
+
+
+def import_image(folder: Path) -> None:
+    """Make the image, in the storage that `settings` named."""
+    root = folder / "root"
+    python = os.path.realpath(_PYTHON)
+    for program in [*_PROGRAMS, python]:
+        _bring(root, program)
+    (root / "usr/bin/python3").symlink_to(os.path.basename(python))
+    told = subprocess.run(
+        [_PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    library = told.stdout.strip()
+    shutil.copytree(library, root / library[1:], ignore=_LEFT_OUT, ignore_dangling_symlinks=True)
+    for module in (root / library[1:]).rglob("*.so"):
+        _bring_libraries(root, str(module))
+    for name in ("tmp", "proc", "sys", "dev", "etc"):
+        (root / name).mkdir(exist_ok=True)
+    (root / "tmp").chmod(0o1777)
+    archive = folder / "image.tar"
+    subprocess.run(["tar", "-C", str(root), "-cf", str(archive), "."], check=True)
+    shutil.rmtree(root)
+    subprocess.run(["podman", "import", "-q", str(archive), IMAGE], check=True, capture_output=True)
+
+
+def _bring(root: Path, program: str) -> None:
+    target = root / program[1:]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(os.path.realpath(program), target)
+    _bring_libraries(root, os.path.realpath(program))
+
+
+def _bring_libraries(root: Path, binary: str) -> None:
+    told = subprocess.run(["ldd", binary], check=False, capture_output=True, text=True).stdout
+    for library in re.findall(r"(/\S+) \(0x", told):
+        target = root / library[1:]
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(os.path.realpath(library), target)
