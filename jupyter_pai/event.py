@@ -21,11 +21,14 @@ class JobEvent:
 
 
 class LogChunk(NamedTuple):
-    """Bytes of an instance's log as the job wrote them; `offset` is where they begin, in bytes."""
+    """Bytes of an instance's log as the job wrote them; `offset` is where they begin, in bytes. Of a page of lines,
+    `line` is the number of the first one, and `lines` how many the log has by now."""
 
     instance: str
     offset: int
     data: bytes
+    line: int | None = None
+    lines: int | None = None
 
 
 class MetricPoint(NamedTuple):

@@ -1,24 +1,34 @@
-"""A job's log on disk: one file of bytes for each instance, as the job wrote them, and an index of their times."""
+"""A job's log on disk: one file of bytes for each instance, as the job wrote them.
+
+Beside it are an index of times, which the supervisor writes, and one of lines: for each 64 KiB of the log, how many
+line ends there are up to its end, as int64. What an entry says never changes, so whoever needs it may write it, also
+two at the same time.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
+from array import array
+from bisect import bisect_left
 from pathlib import Path
 
 __all__ = ["Log", "instances", "text_of"]
 
 _INDEX = struct.Struct("<qd")
 _BLOCK = 1 << 16
+_INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))
 
 
 def instances(folder: Path) -> list[str]:
-    """The instances that have a log, in order."""
+    """The instances that have a log, in the order of their ranks."""
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
         return []
-    return sorted(name for name in names if not name.endswith(".index"))
+    names = [name for name in names if not name.endswith((".index", ".lines"))]
+    return sorted(names, key=lambda name: (len(name), name))
 
 
 class Log:
@@ -27,6 +37,7 @@ class Log:
     def __init__(self, folder: Path, instance: str) -> None:
         self.path = folder / instance
         self.index = folder / f"{instance}.index"
+        self.line_index = folder / f"{instance}.lines"
 
     @property
     def size(self) -> int:
@@ -44,14 +55,15 @@ class Log:
         except FileNotFoundError:
             return b""
 
-    def last_lines(self, n: int) -> int:
-        """The offset at which the last `n` lines begin."""
+    def last_lines(self, n: int, within: int = 0) -> int:
+        """The offset at which the last `n` lines begin; not more than `within` bytes before the end, if given."""
         end = place = self.size
         if n <= 0:
             return end
+        floor = max(0, end - within) if within else 0
         wanted = n
-        while place > 0:
-            start = max(0, place - _BLOCK)
+        while place > floor:
+            start = max(floor, place - _BLOCK)
             block = self.read(start, place - start)
             # The line end at the very end of the log ends the last line; it does not begin another.
             cut = len(block) - 1 if place == end and block.endswith(b"\n") else len(block)
@@ -62,7 +74,51 @@ class Log:
                 return start + cut + 1
             wanted -= found
             place = start
-        return 0
+        # In the middle of a line: not in the middle of a character as well.
+        head = self.read(floor, 3) if floor else b""
+        return floor + len(head) - len(head.lstrip(_INSIDE_CHARACTERS))
+
+    def count_lines(self) -> int:
+        """How many lines there are by now, the last one perhaps unfinished. Brings the index of lines up to date."""
+        counts, size = self._line_counts(), self.size
+        last = self.read(len(counts) * _BLOCK, size - len(counts) * _BLOCK)
+        ends = (counts[-1] if counts else 0) + last.count(b"\n")
+        return ends + (size > 0 and self.read(size - 1, 1) != b"\n")
+
+    def line_offset(self, line: int) -> int:
+        """The byte offset at which a line begins, the first being 0; the end of the log if there are not so many."""
+        if line <= 0:
+            return 0
+        counts = self._line_counts()
+        block = bisect_left(counts, line)
+        left = line - (counts[block - 1] if block else 0)
+        data = self.read(block * _BLOCK, _BLOCK)
+        place = -1
+        for _ in range(left):
+            place = data.find(b"\n", place + 1)
+            if place < 0:
+                return block * _BLOCK + len(data)
+        return block * _BLOCK + place + 1
+
+    def _line_counts(self) -> array[int]:
+        """The line ends up to the end of each whole block."""
+        counts: array[int] = array("q")
+        try:
+            file = os.open(self.line_index, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError:
+            file = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)  # No folder, or one that may only be read.
+        try:
+            known = os.read(file, self.size // _BLOCK * counts.itemsize)
+            counts.frombytes(known[: len(known) // counts.itemsize * counts.itemsize])
+            begin = len(counts)
+            while len(data := self.read(len(counts) * _BLOCK, _BLOCK)) == _BLOCK:
+                counts.append((counts[-1] if counts else 0) + data.count(b"\n"))
+            if begin < len(counts):
+                with contextlib.suppress(OSError):  # A full disk: the next one counts again.
+                    os.pwrite(file, counts[begin:].tobytes(), begin * counts.itemsize)
+            return counts
+        finally:
+            os.close(file)
 
     def time_at(self, offset: int) -> float | None:
         """When the byte at `offset` came, in seconds since 1970; None if no time was noted."""

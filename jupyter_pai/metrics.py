@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import regex
@@ -14,9 +15,11 @@ from .job import MetricDefinition
 
 __all__ = ["Found", "Scanner", "compile_pattern"]
 
-# A pattern that backtracks for ever is given up after this many seconds; nothing else waits meanwhile.
-_TIME_OUT = 0.5
-_REPORTED = regex.compile(r"\[pai\] (\{.*\})")
+# A pattern may take this many seconds of processor time, and gets more with each byte that it has to read: one that
+# backtracks for ever, or is slower than this for long, is given up.
+_SECONDS = 1.0
+_BYTES_A_SECOND = 1_000_000
+_REPORT = "[pai] {"
 
 
 def compile_pattern(definition: MetricDefinition) -> regex.Pattern[str]:
@@ -61,6 +64,7 @@ class Scanner:
 
     def __init__(self, definitions: Iterable[MetricDefinition]) -> None:
         self.patterns = {definition.name: compile_pattern(definition) for definition in definitions}
+        self._left = dict.fromkeys(self.patterns, _SECONDS)
 
     def scan(self, data: bytes, offset: int) -> Found:
         """Metrics in `data`, whole lines that begin at byte `offset` of the log. A carriage return ends a line too,
@@ -68,19 +72,46 @@ class Scanner:
         found = Found()
         text = data.decode("utf-8", "surrogateescape").replace("\r", "\n")
         byte_offset = _byte_offsets(text, offset, data.isascii())
-        for start, match in _first_of_each_line(_REPORTED, text):
-            self._reported(match[1], byte_offset(start), found)
-        for name, pattern in list(self.patterns.items()):
+        for start, report in _reports(text):
+            self._reported(report, byte_offset(start), found)
+        for name in list(self.patterns):
+            byte_offset = _byte_offsets(text, offset, data.isascii())
             try:
-                for start, match in _first_of_each_line(pattern, text):
+                for start, match in self._matches(name, text, len(data)):
                     if (value := _number(match[1])) is not None:
                         found.points.append((byte_offset(start), name, None, value))
             except TimeoutError:
                 del self.patterns[name]
                 found.given_up.append(name)
-            byte_offset = _byte_offsets(text, offset, data.isascii())
         found.points.sort(key=lambda point: point[0])
         return found
+
+    def _matches(self, name: str, text: str, size: int) -> Iterator[tuple[int, regex.Match[str]]]:
+        """The first match of a pattern in each line, with the place where its line begins.
+
+        Raises:
+            TimeoutError: when the pattern has used up its time.
+        """
+        pattern = self.patterns[name]
+        left = min(self._left[name] + size / _BYTES_A_SECOND, _SECONDS)
+        begun, began = time.thread_time(), time.perf_counter()
+        place = 0
+        while place <= len(text):
+            # The clock on the wall is quicker to read, and is never behind.
+            if time.perf_counter() - began > left and time.thread_time() - begun > left:
+                raise TimeoutError
+            match = pattern.search(text, place, timeout=left, concurrent=True)
+            if not match:
+                break
+            start = text.rfind("\n", 0, match.start()) + 1
+            end = text.find("\n", match.start())
+            end = len(text) if end < 0 else end
+            if match.end() > end:  # Reached over the line's end: `\s` does. A line stands for itself.
+                match = pattern.search(text, start, end, timeout=left, concurrent=True)
+            if match:
+                yield start, match
+            place = end + 1
+        self._left[name] = max(left - (time.thread_time() - begun), 0.0)
 
     @staticmethod
     def _reported(line: str, offset: int, found: Found) -> None:
@@ -90,26 +121,23 @@ class Scanner:
                 step = said.get("step")
                 name = str(said["metric"]).encode("utf-8", "replace").decode()[:200]
                 found.points.append((offset, name, None if step is None else _step(step), float(said["value"])))
-            elif "progress" in said:
-                found.progress = min(max(float(said["progress"]), 0.0), 1.0)
-        except (ValueError, TypeError, KeyError, OverflowError):
+            elif "progress" in said and (progress := float(said["progress"])) == progress:
+                found.progress = min(max(progress, 0.0), 1.0)
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             pass  # Somebody else's line that looks like ours.
 
 
-def _first_of_each_line(pattern: regex.Pattern[str], text: str) -> Iterable[tuple[int, regex.Match[str]]]:
-    """The first match in each line, with the place where its line begins."""
+def _reports(text: str) -> Iterator[tuple[int, str]]:
+    """What `report` wrote: the place where its line begins, and the JSON object. By no pattern: a log full of
+    beginnings without an end takes one that long to refuse."""
     place = 0
-    while match := pattern.search(text, place, timeout=_TIME_OUT, concurrent=True):
-        start = text.rfind("\n", 0, match.start()) + 1
-        end = text.find("\n", match.start())
+    while (place := text.find(_REPORT, place)) >= 0:
+        end = text.find("\n", place)
         end = len(text) if end < 0 else end
-        if match.end() > end:  # Reached over the line's end: `\s` does. A line stands for itself.
-            match = pattern.search(text, start, end, timeout=_TIME_OUT, concurrent=True)
-        if match:
-            yield start, match
-        place = end + 1
-        if place > len(text):
-            return
+        begin, close = place + len(_REPORT) - 1, text.rfind("}", place, end)
+        if close >= 0:
+            yield text.rfind("\n", 0, place) + 1, text[begin : close + 1]
+        place = end
 
 
 def _byte_offsets(text: str, offset: int, is_ascii: bool) -> Callable[[int], int]:

@@ -6,20 +6,30 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from .hyperparameters import Hyperparameter
 from .job import Job
+from .provenance import Git, Provenance
 from .request import Submitted as _Submitted
 
 __all__ = [
     "About",
+    "Comparison",
+    "DiskUse",
     "Downloaded",
     "Error",
     "Events",
     "Findings",
+    "Inspection",
+    "Instances",
     "JobView",
     "Jobs",
     "Metrics",
     "Profiles",
+    "Provenance",
+    "Pruned",
+    "Secrets",
     "Submitted",
+    "Texts",
 ]
 
 # JSON has no NaN: these texts stand for it.
@@ -43,11 +53,17 @@ class LatestPoint(_Reply):
 
 
 class JobView(Job):
-    """A job with what is read from its files: progress, 0 to 1, and the latest point of each metric."""
+    """A job with what is read from its files: progress, 0 to 1, and the latest point of each metric.
+
+    `usage` are the latest samples of the machine's use: system/cpu in cores, system/memory in bytes, system/gpu in
+    percent of a GPU, system/gpu_memory in bytes.
+    """
 
     progress: float | None
     metrics: dict[str, LatestPoint]
+    usage: dict[str, LatestPoint] = {}
     instances: list[str] = []
+    git: Git | None = None
 
 
 class Jobs(_Reply):
@@ -63,10 +79,28 @@ class Submitted(_Submitted):
     job: JobView
 
 
+class InspectedFile(_Reply):
+    """`problem` is empty for a file that could be read."""
+
+    path: str
+    problem: str
+
+
+class Inspection(_Reply):
+    """`closed`: the code takes no others. `notes` doubt names and values that the spec has."""
+
+    hyperparameters: list[Hyperparameter]
+    files: list[InspectedFile]
+    closed: bool
+    notes: list[str]
+
+
 class Points(_Reply):
-    """Columns of points. `start` is the index of the first, `time` in seconds since 1970."""
+    """Columns of points: those from index `start` up to `end`, or fewer that stand for them. `time` is in seconds
+    since 1970."""
 
     start: int
+    end: int
     step: list[int]
     value: list[Number]
     time: list[float]
@@ -74,6 +108,19 @@ class Points(_Reply):
 
 class Metrics(_Reply):
     metrics: dict[str, Points]
+
+
+class Text(_Reply):
+    """A text that a job wrote for TensorBoard. `time` is in seconds since 1970."""
+
+    tag: str
+    step: int
+    time: float
+    text: str
+
+
+class Texts(_Reply):
+    texts: list[Text]
 
 
 class Event(_Reply):
@@ -95,6 +142,96 @@ class Downloaded(_Reply):
     files: int
 
 
+class InstanceTypeView(_Reply):
+    """Cores, bytes of memory, GPUs. `available`: whether a job would start at once; null where that is not known."""
+
+    name: str
+    cpu: float
+    memory: int
+    gpu: int
+    gpu_name: str
+    available: bool | None
+
+
+class Instances(_Reply):
+    profile: str
+    instances: list[InstanceTypeView]
+
+
+class Difference(_Reply):
+    """A value of the first job and of the second; null where there is none."""
+
+    name: str
+    a: Any
+    b: Any
+
+
+class FileDifference(_Reply):
+    """`lines` is a unified difference; `why` says why there is none, or not all of it."""
+
+    path: str
+    change: Literal["added", "removed", "changed"]
+    lines: list[str]
+    why: str
+
+
+class Comparison(_Reply):
+    """How two jobs differ; `results` has what became of them side by side, also what is the same."""
+
+    spec: list[Difference]
+    files: list[FileDifference]
+    provenance: list[Difference]
+    packages: list[Difference]
+    results: list[Difference]
+
+
+class CandidateView(_Reply):
+    """A job or an environment that may go. `used_at`, in seconds since 1970, is when a job ended."""
+
+    id: str
+    used_at: float
+    bytes: int
+    name: str
+    status: str
+    has_model: bool
+
+
+class Pruned(_Reply):
+    """`jobs` and `environments` went, or would go; `kept` were to go and did not: id to why. `bytes` is the room that
+    gives, `sources` what of it is packed code."""
+
+    jobs: list[CandidateView]
+    environments: list[CandidateView]
+    sources: int
+    bytes: int
+    kept: dict[str, str]
+
+
+class DiskPart(_Reply):
+    what: Literal["jobs", "running", "environments", "sources", "database"]
+    count: int
+    bytes: int
+
+
+class LargeJob(_Reply):
+    id: str
+    name: str
+    status: str
+    bytes: int
+    pinned: bool
+
+
+class DiskUse(_Reply):
+    """What takes room in the state folder, in bytes as they are allocated; `limit` is where warnings begin."""
+
+    path: str
+    bytes: int
+    limit: int
+    free: int
+    parts: list[DiskPart]
+    largest: list[LargeJob]
+
+
 class ProfileView(_Reply):
     """`file` is empty for a profile that needs none."""
 
@@ -106,6 +243,18 @@ class ProfileView(_Reply):
 class Profiles(_Reply):
     default: str
     profiles: list[ProfileView]
+
+
+class SecretView(_Reply):
+    name: str
+    place: Literal["keyring", "file"]
+
+
+class Secrets(_Reply):
+    """`file` is where secrets are kept that are in no keyring: only its user can read it, and it is not encrypted."""
+
+    secrets: list[SecretView]
+    file: str
 
 
 class FindingView(_Reply):

@@ -3,11 +3,13 @@
  */
 
 // Escape sequences of terminals: CSI, OSC, and the two-character ones.
-const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])/g;
+const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])/g;
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 // What `report` writes: its numbers have places of their own.
 const REPORTED = /^\[pai\] \{.*\}$/;
 const LONGEST_LINE = 2_000;
+// With what is not shown of it: colours.
+const LONGEST_RAW = 10 * LONGEST_LINE;
 
 /** Keeps the last lines of a text that comes in pieces. */
 export class Tail {
@@ -15,14 +17,14 @@ export class Tail {
 
   /** Add a piece of log. */
   push(text: string): void {
-    const rows = (this.rest + text).split('\n');
-    this.rest = (rows.pop() ?? '').slice(-LONGEST_LINE);
-    this.rows = [...this.rows, ...rows.filter(row => !REPORTED.test(row))].slice(-this.lines);
+    const rows = (this.rest + text).split('\n').map(shortened);
+    this.rest = rows.pop() ?? '';
+    this.rows = [...this.rows, ...rows.filter(row => !isReport(row))].slice(-this.lines);
   }
 
   /** The lines as they would stand in a terminal. */
   toString(): string {
-    const rows = this.rest && !REPORTED.test(this.rest) ? [...this.rows, this.rest] : this.rows;
+    const rows = this.rest && !isReport(this.rest) ? [...this.rows, this.rest] : this.rows;
     return rows.slice(-this.lines).map(printable).join('\n');
   }
 
@@ -30,8 +32,21 @@ export class Tail {
   private rest = '';
 }
 
+function isReport(row: string): boolean {
+  return REPORTED.test(row.replace(/\r$/, ''));
+}
+
+/** What of a row may still be seen: what comes after the last carriage return that something follows. */
+function shortened(row: string): string {
+  let end = row.length;
+  while (row[end - 1] === '\r') {
+    end--; // By no pattern: `\r+$` takes the square of their number to look at many.
+  }
+  const start = row.lastIndexOf('\r', end - 1) + 1;
+  return row.slice(start, Math.min(end, start + LONGEST_RAW)) + (end < row.length ? '\r' : '');
+}
+
 function printable(row: string): string {
-  const shown = row.replace(SEQUENCES, '').replace(/\r+$/, '');
-  // A carriage return goes back to the line's beginning: the last text stands, as of a progress bar.
-  return shown.slice(shown.lastIndexOf('\r') + 1, LONGEST_LINE).replace(CONTROL, '\ufffd');
+  // A carriage return went back to the line's beginning: the last text stands, as of a progress bar.
+  return row.replace(SEQUENCES, '').replace(/\r$/, '').slice(0, LONGEST_LINE).replace(CONTROL, '\ufffd');
 }

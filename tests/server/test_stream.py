@@ -111,6 +111,32 @@ async def test_points_after_those_that_are_known(jp_fetch: Any, jp_ws_fetch: Any
     assert (first["metrics"]["n"]["start"], first["metrics"]["n"]["value"]) == (3, [4.0, 5.0])
 
 
+async def test_many_points_are_thinned_and_positions_stay_right(
+    jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any], tmp_path: Any
+) -> None:
+    count = 40_000
+    command = f"seq 0 {count - 1}; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; seq {count} {count + 9}"
+    definitions = [{"name": "n", "regex": r"^(\d+)$"}]
+    job = await submit(jp_fetch, spec | {"metric_definitions": definitions}, command)
+    async with asyncio.timeout(60):
+        while (await ask(jp_fetch, "GET", "jobs", job))["metrics"].get("n", {}).get("step") != count - 1:
+            await asyncio.sleep(0.02)
+    tab = await open_tab(jp_ws_fetch)
+    await tab.subscribe(1, "metrics", job=job, points=100)
+    first = (await tab.read())["metrics"]["n"]
+    assert (first["start"], first["end"], len(first["step"])) == (0, count, 100)
+    (tmp_path / "go").touch()
+    again = await open_tab(jp_ws_fetch)
+    await again.subscribe(2, "metrics", job=job, points=100, counts={"n": first["end"]})
+    rest = [said["metrics"]["n"] for said in (await again.until_end(2))[:-1]]
+    assert [step for part in rest for step in part["step"]] == list(range(count, count + 10))
+    assert [part["start"] for part in rest] == [count, *(part["end"] for part in rest[:-1])]
+    await again.subscribe(3, "metrics", job=job)
+    whole = [said["metrics"]["n"] for said in (await again.until_end(3))[:-1]]
+    assert len(whole) > 1
+    assert [value for part in whole for value in part["value"]] == list(range(count + 10))
+
+
 async def test_every_tab_sees_what_anybody_does(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     tabs = [await open_tab(jp_ws_fetch) for _ in range(3)]
     for tab in tabs:
@@ -146,6 +172,9 @@ async def test_unsubscribing_ends_it(jp_fetch: Any, jp_ws_fetch: Any, spec: dict
         ('{"type": "subscribe", "id": 1, "topic": "weather"}', "Not understood"),
         ('{"type": "subscribe", "id": 1, "topic": "log", "job": "nothing"}', "`nothing`"),
         ('{"type": "subscribe", "id": 1, "topic": "log", "job": "x", "offset": -1}', "Not understood"),
+        ('{"type": "subscribe", "id": 1, "topic": "metrics", "job": "x", "counts": {"n": -1}}', "Not understood"),
+        ('{"type": "subscribe", "id": 1, "topic": "metrics", "job": "x", "points": -1}', "Not understood"),
+        ('{"type": "subscribe", "id": 1, "topic": "jobs", "after": 9223372036854775808}', "Not understood"),
         ("[" * 100_000, "Not understood"),
     ],
 )

@@ -1,19 +1,20 @@
-"""Logs and series on disk: positions, times, and what a follower that was killed leaves behind."""
+"""Logs on disk: positions, times, and where texts may be cut."""
 
 from __future__ import annotations
 
-import json
+import itertools
+import os
 import re
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_pai.event import MetricPoint
 from jupyter_pai.logs import Log, instances, text_of
-from jupyter_pai.series import Cursor, Series
 
 from .fuzz import MANY
 
@@ -54,14 +55,80 @@ def test_times_by_offset(folder: Path) -> None:
     assert [log.time_at(place) for place in (0, 39, 40, 79, 80, 99)] == [10.0, 10.0, 11.0, 11.0, 12.0, 12.0]
 
 
+def test_times_by_offset_where_the_clock_was_set_back(folder: Path) -> None:
+    log = make_log(folder, b"x" * 100, (0, 10.0), (40, 3.0), (60, 4.0), (80, 90.0), (90, 5.0))
+    assert [log.time_at(place) for place in (0, 39, 40, 59, 60, 80, 99)] == [10.0, 10.0, 3.0, 3.0, 4.0, 90.0, 5.0]
+
+
 def test_a_torn_index_is_read_up_to_its_last_whole_entry(folder: Path) -> None:
     log = make_log(folder, b"x" * 100, (0, 10.0), (40, 11.0))
     log.index.write_bytes(log.index.read_bytes() + b"torn")
     assert log.time_at(99) == 11.0
 
 
+def lines_of(text: bytes) -> list[bytes]:
+    return re.findall(rb"[^\n]*\n|[^\n]+$", text)
+
+
+@settings(max_examples=MANY.max_examples // 10, deadline=None)
+@given(
+    parts=st.lists(st.sampled_from([b"\n", b"ab", b"\n" * 3_000, b"x" * 65_536, b"y\n" * 32_768]), max_size=10),
+    cut=st.floats(0, 1),
+    torn=st.integers(0, 40),
+)
+def test_lines_by_number_in_a_log_that_grows(parts: list[bytes], cut: float, torn: int) -> None:
+    whole = b"".join(parts)
+    with TemporaryDirectory() as folder:
+        log = make_log(Path(folder), b"")
+        for text in (whole[: int(len(whole) * cut)], whole):
+            log.path.write_bytes(text)
+            lines = lines_of(text)
+            assert log.count_lines() == len(lines)
+            starts = [0, *itertools.accumulate(map(len, lines))]
+            for n in {0, 1, len(lines) // 2, len(lines) - 1, len(lines), len(lines) + 5} - {-1}:
+                assert log.line_offset(n) == starts[min(n, len(lines))]
+            if log.line_index.exists():  # As of a process that was killed while it wrote.
+                os.truncate(log.line_index, max(log.line_index.stat().st_size - torn, 0))
+        assert instances(Path(folder)) == ["worker-0"]
+
+
+def test_counted_lines_are_not_counted_again(folder: Path) -> None:
+    log = make_log(folder, b"a\n" * 200_000)
+    assert log.count_lines() == 200_000
+    before = log.line_index.read_bytes()
+    assert struct.unpack("<6q", before) == tuple(32_768 * n for n in range(1, 7))
+    # Only what the index does not have is looked at.
+    with log.path.open("r+b") as file:
+        file.write(b"\n" * 65_536)
+    assert Log(folder, "worker-0").line_offset(32_769) == 65_538
+    assert log.line_index.read_bytes() == before
+
+
+def test_two_processes_count_the_same_lines(folder: Path) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from pathlib import Path; from jupyter_pai.logs import Log\n"
+        f"log = Log(Path({str(folder)!r}), 'worker-0')\n"
+        "while log.count_lines() < 400_000: pass\n"
+    )
+    log = make_log(folder, b"")
+    counters = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
+    with log.path.open("ab", buffering=0) as file:
+        for _ in range(400):
+            file.write(b"abc\n" * 1_000)
+    assert [counter.wait() for counter in counters] == [0, 0]
+    assert struct.unpack("<24q", log.line_index.read_bytes()) == tuple(16_384 * n for n in range(1, 25))
+
+
+def test_a_folder_that_may_not_be_written_is_counted_too(folder: Path) -> None:
+    log = make_log(folder, b"a\n" * 100_000)
+    log.line_index.mkdir()
+    assert (log.count_lines(), log.line_offset(99_999)) == (100_000, 199_998)
+    assert Log(folder / "nowhere", "worker-0").count_lines() == 0
+
+
 def test_instances_are_not_their_indexes(folder: Path) -> None:
-    for name in ("worker-1", "worker-0", "worker-0.index"):
+    for name in ("worker-1", "worker-0", "worker-0.index", "worker-0.lines"):
         (folder / name).touch()
     assert instances(folder) == ["worker-0", "worker-1"]
 
@@ -83,42 +150,3 @@ def test_text_is_cut_between_characters(text: str, data: st.DataObject) -> None:
 def test_bytes_that_are_no_text_do_no_harm(data: bytes) -> None:
     _text, used = text_of(data)
     assert len(data) - used < 4
-
-
-def point(step: int, name: str = "loss") -> MetricPoint:
-    return MetricPoint(name, step, step / 2, 1000.0 + step)
-
-
-def test_points_come_back_in_order(folder: Path) -> None:
-    series, cursor = Series(folder), Cursor()
-    series.append([point(0), point(0, "acc"), point(1)], cursor)
-    series.append([point(2)], cursor)
-    assert Series(folder).read("loss") == [point(0), point(1), point(2)]
-    assert Series(folder).read("loss", 1, 2) == [point(1)]
-    assert Series(folder).read("unknown") == []
-    assert Series(folder).latest() == {"loss": point(2), "acc": point(0, "acc")}
-
-
-def test_what_a_killed_follower_did_not_count_is_cut_off(folder: Path) -> None:
-    series, cursor = Series(folder), Cursor()
-    series.append([point(0)], cursor)
-    with open(folder / "0", "ab") as file:
-        file.write(b"\1" * 30)  # Points and a torn one, written but not counted.
-    assert Series(folder).read("loss") == [point(0)]
-    again = Series(folder).cursor()
-    Series(folder).append([point(1)], again)
-    assert Series(folder).read("loss") == [point(0), point(1)]
-    assert (folder / "0").stat().st_size == 48
-
-
-def test_the_cursor_holds_positions(folder: Path) -> None:
-    cursor = Cursor({"worker-0": 7}, {}, 0.5)
-    Series(folder).append([], cursor)
-    assert Series(folder).cursor() == cursor
-    assert json.loads((folder / "cursor.json").read_text())["offsets"] == {"worker-0": 7}
-
-
-def test_metrics_may_be_called_anything(folder: Path) -> None:
-    names = ["../../x", "a/b", "损失", "", "\x01", "x" * 200]
-    Series(folder).append([point(n, name) for n, name in enumerate(names)], Cursor())
-    assert [Series(folder).read(name)[0].step for name in names] == list(range(6))

@@ -78,23 +78,59 @@ def test_what_report_writes() -> None:
         b'[pai] {"metric": "x", "value": 1, "step": 1e300}',
         b'[pai] {"metric": "x", "value": 1, "step": "a"}',
         b'[pai] {"progress": []}',
+        b'[pai] {"progress": NaN}',
+        b'[pai] {"metric": ' + b"[" * 100_000 + b"}",
+        b'[pai] {"metric": "x", "value": 1' + b"0" * 5_000 + b"}",
+        b"[pai] {" * 150_000,
     ],
 )
 def test_lines_that_only_look_like_reports_are_passed_over(line: bytes) -> None:
     found = scanner().scan(line + b'\n[pai] {"metric": "y", "value": 1}\n', 0)
     assert [point[1] for point in found.points] == ["y"]
+    assert found.progress is None
 
 
 def test_what_is_no_number_is_no_point() -> None:
     assert points(b"loss=abc\nloss=nan\n", loss=r"loss=(\w+)")[0][0] == 9
 
 
-def test_a_pattern_that_never_ends_is_given_up_and_named() -> None:
-    watched = scanner(bad=r"(a|aa)+$", good=r"loss=(\d)")
-    found = watched.scan(b"a" * 60 + b"!\nloss=1\n", 0)
+# Patterns and the lines on which they take for ever, or the square or cube of the lines' length.
+BACKTRACKING = [
+    (r"(a|aa)+$", b"a" * 60 + b"!"),
+    (r"(?:a|aa|aaa)+([0-9])$", b"a" * 60 + b"!"),
+    (r"(?:=|==)+([0-9])", b"=" * 400),
+    (r"(\d+)*[a-z]=(?:\d+)*x", b"1" * 5_000 + b"!"),
+    (r"(x+x+)+y", b"x" * 5_000),
+    (r".*.*.*.*=(\d+)z", b"=" * 3_000),
+]
+
+
+@pytest.mark.parametrize(("pattern", "line"), BACKTRACKING)
+def test_a_pattern_that_never_ends_is_given_up_and_named(pattern: str, line: bytes) -> None:
+    watched = scanner(bad=pattern, good=r"loss=(\d)")
+    data = (line + b"\nloss=1\n") * (1 + 900_000 // len(line))
+    found = watched.scan(data, 0)
     assert found.given_up == ["bad"]
-    assert [point[1] for point in found.points] == ["good"]
-    assert watched.scan(b"a" * 60 + b"!\n", 0).given_up == []
+    assert {point[1] for point in found.points} == {"good"}
+    assert watched.scan(data[:1000], 0).given_up == []
+
+
+def test_a_pattern_that_is_slow_in_each_line_is_given_up_too() -> None:
+    """No search of it takes long, but there are many."""
+    watched = scanner(slow=r"(?:a|aa)+([0-9])")
+    pieces = 0
+    while not watched.scan((b"a" * 16 + b"!a1\n") * 100, 0).given_up:
+        pieces += 1
+        assert pieces < 1_000
+
+
+def test_a_pattern_that_is_quick_enough_is_kept() -> None:
+    pattern = r".*accuracy=([-+]?[0-9]*.?[0-9]+(?:[eE][-+]?[0-9]+)?).*"
+    watched = scanner(acc=pattern)
+    data = b"epoch 3 of 100, step 1200, loss=0.25, accuracy=0.75, 3.2 s a step\n" * 15_000
+    for _ in range(10):
+        found = watched.scan(data, 0)
+        assert (len(found.points), found.given_up) == (15_000, [])
 
 
 @pytest.mark.parametrize(
