@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "CHANNELS",
+    "NOTEBOOK",
     "Layout",
     "check_channel",
     "check_name",
@@ -29,6 +30,8 @@ __all__ = [
 # The output channels that every job has. `logs` is the older name of `tensorboard`: both reach the same place.
 CHANNELS = ("model", "checkpoints", "tensorboard")
 ALIASES = {"logs": "tensorboard"}
+# The one more that a job has which runs a notebook: for the executed notebook.
+NOTEBOOK = "notebook"
 
 
 @dataclass(frozen=True)
@@ -157,12 +160,16 @@ _TOKENS = re.compile(
 _IS_USER_ARGS: Callable[[str], bool] = {"$PAI_USER_ARGS", "${PAI_USER_ARGS}"}.__contains__
 
 
+_INTERPRETERS = {".sh": "sh", ".ipynb": "python -m jupyter_pai.notebook_runner"}
+
+
 def launch_line(entry_point: str, hyperparameters: Mapping[str, str], inputs: Mapping[str, str] | None = None) -> str:
-    """The command that runs a script: interpreter, script, parameters in order, then inputs as ``--name path``.
+    """The command that runs a script or notebook: interpreter, script, parameters in order, then inputs as
+    ``--name path``.
 
     Inputs are passed in the layout of PAI's older CustomJob only.
     """
-    interpreter = "sh" if entry_point.endswith(".sh") else "python"
+    interpreter = _INTERPRETERS.get(entry_point[entry_point.rfind(".") :], "python")
     words = [interpreter, shlex.quote(entry_point), user_args({**hyperparameters, **(inputs or {})})]
     return " ".join(filter(None, words))
 

@@ -1,15 +1,16 @@
 """What of a folder is left out when it is packed, and why.
 
-In this order, the first that speaks decides: files that hold keys; `--exclude`; `.paiignore`, the deepest first, which
-may bring back with ``!`` what the next two leave out; `.gitignore`, likewise, from the top of the repository down;
-what never helps a job (version control, caches, virtual environments); `--include`, if given, for files.
+In this order, the first that speaks decides: `--allow-secret`, which names single files; files that hold keys;
+`--exclude`; `.paiignore`, the deepest first, which may bring back with ``!`` what the next two leave out; `.gitignore`,
+likewise, from the top of the repository down; what never helps a job (version control, caches, virtual environments);
+`--include`, if given, for files.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import translate
 from pathlib import Path
 
@@ -21,7 +22,8 @@ __all__ = ["Rules"]
 
 _SECRET = """
     .env .env.* id_rsa id_dsa id_ecdsa id_ed25519 *.pem *.key *.p12 *.pfx *.ppk .netrc .pypirc .npmrc .git-credentials
-    .ssh .gnupg .aws .kube .aliyun .aliyuncli .ossutilconfig .tikit .pai .cos.conf .tccli
+    .ssh .gnupg .aws .kube .aliyun .aliyuncli .alibabacloud .ossutilconfig .tikit .pai .cos.conf .tccli .tencentcloud
+    jupyter_pai_secrets.json
 """.split()
 _NOT_SECRET = ".env.example .env.sample .env.template .env.dist".split()
 _USELESS = """
@@ -40,8 +42,18 @@ _IS_SECRET, _IS_NOT_SECRET, _IS_USELESS = _any_of(_SECRET), _any_of(_NOT_SECRET)
 class Rules:
     """The rules that hold in one folder; `below` gives those of a folder in it."""
 
-    def __init__(self, folder: str, include: Sequence[str], exclude: Sequence[str], gitignore: bool) -> None:
+    def __init__(
+        self,
+        folder: str,
+        include: Sequence[str],
+        exclude: Sequence[str],
+        gitignore: bool,
+        allowed: Collection[str] = (),
+    ) -> None:
         self.folder = folder
+        self.allowed = frozenset(allowed)
+        # Folders that are left out but for files that are allowed by name: why.
+        self.passages: dict[str, str] = {}
         self.gitignore = gitignore
         self.include = GitIgnoreSpec.from_lines(include) if include else None
         self.exclude = _Patterns("--exclude", "", exclude) if exclude else None
@@ -68,6 +80,15 @@ class Rules:
 
     def why_out(self, path: str, name: str, is_folder: bool) -> str | None:
         """Why `path` (relative to the top) is left out; None if it is taken along."""
+        if path in self.allowed:
+            return None
+        why = self.passages.get(path.rpartition("/")[0]) or self._rule(path, name, is_folder)
+        if why and is_folder and any(file.startswith(path + "/") for file in self.allowed):
+            self.passages[path] = why
+            return None
+        return why
+
+    def _rule(self, path: str, name: str, is_folder: bool) -> str | None:
         if _IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name):
             return _("may hold keys")
         full = path + "/" if is_folder else path

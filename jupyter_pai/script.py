@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import json
 import re
 import symtable
 from collections.abc import Iterator, Sequence
@@ -49,7 +50,7 @@ def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
         NotebookError: if it is no Python, or uses names that it does not define.
     """
     script = Script("")
-    parts = [f"# {number}\n{_plain(cell.code, script)}" for number, cell in enumerate(before, 1)]
+    parts = [f"# [{number}]{_tags(cell)}\n{_plain(cell.code, script)}" for number, cell in enumerate(before, 1)]
     body = _plain(code, script, first_line=2)
     missing = undefined_names("\n".join([*parts, body]))
     header = "# %%pai_train"
@@ -65,7 +66,8 @@ def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
             fix=_("Define them in the cell, tag the cells that do with `pai`, or take all above along: --with-above."),
             names=list(missing),
         )
-    script.text = "\n".join([header, *parts, body]) + "\n"
+    # A cell of its own below others: a tag of theirs is none of its.
+    script.text = "\n".join([header, *parts, *["# %%"] * bool(parts), body]) + "\n"
     return script
 
 
@@ -76,10 +78,15 @@ def from_cells(cells: Sequence[CodeCell]) -> Script:
         NotebookError: if a cell is no Python.
     """
     script = Script("")
-    parts = [f"# [{number}]\n{_plain(cell.code, script)}" for number, cell in enumerate(cells, 1)]
+    parts = [f"# [{number}]{_tags(cell)}\n{_plain(cell.code, script)}" for number, cell in enumerate(cells, 1)]
     body = "\n\n".join(parts)
     script.text = (_DISPLAY + "\n" if "display" in undefined_names(body) else "") + body + "\n"
     return script
+
+
+def _tags(cell: CodeCell) -> str:
+    """A cell's tags, behind its number, as jupytext writes them: by one of them its hyperparameters are found."""
+    return f" tags={json.dumps(cell.tags)}" if cell.tags else ""
 
 
 def undefined_names(code: str) -> dict[str, int]:

@@ -6,30 +6,26 @@ has not changed is not read again, and content that was packed before is not pac
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import stat
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 
-from . import archive, notebook
-from .archive import Entry
+from . import archive, leaks, notebook
+from .archive import Content, Entry
 from .errors import SourceError
+from .file_notes import FileNotes
 from .home import writing
 from .i18n import _, ngettext
 from .ignore import Rules
 from .job import Source
+from .sizes import show_size
 
-__all__ = ["LeftOut", "Manifest", "Packed", "pack", "parse_size", "scan", "show_size"]
+__all__ = ["LeftOut", "Manifest", "Packed", "inspect", "pack", "scan"]
 
 _MOST_FILES = 50_000
-# A file that was written this shortly before it was noted may be written again without a change of its times.
-_RACY_NS = 2_000_000_000
 
 
 @dataclass(frozen=True)
@@ -42,11 +38,12 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a job takes along of a folder."""
+    """What a job takes along of a folder. `allowed` has the paths of files that may hold keys."""
 
     folder: str
     entries: tuple[Entry, ...]
     left_out: tuple[LeftOut, ...]
+    allowed: frozenset[str] = frozenset()
 
     @property
     def files(self) -> int:
@@ -67,11 +64,12 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Packed:
-    """An archive: its place, the digest of its content, and each file's SHA-256 by path."""
+    """An archive: its place, the digest of its content, each file's SHA-256 by path, and what looks like a key."""
 
     path: Path
     digest: str
     hashes: dict[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> Manifest:
@@ -85,12 +83,15 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> 
         for path, data in ((path, text.encode("utf-8", "surrogateescape")) for path, text in source.files.items())
     ]
     left_out: list[LeftOut] = []
+    allowed = frozenset(
+        os.path.relpath(os.path.join("/", source.folder, path), source.folder or "/") for path in source.allow_secret
+    )
     if source.folder:
         _check_folder(source.folder)
-        rules = Rules(source.folder, source.include, source.exclude, source.gitignore)
+        rules = Rules(source.folder, source.include, source.exclude, source.gitignore, allowed)
         laid_over = set(source.files)
         entries += (e for e in _walk(source.folder, rules, apart or {}, left_out) if e.path not in laid_over)
-    manifest = Manifest(source.folder, tuple(entries), tuple(left_out))
+    manifest = Manifest(source.folder, tuple(entries), tuple(left_out), allowed)
     _check_links(manifest)
     _check_size(manifest, limit)
     return replace(manifest, entries=tuple(map(_straight, entries)))
@@ -203,11 +204,22 @@ def _check_size(manifest: Manifest, limit: int) -> None:
         )
 
 
+def inspect(manifest: Manifest, sources: Path) -> tuple[str, ...]:
+    """What looks like a key in what would be packed, in words. Writes nothing.
+
+    Raises:
+        SourceError: naming files and lines, if it is one for certain.
+    """
+    contents = FileNotes(sources, manifest.folder).known(manifest.entries)
+    unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in contents]
+    return _check_leaks(manifest, contents | _look(unknown))
+
+
 def pack(manifest: Manifest, sources: Path) -> Packed:
     """The archive of a manifest, in the folder `sources`. Writes nothing if the content is there already.
 
     Raises:
-        SourceError: if a file cannot be read, or changes meanwhile.
+        SourceError: if a file cannot be read, changes meanwhile, or holds a key for certain.
         StateError: if the archive cannot be written.
     """
     with writing(sources):
@@ -215,47 +227,58 @@ def pack(manifest: Manifest, sources: Path) -> Packed:
 
 
 def _pack(manifest: Manifest, sources: Path) -> Packed:
-    notes = _Notes(sources, manifest.folder)
-    hashes = notes.known(manifest)
-    unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in hashes]
+    notes = FileNotes(sources, manifest.folder)
+    contents = notes.known(manifest.entries)
     if notes.files:
         # Seen before: look whether it is content that we have, as after a file was touched or restored. A folder that
-        # is new is packed and hashed in one pass instead.
-        hashes |= {entry.path: _hash(_ready(entry)) for entry in unknown}
-        digest = archive.digest(manifest.entries, hashes)
-        path = sources / f"{digest}.tar.gz"
-        if path.exists():
-            notes.keep(manifest, hashes)
-            return Packed(path, digest, hashes)
+        # is new is packed and looked through in one pass instead.
+        unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in contents]
+        contents |= _look(unknown)
+        packed = _packed(manifest, contents, sources)
+        if packed.path.exists():
+            notes.keep(manifest.entries, contents)
+            return packed
     return _write(manifest, sources, notes)
 
 
-def _write(manifest: Manifest, sources: Path, notes: _Notes) -> Packed:
+def _packed(manifest: Manifest, contents: dict[str, Content], sources: Path) -> Packed:
+    hashes = {path: content.sha256 for path, content in contents.items()}
+    digest = archive.digest(manifest.entries, hashes)
+    return Packed(sources / f"{digest}.tar.gz", digest, hashes, _check_leaks(manifest, contents))
+
+
+def _write(manifest: Manifest, sources: Path, notes: FileNotes) -> Packed:
     entries = [_ready(entry) for entry in manifest.entries]
     file, temporary = tempfile.mkstemp(dir=sources, suffix=".new")
     try:
         with os.fdopen(file, "wb") as target:
-            hashes = archive.write(entries, target)
-        digest = archive.digest(manifest.entries, hashes)
-        path = sources / f"{digest}.tar.gz"
-        os.replace(temporary, path)
+            contents = archive.write(entries, target)
+        packed = _packed(manifest, contents, sources)
+        os.replace(temporary, packed.path)
     finally:
         Path(temporary).unlink(missing_ok=True)
-    notes.keep(manifest, hashes)
-    return Packed(path, digest, hashes)
+    notes.keep(manifest.entries, contents)
+    return packed
+
+
+def _check_leaks(manifest: Manifest, contents: dict[str, Content]) -> tuple[str, ...]:
+    found = {path: seen.leaks for path, seen in contents.items() if seen.leaks and path not in manifest.allowed}
+    return leaks.check(found)
 
 
 def _is_file(entry: Entry) -> bool:
     return not entry.link and not entry.is_folder
 
 
-def _hash(entry: Entry) -> str:
-    if entry.data is not None:
-        return sha256(entry.data).hexdigest()
-    try:
-        return archive.sha256(entry.file)
-    except OSError:
-        return ""  # Packing will find the same, and say so.
+def _look(entries: Iterable[Entry]) -> dict[str, Content]:
+    """What is in files; nothing for those that cannot be read: packing will find the same, and say so."""
+    found = {}
+    for entry in entries:
+        try:
+            found[entry.path] = archive.look(_ready(entry))
+        except OSError:
+            pass
+    return found
 
 
 def _ready(entry: Entry) -> Entry:
@@ -267,59 +290,3 @@ def _ready(entry: Entry) -> Entry:
     except OSError:
         return entry
     return Entry(entry.path, entry.mode, len(data), data=data)
-
-
-class _Notes:
-    """What is known of a folder's files from the last time: size, times and inode, and the SHA-256 that went with
-    them. A file whose change time is unchanged has unchanged content; setting the modification time back moves it."""
-
-    def __init__(self, sources: Path, folder: str) -> None:
-        name = sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        self.path = sources / f"{name}.json"
-        self.began = time.time_ns()
-        try:
-            noted = json.loads(self.path.read_bytes())
-            self.time, self.files = int(noted["time"]), dict(noted["files"])
-        except (OSError, ValueError, KeyError, TypeError):
-            self.time, self.files = 0, {}
-
-    def known(self, manifest: Manifest) -> dict[str, str]:
-        found = {}
-        for entry in manifest.entries:
-            noted = self.files.get(entry.path)
-            if noted and entry.stat and tuple(noted[0]) == entry.stat and entry.stat[2] < self.time - _RACY_NS:
-                found[entry.path] = noted[1]
-        return found
-
-    def keep(self, manifest: Manifest, hashes: dict[str, str]) -> None:
-        files = {e.path: [e.stat, hashes[e.path]] for e in manifest.entries if e.stat and hashes.get(e.path)}
-        if len(self.known(manifest)) == len(files) == len(self.files):
-            return
-        text = json.dumps({"time": self.began, "files": files})
-        temporary = self.path.with_suffix(f".{os.getpid()}.new")
-        temporary.write_text(text, "utf-8")
-        os.replace(temporary, self.path)
-
-
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-
-
-def parse_size(text: str) -> int:
-    """Bytes in `100MB`, `1.5GiB`, `4096`.
-
-    Raises:
-        ValueError: if it is no size.
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?\s*", text, re.IGNORECASE)
-    if not found:
-        raise ValueError(_("`{text}` is no size; write it like 100MB or 1.5GiB.").format(text=text))
-    return int(float(found[1]) * _UNITS[(found[2] or "").lower()])
-
-
-def show_size(size: float) -> str:
-    """A number of bytes for people: `312 MB`."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 999.5:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} TB"

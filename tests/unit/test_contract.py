@@ -185,3 +185,5 @@ def test_launch_line_of_a_custom_job() -> None:
         "--train_data /ml/input/data/train_data/train.csv"
     )
     assert contract.launch_line("run.sh", {}) == "sh run.sh"
+    line = contract.launch_line("sub/训练 1.ipynb", {"lr": "0.1"})
+    assert line == "python -m jupyter_pai.notebook_runner 'sub/训练 1.ipynb' --lr 0.1"

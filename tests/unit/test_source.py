@@ -337,22 +337,3 @@ def test_any_file_name_goes_there_and_comes_back(files: dict[str, bytes]) -> Non
     target.seek(0)
     with tarfile.open(fileobj=target) as tar:
         assert {m.name: tar.extractfile(m).read() for m in tar if m.isfile()} == files  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("100MB", 10**8), ("1.5GiB", 3 * 2**29), ("4096", 4096), ("2 k", 2000), ("1B", 1)]
-)
-def test_sizes(text: str, size: int) -> None:
-    assert source.parse_size(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "many", "-1", "1PB", "MB"])
-def test_what_is_no_size(text: str) -> None:
-    with pytest.raises(ValueError, match="no size"):
-        source.parse_size(text)
-
-
-def test_sizes_for_people() -> None:
-    assert source.show_size(312_000_000) == "312 MB"
-    assert source.show_size(999) == "999 B"
-    assert source.show_size(1) == "1 B"
