@@ -9,7 +9,7 @@ from pathlib import Path
 from .errors import NotebookError
 from .i18n import _
 
-__all__ = ["CodeCell", "above", "read", "without_outputs"]
+__all__ = ["CodeCell", "above", "as_code", "read", "without_outputs"]
 
 # Cells with this tag go before the code of every job that is made of a cell.
 TAG = "pai"
@@ -81,6 +81,15 @@ def above(cells: list[CodeCell], cell_id: str, code: str, *, all_above: bool) ->
             fix=_("Save the notebook and run the cell again."),
         )
     return cells[:place]
+
+
+def as_code(data: bytes) -> str | None:
+    """The code of a notebook's file, cell by cell; None if it is no notebook."""
+    try:
+        cells = [_code_cell(cell) for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return "".join(f"# %% [{number}]\n{cell.code.rstrip()}\n\n" for number, cell in enumerate(cells, 1))
 
 
 def without_outputs(data: bytes) -> bytes:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import grammar, notebook, script
 from .client import connect
-from .commands import Commands, Screen, as_json
+from .commands import Commands
 from .errors import PaiError, UsageError
 from .expansion import words_of
 from .handle import JobHandle, job_failed
 from .i18n import _
 from .place import Place, of_shell
+from .printer import Printer, print_end
+from .screen import Screen, as_json
+from .secret import Secret
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -50,22 +55,47 @@ class Cell(Screen):
         }
         display(bundle, raw=True)
 
-    def bytes(self, data: bytes) -> None:
-        print(data.decode("utf-8", "replace"), end="")
+    def log(self, pieces: Iterable[bytes], job: str, *, follow: bool) -> None:
+        if not follow:
+            print_end(pieces, job)
+            return
+        write = Printer(job)
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        for data in pieces:
+            write(decode(data))
+        write(decode(b"", True))
+        write.flush()
 
     def job(self, handle: JobHandle) -> None:
         show(handle)
 
+    @property
+    def can_ask(self) -> bool:
+        return False
+
     def ask(self, question: str) -> bool:
-        try:
+        with _somebody(fix=_("Say --yes.")):
             return input(f"{question} [y/N] ").strip().lower() in ("y", "yes", "是", "好")
-        except (EOFError, NotImplementedError):
-            raise UsageError(_("Nobody is here to be asked."), fix=_("Say --yes.")) from None
-        except Exception as error:
-            # IPython's StdinNotImplementedError, in a kernel whose front end takes no input.
-            if type(error).__name__ == "StdinNotImplementedError":
-                raise UsageError(_("Nobody is here to be asked."), fix=_("Say --yes.")) from None
-            raise
+
+    def ask_secret(self, question: str) -> Secret:
+        from getpass import getpass  # In a kernel this is the front end's field for passwords.
+
+        with _somebody(fix=_("In a terminal: jupyter pai secret set NAME")):
+            return Secret(getpass(f"{question}: "))
+
+
+@contextmanager
+def _somebody(fix: str) -> Iterator[None]:
+    """Says that nobody answers, and what to do."""
+    try:
+        yield
+    except (EOFError, NotImplementedError):
+        raise UsageError(_("Nobody is here to be asked."), fix=fix) from None
+    except Exception as error:
+        # IPython's StdinNotImplementedError, in a kernel whose front end takes no input.
+        if type(error).__name__ == "StdinNotImplementedError":
+            raise UsageError(_("Nobody is here to be asked."), fix=fix) from None
+        raise
 
 
 def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
@@ -129,6 +159,9 @@ def _after(
     if variable := getattr(options, "variable", None):
         shell.user_ns[variable] = handle
     wait = options.wait if options.wait is not None else display_it and not place.live
+    if wait and not options.json:
+        for note in handle.info["notes"]:
+            print(_("note: {note}").format(note=note))
     if wait:
         _wait(handle, quiet=options.json)
     if options.json:
@@ -149,7 +182,7 @@ def _wait(handle: JobHandle, *, quiet: bool) -> None:
     import sys
 
     try:
-        handle.wait(logs=True, write=sys.stderr.write if quiet else None)
+        handle.wait(logs=True, write=Printer(handle.id, sys.stderr) if quiet else None)
     except KeyboardInterrupt:
         print(_("\nThe job {job} goes on. Stop it: %pai stop {job}").format(job=handle.id))
         raise

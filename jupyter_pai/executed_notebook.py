@@ -1,0 +1,144 @@
+"""An executed notebook as files: the `.ipynb` with its outputs, and HTML that asks nothing of any other host."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from . import parameters
+
+__all__ = ["ExecutedNotebook", "bounded"]
+
+# Characters of one stream of text; of what is longer, beginning and end are kept.
+_LONGEST_TEXT = 1 << 20
+_CUT = "\n[…]\n"
+_OVERWRITTEN = re.compile(r"^.*\r(?=[^\r\n])", re.MULTILINE)
+_REPORTED = re.compile(r"^\[pai\] \{.*\}\n?", re.MULTILINE)
+# JupyterLab's look, without what it would load from the network: MathJax, require.js, widgets, Mermaid.
+_OFFLINE = """{% extends "lab/index.html.j2" %}
+{% block html_head_js %}{% endblock %}{% block jupyter_widgets %}{% endblock %}
+{% block html_head_js_mathjax %}{% endblock %}{% block html_head_js_mermaidjs %}{% endblock %}"""
+
+
+class ExecutedNotebook:
+    """A notebook that is being executed; `folder` is where it is saved under its own name."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        """Read it.
+
+        Raises:
+            OSError: if it cannot be read.
+            ValueError: if it is no notebook.
+        """
+        self.path = path
+        self.folder = folder
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # About ids that are missing: they are made below.
+                self.node: NotebookNode = nbformat.read(path, as_version=4)
+            self._complete()
+        except (AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
+            raise ValueError(str(error)) from None
+
+    def _complete(self) -> None:
+        """What format 4.5 demands, and others leave out."""
+        node = self.node
+        node.nbformat_minor = max(node.get("nbformat_minor", 0), 5)
+        node.metadata.setdefault("language_info", {"name": "python"})
+        for cell in node.cells:
+            cell.setdefault("metadata", NotebookNode())
+            cell.setdefault("id", nbformat.v4.new_code_cell().id)
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
+
+    def set_parameters(self, hyperparameters: Mapping[str, str]) -> list[str]:
+        """Put in the cell that sets them, where papermill puts it; what the user should know."""
+        cells = self.node.cells
+        place = {tag: n for n, cell in reversed([*enumerate(cells)]) for tag in cell.metadata.get("tags", [])}
+        tagged = place.get(parameters.TAG)
+        known = None if tagged is None else parameters.defaults(cells[tagged].source)
+        source, notes = parameters.assignments(hyperparameters, known)
+        if source:
+            cell = nbformat.v4.new_code_cell(source, metadata={"tags": [parameters.INJECTED]})
+            earlier = place.get(parameters.INJECTED)
+            if earlier is not None:
+                cells[earlier] = cell  # The notebook is one that was executed with other parameters.
+            else:
+                cells.insert(0 if tagged is None else tagged + 1, cell)
+        return notes
+
+    def save(self) -> None:
+        """Replace the file as a whole.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        self._write(self.path.name, nbformat.writes(self._tidy()))
+
+    def save_html(self) -> None:
+        """Write the HTML beside it.
+
+        Raises:
+            ImportError: without nbconvert.
+            Exception: whatever nbconvert or one of its filters cannot do.
+        """
+        from jinja2 import DictLoader
+        from nbconvert.exporters import HTMLExporter
+
+        _find_templates()
+        node = self._tidy()
+        node.metadata.pop("widgets", None)  # Without a script that draws them, their text says more.
+        exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+            extra_loaders=[DictLoader({"offline.html.j2": _OFFLINE})],
+            template_file="offline.html.j2",
+            embed_images=True,
+        )
+        resources = {"metadata": {"name": self.path.stem, "path": str(self.path.parent)}}
+        self._write(f"{self.path.stem}.html", exporter.from_notebook_node(node, resources=resources)[0])
+
+    def _write(self, name: str, text: str) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        temporary = self.folder / ".new"
+        temporary.write_text(text, "utf-8", "backslashreplace")
+        os.replace(temporary, self.folder / name)
+
+    def _tidy(self) -> NotebookNode:
+        """A copy fit to be read. The original stays as it is: displays that are updated are found by their places."""
+        node = NotebookNode(self.node)
+        node.cells = [_tidy(cell) if cell.cell_type == "code" else cell for cell in node.cells]
+        return node
+
+
+def _tidy(cell: NotebookNode) -> NotebookNode:
+    outputs = []
+    for output in cell.outputs:
+        if output.output_type == "stream":
+            text = _REPORTED.sub("", _OVERWRITTEN.sub("", output.text))
+            output = NotebookNode(output, text=text)
+            if not text:
+                continue
+        outputs.append(output)
+    return NotebookNode(cell, outputs=outputs)
+
+
+def bounded(text: str) -> str:
+    """The text of a stream, without its middle where it is very long."""
+    if len(text) <= 2 * _LONGEST_TEXT:
+        return text
+    half = _LONGEST_TEXT // 2
+    return text[:half] + _CUT + text[-half:]
+
+
+def _find_templates() -> None:
+    """Let nbconvert find its templates also if it is not installed in this environment, but in one below it."""
+    import nbconvert
+
+    share = str(Path(nbconvert.__file__).parents[4] / "share" / "jupyter")
+    paths = os.environ.get("JUPYTER_PATH", "").split(os.pathsep)
+    os.environ["JUPYTER_PATH"] = os.pathsep.join(dict.fromkeys([*filter(None, paths), share]))
