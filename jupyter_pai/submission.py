@@ -15,7 +15,7 @@ from .grammar import Options
 from .i18n import _
 from .place import Place
 
-__all__ = ["spec_of"]
+__all__ = ["changes_of", "spec_of"]
 
 # What a folder is run by if nobody says.
 _ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
@@ -31,6 +31,12 @@ _PLAIN = {
     "memory": "memory",
     "max_run_time": "max_run_time",
 }
+# Fields that hold names and values, by the option that gives one of them.
+_TABLES = {
+    "hp": "hyperparameters", "env": "environment", "label": "labels", "input": "inputs", "output": "outputs",
+}  # fmt: skip
+# Further fields that `--remove` may name.
+_OTHERS = {"metric": "metric_definitions", "requirement": "requirements", "output_path": "output_path", "tty": "tty"}
 
 
 def spec_of(options: Options, place: Place, *, target: str = "", cell: str = "") -> dict[str, Any]:
@@ -41,26 +47,67 @@ def spec_of(options: Options, place: Place, *, target: str = "", cell: str = "")
         NotebookError: if a notebook that is to be run cannot be.
     """
     spec = _from_file(options.spec, place) if options.spec else {}
-    spec |= {field: value for name, field in _PLAIN.items() if (value := getattr(options, name)) is not None}
-    for field, option, given in (
-        ("hyperparameters", "--hp", options.hp),
-        ("environment", "--env", options.env),
-        ("labels", "--label", options.label),
-    ):
-        spec[field] = _table(spec, field) | _pairs(option, given)
-    for field, option, given in (("inputs", "--input", options.input), ("outputs", "--output", options.output)):
-        both = _table(spec, field) | _pairs(option, given)
-        spec[field] = {name: _uri(str(value), place) for name, value in both.items()}
-    if options.output_path or spec.get("output_path"):
-        spec["output_path"] = _uri(options.output_path or spec["output_path"], place)
-    if options.metric:
-        found = [{"name": name, "regex": pattern} for name, pattern in _pairs("--metric", options.metric).items()]
-        spec["metric_definitions"] = [*_list(spec, "metric_definitions"), *found]
-    spec["requirements"] = [*_list(spec, "requirements"), *options.requirement]
-    spec["tty"] = options.tty or spec.get("tty", False)
+    for field in ("inputs", "outputs"):
+        spec[field] = {name: _uri(str(value), place) for name, value in _table(spec, field).items()}
+    if spec.get("output_path"):
+        spec["output_path"] = _uri(spec["output_path"], place)
+    for field, value in _given(options, place).items():
+        if field in (*_TABLES.values(), "secrets", "options"):
+            value = _table(spec, field) | value
+        elif field in ("metric_definitions", "requirements"):
+            value = [*_list(spec, field), *value]
+        spec[field] = value
     name = _add_source(spec, options, place, target, cell)
     spec["name"] = options.name or (None if options.base_name else spec.get("name")) or _name(options.base_name or name)
     return spec
+
+
+def _given(options: Options, place: Place) -> dict[str, Any]:
+    """The fields of a spec that options give."""
+    found = {field: value for name, field in _PLAIN.items() if (value := getattr(options, name)) is not None}
+    for name, field in _TABLES.items():
+        if values := _pairs(f"--{name}", getattr(options, name)):
+            is_uri = field in ("inputs", "outputs")
+            found[field] = {key: _uri(text, place) for key, text in values.items()} if is_uri else values
+    if options.output_path:
+        found["output_path"] = _uri(options.output_path, place)
+    if metrics := _pairs("--metric", options.metric):
+        found["metric_definitions"] = [{"name": name, "regex": pattern} for name, pattern in metrics.items()]
+    if options.requirement:
+        found["requirements"] = options.requirement
+    if options.secret:
+        found["secrets"] = _secrets(options.secret)
+    if options.container:
+        found["options"] = {"container": options.container}
+    if options.tty:
+        found["tty"] = True
+    return found
+
+
+def changes_of(options: Options, place: Place) -> dict[str, Any]:
+    """What a line changes of an earlier job's spec, as `request.Rerun` has it: None removes.
+
+    Raises:
+        UsageError: naming the option that is wrong.
+    """
+    changes = _given(options, place)
+    if options.name:
+        changes["name"] = options.name
+    if options.source:
+        changes["source"] = {"folder": str(place.path(options.source))}
+    for what in options.remove:
+        option, dot, name = what.partition(".")
+        option = option.replace("-", "_")
+        if (table := (_TABLES | {"secret": "secrets"}).get(option)) and name:
+            changes.setdefault(table, {})[name] = None
+        elif not dot and (field := (_PLAIN | _OTHERS).get(option)):
+            changes[field] = None
+        else:
+            raise UsageError(
+                _("--remove: what is `{text}`?").format(text=what),
+                fix=_("Name an option, like max-run-time, or one of its names, like hp.lr, input.train, env.DEBUG."),
+            )
+    return changes
 
 
 def _add_source(spec: dict[str, Any], options: Options, place: Place, target: str, cell: str) -> str:
@@ -69,6 +116,7 @@ def _add_source(spec: dict[str, Any], options: Options, place: Place, target: st
     folder = place.path(options.source or source.get("folder") or ".")
     files = _table(source, "files")
     name = place.name or folder.name
+    as_script = getattr(options, "as_script", False)
     if cell:
         spec["entry_point"] = _free_name(folder, "pai_cell.py")
         files[spec["entry_point"]] = cell
@@ -80,7 +128,9 @@ def _add_source(spec: dict[str, Any], options: Options, place: Place, target: st
             folder = folder if path.is_relative_to(folder) else path.parent
             spec["entry_point"], name = path.relative_to(folder).as_posix(), path.stem
     if spec.get("entry_point", "").endswith(".ipynb"):
-        spec["entry_point"] = _add_notebook(folder, spec["entry_point"], files)
+        _add_notebook(spec, folder, files, as_script=as_script)
+    elif as_script:
+        raise UsageError(_("--as-script is for notebooks."), fix=_("Name one, or leave the option out."))
     if not spec.get("command") and not spec.get("entry_point"):
         spec["entry_point"] = _entry_point(folder)
     spec["source"] = {
@@ -89,6 +139,7 @@ def _add_source(spec: dict[str, Any], options: Options, place: Place, target: st
         "include": [*_list(source, "include"), *options.include],
         "exclude": [*_list(source, "exclude"), *options.exclude],
         "gitignore": source.get("gitignore", True) and not options.no_gitignore,
+        "allow_secret": [*_list(source, "allow_secret"), *options.allow_secret],
     }
     return name
 
@@ -121,14 +172,18 @@ def _entry_point(folder: Path) -> str:
     )
 
 
-def _add_notebook(folder: Path, notebook: str, files: dict[str, str]) -> str:
+def _add_notebook(spec: dict[str, Any], folder: Path, files: dict[str, str], *, as_script: bool) -> None:
+    """See that a notebook can be run, as it is or as a script that is made of it."""
     from . import notebook as notebooks
     from . import script
 
+    if spec.get("command") and not as_script:
+        return  # Which runs it in a way of its own, if at all.
+    notebook = spec["entry_point"]
     cells = notebooks.read(folder / notebook)
-    name = _free_name(folder, str(Path(notebook).with_suffix(".py")))
-    files[name] = script.from_cells(cells).text
-    return name
+    if as_script:
+        spec["entry_point"] = _free_name(folder, str(Path(notebook).with_suffix(".py")))
+        files[spec["entry_point"]] = script.from_cells(cells).text
 
 
 def _free_name(folder: Path, name: str) -> str:
@@ -155,6 +210,11 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
             )
         found[name] = value
     return found
+
+
+def _secrets(given: Sequence[str]) -> dict[str, str]:
+    """Variable to the name of its secret."""
+    return {text.partition("=")[0]: text.partition("=")[2] or text for text in given}
 
 
 def _table(values: dict[str, Any], field: str) -> dict[str, Any]:

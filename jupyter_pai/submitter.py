@@ -15,18 +15,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from . import source
+from . import inspection, lineage, source
 from .backends.base import Backend, Caller, Capability, Check, Submission
-from .errors import SpecError, Unsupported
+from .errors import NotFound, SpecError, Unsupported
 from .feed import Feed
 from .home import Home, JobFolder, writing
 from .i18n import _
+from .inspection import Inspection
 from .job import Job, JobSpec, JobStatus, now
 from .lease import Lease
 from .metrics import compile_pattern
 from .profiles import Profiles
-from .request import Preview, SubmitRequest, Submitted
+from .provenance import Recorder
+from .request import Preview, Rerun, SubmitRequest, Submitted
+from .retention import Retention
+from .secret import Secret
+from .secret_store import SecretStore
 from .settings import Profile
+from .sizes import parse_size
 from .store import Store
 
 __all__ = ["Submitter"]
@@ -35,44 +41,72 @@ __all__ = ["Submitter"]
 _CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt", ".c", ".cu", ".cpp", ".h")
 
 
+# Jobs to measure after a submit: where there is no server that lives on, this is when it is done.
+_MEASURED = 20
+
+
 @dataclass(frozen=True)
 class _Code:
-    """The code of a job, packed."""
+    """The code of a job, packed. `of`: the earlier job whose code it is."""
 
     archive: Path
     digest: str
     hashes: Mapping[str, str]
     files: int
     bytes: int
+    notes: tuple[str, ...] = ()
+    of: str = ""
+
+
+class _SourceGone(Exception):
+    """The archive was removed, with the last other job that had it, since it was found."""
 
 
 class Submitter:
     """Submits jobs of a state folder, and hands them to the feed."""
 
-    def __init__(self, home: Home, store: Store, feed: Feed, profiles: Profiles) -> None:
+    def __init__(
+        self,
+        home: Home,
+        store: Store,
+        feed: Feed,
+        profiles: Profiles,
+        secrets: SecretStore,
+        retention: Retention,
+    ) -> None:
         self.home = home
         self.store = store
         self.feed = feed
         self.profiles = profiles
+        self.secrets = secrets
+        self.retention = retention
+        self.recorder = Recorder(home)
 
     async def preview(self, request: SubmitRequest) -> Preview:
         """What `submit` would do, without doing it."""
-        profile, spec = self._resolve(request)
-        check = await self._check(spec, profile, request.python)
+        profile, spec, warning = self._resolve(request)
+        check = await self._check(spec, profile, request.python, warning)
         found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec))
         manifest = await asyncio.to_thread(found.ready)
+        leaks = await asyncio.to_thread(source.inspect, manifest, self.home.sources)
+        inspected = await asyncio.to_thread(inspection.inspect, spec)
         return Preview(
             spec=spec,
             backend=profile.backend,
             profile=profile.name,
             command=spec.command_line,
             python=check.python,
-            notes=check.notes,
+            notes=(*check.notes, *leaks, *inspected.notes),
+            hyperparameters=inspected.hyperparameters,
             files=manifest.files,
             bytes=manifest.bytes,
             biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(5)],
             left_out=[{"path": left.path, "why": left.why} for left in manifest.left_out],
         )
+
+    async def inspect(self, request: SubmitRequest) -> Inspection:
+        """The hyperparameters that the code of a spec declares."""
+        return await asyncio.to_thread(inspection.inspect, request.spec)
 
     async def submit(self, request: SubmitRequest) -> Submitted:
         """Pack the code, store the job, start it. Once for a request's key, however often it is asked.
@@ -81,62 +115,123 @@ class Submitter:
             BadInput: for what the user can mend; nothing is stored then.
             BackendError: if the platform did not take the job; it is stored as failed.
         """
-        profile, spec = self._resolve(request)
-        check = await self._check(spec, profile, request.python)
+        profile, spec, warning = self._resolve(request)
+        check = await self._check(spec, profile, request.python, warning)
         code = await asyncio.to_thread(self._pack, spec, profile)
         earlier = self.store.attachable(request.attach_key)
-        notes: tuple[str, ...] = check.notes
+        notes = (*check.notes, *code.notes)
         if earlier:
             changed = self._changed(earlier, code)
-            if not any(path.endswith(_CODE) for path in changed):
+            if not any(path.endswith(_CODE) or path == spec.entry_point for path in changed):
                 return Submitted(job=earlier, attached=True, changed=changed)
             notes += (
                 _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3])),
             )
+        if spec.hyperparameters:
+            notes += (await asyncio.to_thread(inspection.inspect, spec)).notes
         check = Check(notes, check.python)
-        return Submitted(job=await self._start(spec, profile, check, code, request.key, request.attach_key))
+        try:
+            job = await self._start(spec, profile, check, code, request.key, request.attach_key)
+        except _SourceGone:
+            code = await asyncio.to_thread(self._pack, spec, profile)
+            job = await self._start(spec, profile, check, code, request.key, request.attach_key)
+        return Submitted(job=job)
 
-    async def rerun(self, word: str, key: str = "") -> Submitted:
-        """Submit the same spec with the same code once more, under a name of its own."""
-        job = self.store.find(word)
-        profile = self.profiles.settings().pick(job.profile)
-        spec = job.spec.model_copy(update={"name": _new_name(job.name)})
-        check = await self._check(spec, profile, job.python)
+    async def rerun(self, word: str, asked: Rerun) -> Submitted:
+        """Submit a job's spec and code once more, with changes; under a name of its own, unless one is given.
+
+        Raises:
+            BadInput: naming the field that is wrong.
+            Conflict: if it is to be resumed, and has not ended or has no checkpoints.
+        """
+        if there := self.store.by_key(asked.key):
+            return Submitted(job=there)
+        earlier = self.store.find(word)
+        profile, spec, warning = self._resolve(self._renewed(earlier, asked))
+        origin = {"rerun_of": earlier.id}
+        if asked.resume:
+            uri = await asyncio.to_thread(lineage.checkpoints, earlier)
+            spec = spec.model_copy(update={"inputs": spec.inputs | {lineage.CHANNEL: uri}})
+            origin["resumed_from"] = earlier.id
+        check = await self._check(spec, profile, earlier.python, warning)
+        repack = "source" in asked.changes
+        code = await asyncio.to_thread(self._pack, spec, profile) if repack else self._code(earlier)
+        return Submitted(job=await self._start(spec, profile, check, code, asked.key, "", origin))
+
+    def _renewed(self, earlier: Job, asked: Rerun) -> SubmitRequest:
+        """An earlier job's spec with its changes. What its profile filled in is filled in anew."""
+        changes = {"name": _new_name(earlier.name)} | asked.changes
+        profile = "" if asked.backend else earlier.profile
+        spec = lineage.changed(earlier.spec.model_copy(update={"profile": profile}), changes)
+        update = {}
+        if lineage.is_generated(spec.output_path, earlier.name):
+            update["output_path"] = ""
+        profiles = self.profiles.settings().profiles
+        if spec.profile != earlier.profile and earlier.profile in profiles:
+            defaults = profiles[earlier.profile].settings
+            for field in ("image", "instance_type"):
+                if field not in changes and getattr(spec, field) == getattr(defaults, f"default_{field}"):
+                    update[field] = ""
+        return SubmitRequest(spec=spec.model_copy(update=update), backend=asked.backend)
+
+    def _code(self, job: Job) -> _Code:
+        """The code of an earlier job, as it was packed.
+
+        Raises:
+            NotFound: if its files are gone.
+        """
         folder = self.home.job(job.id)
-        hashes = json.loads((folder.path / "manifest.json").read_text("utf-8"))
-        code = _Code(folder.source, job.source_digest, hashes, job.source_files, job.source_bytes)
-        return Submitted(job=await self._start(spec, profile, check, code, key, ""))
+        try:
+            hashes = json.loads((folder.path / "manifest.json").read_text("utf-8"))
+            folder.source.stat()
+        except (OSError, ValueError) as error:
+            raise NotFound(
+                _("The code of the job {job} cannot be read: {error}.").format(job=job.id, error=error),
+                fix=_("Name a folder of code with --source."),
+            ) from None
+        return _Code(folder.source, job.source_digest, hashes, job.source_files, job.source_bytes, of=job.id)
 
-    def _resolve(self, request: SubmitRequest) -> tuple[Profile, JobSpec]:
-        """The profile that is meant, and the spec with its defaults."""
-        profile = self.profiles.settings().pick(request.spec.profile, request.backend)
+    def _resolve(self, request: SubmitRequest) -> tuple[Profile, JobSpec, str]:
+        """The profile that is meant, the spec with its defaults, and what is to be said of the disk."""
+        settings = self.profiles.settings()
+        profile = settings.pick(request.spec.profile, request.backend)
         defaults = profile.settings
         spec = request.spec
         update: dict[str, Any] = {"profile": profile.name}
         if defaults.default_output and not spec.output_path:
             stamp = f"{now():%Y%m%d%H%M%S}-{secrets.token_hex(3)}"
-            update["output_path"] = f"{defaults.default_output.rstrip('/')}/{_path_name(spec.name)}-{stamp}/"
+            update["output_path"] = f"{defaults.default_output.rstrip('/')}/{lineage.path_name(spec.name)}-{stamp}/"
         update["image"] = spec.image or defaults.default_image
         update["instance_type"] = spec.instance_type or defaults.default_instance_type
-        return profile, spec.model_copy(update=update)
+        return profile, spec.model_copy(update=update), self.retention.warning(settings.disk)
 
-    async def _check(self, spec: JobSpec, profile: Profile, python: str) -> Check:
+    async def _check(self, spec: JobSpec, profile: Profile, python: str, warning: str) -> Check:
         for definition in spec.metric_definitions:
             compile_pattern(definition)
         backend = self.profiles.backend(profile)
-        needs = {Capability.TTY: spec.tty, Capability.CODE_LAYOUT: spec.layout == "code"}
+        needs = {
+            Capability.TTY: spec.tty,
+            Capability.CODE_LAYOUT: spec.layout == "code",
+            Capability.MULTI_NODE: spec.instance_count > 1,
+            Capability.SECRETS: bool(spec.secrets),
+        }
         for capability, needed in needs.items():
             if needed and capability not in backend.capabilities:
                 raise Unsupported(
                     _("The backend `{name}` cannot do this: {what}.").format(name=backend.name, what=capability.value)
                 )
-        return await backend.check(spec, Caller(python))
+        await self._open_secrets(spec)
+        check = await backend.check(spec, Caller(python))
+        return Check((*check.notes, warning), check.python) if warning else check
+
+    async def _open_secrets(self, spec: JobSpec) -> dict[str, Secret]:
+        return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}
 
     def _pack(self, spec: JobSpec, profile: Profile) -> _Code:
         manifest = source.scan(spec.source, _limit(profile), _apart(spec))
         packed = source.pack(manifest, self.home.sources)
         size = sum(entry.size for entry in manifest.entries)
-        return _Code(packed.path, packed.digest, packed.hashes, manifest.files, size)
+        return _Code(packed.path, packed.digest, packed.hashes, manifest.files, size, packed.notes)
 
     def _changed(self, earlier: Job, code: _Code) -> tuple[str, ...]:
         """The files that are not what they were for an earlier job."""
@@ -150,10 +245,18 @@ class Submitter:
         return tuple(sorted(path for path in paths if before.get(path) != code.hashes.get(path)))
 
     async def _start(
-        self, spec: JobSpec, profile: Profile, check: Check, code: _Code, key: str, attach_key: str
+        self,
+        spec: JobSpec,
+        profile: Profile,
+        check: Check,
+        code: _Code,
+        key: str,
+        attach_key: str,
+        origin: Mapping[str, str] | None = None,
     ) -> Job:
         if there := self.store.by_key(key):
             return there
+        values = await self._open_secrets(spec)
         job = Job(
             id=base64.b32encode(secrets.token_bytes(5)).decode().lower(),
             spec=spec,
@@ -165,6 +268,7 @@ class Submitter:
             source_digest=code.digest,
             source_files=code.files,
             source_bytes=code.bytes,
+            **(origin or {}),
         )
         backend, folder = self.profiles.backend(profile), self.home.job(job.id)
         lease = Lease(folder.path / "follower.lock")
@@ -177,19 +281,25 @@ class Submitter:
             prepared = await backend.prepare(job, folder)
             update = {"notes": (*check.notes, *prepared.notes), "outputs": prepared.outputs}
             job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
-            stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key))
+            uses = lineage.used_jobs(spec, self.home)
+            stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key, uses))
         finally:
             if not stored or stored.id != job.id:
                 lease.give()
                 shutil.rmtree(folder.path, ignore_errors=True)
         if stored.id != job.id:
             return stored
-        return await self._submit(job, backend, folder, lease)
+        job = await self._submit(job, backend, folder, lease, values)
+        self.recorder.record(job, code.of)
+        self.recorder.also(lambda: self.retention.measure_again(job.id, _MEASURED))
+        return job
 
-    async def _submit(self, job: Job, backend: Backend, folder: JobFolder, lease: Lease) -> Job:
+    async def _submit(
+        self, job: Job, backend: Backend, folder: JobFolder, lease: Lease, values: Mapping[str, Secret]
+    ) -> Job:
         """Start a job that is stored, and follow it."""
         try:
-            submission = await backend.submit(job, folder)
+            submission = await backend.submit(job, folder, values)
         except Exception as error:
             # Whatever it was: the job is stored, and must not look as if it were still starting.
             failed = {"status": JobStatus.FAILED, "reason": str(error), "ended_at": now()}
@@ -208,6 +318,8 @@ def _write_folder(folder: JobFolder, job: Job, code: _Code) -> None:
     (folder.path / "manifest.json").write_text(json.dumps(dict(code.hashes)), "utf-8")
     try:
         os.link(code.archive, folder.source)
+    except FileNotFoundError:
+        raise _SourceGone from None
     except OSError:
         shutil.copyfile(code.archive, folder.source)
 
@@ -222,13 +334,9 @@ def _apart(spec: JobSpec) -> dict[str, str]:
 
 def _limit(profile: Profile) -> int:
     try:
-        return source.parse_size(profile.settings.source_limit)
+        return parse_size(profile.settings.source_limit)
     except ValueError as error:
         raise SpecError(f"source_limit: {error}") from None
-
-
-def _path_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", name).strip(".") or "job"
 
 
 def _new_name(name: str) -> str:
