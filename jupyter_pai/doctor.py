@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from . import filesystem
 from .backends.base import Finding
 from .errors import PaiError
 from .home import Home
@@ -16,14 +17,14 @@ from .i18n import _
 from .profiles import Profiles
 from .settings import user_file
 
-__all__ = ["examine"]
+__all__ = ["examine", "shared"]
 
 _LOW_DISK = 1 << 30
 
 
 def examine(home: Home, profiles: Profiles) -> list[Finding]:
     """What was found, good and bad. Works without any backend that can be reached."""
-    found = [_python(), _state(home), _disk(home), _database(home), _labextension()]
+    found = [_python(), _state(home), _disk(home), *shared(home), _database(home), _labextension()]
     try:
         known = profiles.settings().profiles
         found.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
@@ -63,12 +64,32 @@ def _disk(home: Home) -> Finding:
     return Finding("ok", _("disk"), text)
 
 
+def shared(home: Home) -> list[Finding]:
+    """Whether other hosts may see the state folder, and whether its disk keeps locks."""
+    kind = filesystem.network(home.path)
+    try:
+        refused = filesystem.refuses_locks(home.path)
+    except OSError as error:
+        return [Finding("bad", _("locks"), str(error), _("JUPYTER_PAI_HOME names another folder."))]
+    found = []
+    if kind:
+        found.append(Finding("ok", _("network disk"), _("{kind}: the database goes without WAL").format(kind=kind)))
+    if refused:
+        text = _("The disk has no locks ({why}): use the state folder from one host and one server only.")
+        fix = _("Mount it with locks, or let JUPYTER_PAI_HOME name a folder on another disk.")
+        found.append(Finding("warn", _("locks"), text.format(why=refused), fix))
+    return found
+
+
 def _database(home: Home) -> Finding:
     try:
         with sqlite3.connect(home.database, timeout=2) as database:
             database.execute("BEGIN IMMEDIATE")
             database.execute("ROLLBACK")
             mode = database.execute("PRAGMA journal_mode").fetchone()[0]
+            said = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if said != "ok":
+            return Finding("bad", _("database"), said, _("Move it away: it is made anew from the jobs' files."))
     except sqlite3.Error as error:
         return Finding("bad", _("database"), str(error), _("Another process holds it; try again when it has finished."))
     return Finding("ok", _("database"), f"SQLite {sqlite3.sqlite_version}, {mode}")

@@ -16,7 +16,10 @@ import os
 import sys
 from typing import SupportsFloat
 
-__all__ = ["metric", "progress"]
+__all__ = ["failure", "metric", "progress"]
+
+# The descriptor of the job's log.
+log = 1
 
 
 def metric(name: str, value: SupportsFloat, step: int | None = None) -> None:
@@ -32,6 +35,11 @@ def progress(fraction: SupportsFloat) -> None:
     _say({"progress": min(max(float(fraction), 0.0), 1.0)})
 
 
+def failure(what: str, *, cell: int = 0) -> None:
+    """Report why the job is about to fail; `cell` counts from 1 where it runs a notebook."""
+    _say({"failure": str(what), "cell": int(cell)})
+
+
 def _say(said: dict[str, object]) -> None:
     if "JUPYTER_PAI_JOB_ID" not in os.environ:
         return
@@ -39,6 +47,6 @@ def _say(said: dict[str, object]) -> None:
     try:
         sys.stdout.flush()
         # Straight to the job's log, also while `sys.stdout` is something else; in one piece, also among threads.
-        os.write(1, line.encode("utf-8", "backslashreplace"))
+        os.write(log, line.encode("utf-8", "backslashreplace"))
     except (OSError, ValueError, AttributeError):
         pass  # Telling must never break training.

@@ -17,11 +17,14 @@ from .i18n import _
 __all__ = [
     "MIME_TYPE",
     "View",
+    "commit",
     "duration",
     "html",
+    "hyperparameter",
     "line",
     "local_time",
     "mime_bundle",
+    "plain",
     "printable",
     "sparkline",
     "status_word",
@@ -32,8 +35,11 @@ MIME_TYPE = "application/vnd.jupyter-pai.job+json"
 _BARS = "▁▂▃▄▅▆▇█"
 _LINES = 12
 _WIDTH = 32
+_LONGEST = 2_000
+# Characters of a table's cell that may hold any text.
+_CELL = 60
 # Escape sequences of terminals: CSI, OSC, and the two-character ones; then all other control characters but tab.
-_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _REPORTED = re.compile(r"\[pai\] \{.*\}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -91,16 +97,21 @@ def _seconds(time: str) -> float:
 
 def printable(log: str, lines: int = _LINES) -> list[str]:
     """The last lines of a log as a terminal would leave them, without colours, and without those of `report`, whose
-    numbers have places of their own."""
+    numbers have places of their own. Of a line, the first 2,000 characters."""
     shown = []
     for row in _SEQUENCES.sub("", log).split("\n"):
         # A carriage return goes back to the line's beginning: the last text stands, as of a progress bar.
         row = row.rstrip("\r").rsplit("\r", 1)[-1]
         if not _REPORTED.fullmatch(row):
-            shown.append(_CONTROL.sub("�", row).rstrip())
+            shown.append(_CONTROL.sub("�", row[:_LONGEST]).rstrip())
     while shown and not shown[-1]:
         shown.pop()
     return shown[-lines:]
+
+
+def plain(text: str) -> str:
+    """Text without what a terminal would take for commands."""
+    return _CONTROL.sub("�", _SEQUENCES.sub("", text))
 
 
 def sparkline(values: list[float], width: int = _WIDTH) -> str:
@@ -130,6 +141,14 @@ def _facts(view: View) -> list[tuple[str, str]]:
     ]
     if took := duration(job):
         facts.append((_("took"), took))
+    if job.get("resumed_from"):
+        facts.append((_("resumed from"), job["resumed_from"]))
+    elif job.get("rerun_of"):
+        facts.append((_("rerun of"), job["rerun_of"]))
+    if job.get("git"):
+        facts.append((_("code"), commit(job["git"])))
+    if job.get("pinned"):
+        facts.append((_("pinned"), _("neither deleted nor pruned")))
     if job.get("reason"):
         facts.append((_("reason"), job["reason"]))
     if job.get("fix"):
@@ -137,8 +156,20 @@ def _facts(view: View) -> list[tuple[str, str]]:
     facts += [(name, value[:200]) for name, value in job["output_parameters"].items()]
     if job["status"] == "succeeded" and "model" in job["outputs"]:
         facts.append((_("model"), job["outputs"]["model"]))
+    if "notebook" in job["outputs"]:
+        facts.append((_("notebook"), job["outputs"]["notebook"]))
     facts += [(_("note"), note) for note in job["notes"]]
     return facts
+
+
+def commit(git: Mapping[str, Any]) -> str:
+    """The state of the code in git: `1a2b3c4d5e on main, with changes`."""
+    words = git["commit"][:10] or _("no commit")
+    if git["branch"]:
+        words = _("{commit} on {branch}").format(commit=words, branch=git["branch"])
+    if git["dirty"] or git["untracked"]:
+        words += _(", with changes") if git["dirty"] else _(", with new files")
+    return words
 
 
 def _charts(view: View) -> list[tuple[str, str, str]]:
@@ -183,6 +214,25 @@ def mime_bundle(view: View) -> dict[str, Any]:
         "text/html": html(view),
         "text/plain": static,
     }
+
+
+def hyperparameter(one: Mapping[str, Any]) -> tuple[str, ...]:
+    """A hyperparameter that code declares, as a row: name, type, default, choices, how it is given, where, help."""
+    name = one["name"]
+    forms = {"option": f"--hp {name}=", "flag": f"--{name}", "argument": name.upper(), "short": f"-{name}"}
+    return (
+        name,
+        one["type"],
+        _("(required)") if one["required"] else _start(one["default"] or ""),
+        _start(", ".join(one["choices"])),
+        forms.get(one["form"], ""),
+        f"{one['file']}:{one['line']} ({one['origin']})",
+        _start(one["help"]),
+    )
+
+
+def _start(words: str) -> str:
+    return words if len(words) <= _CELL else words[: _CELL - 1] + "…"
 
 
 def local_time(time: str) -> str:

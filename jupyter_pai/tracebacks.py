@@ -1,0 +1,91 @@
+"""Tracebacks in the end of a log: what was raised, and where in the user's own code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+__all__ = ["Traceback", "last_traceback"]
+
+_HEADER = "Traceback (most recent call last):"
+# What stands before each line: the rank of a process of torch's, the frame of an exception group.
+_PREFIX = re.compile(r"\[[\w .:]{1,40}\]:? |\s*(?:\| |\+ (?=Exception Group ))")
+_FRAME = re.compile(r'\s+File "([^"]{1,1000})", line (\d{1,9})')
+_RAISED = re.compile(r"([A-Za-z_][\w.]{0,200})(?::(?: (.*))?)?$")
+_CLASS = re.compile(r"(?:\w+\.)*_*[A-Z]\w*$")
+# Folders of installed code, and names that are no files.
+_FOREIGN = re.compile(r"/(?:site|dist)-packages/|/lib/python\d|/bin/[^/]+$|^<")
+_CODE = re.compile(r".*/(?:usercode|ml/code)/")
+_MOST_LINES = 20
+# Launchers whose own traceback comes after that of the process that failed.
+_LAUNCHERS = ("ChildFailedError", "CalledProcessError", "ProcessExitedException", "MultiprocessingException")
+
+
+@dataclass(frozen=True)
+class Traceback:
+    """`kind` is the exception's class as it was printed, `message` what followed, perhaps in several lines; `place` the
+    user's own innermost frame, like ``train.py, line 3``; `left` counts the lines of the log after it."""
+
+    kind: str
+    message: str
+    place: str
+    left: int
+
+    @property
+    def name(self) -> str:
+        """The class without its modules."""
+        return self.kind.rpartition(".")[2]
+
+
+def last_traceback(rows: Sequence[str]) -> Traceback | None:
+    """The last traceback in lines of a log; of those of a launcher and of the process that it launched, the latter."""
+    found = list(_tracebacks(rows))
+    own = [one for one in found if one.name not in _LAUNCHERS or one.place]
+    return (own or found)[-1] if found else None
+
+
+def _tracebacks(rows: Sequence[str]) -> Iterator[Traceback]:
+    frames: list[tuple[str, str]] = []
+    inside = False  # Of frames and their code: what is not indented ends them.
+    rows = [_without_prefix(row) for row in rows]
+    for number, row in enumerate(rows):
+        if row.endswith(_HEADER):
+            frames, inside = [], True
+        elif frame := _FRAME.match(row):
+            frames.append((frame[1], frame[2]))
+            inside = True
+        elif frames and row and not row[0].isspace() and (raised := _RAISED.match(row)):
+            # Lines of other processes may stand between the frames and what was raised.
+            if inside or _CLASS.match(raised[1]):
+                yield Traceback(
+                    raised[1], _message(raised[2] or "", rows[number + 1 :]), _place(frames), len(rows) - number
+                )
+                frames = []
+            inside = False
+        elif row and not row[0].isspace():
+            inside = False
+
+
+def _without_prefix(row: str) -> str:
+    prefix = _PREFIX.match(row)
+    return row[prefix.end() :] if prefix else row
+
+
+def _message(first: str, rest: Sequence[str]) -> str:
+    """The message up to a blank line, or to the next traceback."""
+    lines = [first] if first.strip() else []
+    for row in rest[:_MOST_LINES]:
+        if row.endswith(_HEADER) or (lines and not row.strip()):
+            break
+        if row.strip():
+            lines.append(row.strip())
+    return "\n".join(lines)
+
+
+def _place(frames: Sequence[tuple[str, str]]) -> str:
+    for path, line in reversed(frames):
+        if not _FOREIGN.search(path):
+            name = _CODE.sub("", path, 1)
+            return f"{name if not name.startswith('/') else name.rpartition('/')[2]}, line {line}"
+    return ""
