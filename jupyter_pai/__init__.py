@@ -7,8 +7,7 @@ Importing this loads nothing but this file: public names come on first use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # For the readers of types; `typing` itself would cost each job milliseconds.
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -69,8 +68,12 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """``%load_ext jupyter_pai``: the magics. Their bodies are imported when they are first used."""
-    from .magics import register
+    import os
 
+    if "JUPYTER_PAI_JOB_ID" in os.environ:
+        from .job_magics import register
+    else:
+        from .magics import register
     register(shell)
 
 

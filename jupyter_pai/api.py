@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -12,25 +13,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from . import __version__
 from .backends import load_backends
 from .errors import SpecError, UsageError
-from .event import LogChunk, json_number
+from .event import LogChunk
 from .i18n import _
 from .job import JobSpec, JobStatus, parse_spec
-from .request import SubmitRequest
+from .listing import SORTS, JobFilter
+from .logs import Log
+from .points import columns
+from .request import Prune, Rerun, SubmitRequest
+from .retention import Criteria
+from .secret import Secret
 from .service import JobService
-from .store import JobFilter
 
-__all__ = ["Api", "Download", "ProfileChange", "Rerun"]
+__all__ = ["Api", "Download", "ProfileChange", "SecretValue"]
 
 _LARGEST_PAGE = 500
 _PIECE = 1 << 18
 M = TypeVar("M", bound=BaseModel)
-
-
-class Rerun(BaseModel):
-    """`key`: a rerun that is repeated with the same key makes no second job."""
-
-    model_config = ConfigDict(extra="forbid")
-    key: str = Field("", max_length=200)
 
 
 class Download(BaseModel):
@@ -48,6 +46,13 @@ class ProfileChange(BaseModel):
     model_config = ConfigDict(extra="forbid")
     values: dict[str, Any] | None = None
     default: bool = False
+
+
+class SecretValue(BaseModel):
+    """What goes in here comes out for jobs only."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    value: str = Field(json_schema_extra={"format": "password", "writeOnly": True})
 
 
 class Api:
@@ -69,8 +74,11 @@ class Api:
     async def preview(self, body: object) -> dict[str, Any]:
         return (await self.service.submitter.preview(_request(body))).model_dump(mode="json")
 
+    async def inspect(self, body: object) -> dict[str, Any]:
+        return dataclasses.asdict(await self.service.submitter.inspect(_request(body)))
+
     async def rerun(self, job: str, body: object = None) -> dict[str, Any]:
-        submitted = await self.service.submitter.rerun(job, _parse(Rerun, body or {}).key)
+        submitted = await self.service.submitter.rerun(job, _parse(Rerun, body or {}))
         return submitted.model_dump(mode="json") | {"job": self.service.describe(submitted.job)}
 
     async def list_jobs(
@@ -80,6 +88,8 @@ class Api:
         label: Sequence[str] = (),
         limit: int = 50,
         offset: int = 0,
+        sort: str = "",
+        order: str = "",
     ) -> dict[str, Any]:
         try:
             statuses = [JobStatus(word) for word in status]
@@ -91,61 +101,105 @@ class Api:
         if not 0 < limit <= _LARGEST_PAGE or not 0 <= offset < 1 << 62:
             raise UsageError(_("limit is 1 to {n}, offset 0 or more.").format(n=_LARGEST_PAGE))
         labels = {key: value for key, _equals, value in pairs}
-        jobs, total = self.service.jobs(JobFilter(statuses, name, labels, limit, offset))
+        key, descending = _sorting(sort, order)
+        jobs, total = self.service.jobs(JobFilter(statuses, name, labels, limit, offset, key, descending))
         return {"jobs": [self.service.describe(job) for job in jobs], "total": total}
 
     async def show(self, job: str) -> dict[str, Any]:
         found = self.service.find(job)
-        return self.service.describe(found) | {"instances": self.service.log_instances(found)}
+        git = self.service.provenance(found).git
+        return self.service.describe(found) | {
+            "instances": self.service.log_instances(found),
+            "git": git and git.model_dump(),
+        }
+
+    async def provenance(self, job: str) -> dict[str, Any]:
+        return self.service.provenance(self.service.find(job)).model_dump(mode="json")
+
+    async def diff(self, job: str, other: str) -> dict[str, Any]:
+        return await asyncio.to_thread(self.service.compare, self.service.find(job), self.service.find(other))
+
+    async def pin(self, job: str) -> dict[str, Any]:
+        return self.service.describe(await self.service.pin(job, True))
+
+    async def unpin(self, job: str) -> dict[str, Any]:
+        return self.service.describe(await self.service.pin(job, False))
+
+    async def disk(self) -> dict[str, Any]:
+        return await asyncio.to_thread(self.service.retention.use)
+
+    async def prune(self, body: object) -> dict[str, Any]:
+        asked = _parse(Prune, body or {})
+        criteria = Criteria(
+            asked.older_than, asked.larger_than, asked.keep, asked.status, asked.labels, asked.environments
+        )
+        retention = self.service.retention
+        done = await retention.prune(criteria, asked.only_jobs, asked.only_environments, dry_run=asked.dry_run)
+        return dataclasses.asdict(done)
 
     async def stop(self, job: str) -> dict[str, Any]:
         return self.service.describe(await self.service.stop(job))
 
-    async def delete(self, job: str) -> dict[str, Any]:
-        return self.service.describe(await self.service.delete(job))
+    async def delete(self, job: str, force: bool = False) -> dict[str, Any]:
+        return self.service.describe(await self.service.delete(job, force=force))
 
     async def log(
-        self, job: str, instance: str = "", offset: int = 0, limit: int = 0, tail: int = 0, follow: bool = False
+        self,
+        job: str,
+        instance: str = "",
+        offset: int = 0,
+        limit: int = 0,
+        tail: int = 0,
+        line: int = 0,
+        lines: int = 0,
+        follow: bool = False,
     ) -> AsyncIterator[LogChunk]:
         """The pieces of a log. Everything that can be wrong is found before the first of them."""
-        if min(offset, limit, tail) < 0 or max(offset, limit, tail) >= 1 << 62:
-            raise UsageError(_("offset, limit and tail are 0 or more."))
+        numbers = (offset, limit, tail, line, lines)
+        if min(numbers) < 0 or max(numbers) >= 1 << 62:
+            raise UsageError(_("offset, limit, tail, line and lines are 0 or more."))
         found = self.service.find(job)
         log = self.service.log(found, instance)
-        start = log.last_lines(tail) if tail else offset
-        return self._pieces(found.id, instance, start, limit, follow)
-
-    async def _pieces(
-        self, job_id: str, instance: str, start: int, limit: int, follow: bool
-    ) -> AsyncIterator[LogChunk]:
-        job = self.service.find(job_id)
         if follow:
-            async for chunk in self.service.follow_log(job, instance, start):
-                yield chunk
-            return
-        log = self.service.log(job, instance)
-        end = start + limit if limit else log.size
-        yield LogChunk(log.path.name, start, log.read(start, min(_PIECE, max(end - start, 0))))
-        place = start + _PIECE
-        while place < end and (data := log.read(place, min(_PIECE, end - place))):
-            yield LogChunk(log.path.name, place, data)
-            place += len(data)
+            start = log.last_lines(tail, limit) if tail else log.line_offset(line) if line else offset
+            return self.service.follow_log(found, instance, start)
+        if line or lines:
+            # In a thread: of a log that nobody has counted yet, all lines are counted first.
+            first, end = await asyncio.to_thread(_page, log, line, lines)
+        else:
+            first = LogChunk(log.path.name, log.last_lines(tail, limit) if tail else offset, b"")
+            end = log.size
+        return _pieces(first, log, min(end, first.offset + limit) if limit else end)
 
-    async def metrics(self, job: str, name: Sequence[str] = (), start: int = 0) -> dict[str, Any]:
-        if not 0 <= start < 1 << 62:
-            raise UsageError(_("start is 0 or more."))
+    async def metrics(
+        self,
+        job: str,
+        name: Sequence[str] = (),
+        start: int = 0,
+        points: int = 0,
+        first: int | None = None,
+        last: int | None = None,
+        system: bool = False,
+    ) -> dict[str, Any]:
+        if min(start, points) < 0 or max(start, points) >= 1 << 62:
+            raise UsageError(_("start and points are 0 or more."))
+        if any(not -(1 << 63) <= step < 1 << 63 for step in (first, last) if step is not None):
+            raise UsageError(_("first and last are numbers of steps."))
         series = self.service.metrics(self.service.find(job))
-        found = {}
-        for metric in series.cursor().counts:
-            if not name or metric in name:
-                points = series.read(metric, start)
-                found[metric] = {
-                    "start": start,
-                    "step": [point.step for point in points],
-                    "value": [json_number(point.value) for point in points],
-                    "time": [point.time for point in points],
-                }
-        return {"metrics": found}
+        shown = series.cursor().shown(system=system or bool(name))
+        counts = {metric: n for metric, n in shown.items() if not name or metric in name}
+
+        def read() -> dict[str, Any]:
+            return {
+                metric: columns(series, metric, start, n, most=points, first=first, last=last)
+                for metric, n in counts.items()
+            }
+
+        # In a thread: a million points take a moment, and others wait for this one.
+        return {"metrics": await asyncio.to_thread(read)}
+
+    async def texts(self, job: str) -> dict[str, Any]:
+        return {"texts": self.service.metrics(self.service.find(job)).texts()}
 
     async def events(self, after: int = 0, job: str = "") -> dict[str, Any]:
         if abs(after) >= 1 << 62:
@@ -160,6 +214,11 @@ class Api:
             raise UsageError(_("`{folder}` is not an absolute path.").format(folder=asked.folder))
         files = await self.service.download(job, asked.channel, folder, overwrite=asked.overwrite)
         return {"folder": str(folder), "files": files}
+
+    async def instances(self, profile: str = "", backend: str = "") -> dict[str, Any]:
+        chosen = self.service.profiles.settings().pick(profile, backend)
+        found = await self.service.profiles.backend(chosen).instance_types()
+        return {"profile": chosen.name, "instances": [dataclasses.asdict(kind) for kind in found]}
 
     async def profiles(self) -> dict[str, Any]:
         settings = self.service.profiles.settings()
@@ -186,8 +245,53 @@ class Api:
         self.service.profiles.edit(profile)
         return await self.profiles()
 
+    async def secrets(self) -> dict[str, Any]:
+        store = self.service.secrets
+        places = await asyncio.to_thread(store.places)
+        return {"secrets": [{"name": n, "place": place} for n, place in places.items()], "file": str(store.path)}
+
+    async def set_secret(self, secret: str, body: object) -> dict[str, Any]:
+        value = Secret(_parse(SecretValue, body).value)
+        await asyncio.to_thread(self.service.secrets.keep, secret, value)
+        return await self.secrets()
+
+    async def remove_secret(self, secret: str) -> dict[str, Any]:
+        await asyncio.to_thread(self.service.secrets.forget, secret)
+        return await self.secrets()
+
     async def doctor(self) -> dict[str, Any]:
         return {"findings": [dataclasses.asdict(finding) for finding in await self.service.doctor()]}
+
+
+def _page(log: Log, line: int, lines: int) -> tuple[LogChunk, int]:
+    """The beginning of a page of lines, still empty, and where the page ends."""
+    known = log.count_lines()
+    start = log.line_offset(line)
+    end = log.line_offset(line + lines) if lines else log.size
+    return LogChunk(log.path.name, start, b"", min(line, known), known), end
+
+
+async def _pieces(first: LogChunk, log: Log, end: int) -> AsyncIterator[LogChunk]:
+    """The log from where `first` begins up to the byte `end`. There is a first piece also of nothing."""
+    place = first.offset
+    yield first._replace(data=log.read(place, min(_PIECE, max(end - place, 0))))
+    place += _PIECE
+    while place < end and (data := log.read(place, min(_PIECE, end - place))):
+        yield LogChunk(first.instance, place, data)
+        place += len(data)
+
+
+def _sorting(sort: str, order: str) -> tuple[str, bool]:
+    """What to sort by, and whether the largest comes first."""
+    key = sort or "submitted"
+    if key not in SORTS and not (key.startswith("hp:") and len(key) > 3):
+        raise UsageError(
+            _("Jobs cannot be sorted by `{sort}`.").format(sort=sort),
+            fix=_("Known are: {names}.").format(names=", ".join((*SORTS, "hp:NAME"))),
+        )
+    if order not in ("", "asc", "desc"):
+        raise UsageError(_("order: `{text}` is not asc or desc.").format(text=order))
+    return key, order == "desc" if order else key in ("submitted", "took")
 
 
 def _request(body: object) -> SubmitRequest:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from . import grammar
 from .client import connect
-from .commands import Commands, Screen, as_json
+from .commands import Commands
 from .errors import EngineError, PaiError, UsageError
 from .handle import JobHandle
 from .i18n import _
 from .place import of_command_line
+from .screen import Screen, as_json
+from .secret import Secret
 
 __all__ = ["main"]
 
@@ -42,18 +44,46 @@ class Terminal(Screen):
         width = None if sys.stdout.isatty() else 200
         Console(width=width, soft_wrap=not sys.stdout.isatty()).print(table)
 
-    def bytes(self, data: bytes) -> None:
+    def log(self, pieces: Iterable[bytes], job: str, *, follow: bool) -> None:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        for data in pieces:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
 
     def job(self, handle: JobHandle) -> None:
         self.say(handle.text())
+
+    @property
+    def can_ask(self) -> bool:
+        return sys.stdin.isatty()
 
     def ask(self, question: str) -> bool:
         if not sys.stdin.isatty():
             raise UsageError(_("Nobody is here to be asked."), fix=_("Say --yes."))
         return input(f"{question} [y/N] ").strip().lower() in ("y", "yes", "是", "好")
+
+    def ask_secret(self, question: str) -> Secret:
+        if not sys.stdin.isatty():
+            return _piped()
+        from getpass import getpass
+
+        try:
+            return Secret(getpass(f"{question}: "))
+        except EOFError:
+            raise UsageError(_("Nothing was given.")) from None
+
+
+def _piped() -> Secret:
+    """What is piped in, without the end of its last line."""
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(_("What is piped in is not UTF-8 text.")) from None
+    if not text:
+        raise UsageError(
+            _("Nobody is here to be asked."), fix=_("Pipe the value in: jupyter pai secret set NAME < FILE")
+        )
+    return Secret(text.removesuffix("\n").removesuffix("\r"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -101,6 +131,8 @@ def _say_more(screen: Screen, job: JobHandle, *, waited: bool) -> None:
             screen.say(f"{name}: {value}")
         if info["status"] == "succeeded" and "model" in info["outputs"]:
             screen.say(_("model: {uri}").format(uri=info["outputs"]["model"]))
+        if "notebook" in info["outputs"]:
+            screen.say(_("notebook: {uri}").format(uri=info["outputs"]["notebook"]))
     else:
         screen.say(_("Follow it: jupyter pai logs {job} --follow   Stop it: jupyter pai stop {job}").format(job=job.id))
 

@@ -69,9 +69,16 @@ class Client(ABC):
         body = {"spec": spec, "backend": backend, "python": sys.executable}
         return dict(self.call("preview", body=body))
 
-    def rerun(self, job: str) -> dict[str, Any]:
-        """Submit a job's spec and code once more."""
-        return self._twice("rerun", job=job, body={"key": uuid.uuid4().hex})
+    def inspect(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """The hyperparameters that the code of a spec declares, and doubts about those that it has."""
+        return dict(self.call("inspect", body={"spec": spec}))
+
+    def rerun(
+        self, job: str, changes: dict[str, Any] | None = None, *, backend: str = "", resume: bool = False
+    ) -> dict[str, Any]:
+        """Submit the spec and code of a job once more, with changes; `resume` gives it the checkpoints of the job."""
+        body = {"key": uuid.uuid4().hex, "changes": changes or {}, "backend": backend, "resume": resume}
+        return self._twice("rerun", job=job, body=body)
 
     def _twice(self, verb: str, **arguments: Any) -> dict[str, Any]:
         try:
@@ -91,7 +98,12 @@ class HttpClient(Client):
 
     def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
         with self._ask(verb, body, arguments) as reply:
-            return json.loads(reply.read())
+            text = reply.read()
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            # Cut off within its headers, an answer looks whole; nor is a proxy's page what the server said.
+            raise self._unreachable(error) from None
 
     def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
         return self.read_log(job, instance=instance, offset=offset, follow=True)
@@ -184,11 +196,15 @@ class EmbeddedClient(Client):
         from .service import JobService
 
         self._asyncio = asyncio
-        self._loop = asyncio.new_event_loop()
         self._api = Api(JobService())
+        self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True)
         self._thread.start()
-        self._wait(self._api.service.start())
+        try:
+            self._wait(self._api.service.start())
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """End the engine. Jobs go on."""

@@ -1,19 +1,21 @@
-"""Tab completion of a line of the grammar: verbs, options, profiles, backends, statuses, jobs."""
+"""Tab completion of a line of the grammar: verbs, options, profiles, backends, statuses, jobs, hyperparameters."""
 
 from __future__ import annotations
 
 from . import grammar
 from .client import connect
 from .errors import PaiError
+from .place import Place
+from .submission import spec_of
 
 __all__ = ["complete"]
 
-_JOB_VERBS = ("show", "logs", "metrics", "stop", "rerun", "delete", "download")
+_JOB_VERBS = ("show", "logs", "metrics", "stop", "rerun", "diff", "delete", "pin", "unpin", "download")
 _STATUSES = "queued starting running succeeded failed stopped lost".split()
 
 
-def complete(line: str, word: str) -> list[str]:
-    """The words that may stand at the end of `line`, where `word` has been begun."""
+def complete(line: str, word: str, place: Place | None = None) -> list[str]:
+    """The words that may stand at the end of `line`, where `word` has been begun; `place` is where it is written."""
     words = line.split()
     if not line.endswith((" ", "\t")) and words:
         words = words[:-1]
@@ -26,10 +28,16 @@ def complete(line: str, word: str) -> list[str]:
         return _profiles("name")
     if before == "--backend":
         return _profiles("backend")
+    if before == "--hp" and place and not is_cell:
+        return _hyperparameters(words[1:-1], place)
     if before == "--status":
         return _STATUSES
     if verb == "profile":
         return ["list", "show", "set", "default", "remove"] if before == verb else _profiles("name")
+    if before == "--secret":
+        return _secrets()
+    if verb == "secret":
+        return ["list", "set", "remove"] if before == verb else _secrets()
     if not word.startswith("-") and verb in _JOB_VERBS:
         return [*_jobs(), "last"]
     command = grammar.cell_parser() if is_cell else grammar.parser("%pai")
@@ -43,6 +51,23 @@ def _profiles(key: str) -> list[str]:
         return []
     found = {profile["name"] if key == "name" else profile["settings"]["backend"] for profile in profiles}
     return sorted(found)
+
+
+def _hyperparameters(words: list[str], place: Place) -> list[str]:
+    """What the code that a line names can be given."""
+    try:
+        options = grammar.parse(grammar.parser("%pai"), words)
+        found = connect().inspect(spec_of(options, place, target=options.target))
+    except (PaiError, SystemExit):
+        return []
+    return [f"{one['name']}=" for one in found["hyperparameters"] if one["form"] in ("option", "none")]
+
+
+def _secrets() -> list[str]:
+    try:
+        return [secret["name"] for secret in connect().call("secrets")["secrets"]]
+    except PaiError:
+        return []
 
 
 def _jobs() -> list[str]:

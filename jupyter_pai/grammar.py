@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from .errors import UsageError
-from .i18n import _
+from .i18n import N_, _
 
 __all__ = ["VERBS", "Options", "cell_parser", "options_of", "parse", "parser"]
 
@@ -93,54 +93,92 @@ def parser(prog: str = "jupyter pai") -> _Parser:
 
 
 def _add_submit(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "target", nargs="?", default="", help=_("a folder, .py, .sh or .ipynb; else the notebook's folder")
-    )
+    _add_target(command)
+    command.add_argument("--as-script", action="store_true", help=_("run a notebook's code as a plain script"))
     _add_submit_options(command, cell=False)
 
 
-def _add_submit_options(command: argparse.ArgumentParser, *, cell: bool) -> None:
+def _add_target(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "target", nargs="?", default="", help=_("a folder, .py, .sh or .ipynb; else the notebook's folder")
+    )
+
+
+def _add_inspect(command: argparse.ArgumentParser) -> None:
+    # All that a spec is made of, most of it as if it were not given.
+    unset = _Parser()
+    _add_submit_options(unset, cell=False)
+    command.set_defaults(**vars(unset.parse_args([])))
+    _add_target(command)
+    _add_code(command)
+    _add_json(command, _("print one JSON object"))
+
+
+def _several(command: argparse.ArgumentParser, name: str, form: str, text: str) -> None:
+    command.add_argument(name, metavar=form, action="append", default=[], help=text)
+
+
+def _add_spec_options(command: argparse.ArgumentParser) -> None:
+    """What a spec is made of, and what a rerun may change of it."""
     add = command.add_argument
 
     def pairs(name: str, form: str, text: str) -> None:
-        add(name, metavar=form, action="append", default=[], help=text)
+        _several(command, name, form, text)
 
     where = command.add_mutually_exclusive_group()
     where.add_argument("--backend", metavar="NAME", help=_("run on this backend's default profile"))
     where.add_argument("--profile", metavar="NAME", help=_("run with this profile of the settings"))
     add("--name", help=_("the job's name; else the notebook's or script's, with the time"))
-    add("--base-name", metavar="NAME", help=_("what the name begins with; the time is added"))
-    add("--source", metavar="FOLDER", help=_("the folder of code; else the notebook's"))
-    add("--command", metavar="LINE", help=_("what to run, by a shell; $PAI_USER_ARGS is all hyperparameters"))
+    _add_code(command)
     add("--python", metavar="NAME", help=_("the interpreter: a path, a kernel, a conda environment; else the kernel's"))
     add("--image", metavar="URI", help=_("the container image"))
+    add(
+        "--container",
+        choices=["auto", "podman", "docker", "none"],
+        help=_("on this machine, run the image by this engine; `auto` for the one that is there"),
+    )
     add("--instance-type", metavar="NAME", help=_("the kind of machine"))
     add("--instance-count", metavar="N", type=int, help=_("how many of them"))
     add("--cpu", metavar="N", type=float, help=_("cores that are needed"))
     add("--gpu", metavar="N", type=int, help=_("GPUs that are needed"))
     add("--memory", metavar="SIZE", help=_("memory that is needed, like 16GiB"))
-    pairs("--hp", "KEY=VALUE", _("a hyperparameter; may be given several times"))
     pairs("--input", "NAME=URI", _("an input channel: a path or URI; several times"))
     pairs("--output", "NAME=URI", _("an output channel that goes to a place of its own; several times"))
     add("--output-path", metavar="URI", help=_("where all output channels go"))
     pairs("--env", "KEY=VALUE", _("an environment variable; several times"))
+    pairs("--secret", "NAME", _("a secret as a variable, its value in no log; VARIABLE=NAME renames it; several times"))
     pairs("--metric", "NAME=REGEX", _("a metric to read from the log, by a pattern with one group; several times"))
     pairs("--requirement", "SPEC", _("a package to install, as in requirements.txt; several times"))
     add("--max-run-time", metavar="SECONDS", type=int, help=_("stop the job after so long"))
     pairs("--label", "KEY=VALUE", _("a label to find the job by; several times"))
-    pairs("--include", "GLOB", _("take along only files like this; several times"))
-    pairs("--exclude", "GLOB", _("leave out what is like this; several times"))
-    add("--no-gitignore", action="store_true", help=_("take along what .gitignore leaves out"))
-    add("--spec", metavar="FILE", help=_("a job's spec as JSON, TOML or YAML; options win"))
     add("--tty", action="store_true", help=_("give the job a terminal"))
-    add("--dry-run", action="store_true", help=_("show spec, command and files, and submit nothing"))
+    add("--as", dest="variable", metavar="NAME", type=_variable, help=_("the variable that becomes the job"))
     _add_waiting(command)
+
+
+def _add_submit_options(command: argparse.ArgumentParser, *, cell: bool) -> None:
+    _add_spec_options(command)
+    add = command.add_argument
+    add("--base-name", metavar="NAME", help=_("what the name begins with; the time is added"))
+    _several(command, "--include", "GLOB", _("take along only files like this; several times"))
+    _several(command, "--exclude", "GLOB", _("leave out what is like this; several times"))
+    add("--no-gitignore", action="store_true", help=_("take along what .gitignore leaves out"))
+    _several(command, "--allow-secret", "FILE", _("take along this file although it holds keys; several times"))
+    add("--spec", metavar="FILE", help=_("a job's spec as JSON, TOML or YAML; options win"))
+    add("--dry-run", action="store_true", help=_("show spec, command and files, and submit nothing"))
     add("--again", action="store_true", help=_("start a new job, also if this cell's runs or has succeeded"))
     add("--json", action="store_true", help=_("print one JSON object"))
-    add("--as", dest="variable", metavar="NAME", type=_variable, help=_("the variable that becomes the job"))
     add("--expand", action="store_true", help=_("put variables into --command and --metric too"))
     if cell:
         add("--with-above", action="store_true", help=_("take along the code of all cells above"))
+
+
+def _add_code(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--source", metavar="FOLDER", help=_("the folder of code; else the notebook's"))
+    add("--command", metavar="LINE", help=_("what to run, by a shell; $PAI_USER_ARGS is all hyperparameters"))
+    text = _("a hyperparameter; may be given several times")
+    add("--hp", metavar="KEY=VALUE", action="append", default=[], help=text)
 
 
 def _variable(name: str) -> str:
@@ -171,6 +209,8 @@ def _add_list(command: argparse.ArgumentParser) -> None:
     add("--name", metavar="TEXT", default="", help=_("only jobs whose name contains this"))
     add("--label", metavar="KEY=VALUE", action="append", default=[], help=_("only jobs with this label; several times"))
     add("--limit", metavar="N", type=int, default=20, help=_("how many jobs, at most 500"))
+    add("--sort", metavar="KEY", default="", help=_("by submitted, name, status, took or hp:NAME, a hyperparameter"))
+    add("--order", metavar="asc|desc", default="", help=_("smallest or largest first"))
     _add_json(command, _("print a JSON array"))
 
 
@@ -189,18 +229,50 @@ def _add_logs(command: argparse.ArgumentParser) -> None:
 def _add_metrics(command: argparse.ArgumentParser) -> None:
     _add_job(command)
     command.add_argument("name", metavar="NAME", nargs="*", help=_("only these metrics"))
+    command.add_argument("--points", metavar="N", type=int, default=0, help=_("at most N points of each, thinned"))
+    command.add_argument("--system", action="store_true", help=_("those of the machine's use as well"))
     _add_json(command, _("print all points as one JSON object"))
 
 
 def _add_rerun(command: argparse.ArgumentParser) -> None:
     _add_job(command)
-    _add_waiting(command)
+    _add_spec_options(command)
+    _several(command, "--remove", "WHAT", _("without what it had: hp.NAME, max-run-time …"))
+    command.add_argument("--resume", action="store_true", help=_("its checkpoints become the input `checkpoints`"))
+    _add_json(command, _("print one JSON object"))
+
+
+def _add_diff(command: argparse.ArgumentParser) -> None:
+    for name in ("job", "other"):
+        command.add_argument(name, metavar="ID", help=_("an id, the beginning of one, a name, or `last`"))
+    _add_json(command, _("print one JSON object"))
+
+
+def _add_pin(command: argparse.ArgumentParser) -> None:
+    command.add_argument("jobs", metavar="ID", nargs="+", help=_("ids, beginnings of ids, names, or `last`"))
+
+
+def _add_prune(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--older-than", metavar="AGE", help=_("jobs that ended longer ago: 12h, 30d, 8w"))
+    add("--larger-than", metavar="SIZE", help=_("jobs that take more: 500MB"))
+    add("--keep", metavar="N", type=int, help=_("of those, keep the newest N"))
+    add("--status", metavar="STATUS", action="append", default=[], help=_("only jobs of this status; several times"))
+    add("--label", metavar="KEY=VALUE", action="append", default=[], help=_("only jobs with this label; several times"))
+    add("--environments", action="store_true", help=_("environments too, all that no job runs with"))
+    add("--dry-run", action="store_true", help=_("show what would go, and remove nothing"))
+    add("--yes", action="store_true", help=_("do not ask"))
+    _add_json(command, _("print one JSON object"))
+
+
+def _add_disk(command: argparse.ArgumentParser) -> None:
     _add_json(command, _("print one JSON object"))
 
 
 def _add_delete(command: argparse.ArgumentParser) -> None:
     command.add_argument("jobs", metavar="ID", nargs="+", help=_("ids of jobs that have ended"))
     command.add_argument("--yes", action="store_true", help=_("do not ask"))
+    command.add_argument("--force", action="store_true", help=_("also jobs that run on a host that is gone for good"))
 
 
 def _add_stop(command: argparse.ArgumentParser) -> None:
@@ -222,6 +294,21 @@ def _add_profile(command: argparse.ArgumentParser) -> None:
     _add_json(command, _("print one JSON object"))
 
 
+def _add_instances(command: argparse.ArgumentParser) -> None:
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--backend", metavar="NAME", default="", help=_("those of this backend's default profile"))
+    where.add_argument("--profile", metavar="NAME", default="", help=_("those of this profile"))
+    _add_json(command, _("print a JSON array"))
+
+
+def _add_secret(command: argparse.ArgumentParser) -> None:
+    command.add_argument("action", choices=["list", "set", "remove"], help=_("what to do"))
+    command.add_argument("name", nargs="?", default="", help=_("the secret's name; its value is asked for"))
+    # What is written here by mistake may be the value: it must not come back in a message.
+    command.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
+    _add_json(command, _("print one JSON object"))
+
+
 def _add_doctor(command: argparse.ArgumentParser) -> None:
     _add_json(command, _("print a JSON array"))
 
@@ -232,22 +319,25 @@ def _add_tutorial(command: argparse.ArgumentParser) -> None:
     )
 
 
-def N_(text: str) -> str:
-    """Marks a text that is translated when it is shown."""
-    return text
-
-
 VERBS = {
     "submit": (N_("Submit a job."), _add_submit),
+    "inspect": (N_("Show the hyperparameters that code declares, without running it."), _add_inspect),
     "list": (N_("List jobs, newest first."), _add_list),
     "show": (N_("Show a job."), _add_show),
     "logs": (N_("Print a job's log."), _add_logs),
     "metrics": (N_("Print a job's metrics."), _add_metrics),
     "stop": (N_("Stop jobs."), _add_stop),
-    "rerun": (N_("Submit a job's spec and code once more."), _add_rerun),
+    "rerun": (N_("Submit a job's spec and code once more, with changes."), _add_rerun),
+    "diff": (N_("Show how two jobs differ."), _add_diff),
     "delete": (N_("Forget jobs that have ended, with all their files."), _add_delete),
+    "pin": (N_("Keep jobs from being deleted and pruned."), _add_pin),
+    "unpin": (N_("No longer keep jobs from being deleted."), _add_pin),
+    "prune": (N_("Delete many jobs, by age, size or status, and environments."), _add_prune),
+    "disk": (N_("Show what takes room on the disk."), _add_disk),
     "download": (N_("Copy an output channel of a job into a folder."), _add_download),
     "profile": (N_("Look at the settings' profiles, and change them."), _add_profile),
+    "instances": (N_("List the instance types that jobs can ask for."), _add_instances),
+    "secret": (N_("Keep secrets for jobs; nobody gets to see them again."), _add_secret),
     "doctor": (N_("Check everything that a job needs."), _add_doctor),
     "tutorial": (N_("Copy the tutorial notebooks into a folder."), _add_tutorial),
 }

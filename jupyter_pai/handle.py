@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from . import summary
 from .client import Client, connect
 from .errors import JobFailed, ServerUnreachable
 from .i18n import _
+from .printer import Printer
 
 if TYPE_CHECKING:
     import pandas
@@ -22,11 +22,12 @@ __all__ = ["JobHandle", "get_job", "job_failed", "list_jobs", "submit"]
 T = TypeVar("T")
 
 _ENDED = ("succeeded", "failed", "stopped", "lost")
-_TAIL_LINES = 20
+# The end of a log that a view shows: so many lines, and of them not more than so many bytes.
+_TAIL_LINES, _TAIL_BYTES = 20, 1 << 16
+# Points of a metric that a picture of it needs.
+_POINTS = 1000
 _ASK_EVERY = 0.2
 _PATIENCE = 10
-# Characters a second that a notebook takes: Jupyter drops output above a megabyte a second.
-_NOTEBOOK_RATE = 200_000
 
 
 class JobHandle:
@@ -44,8 +45,8 @@ class JobHandle:
             self._client = connect(again=True)
             return question(self._client)
 
-    def _call(self, verb: str, *, body: object = None) -> Any:
-        return self._ask(lambda client: client.call(verb, job=self.id, body=body))
+    def _call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
+        return self._ask(lambda client: client.call(verb, job=self.id, body=body, **arguments))
 
     @property
     def id(self) -> str:
@@ -102,10 +103,17 @@ class JobHandle:
         """What the script wrote to /ml/output/output_parameters: name to text. Known when the job has ended."""
         return dict(self.info["output_parameters"])
 
-    def logs(self, *, tail: int = 0, instance: str = "") -> str:
-        """The log as text, or its last `tail` lines; bytes that are no UTF-8 become U+FFFD."""
-        data = self._ask(lambda client: b"".join(client.read_log(self.id, tail=tail, instance=instance)))
+    def logs(self, *, tail: int = 0, line: int = 0, lines: int = 0, instance: str = "") -> str:
+        """The log as text, its last `tail` lines, or `lines` of them from `line` on, the first being 0; bytes that are
+        no UTF-8 become U+FFFD."""
+        wanted = {"tail": tail, "line": line, "lines": lines, "instance": instance}
+        data = self._ask(lambda client: b"".join(client.read_log(self.id, **wanted)))
         return data.decode("utf-8", "replace")
+
+    def tail(self) -> str:
+        """The end of the log, as views show it: a few lines, however long they are."""
+        pieces = self._ask(lambda client: list(client.read_log(self.id, tail=_TAIL_LINES, limit=_TAIL_BYTES)))
+        return b"".join(pieces).decode("utf-8", "replace")
 
     def follow(self, *, instance: str = "") -> Iterator[str]:
         """The log from its beginning, as it grows, until the job has ended."""
@@ -133,9 +141,13 @@ class JobHandle:
                 time.sleep(_ASK_EVERY)
                 self._client = connect(again=True)
 
-    def metrics(self) -> pandas.DataFrame | list[dict[str, Any]]:
-        """All points of all metrics: a DataFrame with name, step, value and time; a list of dicts without pandas."""
-        found = self._call("metrics")["metrics"]
+    def metrics(self, *, system: bool = False) -> pandas.DataFrame | list[dict[str, Any]]:
+        """All points of all metrics: a DataFrame with name, step, value and time; a list of dicts without pandas.
+
+        With `system` also those of the machine's use: system/cpu (cores), system/memory (bytes), system/gpu (percent of
+        a GPU), system/gpu_memory (bytes).
+        """
+        found = self._call("metrics", system=system)["metrics"]
         rows = [
             {"name": name, "step": step, "value": float(value), "time": when}
             for name, points in found.items()
@@ -158,10 +170,10 @@ class JobHandle:
             TimeoutError: if it has not ended within `timeout` seconds.
         """
         if logs:
-            write = write or _Printer(self.id)
+            write = write or Printer(self.id)
             for text in self.follow():
                 write(text)
-            if isinstance(write, _Printer):
+            if isinstance(write, Printer):
                 write.flush()
         until = None if timeout is None else time.monotonic() + timeout
         while not self.ended:
@@ -177,13 +189,20 @@ class JobHandle:
         self._call("stop")
         return self
 
-    def rerun(self) -> JobHandle:
-        """Submit its spec and code once more: a new job."""
-        return JobHandle(self._client.rerun(self.id)["job"], self._client)
+    def rerun(self, *, backend: str = "", resume: bool = False, **changes: Any) -> JobHandle:
+        """Submit its spec and code once more: a new job. The keywords are fields of `JobSpec` that change; in a table
+        (hyperparameters, inputs …) only the names that are given, and None removes one. `resume` gives the new job
+        this one's checkpoints, as the input channel `checkpoints`.
 
-    def delete(self) -> None:
-        """Forget the job, which must have ended, with all its files."""
-        self._call("delete")
+        Raises:
+            BadInput: naming the field that is wrong.
+            Conflict: if it is to be resumed and has not ended, or has no checkpoints.
+        """
+        return JobHandle(self._client.rerun(self.id, changes, backend=backend, resume=resume)["job"], self._client)
+
+    def delete(self, *, force: bool = False) -> None:
+        """Forget the job, which must have ended, with all its files; if `force`, also one whose host is gone."""
+        self._ask(lambda client: client.call("delete", job=self.id, force=force))
 
     def download(self, channel: str = "model", folder: str | Path = ".", *, overwrite: bool = False) -> Path:
         """Copy an output channel into a folder; the folder."""
@@ -195,7 +214,7 @@ class JobHandle:
         return summary.text(self._view())
 
     def _view(self) -> summary.View:
-        return summary.View(self.info, self.logs(tail=_TAIL_LINES), self._call("metrics")["metrics"])
+        return summary.View(self.info, self.tail(), self._call("metrics", points=_POINTS)["metrics"])
 
     def __repr__(self) -> str:
         return summary.line(self.info)
@@ -211,13 +230,14 @@ class JobHandle:
 def job_failed(handle: JobHandle) -> JobFailed:
     """The error for a job that was waited for and did not succeed: reason, fix, last lines."""
     info = handle.info
-    tail = handle.logs(tail=_TAIL_LINES)
+    tail = handle.tail()
+    shown = "\n".join(summary.printable(tail, _TAIL_LINES))
     reason = info["reason"] or _("It is {status}.").format(status=summary.status_word(info["status"]))
     message = _("The job {job} ({name}) {status}: {reason}").format(
         job=info["id"], name=info["name"], status=summary.status_word(info["status"]), reason=reason
     )
     return JobFailed(
-        f"{message}\n{tail.rstrip()}\n" if tail.strip() else message,
+        f"{message}\n{shown}\n" if shown else message,
         fix=info["fix"],
         job_id=info["id"],
         status=info["status"],
@@ -225,32 +245,6 @@ def job_failed(handle: JobHandle) -> JobFailed:
         reason=reason,
         tail=tail,
     )
-
-
-class _Printer:
-    """Prints a log as it comes. In a notebook, not more than Jupyter takes: the log itself is complete elsewhere."""
-
-    def __init__(self, job_id: str) -> None:
-        self.job_id = job_id
-        self.limit = _NOTEBOOK_RATE if "ipykernel" in sys.modules else float("inf")
-        self.said, self.left_out, self.since = 0, 0, time.monotonic()
-
-    def __call__(self, text: str) -> None:
-        if time.monotonic() - self.since > 1:
-            self.said, self.since = 0, time.monotonic()
-        if self.said + len(text) > self.limit:
-            self.left_out += len(text)
-            return
-        self.flush()
-        self.said += len(text)
-        print(text, end="", flush=True)
-
-    def flush(self) -> None:
-        """Say what was left out, if something was."""
-        if self.left_out:
-            note = _("[… {n} characters left out; all of it: %pai logs {job}]").format(n=self.left_out, job=self.job_id)
-            print(f"\n{note}\n", end="")
-            self.left_out = 0
 
 
 def submit(*, backend: str = "", wait: bool = False, **spec: Any) -> JobHandle:
@@ -275,6 +269,6 @@ def get_job(job: str) -> JobHandle:
 
 
 def list_jobs(**wanted: Any) -> list[JobHandle]:
-    """Jobs, newest first. Keywords: `status`, `name`, `label`, `limit`, `offset`."""
+    """Jobs, newest first. Keywords: `status`, `name`, `label`, `limit`, `offset`, `sort`, `order`."""
     client = connect()
     return [JobHandle(job, client) for job in client.call("list_jobs", **wanted)["jobs"]]

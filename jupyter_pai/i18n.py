@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
-__all__ = ["_", "language", "ngettext", "speak"]
+__all__ = ["N_", "_", "language", "ngettext", "speak"]
 
 DOMAIN = "jupyter_pai"
 LOCALE = Path(__file__).parent / "locale"
@@ -27,6 +27,11 @@ _spoken: ContextVar[str | None] = ContextVar("language", default=None)
 def _(message: str) -> str:
     """`message` in the reader's language."""
     return _catalogue(language()).gettext(message)
+
+
+def N_(message: str) -> str:
+    """Marks a text that is translated when it is shown."""
+    return message
 
 
 def ngettext(one: str, many: str, n: int) -> str:

@@ -32,10 +32,11 @@ class _Magic:
         self.shell = shell
 
     def complete(self, shell: InteractiveShell, event: Any) -> list[str]:
-        """What may follow: verbs, options, profiles, jobs."""
+        """What may follow: verbs, options, profiles, jobs, hyperparameters."""
         from .completion import complete
+        from .place import of_shell
 
-        return complete(event.line[: len(event.text_until_cursor)] or event.line, event.symbol)
+        return complete(event.line[: len(event.text_until_cursor)] or event.line, event.symbol, of_shell(shell))
 
 
 class Pai(_Magic):

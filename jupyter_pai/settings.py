@@ -6,6 +6,9 @@
     backend = "local"
     max_run_time = 3600
 
+    [disk]
+    limit = "50GB"
+
 The file is the one that ``JUPYTER_PAI_CONFIG`` names, else the one in Jupyter's config folder; beneath it lies that of
 the administrator in ``/etc/jupyter``. A profile that both have takes each key from the upper file. Without any file
 there is the profile `local`.
@@ -29,10 +32,13 @@ from tomlkit.exceptions import TOMLKitError
 from .errors import NotFound, SettingsError
 from .i18n import _
 
-__all__ = ["Profile", "ProfileSettings", "Settings", "SettingsFile", "edit", "load", "user_file"]
+__all__ = ["DiskSettings", "Profile", "ProfileSettings", "Settings", "SettingsFile", "edit", "load", "user_file"]
 
 NAME = "jupyter_pai.toml"
 SYSTEM_FILE = Path("/etc/jupyter") / NAME
+_TOP = ("default", "profiles", "disk")
+# A table that is no profile.
+_DISK = "[disk]"
 
 
 class ProfileSettings(BaseModel):
@@ -45,6 +51,19 @@ class ProfileSettings(BaseModel):
     default_image: str = Field("", description="Image of jobs that name none.")
     default_output: str = Field("", description="Where outputs go: a URI; each job gets a folder below it.")
     source_limit: str = Field("100MB", description="How large a folder of code may be.")
+
+
+class DiskSettings(BaseModel):
+    """The table `[disk]`: what the state folder may take."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    limit: str = Field(
+        "",
+        pattern=r"(?i)^\s*(\d+(\.\d+)?\s*([KMGT]i?)?B?)?\s*$",
+        description="Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth.",
+    )
+    environment_days: float = Field(30, gt=0, description="Days after which an environment that no job used goes.")
 
 
 @dataclass(frozen=True)
@@ -62,10 +81,11 @@ class Profile:
 
 @dataclass(frozen=True)
 class Settings:
-    """All profiles, and the name of the default one."""
+    """All profiles, the name of the default one, and what is true of all."""
 
     profiles: dict[str, Profile]
     default: str
+    disk: DiskSettings
 
     def pick(self, profile: str = "", backend: str = "") -> Profile:
         """The profile of that name; that backend's default one; the default one.
@@ -125,7 +145,7 @@ def load(models: Mapping[str, type[ProfileSettings]]) -> Settings:
             "default",
             fix=_similar(default, profiles),
         )
-    return Settings(profiles, default)
+    return Settings(profiles, default, _disk(files))
 
 
 def edit(
@@ -154,7 +174,7 @@ def edit(
     file.save()
     try:
         return load(models)
-    except SettingsError:
+    except Exception:  # Whatever is wrong with it: what cannot be loaded must not stay.
         path.resolve().write_text(before, "utf-8")
         raise
 
@@ -193,6 +213,23 @@ def _profile(
         raise saying(key).error(f"{key}: {fault['msg']}.", key, name) from None
 
 
+def _disk(files: list[SettingsFile]) -> DiskSettings:
+    tables = [file.disk() for file in files]
+    try:
+        return DiskSettings.model_validate({key: value for table in tables for key, value in table.items()})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = str(fault["loc"][0])
+        file = next(file for file, table in zip(reversed(files), reversed(tables), strict=True) if key in table)
+        known = fault["type"] != "extra_forbidden"
+        raise file.error(
+            f"{key}: {fault['msg']}." if known else _("There is no setting `{key}`.").format(key=f"disk.{key}"),
+            key,
+            _DISK,
+            fix="" if known else _similar(key, DiskSettings.model_fields),
+        ) from None
+
+
 def _similar(name: str, names: Any) -> str:
     near = get_close_matches(name, list(names), 1)
     if near:
@@ -228,12 +265,12 @@ class SettingsFile:
 
     def default(self) -> str:
         """The name of the default profile, or nothing."""
-        unknown = [key for key in self.document if key not in ("default", "profiles")]
+        unknown = [key for key in self.document if key not in _TOP]
         if unknown:
             raise self.error(
                 _("There is no setting `{key}`.").format(key=unknown[0]),
                 unknown[0],
-                fix=_similar(unknown[0], ["default", "profiles"]),
+                fix=_similar(unknown[0], _TOP),
             )
         return str(self.document.get("default", ""))
 
@@ -244,8 +281,29 @@ class SettingsFile:
             raise self.error(_("Profiles are tables: [profiles.NAME]."), "profiles")
         return found
 
+    def disk(self) -> dict[str, Any]:
+        """The keys of `[disk]`, as written."""
+        found = self.document.unwrap().get("disk", {})
+        if not isinstance(found, dict):
+            raise self.error(_("`disk` is a table: [disk]."), "disk")
+        return found
+
     def set(self, profile: str, values: Mapping[str, Any]) -> None:
-        """Set keys of a profile, which is made if it is new; None removes a key."""
+        """Set keys of a profile, which is made if it is new; None removes a key.
+
+        Raises:
+            SettingsError: for what TOML cannot hold.
+        """
+        try:
+            self._set(profile, values)
+            tomlkit.parse(tomlkit.dumps(self.document).encode())
+        except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
+            raise SettingsError(
+                _("This cannot be written to a settings file: {error}.").format(error=error),
+                fix=_("Names and texts are Unicode; values are texts, numbers, true and false, and lists of them."),
+            ) from None
+
+    def _set(self, profile: str, values: Mapping[str, Any]) -> None:
         profiles = self.document.setdefault("profiles", tomlkit.table(is_super_table=True))
         table = profiles.setdefault(profile, tomlkit.table())
         for key, value in values.items():
@@ -264,13 +322,26 @@ class SettingsFile:
         self.document["default"] = profile
 
     def save(self) -> None:
-        """Replace the file as a whole; only the user may read it."""
+        """Replace the file as a whole; only the user may read it.
+
+        Raises:
+            SettingsError: if it cannot be written; it stays as it was.
+        """
         path = self.path.resolve()  # A link to where somebody keeps their settings stays one.
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
-        with os.fdopen(file, "w", encoding="utf-8") as target:
-            target.write(tomlkit.dumps(self.document))
-        os.replace(temporary, path)
+        temporary = ""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
+            with os.fdopen(file, "w", encoding="utf-8") as target:
+                target.write(tomlkit.dumps(self.document))
+            os.replace(temporary, path)
+        except OSError as error:
+            if temporary:
+                Path(temporary).unlink(missing_ok=True)
+            raise SettingsError(
+                _("{file} cannot be written: {error}.").format(file=path, error=error.strerror or error),
+                fix=_("Make room there, or name another file by JUPYTER_PAI_CONFIG."),
+            ) from error
 
     def error(self, message: str, key: str = "", profile: str = "", fix: str = "") -> SettingsError:
         """An error that names this file and the line of the key."""
@@ -287,8 +358,8 @@ class SettingsFile:
         here = ""
         header = 1
         for number, line in enumerate(self.text.splitlines(), 1):
-            if table := re.match(r"\s*\[\s*profiles\s*\.\s*[\"']?(.+?)[\"']?\s*\]", line):
-                here = table[1]
+            if table := re.match(r"\s*\[\s*(profiles\s*\.\s*)?[\"']?(.+?)[\"']?\s*\]", line):
+                here = table[2] if table[1] else f"[{table[2]}]"
                 header = number if here == profile else header
             elif here == profile and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[.=]", line):
                 return number

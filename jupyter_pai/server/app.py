@@ -91,14 +91,19 @@ class PaiApp(ExtensionApp):
             socket=serverapp.sock,
             certificate=serverapp.certfile,
         )
-        info.write(self.info_file)
-        os.environ[server_info.VARIABLE] = str(self.info_file)
+        try:
+            info.write(self.info_file)
+            os.environ[server_info.VARIABLE] = str(self.info_file)
+        except OSError as error:
+            self.log.error("jupyter-pai: kernels may not find this server: %s", error)
         self.task = asyncio.create_task(self._look_after_jobs(), name="jupyter-pai activity")
 
     async def _look_after_jobs(self) -> None:
         """Follow jobs from before, and count the running ones as activity: JupyterHub stops servers that idle."""
         try:
-            await self.engine.api()
+            api = await self.engine.api()
+            for finding in api.service.shared():
+                self.log.warning("jupyter-pai: %s: %s %s", finding.what, finding.text, finding.fix)
         except Exception:
             self.log.exception("jupyter-pai: the engine did not start; it is tried again when it is used")
         while True:

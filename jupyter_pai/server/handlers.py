@@ -19,7 +19,7 @@ from ..errors import EngineError, NotFound, PaiError, UsageError
 from ..i18n import _, speak
 from ..routes import PREFIX, ROUTES, Route
 
-__all__ = ["KernelAccess", "PaiHandler", "UnknownHandler", "VerbHandler"]
+__all__ = ["KernelAccess", "PaiHandler", "UnknownHandler", "VerbHandler", "unexpected"]
 
 AUTH_RESOURCE = "jupyter_pai"
 
@@ -81,8 +81,7 @@ class PaiHandler(KernelAccess, APIHandler):
             phrase = HTTPStatus(status_code).phrase if status_code in HTTPStatus._value2member_map_ else ""
             said = EngineError(error.log_message or error.reason or phrase).as_json()
         else:
-            message = _("Something unexpected went wrong; the server's log has the details.")
-            said = EngineError(message, fix=_("Please report it with them.")).as_json()
+            said = unexpected().as_json()
         self.set_status(status_code)
         self.finish(json.dumps(said))
 
@@ -94,6 +93,12 @@ class PaiHandler(KernelAccess, APIHandler):
             self.set_status(error.status)
             self.write_error(error.status, exc_info=(type(error), error, None))
             raise web.Finish from None
+
+
+def unexpected() -> EngineError:
+    """What is said of an error of our own."""
+    message = _("Something unexpected went wrong; the server's log has the details.")
+    return EngineError(message, fix=_("Please report it with them."))
 
 
 class VerbHandler(PaiHandler):
@@ -147,7 +152,7 @@ class VerbHandler(PaiHandler):
             await self._stream(result)
         else:
             self.set_header("Server-Timing", f"engine;dur={self.request.request_time() * 1000:.2f}")
-            self.finish(json.dumps(result))
+            self.finish(json.dumps(result, separators=(",", ":")))
 
     async def _stream(self, pieces: Any) -> None:
         """Write pieces of a log as they come, until there are no more or nobody listens."""
@@ -156,7 +161,9 @@ class VerbHandler(PaiHandler):
         try:
             async for chunk in pieces:
                 if not self._headers_written:
-                    self.set_header("X-Offset", chunk.offset)
+                    for name, value in (("Offset", chunk.offset), ("Line", chunk.line), ("Lines", chunk.lines)):
+                        if value is not None:
+                            self.set_header(f"X-{name}", value)
                 self.write(chunk.data)
                 await self.flush()
             self.finish(set_content_type="application/octet-stream")

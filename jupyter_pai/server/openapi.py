@@ -68,6 +68,8 @@ def _path_parameter(name: str) -> dict[str, Any]:
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     schema = dict(_KINDS[parameter.kind])
+    if parameter.name in ("first", "last"):
+        schema["minimum"] = -(2**53)
     if parameter.name == "limit" and "500" in parameter.text:
         schema |= {"minimum": 1, "maximum": 500}
     return {"name": parameter.name, "in": "query", "description": parameter.text, "schema": schema}

@@ -4,15 +4,16 @@ The tab sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"ty
 
 ``jobs``     every change to any job: ``{"type": "jobs", "jobs": [...], "deleted": [...], "event": n}``
 ``job``      one job whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended
-``log``      a job's log from `offset` on, or its last `tail` lines:
+``log``      a job's log from `offset` on, or its last `tail` lines, at most 256 KiB:
              ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
 ``metrics``  a job's points, of each metric those after the first `counts`:
-             ``{"type": "metrics", "metrics": {name: {start, step, value, time}}}``
+             ``{"type": "metrics", "metrics": {name: {start, end, step, value, time}}}``; with `points`, where more
+             than so many come at once, so many that stand for all from `start` up to `end`
 
 Each message has the `id` of its subscription. ``{"type": "end"}`` is the last one; ``{"type": "error", code, message,
-fix}`` as well. Positions are byte offsets and point counts, so a tab that connects again says where it stood, and
-misses and repeats nothing. A tab that reads slowly is sent less at a time: nothing is read for it before what was sent
-has left.
+fix}`` as well. Positions are byte offsets and point counts, so a tab that connects again says where it stood (the last
+`end` of the log or of each metric), and misses and repeats nothing. A tab that reads slowly is sent less at a time:
+nothing is read for it before what was sent has left.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.auth.decorator import ws_authenticated
@@ -32,15 +33,16 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from ..api import Api
 from ..errors import NotFound, PaiError, UsageError
-from ..event import json_number
 from ..i18n import _, speak
 from ..logs import text_of
-from .handlers import AUTH_RESOURCE, KernelAccess
+from .handlers import AUTH_RESOURCE, KernelAccess, unexpected
 
 __all__ = ["StreamHandler", "Subscribe"]
 
 _MOST_SUBSCRIPTIONS = 200
 _NAP = 0.1
+# A tab that asks for the last lines is not sent more than this of them: a line may be of any length.
+_LONGEST_TAIL = 1 << 18
 
 
 class Subscribe(BaseModel):
@@ -55,8 +57,10 @@ class Subscribe(BaseModel):
     instance: str = ""
     offset: int = Field(0, ge=0, lt=1 << 62)
     tail: int = Field(0, ge=0, lt=1 << 62)
-    counts: dict[str, int] = {}
-    after: int | None = Field(None, description="For `jobs`: begin after this event.")
+    counts: dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]] = {}
+    points: int = Field(0, ge=0, lt=1 << 62)
+    system: bool = Field(False, description="For `metrics`: those of the machine's use as well.")
+    after: int | None = Field(None, ge=0, lt=1 << 62, description="For `jobs`: begin after this event.")
 
 
 class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandler):
@@ -119,6 +123,9 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
             await self._send(wanted.id, error.as_json() | {"type": "error"})
         except WebSocketClosedError:
             pass
+        except Exception:
+            self.log.exception("jupyter-pai: a subscription broke: %s", wanted)
+            await self._send(wanted.id, unexpected().as_json() | {"type": "error"})
         finally:
             if self.tasks.get(wanted.id) is asyncio.current_task():
                 del self.tasks[wanted.id]
@@ -165,7 +172,7 @@ async def _log(api: Api, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
     service = api.service
     job = service.find(wanted.job)
     log = service.log(job, wanted.instance)
-    place = log.last_lines(wanted.tail) if wanted.tail else wanted.offset
+    place = log.last_lines(wanted.tail, _LONGEST_TAIL) if wanted.tail else wanted.offset
     rest = b""
     async for chunk in service.follow_log(job, wanted.instance, place):
         data = rest + chunk.data
@@ -180,17 +187,8 @@ async def _log(api: Api, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
 
 
 async def _metrics(api: Api, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
-    service = api.service
-    counts = dict(wanted.counts)
-    async for points in service.follow_metrics(service.find(wanted.job), counts):
-        found: dict[str, Any] = {}
-        for point in points:
-            metric = found.setdefault(point.name, {"step": [], "value": [], "time": []})
-            metric["step"].append(point.step)
-            metric["value"].append(json_number(point.value))
-            metric["time"].append(point.time)
-        for name, metric in found.items():
-            metric["start"] = counts[name] - len(metric["step"])
+    job = api.service.find(wanted.job)
+    async for found in api.service.follow_metrics(job, wanted.counts, wanted.points, system=wanted.system):
         yield {"type": "metrics", "metrics": found}
 
 

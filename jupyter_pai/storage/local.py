@@ -12,7 +12,7 @@ from ..errors import Conflict, EngineError
 from ..i18n import _
 from .base import File, Progress, Storage
 
-__all__ = ["LocalStorage"]
+__all__ = ["LocalStorage", "path_of"]
 
 
 class LocalStorage(Storage):
@@ -56,6 +56,11 @@ class LocalStorage(Storage):
             if progress:
                 progress(done, whole)
         return len(files)
+
+
+def path_of(uri: str) -> Path | None:
+    """The path that a ``file://`` URI means; None for any other."""
+    return _path(uri) if uri.startswith("file:") else None
 
 
 def _path(uri: str) -> Path:
