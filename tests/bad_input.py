@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-__all__ = ["FAILING", "REFUSED", "prepare"]
+from .fake_keys import CERTAIN
+
+__all__ = ["FAILING", "QUESTIONED", "REFUSED", "prepare"]
 
 # Before anything is submitted: what is wrong and where, then what to do.
 REFUSED = [
@@ -13,6 +16,8 @@ REFUSED = [
     ("nowhere.py", "nowhere.py", "Relative paths"),
     ("data.csv", "data.csv", ".ipynb"),
     ("broken.ipynb", "broken.ipynb", "save it again"),
+    ("other.ipynb", "written in R", "--command"),
+    ("--as-script asks.py", "--as-script", "leave the option out"),
     ("--command true --backend lokal", "`lokal`", "`local`"),
     ("--command true --profile wrok", "`wrok`", "`local`"),
     ("--command true --instnce-type x", "--instnce-type", "`--instance-type`"),
@@ -27,6 +32,10 @@ REFUSED = [
     ("--command true --max-run-time soon", "soon", "--max-run-time"),
     ("--command true --python no-such-env", "`no-such-env`", "python3"),
     ("--command true --spec nowhere.toml", "nowhere.toml", ""),
+    ("--command true --secret NOWHERE", "no secret `NOWHERE`", "secret set NOWHERE"),
+    ("--command true --secret a-b", "name for an environment variable", "VARIABLE=NAME"),
+    ("--command true --secret A=b/c", "What `A` asks for", "secret set NAME"),
+    ("--source leaky --command true", "conf/run.yaml, line 2 (GitHub token)", "--allow-secret FILE"),
     ("--command 'open", "split into words", "quot"),
 ]
 
@@ -35,17 +44,53 @@ FAILING = [
     ("--command 'trian --x 1'", "There is no command `trian`.", "./trian"),
     ("needs_module.py", "`no_such_module` is missing", "--requirement no_such_module"),
     ("asks.py", "asks for input", "--hp"),
+    ("asks.ipynb", "cell 1: The script asks for input", "--hp"),
+    ("raises.py", "ValueError: bad shape (part/deep.py, line 2)", ""),
+    ("unfinished.py", "was never closed (unfinished.py, line 1)", ""),
+    ("takes_lr.py --hp lerning-rate=0.1", "unrecognized arguments: --lerning-rate 0.1", "--hp lerning-rate"),
+    ("reads.py", "`data/train.csv`", "--input"),
     ("--command 'kill -SEGV $$'", "SIGSEGV", "native"),
     ("--command 'ulimit -v 400000; python hungry.py'", "Out of memory", "smaller"),
     ("--command 'exit 7'", "exit code 7", ""),
 ]
 
 
+# Hyperparameters that the code will not take: the job is submitted where nobody can be asked, and has a note.
+QUESTIONED = [
+    ("takes.py --hp epohcs=3", "`epohcs`", "Did you mean `epochs`?"),
+    ("takes.py --hp learning_rate=1", "`learning_rate`", "written `learning-rate`"),
+    ("takes.py --hp epochs=many", "`many` is no int", "takes.py, line 4"),
+    ("takes.py --hp model=vti", "`vti` is none of the choices", "resnet, vit"),
+    ("takes.py --hp fast=True", "a flag", "--command"),
+    ("--command 'python -u takes.py $PAI_USER_ARGS' --hp dropout=0.1", "`dropout`", "Known are: epochs"),
+]
+
+
 def prepare(folder: Path) -> None:
     """The files that the lines name."""
     (folder / "empty").mkdir()
+    (folder / "leaky/conf").mkdir(parents=True)
+    (folder / "leaky/conf/run.yaml").write_text(f"a: 1\ntoken: {CERTAIN['github'][0]}\n")
+    (folder / ".paiignore").write_text("leaky/\n")
     (folder / "data.csv").write_text("1,2\n")
     (folder / "broken.ipynb").write_text("{")
+    (folder / "other.ipynb").write_text('{"cells": [], "metadata": {"kernelspec": {"language": "R"}}}')
+    cell = {"cell_type": "code", "source": "input('how many? ')", "metadata": {}}
+    (folder / "asks.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
     (folder / "needs_module.py").write_text("import no_such_module\n")
     (folder / "asks.py").write_text("input('how many? ')\n")
+    (folder / "takes.py").write_text(
+        "import argparse\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--epochs', type=int, default=2)\n"
+        "parser.add_argument('--learning-rate', type=float, help='step size')\n"
+        "parser.add_argument('--model', choices=['resnet', 'vit'])\n"
+        "parser.add_argument('--fast', action='store_true')\n"
+        "print(parser.parse_args())\n"
+    )
+    (folder / "part").mkdir()
+    (folder / "part/deep.py").write_text("def f():\n    raise ValueError('bad shape')\n")
+    (folder / "raises.py").write_text("from part.deep import f\ntry:\n    1 / 0\nexcept Exception:\n    f()\n")
+    (folder / "unfinished.py").write_text("print(\n")
+    (folder / "takes_lr.py").write_text("import argparse\np = argparse.ArgumentParser()\np.parse_args()\n")
+    (folder / "reads.py").write_text("open('data/train.csv')\n")
     (folder / "hungry.py").write_text("x = bytearray(10**9)\n")

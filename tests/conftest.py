@@ -52,6 +52,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     for name in ("data", "config", "runtime"):
         monkeypatch.setenv(f"JUPYTER_{name.upper()}_DIR", str(tmp_path / f"jupyter-{name}"))
     monkeypatch.setenv("JUPYTER_PAI_HOME", str(tmp_path / "state"))
+    # Nor the keyring of a developer's desktop.
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     return Home(tmp_path / "state")
 
 

@@ -1,6 +1,6 @@
 """Measures each number against a baseline in the same run, writes docs/benchmarks.md, and fails if a bound is broken.
 
-python -m tests.benchmarks [WORD …]     only rows whose names contain a word; then nothing is written
+python -m tests.benchmarks [WORD …]     only rows whose names or descriptions contain a word; then nothing is written
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import rows
+from . import rows, scale
 from .measure import Row, clean_environment, machine
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
@@ -20,8 +20,9 @@ def main() -> int:
     clean_environment()
     wanted = sys.argv[1:]
     measured: list[Row] = []
-    for measure in rows.ALL:
-        if not wanted or any(word in measure.__name__ for word in wanted):
+    for measure in (*rows.ALL, *scale.ALL):
+        names = f"{measure.__name__} {measure.__doc__}"
+        if not wanted or any(word in names for word in wanted):
             for row in measure():
                 measured.append(row)
                 print(row.line(), flush=True)

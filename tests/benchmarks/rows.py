@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import http.client
+import itertools
 import json
 import os
 import random
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -17,14 +20,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import websocket
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from jupyter_pai import source
 from jupyter_pai.backends.local import namespaces, process
+from jupyter_pai.event_files import EventFiles
 from jupyter_pai.home import Home, JobFolder
 from jupyter_pai.job import Source
+from jupyter_pai.series import POINT, Piece, SeriesWriter
 
 from ..conftest import until
+from ..event_writers import STYLES, event, opened, write
 from ..server.real import RealServer
 from .measure import ROOT, Row, difference, pairs, printed_seconds, ratio
 
@@ -193,6 +201,84 @@ def fill(folder: Path) -> None:
         path.write_bytes(words.randbytes(100_000) if n % 2 else f"{n} {text}"[:100_000].encode())
 
 
+POINTS = 1_000_000
+
+
+def points() -> Iterator[Row]:
+    """A metric of 1,000,000 points, one of them NaN, thinned by a real server to 2,000, through HTTP."""
+    nan = 654_321
+    with server() as running:
+        spec = {"name": "bench", "command": "true", "source": {"files": {"a": ""}}}
+        job = running.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
+        until(lambda: running.job(job)["ended_at"])
+        columns = np.zeros(POINTS, POINT)
+        columns["step"] = np.arange(POINTS)
+        columns["time"] = 1.7e9 + columns["step"] / 7
+        columns["value"] = np.random.default_rng(1).normal(size=POINTS).cumsum()
+        columns["value"][nan] = np.nan
+        SeriesWriter(Home().job(job).series).append(Piece("worker-0", 0, {"loss": columns.tobytes()}))
+        connection = http.client.HTTPConnection("127.0.0.1", running.port)
+
+        def fetch(query: str) -> float:
+            begun = time.perf_counter()
+            headers = {"Authorization": f"token {running.token}"}
+            connection.request("GET", f"/pai/api/v1/jobs/{job}/metrics?{query}", headers=headers)
+            found = json.loads(connection.getresponse().read())["metrics"]
+            took = time.perf_counter() - begun
+            if found:
+                loss = found["loss"]
+                assert (loss["end"], len(loss["step"])) == (POINTS, 2_000)
+                assert loss["value"][loss["step"].index(nan)] == "NaN"
+            return took
+
+        ours, baseline = pairs(2 * COUNT, lambda: fetch("points=2000"), lambda: fetch("name=none"))
+        connection.close()
+    row = difference("1,000,000 points of one metric: 2,000 thinned points through HTTP", ours, [0.0] * len(ours), 25)
+    row.baseline = f"{statistics.median(baseline) * 1000:.1f} ms for none"
+    row.bound = "under 25 ms"
+    row.result += ", its one NaN among them"
+    yield row
+
+
+def event_files() -> Iterator[Row]:
+    """Event files of 1,000,000 scalars to points on disk, against tensorboard's EventAccumulator, in both spellings."""
+    for style, scalar in STYLES.items():
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name, "tensorboard")
+            values = np.random.default_rng(1).normal(size=POINTS).tolist()
+            events = (event(step, scalar("loss", value)) for step, value in enumerate(values))
+            path = write(folder / "events.out.tfevents.1", itertools.chain([opened()], events))
+
+            def ours() -> float:
+                shutil.rmtree(Path(name, "series"), ignore_errors=True)
+                begun = time.perf_counter()
+                writer = SeriesWriter(Path(name, "series"))
+                reader = EventFiles(folder, 0)  # noqa: B023
+                while not reader.advance(writer, ended=True):
+                    pass
+                took = time.perf_counter() - begun
+                assert writer.at.counts == {"loss": POINTS}
+                return took
+
+            def baseline() -> float:
+                begun = time.perf_counter()
+                accumulator = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0})  # noqa: B023
+                accumulator.Reload()
+                took = time.perf_counter() - begun
+                read = accumulator.Scalars if style == "torch" else accumulator.Tensors  # noqa: B023
+                assert len(read("loss")) == POINTS
+                return took
+
+            ours()  # Loads what is loaded once.
+            yield ratio(
+                f"event files to points on disk, 1,000,000 scalars as {style} writes them, against tensorboard's "
+                "EventAccumulator",
+                [ours() for _ in range(3)],
+                [baseline()],
+                20,
+            )
+
+
 def private_ml() -> Iterator[Row]:
     """A job with a private /ml and process tree, against one without, to the first line of its command."""
     mode, reason = process.machine_allows()
@@ -228,9 +314,10 @@ def place() -> Iterator[Home]:
 
 
 @contextmanager
-def server() -> Iterator[RealServer]:
-    """A real Jupyter server."""
+def server(prepare: Callable[[Home], None] = lambda home: None) -> Iterator[RealServer]:
+    """A real Jupyter server over a state folder that was prepared."""
     with place() as home:
+        prepare(home)
         root = home.path.parent / "notebooks"
         root.mkdir()
         running = RealServer(root)
@@ -240,4 +327,4 @@ def server() -> Iterator[RealServer]:
             running.stop()
 
 
-ALL: list[Callable[[], Iterator[Row]]] = [start, submit, latency, packing, private_ml]
+ALL: list[Callable[[], Iterator[Row]]] = [start, submit, latency, packing, points, event_files, private_ml]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -17,14 +18,14 @@ import pytest
 
 from jupyter_pai.home import Home
 
-from ..bad_input import FAILING, REFUSED, prepare
+from ..bad_input import FAILING, QUESTIONED, REFUSED, prepare
 from ..conftest import processes_of, script, until
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 FIELDS = (
     "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at "
-    "outputs metrics console_url"
+    "outputs metrics usage console_url rerun_of resumed_from pinned"
 ).split()
 
 
@@ -75,6 +76,70 @@ def test_what_fails(cli: Cli, folder: Path, words: str, what: str, fix: str) -> 
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(("words", "what", "fix"), QUESTIONED)
+def test_what_is_questioned(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+    """Nobody is here to be asked: the job is submitted, and fails as the note says."""
+    prepare(folder)
+    done = cli("submit", *shlex.split(words), "--wait")
+    assert done.returncode == 1
+    note = done.stdout[done.stdout.index("note: ") :]
+    assert what in note
+    assert fix in note
+    found = json.loads(cli("list", "--json").stdout)[0]
+    assert found["exit_code"] == 2
+    assert what in cli("show", found["id"]).stdout
+    assert what in cli("inspect", *shlex.split(words)).stdout
+    preview = json.loads(cli("submit", *shlex.split(words), "--dry-run", "--json").stdout)
+    assert any(what in one for one in preview["notes"])
+
+
+@pytest.mark.parametrize("answer", ["n\n", "y\n"])
+def test_a_person_is_asked_before_hyperparameters_are_submitted_that_the_code_refuses(
+    cli: Cli, folder: Path, answer: str
+) -> None:
+    prepare(folder)
+    words = ["takes.py", "--hp", "epohcs=3"]
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jupyter_pai", "submit", *words],
+        cwd=folder, stdin=slave, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.write(master, answer.encode())
+    said, _none = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Did you mean `epochs`?" in said
+    assert "Submit it all the same?" in said
+    assert ("Nothing was submitted." in said) == (answer == "n\n")
+    assert len(json.loads(cli("list", "--json").stdout)) == (answer == "y\n")
+    # What is right is not asked about, and neither is a program that wants JSON.
+    for quiet in (["--hp", "epochs=3"], ["--hp", "epohcs=3", "--json"]):
+        done = cli("submit", "takes.py", *quiet, stdin=slave)
+        assert (done.returncode, "all the same" in done.stdout) == (0, False)
+    os.close(master)
+    os.close(slave)
+
+
+def test_inspect(cli: Cli, folder: Path, home: Home) -> None:
+    prepare(folder)
+    script(folder, "raise SystemExit('was run')\nfrom options import parser\nfrom broken import x", "work.py")
+    script(folder, "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr')", "options.py")
+    script(folder, "x = (", "broken.py")
+    shown = cli("inspect", "takes.py").stdout
+    assert re.search(r"learning-rate +float +--hp learning-rate= +takes.py:5 \(argparse\) +step size", shown)
+    assert re.search(r"model +str +resnet, vit ", shown)
+    assert re.search(r"fast +bool +False +--fast ", shown)
+    found = json.loads(cli("inspect", "work.py", "--json").stdout)
+    assert [(one["name"], one["file"], one["line"]) for one in found["hyperparameters"]] == [("lr", "options.py", 3)]
+    assert found["closed"] is False
+    assert "not read: broken.py (line 1: '(' was never closed)" in cli("inspect", "work.py").stdout
+    assert cli("inspect", "--command", "python takes.py").stdout == cli("inspect", "takes.py").stdout
+    assert cli("inspect", "--source", str(folder), "takes.py", cwd=home.path).stdout == shown
+    assert "Looked at: asks.py" in cli("inspect", "asks.py").stdout
+    refused = cli("inspect", "nowhere.py")
+    assert (refused.returncode, "nowhere.py" in refused.stderr) == (2, True)
+    assert json.loads(cli("list", "--json").stdout) == []
+
+
 def test_an_engine_that_fails_is_3(cli: Cli, home: Home) -> None:
     home.path.write_text("a file where the folder should be")
     done = cli("list")
@@ -105,11 +170,23 @@ def test_json_is_exactly_one_object(cli: Cli, folder: Path) -> None:
     assert set(found["outputs"]) == {"model", "checkpoints", "tensorboard"}
     assert found["metrics"]["acc"].keys() == {"value", "step", "time"}
     shown = json.loads(cli("show", found["id"], "--json").stdout)
-    assert list(shown) == [*FIELDS, "spec"]
+    assert list(shown) == [*FIELDS, "spec", "provenance"]
+    assert shown["provenance"]["python"] == sys.executable
     listed = json.loads(cli("list", "--json").stdout)
     assert [list(one) for one in listed] == [FIELDS]
     points = json.loads(cli("metrics", found["id"], "--json").stdout)
     assert points["acc"]["value"] == [0.5]
+
+
+def test_metrics_are_thinned(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    found = job(cli, "--command", "seq 100", "--metric", r"n=^(\d+)$", "--wait")
+    few = json.loads(cli("metrics", found["id"], "--points", "20", "--json").stdout)["n"]
+    assert (few["start"], few["end"], len(few["step"])) == (0, 100, 20)
+    assert cli("metrics", found["id"], "--points", "20").stdout.count("n ") == 20
+    done = cli("metrics", found["id"], "--points", "-1")
+    assert done.returncode == 2
+    assert "points are 0 or more" in done.stderr
 
 
 def test_logs_are_raw_bytes(cli: Cli, folder: Path) -> None:
@@ -130,6 +207,9 @@ def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home
         "left out: .env (may hold keys)",
     ):
         assert words in done.stdout
+    script(folder, "hyperparameters = {'depth': 3}")
+    assert re.search(r"depth +int +3 +train.py:1 \(dict\)", cli("submit", "train.py", "--dry-run").stdout)
+    script(folder, "")
     output = {"output_type": "stream", "name": "stdout", "text": "x" * 100_000}
     cell = {"cell_type": "code", "id": "a", "source": "1" * 3000, "metadata": {}, "outputs": [output]}
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
@@ -157,6 +237,92 @@ def test_stop_rerun_delete_download(cli: Cli, folder: Path) -> None:
     assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
     assert cli("delete", done["id"], again["id"], "--yes").returncode == 0
     assert len(json.loads(cli("list", "--json").stdout)) == 1
+
+
+def test_a_rerun_with_changes_and_how_it_differs(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    script(folder, "import os, sys; print(*sys.argv[1:], os.environ.get('PAI_INPUT_TABLE'))")
+    (folder / "table.csv").touch()
+    script(tmp_path / "other", "print('\\033[31mother')")
+    first = job(cli, "train.py", "--hp", "lr=0.1", "--hp", "old=1", "--name", "first", "--wait")
+    changes = ["--hp", "lr=0.2", "--hp", "empty=", "--remove", "hp.old", "--input", "table=table.csv"]
+    assert "--lr 0.2 --empty  /ml/input/data/table/table.csv" in cli("rerun", "first", *changes, "--wait").stdout
+    options = ["--name", "third", "--source", str(tmp_path / "other"), "--max-run-time", "60", "--label", "a=b"]
+    third = json.loads(cli("rerun", "last", *options, "--wait", "--json").stdout)
+    assert (third["name"], third["status"]) == ("third", "succeeded")
+    again = json.loads(cli("rerun", "third", "--remove", "max-run-time", "--remove", "input.table", "--json").stdout)
+    spec = json.loads(cli("show", again["id"], "--json").stdout)["spec"]
+    assert (spec["max_run_time"], spec["inputs"], spec["labels"]) == (None, {}, {"a": "b"})
+    said = cli("diff", "first", "third").stdout
+    for words in ("hyperparameters.lr", "0.1", "hyperparameters.old", "train.py: changed", "+print("):
+        assert words in said
+    found = json.loads(cli("diff", first["id"], third["id"], "--json").stdout)
+    assert {row["name"] for row in found["spec"]} >= {"hyperparameters.old", "max_run_time", "labels.a"}
+    assert "Spec and code are the same." in cli("diff", "first", "first").stdout
+
+
+def test_escape_sequences_in_code_do_not_reach_the_terminal(cli: Cli, folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    job(cli, "--command", "true", "--name", "first", "--wait")
+    (folder / "a.txt").write_bytes(b"\x1b]0;title\x07\x1b[2Jtwo\xc2\x9b\n")
+    cli("rerun", "first", "--source", ".", "--name", "second", "--hp", "a=\x1b[2Jx", "--wait")
+    said = cli("diff", "first", "second").stdout
+    assert "two" in said
+    assert "\x1b" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["rerun", "first", "--remove", "hp"], "`hp`"),
+        (["rerun", "first", "--remove", "hp.none"], "hyperparameters.none"),
+        (["rerun", "first", "--remove", "nonsense"], "hp.lr"),
+        (["rerun", "first", "--hp", "a"], "NAME=VALUE"),
+        (["rerun", "first", "--hyper", "a"], "--hp"),
+        (["rerun", "first", "--source", "nowhere"], "nowhere"),
+        (["rerun", "first", "--backend", "lokal"], "`local`"),
+        (["rerun", "first", "--resume"], "PAI_OUTPUT_CHECKPOINTS"),
+        (["diff", "first", "nothing"], "`nothing`"),
+        (["prune", "--older-than", "soon"], "30d"),
+        (["prune", "--older-than", "30"], "30d"),
+        (["prune", "--larger-than", "big"], "100MB"),
+        (["prune", "--status", "runing"], "status"),
+        (["prune", "--label", "x"], "KEY=VALUE"),
+        (["prune", "--keep", "-1"], "keep"),
+        (["prune", "--keep", "0"], "--yes"),
+        (["pin", "nothing"], "`nothing`"),
+    ],
+)
+def test_what_is_wrong_with_reruns_and_prunes(cli: Cli, folder: Path, words: list[str], what: str) -> None:
+    (folder / "a").touch()
+    job(cli, "--command", "true", "--name", "first", "--wait")
+    done = cli(*words)
+    assert (done.returncode, what in done.stderr) == (2, True), done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert len(json.loads(cli("list", "--json").stdout)) == 1
+
+
+def test_pruning_shows_asks_and_removes(cli: Cli, folder: Path, home: Home) -> None:
+    (folder / "a").touch()
+    for name in ("kept", "large", "small"):
+        command = "head -c 300000 /dev/urandom > $PAI_OUTPUT_MODEL/w" if name == "large" else "true"
+        job(cli, "--command", command, "--name", name, "--wait")
+    assert "is pinned" in cli("pin", "kept").stdout
+    assert "succeeded, pinned" in cli("list").stdout
+    shown = cli("prune", "--keep", "0", "--dry-run").stdout
+    assert ("large" in shown, "has a model" in shown, "kept" in shown) == (True, True, False)
+    assert "would be freed" in shown
+    assert "No job was meant" in cli("prune", "--yes").stdout
+    assert len(list(home.jobs.iterdir())) == 3
+    found = json.loads(cli("prune", "--larger-than", "250kB", "--yes", "--json").stdout)
+    assert [one["name"] for one in found["jobs"]] == ["large"]
+    done = cli("prune", "--older-than", "0d", "--yes")
+    assert (done.returncode, "small" in done.stdout, " freed." in done.stdout) == (0, True, True)
+    assert [one["name"] for one in json.loads(cli("list", "--json").stdout)] == ["kept"]
+    assert "kept" in cli("disk").stdout
+    assert json.loads(cli("disk", "--json").stdout)["parts"][0]["count"] == 1
+    assert "no longer pinned" in cli("unpin", "kept").stdout
+    assert cli("prune", "--status", "succeeded", "--yes").returncode == 0
+    assert list(home.jobs.iterdir()) == []
 
 
 def test_deleting_asks_a_person(cli: Cli, folder: Path, home: Home) -> None:
@@ -250,10 +416,18 @@ def test_as_a_subcommand_of_jupyter(cli: Cli) -> None:
 
 
 def test_a_notebook_from_the_command_line(cli: Cli, folder: Path) -> None:
-    cell = {"cell_type": "code", "source": "%matplotlib inline\nimport sys\nprint(sys.argv[1:])", "metadata": {}}
+    code = "%precision 3\nimport sys\nprint(sys.argv[1:], globals().get('a'))"
+    cell = {"cell_type": "code", "source": code, "metadata": {}}
     (folder / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
+    done = cli("submit", "work.ipynb", "--as-script", "--hp", "a=1", "--wait")
+    assert done.stdout.startswith("['--a', '1'] None\n"), done.stderr
+    said = cli("submit", "work.ipynb", "--hp", "a=1", "--dry-run").stdout
+    assert "command: python -m jupyter_pai.notebook_runner work.ipynb --a 1\n" in said
     done = cli("submit", "work.ipynb", "--hp", "a=1", "--wait")
-    assert done.stdout.startswith("['--a', '1']\n"), done.stderr
+    assert "[2/2] %precision 3\n['--a', '1'] 1\n" in done.stdout, done.stderr
+    assert "/output/notebook/\n" in done.stdout
+    assert cli("download", "last", "notebook", "here").returncode == 0
+    assert {path.name for path in (folder / "here").iterdir()} == {"work.ipynb", "work.html"}
 
 
 def test_two_command_lines_at_once_follow_one_job(cli: Cli, folder: Path) -> None:
@@ -270,3 +444,10 @@ def test_two_command_lines_at_once_follow_one_job(cli: Cli, folder: Path) -> Non
     count = len(texts[0].splitlines())
     points = json.loads(cli("metrics", found["id"], "--json").stdout)["n"]["value"]
     assert points == list(range(count))
+
+
+def test_a_line_that_submits_and_leaves_says_nothing_of_the_engine_that_ends_with_it(cli: Cli, folder: Path) -> None:
+    (folder / "a.txt").touch()
+    for _ in range(5):
+        done = cli("submit", "--command", "sleep 0.3", "--detach")
+        assert (done.returncode, done.stderr) == (0, "")

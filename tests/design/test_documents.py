@@ -45,7 +45,8 @@ def test_every_setting_is_documented(guide: str) -> None:
 @pytest.mark.parametrize("guide", GUIDES)
 def test_every_variable_and_exit_code_is_documented(guide: str) -> None:
     said = text(guide)
-    for variable in ("JUPYTER_PAI_HOME", "JUPYTER_PAI_CONFIG", "JUPYTER_PAI_LANGUAGE"):
+    for variable in ("HOME", "CONFIG", "LANGUAGE", "NETWORK_DISK", "HOST"):
+        variable = f"JUPYTER_PAI_{variable}"
         assert variable in said
     for code in (cli.SUCCESS, cli.NO_SUCCESS, cli.USAGE, cli.ENGINE, cli.INTERRUPTED):
         assert f"`{code}`" in said

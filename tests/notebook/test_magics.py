@@ -11,7 +11,7 @@ import pytest
 
 from binder.session import CellFailed, NotebookSession
 
-from ..bad_input import FAILING, REFUSED, prepare
+from ..bad_input import FAILING, QUESTIONED, REFUSED, prepare
 from ..conftest import until
 from ..server.real import RealServer
 
@@ -188,6 +188,40 @@ def test_what_is_refused_and_what_fails(server: RealServer) -> None:
         assert fix in error, words
 
 
+def test_what_is_questioned_is_submitted_and_noted(server: RealServer) -> None:
+    """Run All is never held up by a question."""
+    prepare(server.root)
+    notebook = server.notebook()
+    for words, what, fix in QUESTIONED:
+        notebook.run(f"job = %pai submit {words} --detach")
+        job = server.job(job_of(notebook))
+        assert what in job["notes"][0], words
+        assert fix in job["notes"][0], words
+    said = notebook.run(f"%pai submit {QUESTIONED[0][0]} --again --wait", check=False)
+    assert f"note: {job['notes'][0][:10]}" in said.text
+    said = notebook.run("%%pai_train --hp lrr=1\nimport argparse\np = argparse.ArgumentParser()\np.parse_args()\n")
+    assert "`lrr`" in said.data[0]["text/plain"]
+
+
+def test_inspect(server: RealServer) -> None:
+    prepare(server.root)
+    (server.root / "sub").mkdir()
+    cells = [code_cell("a", "raise SystemExit('run')"), code_cell("b", "depth = 3  # layers", "parameters")]
+    notebook = server.notebook("sub/work.ipynb", cells=cells)
+    (table,) = notebook.run("%pai inspect ../takes.py").data
+    assert "learning-rate" in table["text/html"]
+    assert "takes.py:4 (argparse)" in table["text/plain"]
+    assert "layers" in notebook.run("%pai inspect work.ipynb").data[0]["text/plain"]
+    found = json.loads(notebook.run("%pai inspect work.ipynb --json").text)
+    assert [(one["name"], one["default"], one["origin"]) for one in found["hyperparameters"]] == [
+        ("depth", "3", "cell")
+    ]
+    line = "%pai submit ../takes.py --hp "
+    said = notebook.run(f"print(get_ipython().complete('', {line!r}, {len(line)})[1])").text
+    assert "'epochs='" in said
+    assert "fast" not in said
+
+
 def test_help_and_completion(server: RealServer) -> None:
     notebook = server.notebook()
     assert "--metric" in notebook.run("%%pai_train --help\npass\n").text
@@ -254,3 +288,21 @@ def test_the_saved_output_is_brought_up_to_date(server: RealServer) -> None:
         if message["msg_type"] == "update_display_data":
             updates.append(message["content"]["data"]["text/html"])
     assert "the last words" in updates[-1]
+
+
+def test_once_more_with_changes_and_how_it_differs(server: RealServer) -> None:
+    notebook = server.notebook()
+    notebook.run(
+        f"%%pai_train --hp lr=0.1 --as job --wait\n{SCRIPT}import os\n"
+        "open(os.environ['PAI_OUTPUT_CHECKPOINTS'] + 'step', 'w').close()\n"
+    )
+    first = job_of(notebook)
+    notebook.run("rate = 0.2\nagain = %pai rerun {job} --hp lr={rate} --resume --wait")
+    assert notebook.run("print(again.logs(), again.spec['inputs'])").text.startswith("args ['--lr', '0.2']")
+    assert server.job(job_of(notebook, "again"))["resumed_from"] == first
+    shown = notebook.run("%pai diff {job} {again}")
+    assert "hyperparameters.lr" in shown.data[0]["text/plain"]
+    notebook.run("%pai pin {job}")
+    assert "is pinned" in str(notebook.run("try:\n    job.delete()\nexcept Exception as error:\n    print(error)").text)
+    notebook.run("%pai prune --keep 0 --yes")
+    assert [one["id"] for one in server.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [first]

@@ -51,7 +51,10 @@ def run(folder: Path, snippet: str) -> str:
 
 @pytest.fixture
 def work(home: Home, folder: Path) -> Path:
-    """A folder with what the seeds' snippets refer to."""
+    """A folder with what the seeds' snippets refer to. Their images are placeholders: jobs run without."""
+    settings = folder.parent / "jupyter-config/jupyter_pai.toml"
+    settings.parent.mkdir()
+    settings.write_text('[profiles.local]\nbackend = "local"\ncontainer = "none"\n')
     use(folder, "s0_056_train", "train_src/train.py")
     for data in ("path/to/train/data/a.csv", "train/data/train.csv", "test/data/test.csv", "path-to-data/b.csv"):
         (folder / data).parent.mkdir(parents=True, exist_ok=True)

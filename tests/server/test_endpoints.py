@@ -20,7 +20,10 @@ def ours(app: Any) -> dict[str, type[RequestHandler]]:
 
 async def test_every_address_and_method_asks_who_is_there(jp_serverapp: Any, jp_fetch: Any) -> None:
     assert isinstance(jp_serverapp.extension_manager.extension_apps["jupyter_pai"].copy().pop(), PaiApp)
-    addresses = [route.path.replace("{job}", "last").replace("{profile}", "x") for route in ROUTES.values()]
+    addresses = [
+        route.path.replace("{job}", "last").replace("{profile}", "x").replace("{secret}", "x")
+        for route in ROUTES.values()
+    ]
     tried = 0
     for address in {*addresses, "/stream", "/nothing"}:
         for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"):
@@ -50,7 +53,7 @@ async def test_who_is_known_and_not_allowed_is_refused(jp_serverapp: Any, jp_fet
 
     jp_serverapp.web_app.settings["authorizer"] = Nobody(parent=jp_serverapp)
     for route in ROUTES.values():
-        address = route.path.replace("{job}", "last").replace("{profile}", "x")
+        address = route.path.replace("{job}", "last").replace("{profile}", "x").replace("{secret}", "x")
         body = None if route.method in ("GET", "DELETE") else "{}"
         with pytest.raises(HTTPClientError) as caught:
             await jp_fetch(*PREFIX.split("/"), *address.strip("/").split("/"), method=route.method, body=body)

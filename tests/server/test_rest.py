@@ -56,21 +56,72 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     job = hold("show", await run(jp_fetch, spec))
     hold("submit", await ask(jp_fetch, "POST", "jobs", body={"spec": spec}))
     hold("preview", await ask(jp_fetch, "POST", "preview", body={"spec": spec}))
+    code = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float)\np.parse_args()\n(\n"
+    files = {"a.py": code.removesuffix("(\n"), "b.py": code}
+    script = {"name": "x", "source": {"files": files}, "command": "python b.py; python a.py $PAI_USER_ARGS"}
+    script["hyperparameters"] = {"lr": "x"}
+    kinds = hold("instances", await ask(jp_fetch, "GET", "instances"))
+    assert (kinds["profile"], kinds["instances"][0]["name"]) == ("local", "local")
+    found = hold("inspect", await ask(jp_fetch, "POST", "inspect", body={"spec": script}))
+    assert [(one["name"], one["type"], one["file"], one["line"]) for one in found["hyperparameters"]] == [
+        ("lr", "float", "a.py", 3)
+    ]
+    assert [bool(file["problem"]) for file in found["files"]] == [True, False]
+    assert (found["closed"], len(found["notes"])) == (True, 1)
+    assert hold("preview", await ask(jp_fetch, "POST", "preview", body={"spec": script}))["hyperparameters"]
     hold("rerun", await ask(jp_fetch, "POST", "jobs", job["id"], "rerun", body={}))
+    body = {"changes": {"hyperparameters": {"lr": 1}}}
+    again = hold("rerun", await ask(jp_fetch, "POST", "jobs", job["id"], "rerun", body=body))["job"]
+    hold("provenance", await ask(jp_fetch, "GET", "jobs", job["id"], "provenance"))
+    compared = hold("diff", await ask(jp_fetch, "GET", "jobs", job["id"], "diff", again["id"]))
+    assert compared["spec"] == [{"name": "hyperparameters.lr", "a": None, "b": "1"}]
+    assert hold("pin", await ask(jp_fetch, "PUT", "jobs", job["id"], "pin", body={}))["pinned"] is True
+    assert hold("unpin", await ask(jp_fetch, "DELETE", "jobs", job["id"], "pin"))["pinned"] is False
+    assert hold("disk", await ask(jp_fetch, "GET", "disk"))["largest"]
+    pruned = await ask(jp_fetch, "POST", "prune", body={"keep": 0, "dry_run": True})
+    assert hold("prune", pruned)["jobs"]
     hold("list_jobs", await ask(jp_fetch, "GET", "jobs"))
     hold("about", await ask(jp_fetch, "GET"))
     metrics = hold("metrics", await ask(jp_fetch, "GET", "jobs", job["id"], "metrics"))
     assert metrics["metrics"]["loss"]["value"] == ["NaN"]
+    hold("texts", await ask(jp_fetch, "GET", "jobs", job["id"], "texts"))
     hold("events", await ask(jp_fetch, "GET", "events", job=job["id"]))
     download = {"folder": str(tmp_path / "down"), "channel": "model"}
     hold("download", await ask(jp_fetch, "POST", "jobs", job["id"], "download", body=download))
     hold("profiles", await ask(jp_fetch, "GET", "profiles"))
     hold("set_profile", await ask(jp_fetch, "PUT", "profiles", "x", body={"values": {"backend": "local"}}))
     hold("remove_profile", await ask(jp_fetch, "DELETE", "profiles", "x"))
+    hold("set_secret", await ask(jp_fetch, "PUT", "secrets", "x", body={"value": "long enough"}))
+    assert hold("secrets", await ask(jp_fetch, "GET", "secrets"))["secrets"] == [{"name": "x", "place": "file"}]
+    hold("remove_secret", await ask(jp_fetch, "DELETE", "secrets", "x"))
     hold("doctor", await ask(jp_fetch, "GET", "doctor"))
     hold("stop", await ask(jp_fetch, "POST", "jobs", job["id"], "stop", body={}))
     hold("delete", await ask(jp_fetch, "DELETE", "jobs", job["id"]))
     assert document.held == {verb for verb, route in ROUTES.items() if route.reply}
+
+
+async def test_metrics_are_thinned_and_cut_out(jp_fetch: Any, spec: dict[str, Any]) -> None:
+    count, nan = 5_000, 3_210
+    command = f"seq 0 {count - 1} | sed 's/^{nan}$/nan/; s/^/n=/'"
+    job = await run(jp_fetch, spec | {"command": command, "metric_definitions": [{"name": "n", "regex": r"n=(\w+)"}]})
+
+    async def points(**params: Any) -> dict[str, Any]:
+        found = await ask(jp_fetch, "GET", "jobs", job["id"], "metrics", **params)
+        return dict(found["metrics"]["n"])
+
+    whole = await points()
+    assert (whole["start"], whole["end"], len(whole["step"])) == (0, count, count)
+    few = await points(points=100)
+    assert (few["start"], few["end"], len(few["step"])) == (0, count, 100)
+    assert few["value"][few["step"].index(nan)] == "NaN"
+    assert all(whole["value"][step] == value for step, value in zip(few["step"], few["value"], strict=True))
+    assert all(whole["time"][step] == time for step, time in zip(few["step"], few["time"], strict=True))
+    assert (await points(first=10, last=12))["step"] == [10, 11, 12]
+    assert (await points(last=0))["step"] == [0]
+    assert (await points(start=count - 2, points=100))["step"] == [count - 2, count - 1]
+    rest = await points(start=1000, points=50)
+    assert (rest["start"], rest["end"], len(rest["step"]), min(rest["step"])) == (1000, count, 50, 1000)
+    assert (await points(start=count + 5))["end"] == count + 5
 
 
 async def test_profiles_are_made_changed_and_removed(jp_fetch: Any) -> None:
@@ -96,6 +147,24 @@ async def test_the_log_byte_for_byte(jp_fetch: Any, spec: dict[str, Any]) -> Non
     assert (await log(offset=100))[0] == b""
 
 
+async def test_a_page_of_lines(jp_fetch: Any, spec: dict[str, Any]) -> None:
+    job = await run(jp_fetch, spec | {"command": "seq 100000"})
+
+    async def page(**params: Any) -> tuple[bytes, dict[str, str]]:
+        reply = await jp_fetch(*PREFIX, "jobs", job["id"], "log", params=params)
+        return reply.body, {name: reply.headers.get(f"X-{name}") for name in ("Offset", "Line", "Lines")}
+
+    assert await page(lines=2) == (b"1\n2\n", {"Offset": "0", "Line": "0", "Lines": "100000"})
+    offset = len("".join(f"{n}\n" for n in range(1, 50_001)))
+    found = {"Offset": str(offset), "Line": "50000", "Lines": "100000"}
+    assert await page(line=50_000, lines=3) == (b"50001\n50002\n50003\n", found)
+    assert await page(line=50_000, lines=3, limit=8) == (b"50001\n50", found)
+    assert (await page(line=99_999))[0] == b"100000\n"
+    assert (await page(line=100_000, lines=5))[0] == b""
+    assert (await page(line=10**9, lines=5))[1]["Line"] == "100000"
+    assert (await page(line=99_998, follow="true"))[0] == b"99999\n100000\n"
+
+
 async def test_following_a_log_ends_with_the_job(jp_fetch: Any, spec: dict[str, Any]) -> None:
     command = "for i in 1 2 3; do echo $i; sleep 0.05; done"
     job = (await ask(jp_fetch, "POST", "jobs", body={"spec": spec | {"command": command}}))["job"]
@@ -105,13 +174,17 @@ async def test_following_a_log_ends_with_the_job(jp_fetch: Any, spec: dict[str, 
 
 async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
     for n in range(3):
-        await run(jp_fetch, spec | {"name": f"job {n}", "labels": {"n": n}})
+        await run(jp_fetch, spec | {"name": f"job {n}", "labels": {"n": n}, "hyperparameters": {"n": 9 + n}})
     found = await ask(jp_fetch, "GET", "jobs", name="job 1")
     assert [job["name"] for job in found["jobs"]] == ["job 1"]
     assert (await ask(jp_fetch, "GET", "jobs", label="n=2"))["total"] == 1
     assert (await ask(jp_fetch, "GET", "jobs", status="failed"))["total"] == 0
     page = await ask(jp_fetch, "GET", "jobs", limit=1, offset=1)
     assert ([job["name"] for job in page["jobs"]], page["total"]) == (["job 1"], 3)
+    names = [job["name"] for job in (await ask(jp_fetch, "GET", "jobs", sort="name"))["jobs"]]
+    assert names == ["job 0", "job 1", "job 2"]
+    page = await ask(jp_fetch, "GET", "jobs", sort="hp:n", order="desc", limit=2)
+    assert [job["name"] for job in page["jobs"]] == ["job 2", "job 1"]
 
 
 @pytest.mark.parametrize(
@@ -123,18 +196,44 @@ async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
         ("GET", ["jobs"], {"limit": 501}, None, 400, "1 to 500"),
         ("GET", ["jobs"], {"offset": 10**30}, None, 400, "no whole number"),
         ("GET", ["jobs"], {"status": "runing"}, None, 400, "runing"),
+        ("GET", ["jobs"], {"sort": "size"}, None, 400, "hp:NAME"),
+        ("GET", ["jobs"], {"sort": "hp:"}, None, 400, "hp:NAME"),
+        ("GET", ["jobs"], {"order": "up"}, None, 400, "asc or desc"),
         ("GET", ["jobs"], {"label": "x"}, None, 400, "`x`"),
         ("GET", ["events"], {"after": "²"}, None, 400, "no whole number"),
+        ("GET", ["jobs", "last", "metrics"], {"points": -1}, None, 400, "0 or more"),
+        ("GET", ["jobs", "last", "metrics"], {"start": -1}, None, 400, "0 or more"),
+        ("GET", ["jobs", "last", "metrics"], {"last": "end"}, None, 400, "no whole number"),
+        ("GET", ["jobs", "nothing", "texts"], {}, None, 404, "`nothing`"),
         ("POST", ["jobs"], {}, "{", 400, "not JSON"),
         ("POST", ["jobs"], {}, "", 400, "valid"),
         ("POST", ["jobs"], {}, "[]", 400, "valid"),
         ("POST", ["jobs"], {}, '{"spec": {"name": "x"}}', 400, "nothing to run"),
         ("POST", ["jobs"], {}, '{"spec": {"name": "x", "comand": "y"}}', 400, "did you mean"),
         ("POST", ["jobs"], {}, "[" * 100_000, 400, "not JSON"),
+        ("POST", ["inspect"], {}, '{"spec": {"name": "x"}}', 400, "nothing to run"),
+        ("POST", ["inspect"], {}, "{", 400, "not JSON"),
         ("PUT", ["profiles", "x"], {}, "{}", 400, "Nothing to change"),
         ("PUT", ["profiles", "x"], {}, '{"values": {"backend": "lokal"}}', 400, "lokal"),
         ("DELETE", ["profiles", "x"], {}, None, 404, "`x`"),
+        ("PUT", ["secrets", "x"], {}, '{"value": "abc"}', 400, "too short"),
+        ("PUT", ["secrets", "x"], {}, '{"value": 12345678}', 400, "valid string"),
+        ("PUT", ["secrets", "a b"], {}, '{"value": "long enough"}', 400, "no name for a secret"),
+        ("PUT", ["secrets", "x"], {}, '{"value": "long\\u0000enough"}', 400, "environment variable"),
+        ("PUT", ["secrets", "x"], {}, '{"value": "long\\ud800enough"}', 400, "environment variable"),
+        ("DELETE", ["secrets", "x"], {}, None, 404, "`x`"),
         ("PUT", ["jobs"], {}, "{}", 405, ""),
+        ("POST", ["jobs", "nothing", "rerun"], {}, "{}", 404, "`nothing`"),
+        ("POST", ["jobs", "nothing", "rerun"], {}, '{"change": {}}', 400, "change"),
+        ("POST", ["jobs", "nothing", "rerun"], {}, '{"changes": 1}', 400, "changes"),
+        ("GET", ["jobs", "nothing", "diff", "other"], {}, None, 404, "`nothing`"),
+        ("GET", ["jobs", "nothing", "provenance"], {}, None, 404, "`nothing`"),
+        ("PUT", ["jobs", "nothing", "pin"], {}, "{}", 404, "`nothing`"),
+        ("POST", ["prune"], {}, '{"older_than": -1}', 400, "older_than"),
+        ("POST", ["prune"], {}, '{"older_than": NaN}', 400, "older_than"),
+        ("POST", ["prune"], {}, '{"status": ["runing"]}', 400, "status"),
+        ("POST", ["prune"], {}, '{"all": true}', 400, "all"),
+        ("POST", ["prune"], {}, '{"only_jobs": "last"}', 400, "only_jobs"),
     ],
 )
 async def test_what_cannot_be_is_answered_with_a_message(

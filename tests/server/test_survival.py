@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 from pathlib import Path
 
 from jupyter_pai.home import Home
 
 from ..conftest import processes_of, until
+from .kills import Game
 from .real import RealServer
 
 COUNT = 3000
@@ -40,6 +42,14 @@ def test_server_and_kernel_killed(server: RealServer, home: Home) -> None:
     assert points["step"] == list(range(COUNT))
     assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 1
     assert processes_of(job_id) == []
+
+
+def test_killed_at_any_moment_of_a_job_that_writes(server: RealServer, home: Home, tmp_path: Path) -> None:
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")  # Of a round that failed, to play it again.
+    game = Game(server, home, tmp_path, random.Random(seed))
+    for _ in range(10):
+        game.play()
 
 
 def test_one_that_ends_while_nobody_looks(server: RealServer, home: Home, tmp_path: Path) -> None:

@@ -21,11 +21,12 @@ from jupyter_pai.job import JobStatus
 from ..conftest import processes_of, submit, until
 from ..local.started import DAEMONS, MODES, Started
 from ..server.conftest import server  # noqa: F401  a fixture
+from ..server.kills import Game
 from ..server.real import RealServer
 
 pytestmark = pytest.mark.soak
 
-KILLED, RESTARTS, JOBS = 600, 25, 200
+KILLED, RESTARTS, JOBS, ROUNDS = 600, 25, 200, 100
 COUNT = DAEMONS + "i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done"
 
 
@@ -74,6 +75,19 @@ def test_servers_killed_again_and_again(server: RealServer, home: Home) -> None:
     points = server.rest("GET", f"/pai/api/v1/jobs/{job_id}/metrics")["metrics"]["n"]
     assert points["value"] == list(range(250_000))
     print(f"\n{kills} servers killed under one job: 250,000 lines, 250,000 points")
+
+
+def test_killed_at_any_moment_of_a_job_that_writes(
+    server: RealServer,  # noqa: F811
+    home: Home,
+    tmp_path: Path,
+) -> None:
+    seed = random.randrange(1 << 32)
+    print(f"\nseed {seed}")
+    game = Game(server, home, tmp_path, random.Random(seed))
+    for _ in range(ROUNDS):
+        game.play()
+    print(f"{ROUNDS} jobs, {game.lines:,} lines, killed during them: {dict(sorted(game.outcomes.items()))}")
 
 
 def test_many_jobs_of_several_engines(home: Home) -> None:

@@ -55,7 +55,7 @@ def test_every_option_of_the_cell_is_one_of_submit() -> None:
     cell = set(grammar.options_of(grammar.cell_parser()))
     submit = set(grammar.options_of(grammar.parser(), "submit"))
     assert cell - submit == {"--with-above"}
-    assert submit <= cell
+    assert submit - cell == {"--as-script"}
 
 
 def test_help_has_every_option() -> None:
@@ -91,6 +91,12 @@ def test_options_become_a_spec(folder: Path) -> None:
             "--exclude",
             "old",
             "--no-gitignore",
+            "--allow-secret",
+            ".env",
+            "--secret",
+            "HF_TOKEN",
+            "--secret",
+            "KEY=wandb",
             "--tty",
         ),
         *("--base-name", "run", "--instance-type", "big", "--gpu", "1", "--memory", "16GiB", "--image", "img"),
@@ -104,6 +110,7 @@ def test_options_become_a_spec(folder: Path) -> None:
         "inputs": {"train": f"{folder}/data/", "x": "oss://b/k"},
         "outputs": {"best": str(folder.parent / "out")},
         "environment": {"A": "1"},
+        "secrets": {"HF_TOKEN": "HF_TOKEN", "KEY": "wandb"},
         "labels": {"team": "a"},
         "metric_definitions": [{"name": "loss", "regex": "loss=(.)"}],
         "requirements": ["six>1"],
@@ -120,6 +127,7 @@ def test_options_become_a_spec(folder: Path) -> None:
             "include": ["*.py"],
             "exclude": ["old"],
             "gitignore": False,
+            "allow_secret": [".env"],
         },
     }
 
@@ -193,11 +201,14 @@ def test_a_cell_becomes_a_file_with_a_free_name(folder: Path) -> None:
     assert found["source"]["files"] == {"pai_cell_1.py": "print(1)\n"}
 
 
-def test_a_notebook_becomes_a_script_beside_it(folder: Path) -> None:
+def test_a_notebook_is_run_as_it_is_or_as_a_script_beside_it(folder: Path) -> None:
     (folder / "sub").mkdir()
     notebook = {"cells": [{"cell_type": "code", "source": "print(1)", "metadata": {}}], "metadata": {}}
     (folder / "sub/work.ipynb").write_text(json.dumps(notebook))
     found = spec(folder, "sub/work.ipynb")
+    assert (found["entry_point"], found["source"]["files"]) == ("sub/work.ipynb", {})
+    assert found["name"].startswith("work_")
+    found = spec(folder, "sub/work.ipynb", "--as-script")
     assert found["entry_point"] == "sub/work.py"
     assert "print(1)" in found["source"]["files"]["sub/work.py"]
     assert found["name"].startswith("work_")

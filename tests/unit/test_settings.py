@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,13 @@ def file(home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "my settings.toml"
     monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(path))
     return path
+
+
+@pytest.mark.parametrize("values", [{"\ud800": 1}, {"python": "\ud800"}, {"a": [None]}, {"a": {"b": None}}])
+def test_what_toml_cannot_hold_is_refused_and_nothing_is_written(file: Path, values: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="cannot be written"):
+        files.edit(MODELS, "x", {"backend": "local"} | values, False)
+    assert not file.exists()
 
 
 def test_without_any_file_there_is_a_local_profile(home: object) -> None:
@@ -71,6 +79,10 @@ def test_profiles_are_picked_by_name_backend_and_default(file: Path) -> None:
         ("[profiles.x]\nbackend = 'local'\n[profiles.y]\n]\n", 4, "not TOML"),
         ("default = 'nowhere'\n", 1, "`nowhere` is not there"),
         ("profiles = 3\n", 1, "tables"),
+        ("disk = 3\n", 1, "[disk]"),
+        ("[profiles.x]\nbackend = 'local'\n\n[disk]\nlimt = '1GB'\n", 5, "Did you mean `limit`?"),
+        ("[disk]\nlimit = 'much'\n", 2, "limit"),
+        ("[disk]\nlimit = '1GB'\nenvironment_days = 0\n", 3, "greater than 0"),
         ("[profiles.work]\nbackend = 'local'\nmax_run_time = -1\n", 3, "greater than 0"),
     ],
 )
@@ -95,6 +107,14 @@ def test_an_unknown_backend_is_named(file: Path) -> None:
     with pytest.raises(NotFound, match="`lokal`") as caught:
         files.load(MODELS).pick(backend="lokal")
     assert "`local`" in caught.value.fix
+
+
+def test_what_the_state_folder_may_take(file: Path) -> None:
+    assert (files.load(MODELS).disk.limit, files.load(MODELS).disk.environment_days) == ("", 30)
+    file.write_text(TEXT + "\n[disk]\nlimit = '1.5 TiB'\nenvironment_days = 7\n")
+    assert (files.load(MODELS).disk.limit, files.load(MODELS).disk.environment_days) == ("1.5 TiB", 7)
+    files.edit(MODELS, "work", {"max_run_time": 60}, False)
+    assert files.load(MODELS).disk.environment_days == 7
 
 
 def test_changes_leave_comments_alone(file: Path) -> None:
