@@ -1,5 +1,5 @@
 # The front desk: every verb is a target of this file, and CI calls nothing else.
-.PHONY: demo lab test lint bench soak messages build clean
+.PHONY: demo lab test test-gpu lint bench soak messages build clean
 .DEFAULT_GOAL := demo
 
 VENV := .venv
@@ -19,6 +19,9 @@ test: $(VENV)/test lint  ## the whole suite
 	jlpm test
 	python -m pytest
 
+test-gpu: $(VENV)/test  ## what needs a GPU
+	python -m pytest -m gpu tests/gpu
+
 lint: $(VENV)/test
 	ruff check .
 	ruff format --check .
@@ -29,7 +32,7 @@ bench: $(VENV)/test  ## measure, and write docs/benchmarks.md
 	python -m tests.benchmarks
 
 soak: $(VENV)/test  ## the long counts
-	FUZZ_EXAMPLES=10000 python -m pytest tests/unit -q --timeout=1800
+	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/server/test_schema.py -q --timeout=1800
 	python -m pytest tests/soak -m soak -s --timeout=1800
 
 messages: $(VENV)/test  ## bring the lists of texts to translate up to date
