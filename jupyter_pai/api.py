@@ -185,21 +185,20 @@ class Api:
             raise UsageError(_("start and points are 0 or more."))
         if any(not -(1 << 63) <= step < 1 << 63 for step in (first, last) if step is not None):
             raise UsageError(_("first and last are numbers of steps."))
-        series = self.service.metrics(self.service.find(job))
-        shown = series.cursor().shown(system=system or bool(name))
-        counts = {metric: n for metric, n in shown.items() if not name or metric in name}
+        known = self.service.metrics(self.service.find(job), system=system or bool(name))
 
         def read() -> dict[str, Any]:
             return {
-                metric: columns(series, metric, start, n, most=points, first=first, last=last)
-                for metric, n in counts.items()
+                metric: columns(source, metric, start, n, most=points, first=first, last=last)
+                for metric, (source, n) in known.items()
+                if not name or metric in name
             }
 
         # In a thread: a million points take a moment, and others wait for this one.
         return {"metrics": await asyncio.to_thread(read)}
 
     async def texts(self, job: str) -> dict[str, Any]:
-        return {"texts": self.service.metrics(self.service.find(job)).texts()}
+        return {"texts": self.service.texts(self.service.find(job))}
 
     async def events(self, after: int = 0, job: str = "") -> dict[str, Any]:
         if abs(after) >= 1 << 62:

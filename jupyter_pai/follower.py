@@ -14,7 +14,6 @@ from .logs import Log, instances
 from .reader import Reader
 from .series import MOST_METRICS, Cursor, SeriesWriter
 from .storage.local import path_of
-from .usage_reader import UsageReader
 
 __all__ = ["Follower"]
 
@@ -28,7 +27,7 @@ class Follower:
         self.job = job
         self.folder = folder
         self.lease = lease
-        self.readers: list[Reader] = [LogReader(folder.log, job.spec.metric_definitions), UsageReader(folder.usage)]
+        self.readers: list[Reader] = [LogReader(folder.log, job.spec.metric_definitions)]
         if tensorboard := path_of(job.outputs.get("tensorboard", "")):
             self.readers.append(EventFiles(tensorboard, job.submitted_at.timestamp()))
         self.look_at = 0.0  # By the monotonic clock: not looked at before.

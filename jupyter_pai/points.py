@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
-from .event import json_number
-from .series import Series
+from .event import MetricPoint, json_number
+from .series import Columns
 
-__all__ = ["columns"]
+__all__ = ["Source", "columns"]
+
+
+class Source(Protocol):
+    """Where points come from: a `Series`, or the machine's `Usage`."""
+
+    def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]: ...
+
+    def columns(self, name: str, start: int = 0, end: int | None = None) -> Columns: ...
 
 
 def columns(
-    series: Series,
+    source: Source,
     name: str,
     start: int,
     end: int,
@@ -23,13 +31,13 @@ def columns(
     """The points of a metric from index `start` up to `end`, at most `most` of them (0: all), of steps `first` to
     `last`. `end` says where to go on, however few are given."""
     if first is None and last is None and not 0 < most < end - start:
-        points = series.read(name, start, end)
+        points = source.read(name, start, end)
         steps, values, times = ([point[n] for point in points] for n in (1, 2, 3))
         return _reply(start, start + len(points), steps, values, times)
     # Loads numpy: not before somebody asks for what needs it.
     from .thinning import thin, window
 
-    found = series.columns(name, start, end)
+    found = source.columns(name, start, end)
     if first is not None or last is not None:
         found = window(found, first, last)
     if most:

@@ -55,8 +55,8 @@ class LatestPoint(_Reply):
 class JobView(Job):
     """A job with what is read from its files: progress, 0 to 1, and the latest point of each metric.
 
-    `usage` are the latest samples of the machine's use: system/cpu in cores, system/memory in bytes, system/gpu in
-    percent of a GPU, system/gpu_memory in bytes.
+    `usage` are, while it runs, the latest samples of the machine's use: system/cpu in cores, system/memory in bytes,
+    system/gpu in percent of a GPU, system/gpu_memory in bytes.
     """
 
     progress: float | None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MOST_METRICS", "POINT", "SYSTEM", "Columns", "Cursor", "Piece", "Series", "SeriesWriter", "pack"]
+__all__ = ["MOST_METRICS", "POINT", "Columns", "Cursor", "Piece", "Series", "SeriesWriter", "pack"]
 
 _POINT = struct.Struct("<dqd")
 # The same for numpy, which is loaded when it is needed and not before.
@@ -33,8 +33,6 @@ POINT = [("time", "<f8"), ("step", "<i8"), ("value", "<f8")]
 _AT_ONCE = 1 << 15
 # Whose a metric is that the log gave; the others' names begin with the name of their reader.
 _LOG = "log"
-# Whose it is that is about the use of the machine: shown where it is asked for.
-SYSTEM = "system"
 # More metrics than anybody looks at are a mistake: a number in a metric's name.
 MOST_METRICS = 1000
 # Texts are for reading: so many bytes of them are kept of a job.
@@ -81,10 +79,6 @@ class Cursor:
         return Cursor(
             dict(self.offsets), dict(self.counts), self.progress, dict(self.origins), self.texts, dict(self.latest)
         )
-
-    def shown(self, *, system: bool = False) -> dict[str, int]:
-        """The job's metrics and how many points each has; with `system` also those of the machine's use."""
-        return {name: n for name, n in self.counts.items() if system or self.origins.get(name) != SYSTEM}
 
     def name_of(self, metric: str, origin: str = _LOG) -> str:
         """The name under which the points of a metric are kept: its own, unless another origin had it before. Then

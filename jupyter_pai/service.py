@@ -17,14 +17,14 @@ from .backends import load_backends
 from .backends.base import Capability, Finding, Report
 from .comparison import Difference, FileDifference
 from .errors import Conflict, NotFound
-from .event import JobEvent, LogChunk, json_number
+from .event import JobEvent, LogChunk, MetricPoint, json_number
 from .feed import WATCHED, Feed
 from .home import Home
 from .i18n import _
-from .job import Job
+from .job import Job, JobStatus
 from .listing import JobFilter
 from .logs import Log, instances
-from .points import columns
+from .points import Source, columns
 from .profiles import Profiles
 from .provenance import Provenance
 from .retention import Retention
@@ -33,6 +33,7 @@ from .series import Series
 from .storage import storage_of
 from .store import Store
 from .submitter import Submitter
+from .usage import Usage
 
 __all__ = ["JobService"]
 
@@ -91,18 +92,15 @@ class JobService:
         return self.store.find(word)
 
     def describe(self, job: Job) -> dict[str, Any]:
-        """A job as JSON, with its progress, and the latest value of each metric and of the machine's use."""
-        series = Series(self.home.job(job.id).series)
+        """A job as JSON, with its progress, the latest value of each metric and, while it runs, of the machine's
+        use."""
+        folder = self.home.job(job.id)
+        series = Series(folder.series)
         cursor = series.cursor()
-        latest = {
-            name: {"value": json_number(point.value), "step": point.step, "time": point.time}
-            for name, point in series.latest(cursor).items()
-        }
-        own = cursor.shown()
         return job.model_dump(mode="json") | {
             "progress": cursor.progress,
-            "metrics": {name: point for name, point in latest.items() if name in own},
-            "usage": {name: point for name, point in latest.items() if name not in own},
+            "metrics": _latest(series.latest(cursor)),
+            "usage": _latest(Usage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
         }
 
     def log(self, job: Job, instance: str = "") -> Log:
@@ -144,9 +142,18 @@ class JobService:
         }
         return {name: [asdict(one) for one in differences] for name, differences in found.items()}
 
-    def metrics(self, job: Job) -> Series:
-        """The metrics of a job."""
-        return Series(self.home.job(job.id).series)
+    def metrics(self, job: Job, *, system: bool = False) -> dict[str, tuple[Source, int]]:
+        """The metrics of a job: where the points of each are, and how many; with `system` also those of the
+        machine's use, unless the job has a metric of that name."""
+        folder = self.home.job(job.id)
+        series, usage = Series(folder.series), Usage(folder.usage)
+        used: dict[str, tuple[Source, int]] = {name: (usage, n) for name, n in usage.counts().items() if system}
+        own: dict[str, tuple[Source, int]] = {name: (series, n) for name, n in series.cursor().counts.items()}
+        return own | {name: metric for name, metric in used.items() if name not in own}
+
+    def texts(self, job: Job) -> list[dict[str, Any]]:
+        """The texts that a job wrote for TensorBoard."""
+        return Series(self.home.job(job.id).series).texts()
 
     def events(self, after: int = 0, job_id: str = "") -> list[JobEvent]:
         """What happened after the event `after`, to one job or to all."""
@@ -180,8 +187,8 @@ class JobService:
         with self.feed.watch(job.id):
             while True:
                 ended = self.store.status(job.id).ended
-                series = self.metrics(job)
-                while found := await asyncio.to_thread(_new_points, series, at, most, system):
+                metrics = self.metrics(job, system=system)
+                while found := await asyncio.to_thread(_new_points, metrics, at, most):
                     at |= {name: part["end"] for name, part in found.items()}
                     yield found
                 if ended:
@@ -270,13 +277,22 @@ class JobService:
         return files
 
 
-def _new_points(series: Series, counts: Mapping[str, int], most: int, system: bool) -> dict[str, dict[str, Any]]:
+def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {"value": json_number(point.value), "step": point.step, "time": point.time}
+        for name, point in points.items()
+    }
+
+
+def _new_points(
+    metrics: Mapping[str, tuple[Source, int]], counts: Mapping[str, int], most: int
+) -> dict[str, dict[str, Any]]:
     """The next points of each metric after the first `counts` ones."""
     found = {}
-    for name, n in series.cursor().shown(system=system).items():
+    for name, (source, n) in metrics.items():
         start = counts.get(name, 0)
         if start < n:
-            part = columns(series, name, start, n if most else min(n, start + _POINTS), most=most)
+            part = columns(source, name, start, n if most else min(n, start + _POINTS), most=most)
             if part["end"] > start:
                 found[name] = part
     return found

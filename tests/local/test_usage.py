@@ -58,6 +58,19 @@ def test_they_are_shown_where_they_are_asked_for(engine: EmbeddedClient, tmp_pat
     assert list(engine.call("metrics", job=job.id, name=["system/cpu"])["metrics"]) == ["system/cpu"]
 
 
+def test_a_job_s_own_metric_of_that_name_is_the_one(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
+    gate = tmp_path / "go"
+    job = submit(engine, f"echo cpu=7; while [ ! -e {gate} ]; do sleep 0.01; done", metric_definitions=[
+        {"name": "system/cpu", "regex": "cpu=(.*)"}
+    ])  # fmt: skip
+    until(lambda: home.job(job.id).usage.exists() and home.job(job.id).usage.stat().st_size)
+    gate.touch()
+    assert job.wait().status == "succeeded"
+    found = engine.call("metrics", job=job.id, system=True)["metrics"]
+    assert list(found) == ["system/cpu", "system/memory"]
+    assert found["system/cpu"]["value"] == [7.0]
+
+
 def test_nothing_is_missing_when_no_engine_looks(home: Home, tmp_path: Path) -> None:
     engine = EmbeddedClient()
     gate = tmp_path / "go"
@@ -71,4 +84,7 @@ def test_nothing_is_missing_when_no_engine_looks(home: Home, tmp_path: Path) -> 
     assert ended.status == "succeeded"
     points = engine.call("metrics", job=job.id, name=["system/cpu"])["metrics"]["system/cpu"]["value"]
     assert len(points) == usage.stat().st_size // RECORD.size
+    thinned = engine.call("metrics", job=job.id, points=1, system=True)["metrics"]["system/memory"]
+    assert len(thinned["step"]) == 1
+    assert engine.call("show", job=job.id)["usage"] == {}  # It uses nothing any more.
     engine.close()

@@ -15,6 +15,7 @@ __all__ = ["Usage"]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_UNKNOWN = (float("nan"), float("nan"))
 # Seconds from one sample to the next, for jobs of that age: short jobs get a curve, long ones no heap of points.
 _PACE = ((60, 1.0), (600, 5.0), (float("inf"), 15.0))
 
@@ -39,7 +40,8 @@ class Usage:
         percent, gpu_memory = self._gpu_use()
         record = RECORD.pack(time.time(), cores, memory, percent, gpu_memory)
         try:
-            os.write(self.file, record)
+            if (written := os.write(self.file, record)) < RECORD.size:
+                os.ftruncate(self.file, os.fstat(self.file).st_size - written)  # Records stay whole.
         except OSError:
             pass  # A full disk: the log matters more.
         self.ticks, self.last = ticks, now
@@ -47,12 +49,12 @@ class Usage:
 
     def _gpu_use(self) -> tuple[float, float]:
         if not self.gpus:
-            return 0.0, 0.0
+            return _UNKNOWN
         try:
             self.nvml = self.nvml or Nvml()
         except OSError:
             self.gpus = ()
-            return 0.0, 0.0
+            return _UNKNOWN
         return self.nvml.use(self.gpus)
 
 
