@@ -117,24 +117,23 @@ class Feed:
                 await asyncio.sleep(OTHERS)
 
     async def look(self, patience: float = _PATIENCE, only: Collection[str] | None = None) -> None:
-        """Look once at every job that has not ended, or at those of `only`: one call to a backend for all its jobs.
-        Those that take longer than `patience` seconds to read go on in the background, and hold up no other."""
+        """Look once at every job that has not ended, or at those of `only`: one call to a backend for all jobs of a
+        profile. Those that take longer than `patience` seconds to read go on in the background, and hold up no other."""
         standing = await asyncio.to_thread(self.store.standing)
         for job_id in standing.keys() - self._followers.keys():
             self._find(job_id)
-        by_backend: dict[int, list[Follower]] = {}
+        by_profile: dict[str, list[Follower]] = {}
         for job_id, follower in list(self._followers.items()):
             if job_id in self._busy or (only is not None and job_id not in only):
                 continue
             if follower.look_at <= time.monotonic() and self._ours(job_id, follower, standing.get(job_id)):
-                try:
-                    backend = self.backend_of(follower.job)
-                except PaiError:
-                    continue  # A profile that was removed; its jobs wait for it to come back.
-                by_backend.setdefault(id(backend), []).append(follower)
+                by_profile.setdefault(follower.job.profile, []).append(follower)
         begun: list[asyncio.Task[None]] = []
-        for followers in by_backend.values():
-            backend = self.backend_of(followers[0].job)
+        for followers in by_profile.values():
+            try:
+                backend = self.backend_of(followers[0].job)
+            except PaiError:
+                continue  # A profile that was removed; its jobs wait for it to come back.
             try:
                 reports = await backend.poll([follower.job.remote_id for follower in followers])
             except PaiError as error:
@@ -143,10 +142,9 @@ class Feed:
             for follower in followers:
                 lost = Report(JobStatus.LOST, reason=_("The platform does not know the job any more."))
                 report = reports.get(follower.job.remote_id, lost)
-                if self._is_quiet(follower, report):
-                    continue
-                task = self._busy[follower.job.id] = asyncio.create_task(self._attend(follower, report))
-                begun.append(task)
+                if (news := follower.has_news()) or self._tells_more(follower, report):
+                    task = self._busy[follower.job.id] = asyncio.create_task(self._attend(follower, report, news))
+                    begun.append(task)
         if begun:
             await asyncio.wait(begun, timeout=patience)
 
@@ -158,16 +156,15 @@ class Feed:
             self._followers[job_id] = Follower(job, folder, Lease(folder.path / "follower.lock"))
 
     @staticmethod
-    def _is_quiet(follower: Follower, report: Report) -> bool:
-        """Whether there is nothing to read or to store."""
+    def _tells_more(follower: Follower, report: Report) -> bool:
+        """Whether there is something to store."""
         job = follower.job
         known = (job.status, job.platform_status, job.notes, job.reason)
-        same = known == (report.status, report.platform_status, follower.notes, report.reason)
-        return same and not report.elsewhere and not follower.has_news()
+        return report.elsewhere or known != (report.status, report.platform_status, follower.notes, report.reason)
 
-    async def _attend(self, follower: Follower, report: Report) -> None:
+    async def _attend(self, follower: Follower, report: Report, news: bool) -> None:
         try:
-            await self._note(follower, report)
+            await self._note(follower, report, news)
         except Exception as error:
             self._say(error)  # One job whose files cannot be read or written holds up no other.
         finally:
@@ -214,7 +211,7 @@ class Feed:
             follower.job = job.model_copy(update={"remote_id": job.id})
         return ours
 
-    async def _note(self, follower: Follower, report: Report) -> None:
+    async def _note(self, follower: Follower, report: Report, news: bool) -> None:
         """Store what a look found; a job's end when its log and metrics are complete, not before."""
         if report.elsewhere:
             # Not ours to follow. Who can must find the lease free.
@@ -225,7 +222,7 @@ class Feed:
         ended = report.status.ended
         if not ended:
             await self._store(follower, report)
-        if not await self._read(follower, ended):
+        if (ended or news) and not await self._read(follower, ended):
             return
         if ended:
             outcome = await asyncio.to_thread(follower.outcome, report)
@@ -235,8 +232,7 @@ class Feed:
 
     async def _read(self, follower: Follower, ended: bool) -> bool:
         """Read on in the logs, when the job has ended to their ends; whether that was reached."""
-        loop, pieces = asyncio.get_running_loop(), 0
-        more = ended or follower.has_news()
+        loop, pieces, more = asyncio.get_running_loop(), 0, True
         while more and not self._stopping and (ended or pieces < _PIECES):
             more = not await loop.run_in_executor(self._threads, follower.advance, ended)
             pieces += 1

@@ -30,14 +30,14 @@ def network(folder: Path) -> str:
     said = os.environ.get(VARIABLE, "")
     if said in ("0", "1"):
         return VARIABLE if said == "1" else ""
-    kind = _kind(os.path.realpath(folder))
+    kind = _kind(str(folder))
     return kind if kind in _NETWORK or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE) else ""
 
 
 @cache
-def _kind(path: str) -> str:
+def _kind(folder: str) -> str:
     """The type of the file system that is mounted there: of the longest mount point, and of those the last."""
-    best, found = "", ""
+    path, best, found = os.path.realpath(folder), "", ""
     for line in Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines():
         fields, _dash, rest = line.partition(" - ")
         point = fields.split()[4].encode("utf-8", "surrogateescape").decode("unicode_escape")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .i18n import _
 from .job import MetricDefinition, now
-from .logs import Log, instances
+from .logs import Log, instances, sizes
 from .metrics import Scanner
 from .reader import Reader
 from .series import Cursor, Piece, SeriesWriter, pack
@@ -27,8 +27,7 @@ class LogReader(Reader):
         self.given_up: list[str] = []
 
     def has_news(self, cursor: Cursor) -> bool:
-        names = instances(self.folder)
-        return any(Log(self.folder, name).size > cursor.offsets.get(name, 0) for name in names)
+        return any(size > cursor.offsets.get(name, 0) for name, size in sizes(self.folder).items())
 
     def advance(self, writer: SeriesWriter, *, ended: bool) -> bool:
         """A piece of each log: to the last byte when the job has ended, else to the end of a line."""

@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_left
 from pathlib import Path
 
-__all__ = ["Log", "instances", "text_of"]
+__all__ = ["Log", "instances", "sizes", "text_of"]
 
 _INDEX = struct.Struct("<qd")
 _BLOCK = 1 << 16
@@ -23,12 +23,17 @@ _INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))
 
 def instances(folder: Path) -> list[str]:
     """The instances that have a log, in the order of their ranks."""
+    return sorted(sizes(folder), key=lambda name: (len(name), name))
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """The bytes that each instance's log has by now."""
     try:
-        names = os.listdir(folder)
+        with os.scandir(folder) as entries:
+            logs = [entry for entry in entries if not entry.name.endswith((".index", ".lines"))]
+            return {entry.name: entry.stat().st_size for entry in logs}
     except FileNotFoundError:
-        return []
-    names = [name for name in names if not name.endswith((".index", ".lines"))]
-    return sorted(names, key=lambda name: (len(name), name))
+        return {}
 
 
 class Log:
