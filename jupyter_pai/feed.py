@@ -117,8 +117,8 @@ class Feed:
                 await asyncio.sleep(OTHERS)
 
     async def look(self, patience: float = _PATIENCE, only: Collection[str] | None = None) -> None:
-        """Look once at every job that has not ended, or at those of `only`: one call to a backend for all jobs of a
-        profile. Those that take longer than `patience` seconds to read go on in the background, and hold up no other."""
+        """Look once at every job that has not ended, or at those of `only`: one question for all jobs of a profile.
+        Those that take longer than `patience` seconds to read go on in the background, and hold up no other."""
         standing = await asyncio.to_thread(self.store.standing)
         for job_id in standing.keys() - self._followers.keys():
             self._find(job_id)

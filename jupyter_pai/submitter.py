@@ -47,7 +47,7 @@ _MEASURED = 20
 
 @dataclass(frozen=True)
 class _Code:
-    """The code of a job, packed. `of`: the earlier job whose code it is."""
+    """The code of a job, packed, and what is to be said of it. `of`: the earlier job whose code it is."""
 
     archive: Path
     digest: str
@@ -58,7 +58,7 @@ class _Code:
     of: str = ""
 
 
-class _SourceGone(Exception):
+class SourceGone(NotFound):
     """The archive was removed, with the last other job that had it, since it was found."""
 
 
@@ -119,20 +119,15 @@ class Submitter:
         check = await self._check(spec, profile, request.python, warning)
         code = await asyncio.to_thread(self._pack, spec, profile)
         earlier = self.store.attachable(request.attach_key)
-        notes = (*check.notes, *code.notes)
         if earlier:
             changed = self._changed(earlier, code)
             if not any(path.endswith(_CODE) or path == spec.entry_point for path in changed):
                 return Submitted(job=earlier, attached=True, changed=changed)
-            notes += (
-                _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3])),
-            )
-        if spec.hyperparameters:
-            notes += (await asyncio.to_thread(inspection.inspect, spec)).notes
-        check = Check(notes, check.python)
+            note = _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3]))
+            check = Check((*check.notes, note), check.python)
         try:
             job = await self._start(spec, profile, check, code, request.key, request.attach_key)
-        except _SourceGone:
+        except SourceGone:
             code = await asyncio.to_thread(self._pack, spec, profile)
             job = await self._start(spec, profile, check, code, request.key, request.attach_key)
         return Submitted(job=job)
@@ -231,7 +226,8 @@ class Submitter:
         manifest = source.scan(spec.source, _limit(profile), _apart(spec))
         packed = source.pack(manifest, self.home.sources)
         size = sum(entry.size for entry in manifest.entries)
-        return _Code(packed.path, packed.digest, packed.hashes, manifest.files, size, packed.notes)
+        notes = (*packed.notes, *(inspection.inspect(spec).notes if spec.hyperparameters else ()))
+        return _Code(packed.path, packed.digest, packed.hashes, manifest.files, size, notes)
 
     def _changed(self, earlier: Job, code: _Code) -> tuple[str, ...]:
         """The files that are not what they were for an earlier job."""
@@ -279,7 +275,8 @@ class Submitter:
                 lease.take()
                 _write_folder(folder, job, code)
             prepared = await backend.prepare(job, folder)
-            update = {"notes": (*check.notes, *prepared.notes), "outputs": prepared.outputs}
+            notes = (*check.notes, *code.notes, *prepared.notes)
+            update = {"notes": notes, "outputs": prepared.outputs}
             job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
             uses = lineage.used_jobs(spec, self.home)
             stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key, uses))
@@ -318,8 +315,10 @@ def _write_folder(folder: JobFolder, job: Job, code: _Code) -> None:
     (folder.path / "manifest.json").write_text(json.dumps(dict(code.hashes)), "utf-8")
     try:
         os.link(code.archive, folder.source)
-    except FileNotFoundError:
-        raise _SourceGone from None
+    except FileNotFoundError as error:
+        raise SourceGone(
+            _("The code that was packed is gone: {error}.").format(error=error), fix=_("Try again.")
+        ) from None
     except OSError:
         shutil.copyfile(code.archive, folder.source)
 

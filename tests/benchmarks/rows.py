@@ -33,6 +33,7 @@ from jupyter_pai.series import POINT, Piece, SeriesWriter
 
 from ..conftest import until
 from ..event_writers import STYLES, event, opened, write
+from ..local.started import is_alive
 from ..server.real import RealServer
 from .measure import ROOT, Row, difference, pairs, printed_seconds, ratio
 
@@ -298,7 +299,7 @@ def first_line(mode: str) -> float:
             folder, ["/bin/sh", "-c", "date +%s.%N"], {"PATH": os.environ["PATH"]},
             mode=mode, cwd=cwd, tty=False, grace=1, limit=0,
         )  # fmt: skip
-        until(lambda: not process.is_alive(folder))
+        until(lambda: not is_alive(folder))
         return float((folder.log / "worker-0").read_bytes()) - begun
 
 

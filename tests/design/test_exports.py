@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 import jupyter_pai
 
-from .test_floor_plan import modules
+from .test_floor_plan import ROOT, modules
 
 HEAVY = {
     "tornado",
@@ -78,9 +77,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def loaded_by(code: str, *command: str) -> set[str]:
     """The top-level packages that some code loads in a fresh process."""
-    tell = f"import sys, json; before = set(sys.modules)\n{code}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+    tell = f"import sys; before = set(sys.modules)\n{code}\nprint(*sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, *command, "-c", tell], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+    return {name.split(".")[0] for name in done.stdout.splitlines()[-1].split()}
 
 
 def test_import_is_light() -> None:
@@ -93,6 +92,12 @@ def test_loading_the_magics_is_light() -> None:
         "before = set(sys.modules)\nshell.run_line_magic('load_ext', 'jupyter_pai')"
     )
     assert loaded_by(code) & HEAVY == set()
+
+
+def test_the_supervisor_is_light() -> None:
+    """Every job waits for it."""
+    code = f"sys.path.insert(0, {str(ROOT)!r}); import jupyter_pai.backends.local.supervisor"
+    assert loaded_by(code, "-I", "-S") & {"typing", "re", "dataclasses", "subprocess", "pathlib", "socket"} == set()
 
 
 def test_a_client_of_a_server_is_light() -> None:

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from jupyter_pai.backends.local import namespaces, process
+from jupyter_pai.backends.local.life import Life, life_of
 from jupyter_pai.home import JobFolder
 
 from ..conftest import NO_ML, allows, processes_of, until
 
-__all__ = ["DAEMONS", "MODES", "Started", "fill", "power_off"]
+__all__ = ["DAEMONS", "MODES", "Started", "fill", "is_alive", "power_off"]
 
 MODES = [namespaces.PRIVATE, namespaces.MOUNTS, namespaces.PLAIN]
 # Children that leave the group, the session and their parent, and ignore what can be ignored.
@@ -36,6 +37,11 @@ def power_off(job_id: str) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     until(lambda: not processes_of(job_id))
+
+
+def is_alive(folder: JobFolder) -> bool:
+    """Whether supervisor or guard of a job live."""
+    return life_of(folder) is Life.ALIVE
 
 
 class Started:
@@ -65,7 +71,7 @@ class Started:
 
     def end(self) -> process.Result | None:
         """Wait until supervisor and guard have gone; the result if they left one."""
-        until(lambda: not process.is_alive(self.folder))
+        until(lambda: not is_alive(self.folder))
         return process.read_result(self.folder)
 
     def pid(self) -> int:

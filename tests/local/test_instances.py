@@ -10,7 +10,7 @@ from jupyter_pai.backends.local import process
 from jupyter_pai.client import EmbeddedClient
 
 from ..conftest import processes_of, script, submit, until
-from .started import DAEMONS, MODES, Started
+from .started import DAEMONS, MODES, Started, is_alive
 
 ALL_TO_ALL = """
     import os, socket
@@ -66,7 +66,7 @@ def test_one_that_ends_well_leaves_the_others_alone(tmp_path: Path, mode: str) -
     line = "case $RANK in 0) exit 0;; esac; while [ ! -e ../go ]; do sleep 0.01; done; echo done"
     started = Started(tmp_path / "job", line, mode, instances=2)
     until(lambda: not any(b"RANK=0" in environ for environ in map(_environ, processes_of(started.id))))
-    assert process.is_alive(started.folder)
+    assert is_alive(started.folder)
     (started.folder.path / "ml/go").touch()
     result = started.end()
     assert result and (result.exit_code, result.reason) == (0, "")

@@ -180,6 +180,11 @@ def test_an_instance_type_and_an_image_are_noted(engine: EmbeddedClient) -> None
     notes = " ".join(handle.info["notes"])
     for word in ("ecs.gn7i", "registry/x:1"):
         assert word in notes
+    # No GPU is left to jobs, and no machine has so many cores: said as well.
+    engine.call("set_profile", profile="local", body={"values": {"backend": "local", "max_gpu": 0}})
+    for name in ("local_gpu", "local.4096"):
+        handle = submit(engine, "true", instance_type=name).wait()
+        assert [name in note for note in handle.info["notes"]] == [True]
 
 
 def test_a_submit_that_is_repeated_makes_one_job(engine: EmbeddedClient) -> None:

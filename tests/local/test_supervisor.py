@@ -15,7 +15,7 @@ from jupyter_pai.errors import BackendError
 from jupyter_pai.home import JobFolder
 
 from ..conftest import processes_of, until
-from .started import DAEMONS, MODES, Started, fill
+from .started import DAEMONS, MODES, Started, fill, is_alive
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_a_view_of_the_files_that_cannot_be_made_is_said(job_folder: Path) -> No
     folder = JobFolder(job_folder)
     options: dict[str, Any] = {"cwd": "/ml/usercode", "tty": False, "grace": 1, "limit": 0}
     process.spawn(folder, ["/bin/sh", "-c", "echo never"], {"PATH": "/bin"}, mode=namespaces.PRIVATE, **options)
-    until(lambda: not process.is_alive(folder))
+    until(lambda: not is_alive(folder))
     result = process.read_result(folder)
     assert result and result.exit_code is None
     assert result.reason.startswith("namespaces ")
@@ -188,7 +188,7 @@ def test_a_disk_that_is_full_from_the_start_is_said_or_waited_for(small_disk: Pa
     started = Started(small_disk / "job", "echo 1", namespaces.PRIVATE, before=with_a_lock)
     until((started.folder.path / "started").exists)
     assert process.started_at(started.folder) is None
-    assert process.is_alive(started.folder)
+    assert is_alive(started.folder)
     (small_disk / "ballast").unlink()
     result = started.end()
     assert result and result.exit_code == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +22,7 @@ from ...settings import ProfileSettings
 from ..base import Backend, Caller, Capability, Check, Finding, InstanceType, Prepared, Report, Submission
 from . import container, examination, interpreter, machine, namespaces, process
 from .container import Container
-from .life import Life, starter_of
+from .life import Life, life_of, starter_of
 from .options import LocalOptions, LocalSettings
 from .slots import Room, Slots
 from .workspace import Workspace, earlier_parameters, file_path, output_folders
@@ -61,12 +60,13 @@ class LocalBackend(Backend):
             _check_input(channel, uri)
         for uri in filter(None, (*spec.outputs.values(), spec.output_path)):
             _check_output(uri)
-        engine, engine_notes = await asyncio.to_thread(self._engine, spec)
+        engine, engine_notes = await asyncio.to_thread(self._choose_engine, spec)
         python = "" if engine else interpreter.find(spec.python or self.settings.python, caller.python)
-        _need, notes = machine.need_of(spec, self._room())
-        return Check((*_ignored(spec, engine), *engine_notes, *notes), python)
+        room = self._room()
+        _need, notes = machine.need_of(spec, room)
+        return Check((*_ignored(spec, engine, room), *engine_notes, *notes), python)
 
-    def _engine(self, spec: JobSpec) -> tuple[str, list[str]]:
+    def _choose_engine(self, spec: JobSpec) -> tuple[str, list[str]]:
         """The container engine that a job runs by, empty for none, and what is to be said of that."""
         try:
             asked = LocalOptions.model_validate(spec.options).container
@@ -86,23 +86,22 @@ class LocalBackend(Backend):
         return await asyncio.to_thread(self._prepare, job, folder)
 
     def _prepare(self, job: Job, folder: JobFolder) -> Prepared:
-        workspace = self._workspace(job, folder)
+        engine, _notes = self._choose_engine(job.spec)
+        workspace = self._workspace(job, folder, engine)
         with writing(folder.path):
             workspace.lay_out()
+            if workspace.container:
+                container.note(folder, workspace.container)
         _variables, nameless = workspace.contract_variables()
         notes = [_("`{name}` has no short variable of its own.").format(name=name) for name in nameless]
         if workspace.layout.root != "/ml":
             _mode, reason = process.machine_allows()
             notes += [_fixed_path_note(file, line, reason) for file, line in workspace.fixed_paths()]
-        if workspace.container:
-            with writing(folder.path):
-                (folder.path / "container").write_text(workspace.container.cleanup, "utf-8")
         outputs = {name: path.as_uri() + "/" for name, path in output_folders(job.spec, folder).items()}
         return Prepared(outputs, tuple(notes), remote_id=job.id)
 
-    def _workspace(self, job: Job, folder: JobFolder) -> Workspace:
+    def _workspace(self, job: Job, folder: JobFolder, engine: str) -> Workspace:
         own_python = not (job.spec.python or self.settings.python)
-        engine, _notes = self._engine(job.spec)
         if engine:  # It makes its own view of files and processes.
             in_container = Container(engine, job)
             return Workspace(job, folder, namespaces.PLAIN, own_python=own_python, container=in_container)
@@ -111,7 +110,7 @@ class LocalBackend(Backend):
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         # In this thread: to go by way of another costs more than the start of a process takes.
-        workspace = self._workspace(job, folder)
+        workspace = self._workspace(job, folder, container.engine_of(folder))
         room, slots = self._room(), self._slots()
         with writing(self.home.path):
             os.makedirs(slots.folder, mode=0o700, exist_ok=True)
@@ -147,7 +146,7 @@ class LocalBackend(Backend):
 
     def _look(self, folder: JobFolder) -> Report:
         """How a job stands, told by three files: who holds the lock, `started`, `result`."""
-        life = process.life(folder)
+        life = life_of(folder)
         started_at = process.started_at(folder)
         if life is Life.ALIVE and not started_at:
             return self._waiting(folder.id)
@@ -158,7 +157,7 @@ class LocalBackend(Backend):
         asked = (folder.path / "stop").exists()
         if result is None:
             return _cut_short(folder, asked, started_at)
-        status, reason = _judge(result, in_container=(folder.path / "container").exists())
+        status, reason = _judge(result, in_container=bool(container.engine_of(folder)))
         return Report(
             status,
             result.reason,
@@ -289,11 +288,10 @@ def _check_output(uri: str) -> None:
         )
 
 
-def _ignored(spec: JobSpec, engine: str) -> list[str]:
-    ours = re.fullmatch(r"(local(_gpu)?(\.[\d.]+)?)?", spec.instance_type)
+def _ignored(spec: JobSpec, engine: str, room: Room) -> list[str]:
     given = {
         "image": "" if engine or spec.instance_type in machine.NAMES else spec.image,
-        "instance_type": "" if ours else spec.instance_type,
+        "instance_type": "" if machine.has(spec.instance_type, room) else spec.instance_type,
     }
     return [
         _("The local backend runs on this machine and ignores {option} `{value}`.").format(option=name, value=value)

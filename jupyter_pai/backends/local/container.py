@@ -6,7 +6,6 @@ container is called after the job, and removed by that name when the job is over
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import shutil
@@ -24,7 +23,19 @@ from ...sizes import parse_size
 from . import process
 from .machine import NAMES
 
-__all__ = ["ENVIRONMENTS", "NOT_STARTED", "PACKAGE", "SHIMS", "Container", "choose", "find", "passable", "remove"]
+__all__ = [
+    "ENVIRONMENTS",
+    "NOT_STARTED",
+    "PACKAGE",
+    "SHIMS",
+    "Container",
+    "choose",
+    "engine_of",
+    "find",
+    "note",
+    "passable",
+    "remove",
+]
 
 ENGINES = ("podman", "docker")
 # Where a container has what travels with each job: `report`, the launcher, environments with requirements.
@@ -131,11 +142,27 @@ def choose(spec: JobSpec, asked: str, profile: str) -> tuple[str, list[str]]:
     return engine, [] if engine else [note.format(image=spec.image)]
 
 
+def note(folder: JobFolder, container: Container) -> None:
+    """Note in a job's folder that it runs in containers: the line that removes them, which begins with the engine."""
+    (folder.path / "container").write_text(container.cleanup, "utf-8")
+
+
+def engine_of(folder: JobFolder) -> str:
+    """The engine that was chosen for a job; empty for none."""
+    return next(iter(shlex.split(_noted(folder))), "")
+
+
 def remove(folder: JobFolder) -> None:
     """Remove the containers of a job whose supervisor could not: it was killed together with its guard."""
-    with contextlib.suppress(FileNotFoundError):
-        line = (folder.path / "container").read_text("utf-8")
+    if line := _noted(folder):
         process.run_aside(line)
+
+
+def _noted(folder: JobFolder) -> str:
+    try:
+        return (folder.path / "container").read_text("utf-8")
+    except FileNotFoundError:
+        return ""
 
 
 def find(wanted: str) -> str:

@@ -13,7 +13,7 @@ from ..base import InstanceType
 from . import nvml
 from .slots import Need, Room, Slot
 
-__all__ = ["NAMES", "instance_types", "need_of", "room"]
+__all__ = ["NAMES", "has", "instance_types", "need_of", "room"]
 
 # What instance types of this machine begin with; the first two are the PAI SDK's own names.
 CPU, GPU = NAMES = "local", "local_gpu"
@@ -74,6 +74,11 @@ def _portions(room: Room) -> dict[str, Need]:
         need = Need(room.cpu * n / count, int(room.memory * n / count), n)
         found[GPU if n == 1 else f"{GPU}.{n}"] = need
     return found
+
+
+def has(instance_type: str, room: Room) -> bool:
+    """Whether this machine has an instance type of that name."""
+    return not instance_type or instance_type in _portions(room)
 
 
 def need_of(spec: JobSpec, room: Room) -> tuple[Need, list[str]]:

@@ -9,8 +9,8 @@ import select
 import struct
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # For the readers of types; `typing` itself would cost each job milliseconds.
 if TYPE_CHECKING:
     from jupyter_pai.backends.local.mask import Mask
 

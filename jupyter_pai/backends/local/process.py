@@ -21,15 +21,13 @@ from ...home import JobFolder
 from ...host import boot_id, start_time
 from ...i18n import _
 from ...secret import Secret
-from .life import Life, life_of, sign, starter_of
+from .life import sign, starter_of
 from .slots import Need, Room
 
 __all__ = [
     "Result",
     "ask_to_stop",
     "bury",
-    "is_alive",
-    "life",
     "machine_allows",
     "of_this_boot",
     "read_result",
@@ -139,16 +137,6 @@ def run_aside(line: str) -> None:
     """Run a line by a shell and do not wait for it."""
     quiet = subprocess.DEVNULL
     _children.append(subprocess.Popen(["/bin/sh", "-c", line], stdin=quiet, stdout=quiet, stderr=quiet))
-
-
-def is_alive(folder: JobFolder) -> bool:
-    """Whether supervisor or guard of the job live on this host, wherever they were started from."""
-    return life(folder) is Life.ALIVE
-
-
-def life(folder: JobFolder) -> Life:
-    """What is known of supervisor and guard of the job."""
-    return life_of(folder)
 
 
 def started_at(folder: JobFolder) -> datetime | None:

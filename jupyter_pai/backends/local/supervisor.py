@@ -43,7 +43,7 @@ from jupyter_pai.backends.local.usage import Usage
 __all__ = ["main"]
 
 # Seconds between two signs of life, and between two looks whether somebody wants the job's end.
-LOOK_EVERY = 1.0
+_LOOK_EVERY = 1.0
 # Seconds between two looks at the line in which the job waits: for the first in it, and more for each one before us.
 _LOOK, _LOOK_LATER, _LOOK_LATEST = 0.1, 0.01, 2.0
 # Seconds after which somebody who was killed in the line is noticed, likewise.
@@ -195,7 +195,7 @@ class Supervisor:
         """Give a sign of life, and see whether a host whose signals do not reach us asked for a stop."""
         if time.monotonic() < self.look_at:
             return
-        self.look_at = time.monotonic() + LOOK_EVERY
+        self.look_at = time.monotonic() + _LOOK_EVERY
         with contextlib.suppress(OSError):
             os.utime(self.plan.lock)
             # A listing, since a network disk remembers for a while that there was no such file.

@@ -86,11 +86,13 @@ class Workspace:
     def _mounts(self) -> list[tuple[Path, str]]:
         """What a container sees of this machine, and where."""
         inputs = [(_input(uri)[0], f"/ml/input/data/{channel}") for channel, uri in self.spec.inputs.items()]
-        outputs = [(path, f"/ml/output/{name}") for name, path in output_folders(self.spec, self.folder).items()]
+        output = output_root(self.spec, self.folder)
+        channels = output_folders(self.spec, self.folder).items()
+        elsewhere = [(path, f"/ml/output/{name}") for name, path in channels if path != output / name]
         tools = [(self.lib, container.PACKAGE), (_PACKAGE / "locale", f"{container.PACKAGE}/locale")]
         if self.requirements.exists():
             tools.append((self._environments, container.ENVIRONMENTS))
-        return [(self.ml, "/ml"), *inputs, (output_root(self.spec, self.folder), "/ml/output"), *outputs, *tools]
+        return [(self.ml, "/ml"), *inputs, (output, "/ml/output"), *elsewhere, *tools]
 
     @property
     def _environments(self) -> Path:
