@@ -46,15 +46,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+def keep_below(place: Path, patch: pytest.MonkeyPatch) -> Home:
+    """From now on this process, and those that it starts, keep all below a folder: no settings, no Jupyter files."""
+    for name in ("data", "config", "runtime"):
+        patch.setenv(f"JUPYTER_{name.upper()}_DIR", str(place / f"jupyter-{name}"))
+    patch.setenv("JUPYTER_PAI_HOME", str(place / "state"))
+    # Nor the keyring of a developer's desktop.
+    patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    return Home(place / "state")
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """A state folder of this test's own, which processes that it starts use too; no settings, no Jupyter files."""
-    for name in ("data", "config", "runtime"):
-        monkeypatch.setenv(f"JUPYTER_{name.upper()}_DIR", str(tmp_path / f"jupyter-{name}"))
-    monkeypatch.setenv("JUPYTER_PAI_HOME", str(tmp_path / "state"))
-    # Nor the keyring of a developer's desktop.
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
-    return Home(tmp_path / "state")
+    """A state folder of this test's own."""
+    return keep_below(tmp_path, monkeypatch)
 
 
 def allows(mode: str) -> bool:

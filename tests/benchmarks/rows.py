@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 import websocket
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -31,7 +32,7 @@ from jupyter_pai.home import Home, JobFolder
 from jupyter_pai.job import Source
 from jupyter_pai.series import POINT, Piece, SeriesWriter
 
-from ..conftest import until
+from ..conftest import keep_below, until
 from ..event_writers import STYLES, event, opened, write
 from ..local.started import is_alive
 from ..server.real import RealServer
@@ -306,12 +307,9 @@ def first_line(mode: str) -> float:
 @contextmanager
 def place() -> Iterator[Home]:
     """A state folder and Jupyter folders of the run's own."""
-    with tempfile.TemporaryDirectory() as name:
-        for part in ("data", "config", "runtime"):
-            os.environ[f"JUPYTER_{part.upper()}_DIR"] = f"{name}/jupyter-{part}"
-        os.environ["JUPYTER_PAI_HOME"] = f"{name}/state"
-        os.environ["IPYTHONDIR"] = f"{name}/ipython"
-        yield Home()
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IPYTHONDIR", f"{name}/ipython")
+        yield keep_below(Path(name), patch)
 
 
 @contextmanager

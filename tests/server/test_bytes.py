@@ -20,7 +20,7 @@ import websocket
 from binder.session import NotebookSession
 from jupyter_pai.home import Home
 
-from ..conftest import until
+from ..conftest import keep_below, until
 from ..nasty import NASTY, command_of, prepare
 from .real import RealServer
 
@@ -47,9 +47,7 @@ class Ran:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     place = tmp_path_factory.mktemp("nasty")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("data", "config", "runtime"):
-            patch.setenv(f"JUPYTER_{name.upper()}_DIR", str(place / f"jupyter-{name}"))
-        patch.setenv("JUPYTER_PAI_HOME", str(place / "state"))
+        home = keep_below(place, patch)
         (place / "code").mkdir()
         (place / "notebooks").mkdir()
         prepare(place / "code")
@@ -58,7 +56,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
             jobs = {name: submit(server, place / "code", name) for name in NASTY}
             for job in jobs.values():
                 until(lambda job=job: server.job(job)["ended_at"])  # type: ignore[misc]  # bound now
-            yield Ran(server, Home(place / "state"), jobs, server.notebook())
+            yield Ran(server, home, jobs, server.notebook())
         finally:
             server.stop()
 

@@ -26,7 +26,7 @@ from schemathesis.specs.openapi.checks import (
 
 from jupyter_pai.routes import ROUTES
 
-from ..conftest import until
+from ..conftest import keep_below, until
 from .real import RealServer
 
 CHECKS = [
@@ -87,9 +87,7 @@ class Served:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     place = tmp_path_factory.mktemp("schema")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("data", "config", "runtime"):
-            patch.setenv(f"JUPYTER_{name.upper()}_DIR", str(place / f"jupyter-{name}"))
-        patch.setenv("JUPYTER_PAI_HOME", str(place / "state"))
+        keep_below(place, patch)
         for name in ("notebooks", "code", "down"):
             (place / name).mkdir()
         (place / "code" / "a.py").touch()

@@ -170,8 +170,7 @@ def test_any_order_in_pages_is_a_whole_one(
 def test_jobs_of_the_first_version_can_be_sorted(tmp_path: Path) -> None:
     path = tmp_path / "pai.sqlite3"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for statement in database._statements(database._MIGRATIONS[0]):
-            db.execute(statement)
+        db.executescript(FIRST)
         db.execute("PRAGMA user_version = 1")
         for n, value in enumerate(("10", "9", "x")):
             made = job(job_id=f"id{n}", hyperparameters={"lr": value})
