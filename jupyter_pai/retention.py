@@ -216,8 +216,8 @@ class Retention:
 
     def _jobs(self, criteria: Criteria) -> list[Candidate]:
         wanted = JobFilter(list(criteria.statuses), labels=dict(criteria.labels))
-        found = self.store.ended(wanted.where, wanted.arguments)[criteria.keep or 0 :]
-        return [self._candidate(job) for job in found if _may_go(job, criteria)]
+        found = [job for job in self.store.ended(wanted.where, wanted.arguments) if _may_go(job, criteria)]
+        return [self._candidate(job) for job in found[criteria.keep or 0 :]]
 
     def _candidate(self, job: Ended) -> Candidate:
         model = self.home.job(job.id).output / "model"

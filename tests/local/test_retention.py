@@ -124,11 +124,15 @@ def test_prune_never_takes_what_runs_is_pinned_or_in_use(home: Home, jobs: list[
         assert done.kept == {}
         assert {path.name for path in home.jobs.iterdir()} == {f"job{n}" for n in range(len(jobs))} - gone
         assert criteria.names_jobs or not gone
-        for n, (status, _pinned, days, team, _uses) in enumerate(jobs):
-            if f"job{n}" in gone:
-                assert not criteria.statuses or status in criteria.statuses
-                assert criteria.labels.get("team", team) == team
-                assert criteria.older_than is None or days * DAY >= criteria.older_than - 60
+        fitting = {
+            f"job{n}"
+            for n, (status, _pinned, days, team, _uses) in enumerate(jobs)
+            if (not criteria.statuses or status in criteria.statuses)
+            and criteria.labels.get("team", team) == team
+            and (criteria.older_than is None or days * DAY >= criteria.older_than - 60)
+        }
+        assert gone <= fitting
+        assert len(gone) <= max(len(fitting - kept) - (criteria.keep or 0), 0)
     finally:
         store.close()
 
