@@ -87,7 +87,9 @@ class Database:
         self.path = path
         self._fill = fill
         self._local = threading.local()
-        self._readers: set[sqlite3.Connection] = set()
+        # Each with a lock: to close a connection that another thread reads from would crash the process.
+        self._readers: dict[sqlite3.Connection, threading.RLock] = {}
+        self._closed = False
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._writer = ThreadPoolExecutor(1, "jupyter-pai-store")
@@ -98,11 +100,13 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Finish what is being written and let go of the file."""
+        """Finish what is being written and read, and let go of the file. Whoever asks later gets a StateError."""
+        self._closed = True
         self._writer.submit(self._close)
         self._writer.shutdown()
-        for reader in self._readers:
-            reader.close()
+        for reader, lock in list(self._readers.items()):
+            with lock:
+                reader.close()
 
     def write(self, change: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Make a change as a whole or not at all. The future fails with a StateError if it cannot be made."""
@@ -115,7 +119,7 @@ class Database:
             StateError: in place of SQLite's errors.
         """
         try:
-            return question(self._reader())
+            return self._ask(question)
         except sqlite3.Error as error:
             if not _is_damaged(error):
                 raise _unusable(self.path, error) from error
@@ -123,21 +127,31 @@ class Database:
             pass  # Pages that are gone may be read as nothing; `_mend` looks.
         self._writer.submit(self._mend).result()
         try:
-            return question(self._reader())
+            return self._ask(question)
         except sqlite3.Error as error:
             raise _unusable(self.path, error) from error
 
+    def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._reader()
+        with self._readers[connection]:
+            if self._closed:
+                connection.close()
+                raise sqlite3.ProgrammingError("closed")
+            return question(connection)
+
     def _reader(self) -> sqlite3.Connection:
+        if self._closed:
+            raise sqlite3.ProgrammingError("closed")
         if self._file != _file_of(self.path):
             self._writer.submit(self._open_or_mend).result()
         file, connection = getattr(self._local, "reader", (None, None))
         if connection is None or file != self._file:
             if connection:
-                self._readers.discard(connection)
+                del self._readers[connection]
                 connection.close()
             connection = _connect(self.path)
             self._local.reader = (self._file, connection)
-            self._readers.add(connection)
+            self._readers[connection] = threading.RLock()
         return connection
 
     def _write(self, change: Callable[[sqlite3.Connection], T]) -> T:

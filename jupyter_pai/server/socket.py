@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from jupyter_core.utils import ensure_async
@@ -120,12 +121,14 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
                 await self._send(wanted.id, said)
             await self._send(wanted.id, {"type": "end"})
         except PaiError as error:
-            await self._send(wanted.id, error.as_json() | {"type": "error"})
+            with suppress(WebSocketClosedError):
+                await self._send(wanted.id, error.as_json() | {"type": "error"})
         except WebSocketClosedError:
             pass
         except Exception:
             self.log.exception("jupyter-pai: a subscription broke: %s", wanted)
-            await self._send(wanted.id, unexpected().as_json() | {"type": "error"})
+            with suppress(WebSocketClosedError):
+                await self._send(wanted.id, unexpected().as_json() | {"type": "error"})
         finally:
             if self.tasks.get(wanted.id) is asyncio.current_task():
                 del self.tasks[wanted.id]

@@ -226,6 +226,40 @@ for n in range(60):
     assert store.page(JobFilter())[1] == 120
 
 
+def test_closing_waits_for_those_who_read(tmp_path: Path) -> None:
+    """In a process of its own: SQLite crashes the one that closes a connection which another thread reads from."""
+    code = """
+import threading
+from pathlib import Path
+from jupyter_pai.errors import StateError
+from jupyter_pai.listing import JobFilter
+from jupyter_pai.store import Store
+from tests.unit.test_store import job
+def read(store, reads):
+    try:
+        while True:
+            store.page(JobFilter())
+            reads.set()
+    except StateError:
+        pass
+for n in range(40):
+    store = Store(Path(f"{n}.sqlite3"))
+    store.insert(job(), "key", "").result()
+    started = [threading.Event() for _ in range(3)]
+    readers = [threading.Thread(target=read, args=(store, reads)) for reads in started]
+    for reader, reads in zip(readers, started):
+        reader.start()
+        reads.wait()
+    store.close()
+    for reader in readers:
+        reader.join()
+"""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite3"
     with sqlite3.connect(path) as database:
