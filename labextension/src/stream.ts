@@ -5,7 +5,8 @@
  * missed and nothing comes twice. Without subscriptions there is no socket.
  */
 
-import type { Message } from './wire.js';
+import type { IConnection } from './engine.js';
+import type { Message, Topic } from './wire.js';
 import { parseMessage } from './wire.js';
 
 /** What of a WebSocket is used here. */
@@ -17,16 +18,11 @@ export interface ISocket {
   close(): void;
 }
 
-/** What is subscribed to: a job's state, or its log from a place on. */
-export type Topic =
-  | { readonly topic: 'job'; readonly job: string }
-  | { readonly topic: 'log'; readonly job: string; readonly tail: number };
-
 interface ISubscription {
   readonly topic: Topic;
   readonly receive: (message: Message) => void;
-  /** Byte offset up to which the log has come; null before any of it has. */
-  offset: number | null;
+  /** Where to go on after a break: what the subscription says instead of where it began. */
+  place: Readonly<Record<string, unknown>>;
 }
 
 const FIRST_PAUSE = 500;
@@ -38,15 +34,13 @@ export class JobStream {
    */
   constructor(private readonly open: () => ISocket) {}
 
-  /**
-   * Receive what a topic brings until it ends or `signal` is aborted.
-   */
+  /** Receive what a topic brings until it ends or `signal` is aborted. */
   subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void {
     if (signal.aborted) {
       return;
     }
     const id = this.nextId++;
-    const subscription: ISubscription = { topic, receive, offset: null };
+    const subscription: ISubscription = { topic, receive, place: {} };
     this.subscriptions.set(id, subscription);
     signal.addEventListener('abort', () => this.drop(id), { once: true });
     if (this.isOpen) {
@@ -54,6 +48,13 @@ export class JobStream {
     } else {
       this.connect();
     }
+  }
+
+  /** Be told how the connection is, now and whenever that changes, until `signal` is aborted. */
+  watch(receive: (connection: IConnection) => void, signal: AbortSignal): void {
+    this.watchers.add(receive);
+    signal.addEventListener('abort', () => this.watchers.delete(receive), { once: true });
+    receive(this.connection);
   }
 
   private drop(id: number): void {
@@ -74,9 +75,13 @@ export class JobStream {
     }
     const socket = this.open();
     this.socket = socket;
+    if (this.connection.state === 'idle') {
+      this.tell('connecting');
+    }
     socket.onopen = () => {
       this.isOpen = true;
       this.pause = FIRST_PAUSE;
+      this.tell('open');
       this.subscriptions.forEach((subscription, id) => this.ask(id, subscription));
     };
     socket.onmessage = event => this.receive(String(event.data));
@@ -94,24 +99,33 @@ export class JobStream {
     }
     this.socket = null;
     this.isOpen = false;
+    this.tell('idle');
   }
 
   private reconnect(): void {
     this.socket = null;
     this.isOpen = false;
     if (this.subscriptions.size === 0) {
+      this.tell('idle');
       return;
     }
     this.timer = setTimeout(() => {
       this.timer = null;
       this.connect();
     }, this.pause);
+    this.tell('broken', Date.now() + this.pause);
     this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
   }
 
-  private ask(id: number, { topic, offset }: ISubscription): void {
-    const place = topic.topic === 'log' ? (offset === null ? { tail: topic.tail } : { offset }) : {};
-    this.socket?.send(JSON.stringify({ type: 'subscribe', id, topic: topic.topic, job: topic.job, ...place }));
+  private tell(state: IConnection['state'], retryAt: number | null = null): void {
+    if (this.connection.state !== state || this.connection.retryAt !== retryAt) {
+      this.connection = { state, retryAt };
+      this.watchers.forEach(receive => receive(this.connection));
+    }
+  }
+
+  private ask(id: number, { topic, place }: ISubscription): void {
+    this.socket?.send(JSON.stringify({ type: 'subscribe', id, ...topic, ...place }));
   }
 
   private receive(text: string): void {
@@ -120,9 +134,7 @@ export class JobStream {
     if (!message || !subscription) {
       return;
     }
-    if (message.type === 'log') {
-      subscription.offset = message.end;
-    }
+    subscription.place = placeAfter(message, subscription.place);
     if (message.type === 'end' || message.type === 'error') {
       this.subscriptions.delete(message.id);
     }
@@ -133,9 +145,27 @@ export class JobStream {
   }
 
   private readonly subscriptions = new Map<number, ISubscription>();
+  private readonly watchers = new Set<(connection: IConnection) => void>();
+  private connection: IConnection = { state: 'idle', retryAt: null };
   private socket: ISocket | null = null;
   private isOpen = false;
   private nextId = 1;
   private pause = FIRST_PAUSE;
   private timer: ReturnType<typeof setTimeout> | null = null;
+}
+
+/** Where a subscription stands after a message. An offset takes the place of a `tail`. */
+function placeAfter(message: Message, before: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  switch (message.type) {
+    case 'log':
+      return { offset: message.end, tail: 0 };
+    case 'jobs':
+      return { after: message.event };
+    case 'metrics': {
+      const ends = [...message.metrics].map(([name, points]) => [name, points.end] as const);
+      return { counts: { ...(before['counts'] as Record<string, number> | undefined), ...Object.fromEntries(ends) } };
+    }
+    default:
+      return before;
+  }
 }

@@ -25,7 +25,7 @@ def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
     for path in sorted((ROOT / "jupyter_pai").rglob("*.py")):
         for line, message, _comments, _context in extract_from_file("python", str(path), _KEYWORDS):
             found.setdefault(message, []).append((path.relative_to(ROOT).as_posix(), line))
-    for path in sorted((ROOT / "labextension" / "src").glob("*.ts")):
+    for path in sorted((ROOT / "labextension" / "src").rglob("*.ts*")):
         for match in _TYPESCRIPT.finditer(path.read_text("utf-8")):
             found.setdefault(match[1], []).append((path.relative_to(ROOT).as_posix(), 0))
     return found

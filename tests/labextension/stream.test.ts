@@ -76,7 +76,7 @@ test('messages reach the one whose they are', () => {
   nth(sockets, 0).accept();
   nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' });
   nth(sockets, 0).say({ id: 99, type: 'end' });
-  assert.deepEqual(heard, [{ id: 1, type: 'log', end: 2, text: 'x\n' }]);
+  assert.deepEqual(heard, [{ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' }]);
 });
 
 test('after a break it asks from where it stood, and waits longer each time', () => {
@@ -96,7 +96,7 @@ test('after a break it asks from where it stood, and waits longer each time', ()
     assert.equal(sockets.length, 2);
     mock.timers.tick(1);
     nth(sockets, 2).accept();
-    assert.deepEqual(nth(sockets, 2).asked, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', offset: 7 }]);
+    assert.deepEqual(nth(sockets, 2).asked, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 }]);
   } finally {
     mock.timers.reset();
   }

@@ -22,8 +22,8 @@ test('a job is read with its times, progress and metrics', () => {
   assert.equal(job.startedAt, Date.UTC(2026, 0, 2, 3, 4, 5));
   assert.equal(job.endedAt, null);
   assert.equal(job.progress, 0.5);
-  assert.equal(job.metrics.get('loss'), 0.25);
-  assert.ok(Number.isNaN(job.metrics.get('bad')));
+  assert.equal(job.metrics.get('loss')?.value, 0.25);
+  assert.ok(Number.isNaN(job.metrics.get('bad')?.value));
   assert.equal(hasEnded(job), false);
 });
 
@@ -52,6 +52,7 @@ test('messages of the stream', () => {
   assert.deepEqual(parseMessage('{"id": 1, "type": "log", "offset": 0, "end": 3, "text": "a\\n"}'), {
     id: 1,
     type: 'log',
+    offset: 0,
     end: 3,
     text: 'a\n'
   });
@@ -60,7 +61,8 @@ test('messages of the stream', () => {
     id: 3,
     type: 'error',
     message: 'm',
-    fix: 'f'
+    fix: 'f',
+    code: 'NotFound'
   });
   assert.deepEqual(parseMessage('{"id": 4, "type": "end"}'), { id: 4, type: 'end' });
 });

@@ -1,0 +1,11 @@
+/**
+ * The tab Events of the job view.
+ */
+
+import * as React from 'react';
+
+import type { ITabProps } from './context.js';
+
+export function Events({ model }: ITabProps): React.JSX.Element {
+  return <p>{model.jobId}</p>;
+}

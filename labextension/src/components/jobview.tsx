@@ -1,0 +1,158 @@
+/**
+ * The job view: its head, and a tab for each side of a job.
+ */
+
+import * as React from 'react';
+
+import { duration, short } from '../format.js';
+import type { JobModel } from '../model.js';
+import type { IJob } from '../wire.js';
+import { hasEnded } from '../wire.js';
+import { Actions } from './actions.js';
+import type { IContext, ITabProps } from './context.js';
+import { useChanges, useClock } from './context.js';
+import { Events } from './events.js';
+import { Logs } from './logs.js';
+import { Metrics } from './metrics.js';
+import { Outputs } from './outputs.js';
+import { Overview } from './overview.js';
+import { Status } from './status.js';
+import { TensorBoard } from './tensorboard.js';
+
+type Tab = 'overview' | 'logs' | 'metrics' | 'outputs' | 'tensorboard' | 'events';
+
+const TABS: Readonly<Record<Tab, (props: ITabProps) => React.JSX.Element>> = {
+  overview: Overview,
+  logs: Logs,
+  metrics: Metrics,
+  outputs: Outputs,
+  tensorboard: TensorBoard,
+  events: Events
+};
+
+interface IProps extends IContext {
+  readonly model: JobModel;
+  /** A view that nobody sees does no work. */
+  readonly isVisible: boolean;
+  /** What is shown until something is heard. */
+  readonly snapshot?: string;
+}
+
+export function JobView(props: IProps): React.JSX.Element {
+  const { model, trans, isVisible } = props;
+  useChanges(model);
+  React.useEffect(() => {
+    if (!isVisible) {
+      return;
+    }
+    const life = new AbortController();
+    model.follow(life.signal);
+    return () => life.abort();
+  }, [model, isVisible]);
+  const { job, trouble } = model;
+  return (
+    <section
+      className="jp-pai-Job"
+      role="group"
+      aria-label={job ? trans.__('Training job %1', job.name) : trans.__('Training job')}
+    >
+      <Connection {...props} />
+      {job && <Head {...props} job={job} />}
+      {trouble && (
+        <p className="jp-pai-Job-trouble">
+          {trouble.message} {trouble.fix}
+        </p>
+      )}
+      {job ? <Tabs {...props} /> : props.snapshot && <pre className="jp-pai-Job-log">{props.snapshot}</pre>}
+    </section>
+  );
+}
+
+/** Says so when nothing is heard any more. */
+function Connection({ model, trans }: IProps): React.JSX.Element | null {
+  const { state, retryAt } = model.connection;
+  const now = useClock(state === 'broken');
+  if (state !== 'broken' || retryAt === null) {
+    return null;
+  }
+  const seconds = Math.max(Math.ceil((retryAt - now) / 1000), 0);
+  return (
+    <p className="jp-pai-Job-broken" role="status">
+      {trans.__('The connection to the server is broken; trying again in %1 s.', seconds)}
+    </p>
+  );
+}
+
+function Head(props: IProps & { job: IJob }): React.JSX.Element {
+  const { job, trans } = props;
+  const now = useClock(props.isVisible && job.startedAt !== null && !hasEnded(job));
+  const facts = [job.id, job.backend];
+  if (job.startedAt !== null) {
+    facts.push(duration((job.endedAt ?? now) - job.startedAt));
+  }
+  if (job.progress !== null && !hasEnded(job)) {
+    facts.push(`${Math.round(job.progress * 100)} %`);
+  }
+  const metrics = [...job.metrics].slice(0, 5).map(([name, point]) => `${name} ${short(point.value)}`);
+  return (
+    <header className="jp-pai-Job-head">
+      <span role="status">
+        <Status status={job.status} trans={trans} />
+      </span>
+      <span className="jp-pai-Job-name">{job.name}</span>
+      <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
+      <span className="jp-pai-Job-metrics">{metrics.join(' · ')}</span>
+      <Actions {...props} />
+    </header>
+  );
+}
+
+/** Tabs as ARIA has them: arrows move, the one that is selected is in the order of tabs. */
+function Tabs(props: IProps): React.JSX.Element {
+  const { trans } = props;
+  const [selected, select] = React.useState<Tab>('overview');
+  const id = React.useId();
+  const strip = React.useRef<HTMLDivElement>(null);
+  const titles: Readonly<Record<Tab, string>> = {
+    overview: trans.__('Overview'),
+    logs: trans.__('Logs'),
+    metrics: trans.__('Metrics'),
+    outputs: trans.__('Outputs'),
+    tensorboard: trans.__('TensorBoard'),
+    events: trans.__('Events')
+  };
+  const names = Object.keys(TABS) as Tab[];
+  const move = (event: React.KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const next = step && names[(names.indexOf(selected) + step + names.length) % names.length];
+    if (next) {
+      event.preventDefault();
+      select(next);
+      strip.current?.querySelector<HTMLElement>(`[data-tab="${next}"]`)?.focus();
+    }
+  };
+  return (
+    <>
+      <div className="jp-pai-Tabs" role="tablist" ref={strip} onKeyDown={move}>
+        {names.map(name => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            data-tab={name}
+            id={`${id}-${name}`}
+            aria-selected={name === selected}
+            aria-controls={`${id}-panel`}
+            tabIndex={name === selected ? 0 : -1}
+            onClick={() => select(name)}
+          >
+            {titles[name]}
+          </button>
+        ))}
+      </div>
+      <div className="jp-pai-Tabs-panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${selected}`}>
+        {React.createElement(TABS[selected], { ...props, key: selected })}
+      </div>
+    </>
+  );
+}

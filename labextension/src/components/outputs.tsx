@@ -1,0 +1,11 @@
+/**
+ * The tab Outputs of the job view.
+ */
+
+import * as React from 'react';
+
+import type { ITabProps } from './context.js';
+
+export function Outputs({ model }: ITabProps): React.JSX.Element {
+  return <p>{model.jobId}</p>;
+}

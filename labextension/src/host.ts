@@ -1,0 +1,31 @@
+/**
+ * What surrounds a view: JupyterLab, Notebook 7, or a bare page. What a surrounding cannot do, it leaves out, and the
+ * view shows no button for it.
+ */
+
+/** A question with two answers. `warn`: saying yes destroys something or costs something. */
+export interface IQuestion {
+  readonly title: string;
+  readonly text: string;
+  readonly yes: string;
+  readonly warn?: boolean;
+}
+
+export interface IHost {
+  /** Whether the user says yes. */
+  confirm(question: IQuestion): Promise<boolean>;
+  /** The text that the user gives, null if none. */
+  ask(title: string, label: string, value: string): Promise<string | null>;
+  /** Say something that goes away by itself. */
+  notify(text: string, kind: 'info' | 'success' | 'warning' | 'error'): void;
+  /** Show a job in a tab of its own. */
+  openJob?(jobId: string): void;
+  /** Show several jobs beside each other. */
+  compareJobs?(jobIds: readonly string[]): void;
+  /** Open a file of the workspace, by its path below the server's root. */
+  openFile?(path: string): void;
+  /** Show a page of this server in a tab, by its address. */
+  openPage?(title: string, address: string): void;
+  /** The folder of the workspace that the user is in, below the server's root. */
+  folder?(): string;
+}

@@ -1,0 +1,40 @@
+/**
+ * How each verb of the server is called. Written by `python -m tests.design.routes` from `jupyter_pai/routes.py`.
+ */
+
+export const PREFIX = 'pai/api/v1';
+
+export const ROUTES = {
+  about: { method: 'GET', path: '' },
+  openapi: { method: 'GET', path: '/openapi.json' },
+  list_jobs: { method: 'GET', path: '/jobs' },
+  submit: { method: 'POST', path: '/jobs' },
+  preview: { method: 'POST', path: '/preview' },
+  inspect: { method: 'POST', path: '/inspect' },
+  show: { method: 'GET', path: '/jobs/{job}' },
+  delete: { method: 'DELETE', path: '/jobs/{job}' },
+  stop: { method: 'POST', path: '/jobs/{job}/stop' },
+  rerun: { method: 'POST', path: '/jobs/{job}/rerun' },
+  diff: { method: 'GET', path: '/jobs/{job}/diff/{other}' },
+  provenance: { method: 'GET', path: '/jobs/{job}/provenance' },
+  pin: { method: 'PUT', path: '/jobs/{job}/pin' },
+  unpin: { method: 'DELETE', path: '/jobs/{job}/pin' },
+  log: { method: 'GET', path: '/jobs/{job}/log' },
+  metrics: { method: 'GET', path: '/jobs/{job}/metrics' },
+  texts: { method: 'GET', path: '/jobs/{job}/texts' },
+  events: { method: 'GET', path: '/events' },
+  download: { method: 'POST', path: '/jobs/{job}/download' },
+  instances: { method: 'GET', path: '/instances' },
+  profiles: { method: 'GET', path: '/profiles' },
+  set_profile: { method: 'PUT', path: '/profiles/{profile}' },
+  remove_profile: { method: 'DELETE', path: '/profiles/{profile}' },
+  secrets: { method: 'GET', path: '/secrets' },
+  set_secret: { method: 'PUT', path: '/secrets/{secret}' },
+  remove_secret: { method: 'DELETE', path: '/secrets/{secret}' },
+  disk: { method: 'GET', path: '/disk' },
+  prune: { method: 'POST', path: '/prune' },
+  doctor: { method: 'GET', path: '/doctor' },
+  schema: { method: 'GET', path: '/schema' }
+} as const;
+
+export type Verb = keyof typeof ROUTES;

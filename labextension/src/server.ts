@@ -1,0 +1,87 @@
+/**
+ * The engine in the Jupyter server: verbs over HTTP, what moves over the stream, with the tab's own login.
+ */
+
+import { URLExt } from '@jupyterlab/coreutils';
+import { ServerConnection } from '@jupyterlab/services';
+
+import type { IConnection, IEngine, Parameters } from './engine.js';
+import { EngineError } from './engine.js';
+import type { Verb } from './routes.js';
+import { PREFIX, ROUTES } from './routes.js';
+import { JobStream } from './stream.js';
+import type { Message, Topic } from './wire.js';
+import { record, string } from './wire.js';
+
+export class ServerEngine implements IEngine {
+  constructor(
+    private readonly settings: ServerConnection.ISettings,
+    private readonly language: string
+  ) {
+    this.stream = new JobStream(() => this.openSocket());
+  }
+
+  async call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
+    const init: RequestInit = {
+      method: ROUTES[verb].method,
+      headers: { 'Accept-Language': this.language },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    };
+    let response: Response;
+    try {
+      response = await ServerConnection.makeRequest(this.url(verb, parameters), init, this.settings);
+    } catch (error) {
+      throw new EngineError(error instanceof Error ? error.message : String(error));
+    }
+    const said: unknown = await response.json().catch(() => null);
+    if (!response.ok) {
+      const { message, fix, code } = record(said);
+      throw new EngineError(string(message) || response.statusText, string(fix), string(code), response.status);
+    }
+    return said;
+  }
+
+  subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void {
+    this.stream.subscribe(topic, receive, signal);
+  }
+
+  watch(receive: (connection: IConnection) => void, signal: AbortSignal): void {
+    this.stream.watch(receive, signal);
+  }
+
+  address(verb: Verb, parameters: Parameters): string {
+    const url = this.url(verb, parameters);
+    const { appendToken, token } = this.settings;
+    return appendToken && token ? `${url}${url.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}` : url;
+  }
+
+  private url(verb: Verb, parameters: Parameters): string {
+    const [path, query] = addressed(ROUTES[verb].path, parameters);
+    return URLExt.join(this.settings.baseUrl, PREFIX, path) + query;
+  }
+
+  private openSocket(): WebSocket {
+    let url = URLExt.join(this.settings.wsUrl, PREFIX, 'stream');
+    if (this.settings.appendToken && this.settings.token) {
+      url += `?token=${encodeURIComponent(this.settings.token)}`;
+    }
+    return new this.settings.WebSocket(url);
+  }
+
+  private readonly stream: JobStream;
+}
+
+/** A route's path and query with parameters put in. Those that are undefined, false or empty are left out of the query. */
+export function addressed(path: string, parameters: Parameters): [string, string] {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    const slot = `{${name}}`;
+    if (path.includes(slot)) {
+      path = path.replace(slot, encodeURIComponent(String(value)));
+    } else if (value !== undefined && value !== false && value !== '') {
+      [value].flat().forEach(item => query.append(name, String(item)));
+    }
+  }
+  const text = query.toString();
+  return [path, text && `?${text}`];
+}

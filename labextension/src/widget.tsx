@@ -1,0 +1,48 @@
+/**
+ * The job view as a Lumino widget: in a cell's output, or in a tab of its own.
+ */
+
+import { ReactWidget } from '@jupyterlab/ui-components';
+import type { Message } from '@lumino/messaging';
+import * as React from 'react';
+
+import type { IContext } from './components/context.js';
+import { JobView } from './components/jobview.js';
+import { JobModel } from './model.js';
+
+export class JobWidget extends ReactWidget {
+  constructor(
+    private readonly context: IContext,
+    jobId: string,
+    private readonly snapshot = ''
+  ) {
+    super();
+    this.addClass('jp-pai-JobWidget');
+    this.model = new JobModel(context.engine, jobId);
+    // Also what is scrolled out of sight, or in a notebook behind another, does no work.
+    this.observer = new IntersectionObserver(entries => {
+      this.isInSight = entries.some(entry => entry.isIntersecting);
+      this.update();
+    });
+    this.observer.observe(this.node);
+  }
+
+  readonly model: JobModel;
+
+  override dispose(): void {
+    this.observer.disconnect();
+    super.dispose();
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this.update();
+  }
+
+  protected override render(): React.JSX.Element {
+    return <JobView {...this.context} model={this.model} isVisible={this.isInSight} snapshot={this.snapshot} />;
+  }
+
+  private readonly observer: IntersectionObserver;
+  private isInSight = false;
+}
