@@ -84,7 +84,7 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     dialog.locator(".jp-mod-accept").click()
     copy = page.locator(".jp-pai-Copy")
     expect(copy).to_have_attribute("data-status", "done", timeout=LONG)
-    expect(copy).to_contain_text("1 files are in my models/a.")
+    expect(copy).to_contain_text("Copied, files: 1; they are in my models/a.")
     assert (lab.root / "my models/a/last.txt").read_text() == "last"
 
     channel.get_by_role("button", name="Copy all into the workspace…").click()
@@ -96,7 +96,7 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     there = {path.relative_to(lab.root / "my models/a").as_posix() for path in (lab.root / "my models/a").rglob("*")}
     assert there >= {"last.txt", "sub dir/训练 #1?.json", "weights.bin"}
     assert "out" not in there
-    expect(page.locator(".jp-pai-Copies")).to_contain_text("1 that cannot be read were left out.")
+    expect(page.locator(".jp-pai-Copies")).to_contain_text("Left out, since they cannot be read: 1.")
 
     row(channel, "last.txt").get_by_role("button", name="Open").click()
     expect(page.locator(".jp-FileEditor .cm-content")).to_have_text("last", timeout=LONG)

@@ -194,9 +194,13 @@ function Copy({ trans, copies, begun, host }: ITabProps & { copies: ICopies; beg
 function outcome(copy: ICopy, trans: ITabProps['trans']): string {
   switch (copy.status) {
     case 'done': {
-      const text = trans.__('%1 files are in %2.', copy.files.toLocaleString(), copy.place ?? copy.folder);
+      const text = trans.__(
+        'Copied, files: %1; they are in %2.',
+        copy.files.toLocaleString(),
+        copy.place ?? copy.folder
+      );
       return copy.leftOut
-        ? `${text} ${trans.__('%1 that cannot be read were left out.', copy.leftOut.toLocaleString())}`
+        ? `${text} ${trans.__('Left out, since they cannot be read: %1.', copy.leftOut.toLocaleString())}`
         : text;
     }
     case 'cancelled':

@@ -24,7 +24,7 @@ export function Channel(props: IProps): React.JSX.Element {
   const [isOpen, setOpen] = React.useState<boolean | null>(null);
   const facts =
     channel.count > 0
-      ? trans.__('%1 files, %2', channel.count.toLocaleString(), size(channel.bytes))
+      ? trans.__('files: %1, %2', channel.count.toLocaleString(), size(channel.bytes))
       : trans.__('empty');
   return (
     <details
