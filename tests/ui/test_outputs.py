@@ -65,6 +65,10 @@ def test_files_are_looked_at_and_nothing_of_them_runs(lab: Lab, page: Page) -> N
     page.wait_for_load_state("networkidle")
     assert page.evaluate("window.evil") is None
     assert [frame.url for frame in page.frames if "page.html" in frame.url] == []
+    view = page.locator(".jp-pai-Job")
+    view.evaluate("node => { node.style.boxSizing = 'border-box'; node.style.width = '240px'; }")
+    sizes = view.evaluate("node => [node.scrollWidth, node.clientWidth]")
+    assert sizes[0] <= sizes[1]
     page.get_by_label("Filter by path").fill("SUB")
     expect(channel.locator("tr[data-path]")).to_have_count(1)
 
