@@ -5,39 +5,31 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from . import __version__
 from .backends import load_backends
-from .errors import SpecError, UsageError
+from .errors import UsageError
 from .event import LogChunk
 from .i18n import _
 from .job import JobSpec, JobStatus, parse_spec
 from .listing import SORTS, JobFilter
 from .logs import Log
+from .output_verbs import OutputVerbs
 from .points import columns
 from .request import Prune, Rerun, SubmitRequest
+from .request import parse as _parse
 from .retention import Criteria
 from .secret import Secret
+from .server_root import ServerRoot
 from .service import JobService
 
-__all__ = ["Api", "Download", "ProfileChange", "SecretValue"]
+__all__ = ["Api", "ProfileChange", "SecretValue"]
 
 _LARGEST_PAGE = 500
 _PIECE = 1 << 18
-M = TypeVar("M", bound=BaseModel)
-
-
-class Download(BaseModel):
-    """`folder` is an absolute path on the machine of the engine."""
-
-    model_config = ConfigDict(extra="forbid")
-    channel: str = "model"
-    folder: str
-    overwrite: bool = False
 
 
 class ProfileChange(BaseModel):
@@ -55,11 +47,12 @@ class SecretValue(BaseModel):
     value: str = Field(json_schema_extra={"format": "password", "writeOnly": True})
 
 
-class Api:
+class Api(OutputVerbs):
     """One method for each verb of `routes.ROUTES`, with the names of its parameters."""
 
-    def __init__(self, service: JobService) -> None:
+    def __init__(self, service: JobService, root: ServerRoot | None = None) -> None:
         self.service = service
+        self.root = root
 
     async def about(self) -> dict[str, Any]:
         return {"version": __version__, "backends": sorted(load_backends()), "home": str(self.service.home.path)}
@@ -206,14 +199,6 @@ class Api:
         found = self.service.events(after, self.service.find(job).id if job else "")
         return {"events": [dataclasses.asdict(event) | {"time": event.time.timestamp()} for event in found]}
 
-    async def download(self, job: str, body: object) -> dict[str, Any]:
-        asked = _parse(Download, body)
-        folder = Path(asked.folder)
-        if not folder.is_absolute() or "\0" in asked.folder:
-            raise UsageError(_("`{folder}` is not an absolute path.").format(folder=asked.folder))
-        files = await self.service.download(job, asked.channel, folder, overwrite=asked.overwrite)
-        return {"folder": str(folder), "files": files}
-
     async def instances(self, profile: str = "", backend: str = "") -> dict[str, Any]:
         chosen = self.service.profiles.settings().pick(profile, backend)
         found = await self.service.profiles.backend(chosen).instance_types()
@@ -297,11 +282,3 @@ def _request(body: object) -> SubmitRequest:
     if isinstance(body, dict) and "spec" in body:
         body = body | {"spec": parse_spec(body["spec"])}
     return _parse(SubmitRequest, body)
-
-
-def _parse(model: type[M], body: object) -> M:
-    try:
-        return model.model_validate(body)
-    except ValidationError as error:
-        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
-        raise SpecError("\n".join(faults)) from None

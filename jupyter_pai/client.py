@@ -46,12 +46,20 @@ class Client(ABC):
         """
 
     @abstractmethod
+    def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
+        """The bytes that a verb answers, piece by piece.
+
+        Raises:
+            PaiError: as the engine raised it.
+        """
+
     def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
         """The log as it grows, until the job has ended; an empty piece now and then while nothing comes."""
+        return self.read("log", job=job, instance=instance, offset=offset, follow=True)
 
-    @abstractmethod
     def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
         """The log as it is now."""
+        return self.read("log", job=job, **arguments)
 
     def submit(self, spec: dict[str, Any], *, backend: str = "", attach: bool = False) -> dict[str, Any]:
         """Submit a job: `{job, attached, changed}`. Repeated once if the answer is lost, which makes no second job."""
@@ -105,11 +113,8 @@ class HttpClient(Client):
             # Cut off within its headers, an answer looks whole; nor is a proxy's page what the server said.
             raise self._unreachable(error) from None
 
-    def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
-        return self.read_log(job, instance=instance, offset=offset, follow=True)
-
-    def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
-        with self._ask("log", None, {"job": job} | arguments) as reply:
+    def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
+        with self._ask(verb, None, arguments) as reply:
             while data := reply.read1(1 << 18):
                 yield data
 
@@ -220,11 +225,8 @@ class EmbeddedClient(Client):
         # Through JSON both ways, so that the two clients cannot differ.
         return json.loads(json.dumps(self._wait(getattr(self._api, verb)(**json.loads(json.dumps(given))))))
 
-    def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
-        return self.read_log(job, instance=instance, offset=offset, follow=True)
-
-    def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
-        pieces = self._wait(self._api.log(job, **arguments))  # type: ignore[arg-type]  # as the route says
+    def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
+        pieces = self._wait(getattr(self._api, verb)(**arguments))
         try:
             while (chunk := self._wait(_next(pieces))) is not None:
                 yield chunk.data

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 from . import difference, summary
@@ -12,9 +14,13 @@ from .handle import JobHandle
 from .i18n import _, ngettext
 from .room import Room
 from .screen import as_json
+from .sizes import show_size
 from .submission import changes_of, spec_of
 
 __all__ = ["Commands"]
+
+# Seconds between two lines about a copy.
+_SAY_EVERY = 3.0
 
 
 class Commands(Room):
@@ -207,6 +213,40 @@ class Commands(Room):
                 job.delete(force=options.force)
                 self.screen.say(_("Deleted {job}.").format(job=job.id))
 
+    def outputs(self, options: Options) -> JobHandle:
+        handle = self._job(options.job)
+        found = self.client.call("outputs", job=handle.id, channel=options.channel, limit=500)["channels"]
+        if options.json:
+            files = {one["name"]: handle.files(one["name"]) for one in found}
+            self.screen.say(json.dumps([one | {"files": files[one["name"]]} for one in found]))
+            return handle
+        for one in found:
+            rows = [
+                (_shown(file["path"]), file["problem"] or show_size(file["bytes"]), _moment(file["modified"]))
+                for file in one["files"]
+            ]
+            if rows:
+                self.screen.table((one["name"], _("size"), _("written")), rows)
+            more = one["count"] - len(rows)
+            if more:
+                self.screen.say(_("… and {n} more; --json prints all.").format(n=more))
+            if not rows:
+                self.screen.say(_("{channel}: nothing is there.").format(channel=one["name"]))
+        return handle
+
+    def _progress(self) -> Callable[[int, int], None]:
+        """Says how far a copy is that takes long."""
+        said = time.monotonic()
+
+        def progress(done: int, whole: int) -> None:
+            nonlocal said
+            if time.monotonic() - said >= _SAY_EVERY:
+                said = time.monotonic()
+                part = {"done": show_size(done), "whole": show_size(whole), "percent": 100 * done // max(whole, 1)}
+                self.screen.say(_("{done} of {whole} copied, {percent} %").format(**part))
+
+        return progress
+
     def download(self, options: Options) -> JobHandle:
         handle = self._job(options.job)
         if len(options.place) > 2:
@@ -215,9 +255,19 @@ class Commands(Room):
             )
         channel = options.place[0] if len(options.place) == 2 else "model"
         folder = self.place.path(options.place[-1])
-        handle.download(channel, folder, overwrite=options.overwrite)
+        files = options.file or None
+        handle.download(channel, folder, files=files, overwrite=options.overwrite, progress=self._progress())
         self.screen.say(_("{channel} of {job} is in {folder}").format(channel=channel, job=handle.id, folder=folder))
         return handle
 
     def _job(self, word: str) -> JobHandle:
         return JobHandle(self.client.call("show", job=word), self.client)
+
+
+def _shown(path: str) -> str:
+    """A path as a terminal may have it: any byte may be in a file's name."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in path)
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if seconds else "-"

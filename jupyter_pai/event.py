@@ -30,6 +30,11 @@ class LogChunk(NamedTuple):
     line: int | None = None
     lines: int | None = None
 
+    def headers(self) -> dict[str, str]:
+        """What the first chunk of an answer tells of it."""
+        told = {"X-Offset": self.offset, "X-Line": self.line, "X-Lines": self.lines}
+        return {name: str(value) for name, value in told.items() if value is not None}
+
 
 class MetricPoint(NamedTuple):
     """One value of a metric. `step` counts from 0 where the job names none; `time` is in seconds since 1970."""

@@ -279,11 +279,18 @@ def _add_stop(command: argparse.ArgumentParser) -> None:
     command.add_argument("jobs", metavar="ID", nargs="+", help=_("ids, beginnings of ids, names, or `last`"))
 
 
+def _add_outputs(command: argparse.ArgumentParser) -> None:
+    _add_job(command)
+    command.add_argument("channel", nargs="?", default="", help=_("only this channel"))
+    _add_json(command, _("print a JSON array"))
+
+
 def _add_download(command: argparse.ArgumentParser) -> None:
     _add_job(command)
     command.add_argument(
         "place", metavar="[CHANNEL] DEST", nargs="+", help=_("the channel, else `model`, and the folder")
     )
+    _several(command, "--file", "PATH", _("only this file, by its path in the channel; several times"))
     command.add_argument("--overwrite", action="store_true", help=_("replace files that are there"))
 
 
@@ -334,6 +341,7 @@ VERBS = {
     "unpin": (N_("No longer keep jobs from being deleted."), _add_pin),
     "prune": (N_("Delete many jobs, by age, size or status, and environments."), _add_prune),
     "disk": (N_("Show what takes room on the disk."), _add_disk),
+    "outputs": (N_("List the files that a job has written so far."), _add_outputs),
     "download": (N_("Copy an output channel of a job into a folder."), _add_download),
     "profile": (N_("Look at the settings' profiles, and change them."), _add_profile),
     "instances": (N_("List the instance types that jobs can ask for."), _add_instances),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import summary
 from .client import Client, connect
-from .errors import JobFailed, ServerUnreachable
+from .errors import JobFailed, PaiError, ServerUnreachable
 from .i18n import _
 from .printer import Printer
 
@@ -27,6 +28,8 @@ _TAIL_LINES, _TAIL_BYTES = 20, 1 << 16
 # Points of a metric that a picture of it needs.
 _POINTS = 1000
 _ASK_EVERY = 0.2
+# Files of a channel that are asked for at once.
+_FILES = 500
 _PATIENCE = 10
 
 
@@ -204,10 +207,55 @@ class JobHandle:
         """Forget the job, which must have ended, with all its files; if `force`, also one whose host is gone."""
         self._ask(lambda client: client.call("delete", job=self.id, force=force))
 
-    def download(self, channel: str = "model", folder: str | Path = ".", *, overwrite: bool = False) -> Path:
-        """Copy an output channel into a folder; the folder."""
-        body = {"channel": channel, "folder": str(Path(folder).expanduser().absolute()), "overwrite": overwrite}
-        return Path(self._call("download", body=body)["folder"])
+    def files(self, channel: str = "model") -> list[dict[str, Any]]:
+        """What is in an output channel by now: path, bytes, modified (seconds since 1970), and the problem with what
+        cannot be read."""
+        found: list[dict[str, Any]] = []
+        while True:
+            page = self._call("outputs", channel=channel, limit=_FILES, offset=len(found))["channels"][0]
+            found += page["files"]
+            if not page["files"] or len(found) >= page["count"]:
+                return found
+
+    def read_file(self, path: str, channel: str = "model") -> bytes:
+        """The bytes of a file of an output channel."""
+        return self._ask(lambda client: b"".join(client.read("file", job=self.id, channel=channel, path=path)))
+
+    def download(
+        self,
+        channel: str = "model",
+        folder: str | Path = ".",
+        *,
+        files: Sequence[str] | None = None,
+        overwrite: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Path:
+        """Copy an output channel, or these of its files, into a folder; the folder. `progress` is told bytes done and
+        in all. Interrupting ends the copy, and nothing is left of it.
+
+        Raises:
+            NotFound: if there is no such channel or file.
+            Conflict: if files are there already and `overwrite` is not set.
+        """
+        place = str(Path(folder).expanduser().absolute())
+        chosen = None if files is None else list(files)
+        body = {"channel": channel, "folder": place, "files": chosen, "overwrite": overwrite}
+        copy = self._call("download", body=body)
+        number, pause = copy["id"], 0.02
+        try:
+            while copy["status"] in ("waiting", "running"):
+                time.sleep(pause)
+                pause = min(pause * 1.5, _ASK_EVERY)
+                copy = self._ask(lambda client: client.call("copy", copy=number))
+                if progress:
+                    progress(copy["done"], copy["bytes"])
+        except BaseException:
+            with contextlib.suppress(PaiError):
+                self._ask(lambda client: client.call("cancel_copy", copy=number))
+            raise
+        if copy["status"] == "done":
+            return Path(copy["folder"])
+        raise PaiError.from_json(copy["error"] or {"message": _("The copy was ended."), "code": "Conflict"})
 
     def text(self) -> str:
         """The job in several lines."""

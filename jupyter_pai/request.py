@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from .errors import SpecError
 from .hyperparameters import Hyperparameter
 from .job import Job, JobSpec, JobStatus
 
-__all__ = ["Preview", "Prune", "Rerun", "SubmitRequest", "Submitted"]
+__all__ = ["Download", "Preview", "Prune", "Rerun", "SubmitRequest", "Submitted", "parse"]
+
+M = TypeVar("M", bound=BaseModel)
 
 
 class SubmitRequest(BaseModel):
@@ -65,6 +68,19 @@ class Prune(BaseModel):
     only_environments: tuple[str, ...] | None = Field(None, description="Of the environments, only these.")
 
 
+class Download(BaseModel):
+    """Copy files of an output channel."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    channel: str = "model"
+    folder: str = Field(
+        description="An absolute path on the machine of the engine, or one below the folder that JupyterLab shows."
+    )
+    files: list[str] | None = Field(None, description="Only these, by their paths in the channel.")
+    overwrite: bool = Field(False, description="Replace files that are there.")
+
+
 class Submitted(BaseModel):
     """The answer to a submit. `attached`: the job was there before; `changed` names files that changed since."""
 
@@ -87,3 +103,16 @@ class Preview(BaseModel):
     bytes: int
     biggest: list[dict[str, Any]] = Field(description="The largest files: path and bytes.")
     left_out: list[dict[str, str]] = Field(description="What is not taken along: path and why.")
+
+
+def parse(model: type[M], body: object) -> M:
+    """A request's body as what it is to be.
+
+    Raises:
+        SpecError: naming each field that is wrong.
+    """
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+        raise SpecError("\n".join(faults)) from None

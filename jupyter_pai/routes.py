@@ -64,6 +64,8 @@ _PAGE = (
 )
 _INSTANCE = Parameter("instance", str, "The instance whose log is meant; the first if empty.")
 
+_FILE = Parameter("path", str, "The file's path in the channel.")
+
 ROUTES: dict[str, Route] = {
     "about": Route("GET", "", "The version, and what is installed.", reply="About"),
     "openapi": Route("GET", "/openapi.json", "This document."),
@@ -126,9 +128,48 @@ ROUTES: dict[str, Route] = {
         (Parameter("after", int, "Only events after this one."), Parameter("job", str, "Only this job's.")),
         reply="Events",
     ),
-    "download": Route(
-        "POST", "/jobs/{job}/download", "Copy an output channel into a folder.", body="Download", reply="Downloaded"
+    "outputs": Route(
+        "GET",
+        "/jobs/{job}/outputs",
+        "What a job has written so far, by channels.",
+        (
+            Parameter("channel", str, "Only this channel."),
+            Parameter("match", str, "Only files whose path contains this text."),
+            Parameter("sort", str, "path (if nothing is said), bytes or modified."),
+            Parameter("order", str, "asc or desc."),
+            Parameter("limit", int, "How many files of each channel, at most 500."),
+            Parameter("offset", int, "How many of the first to pass over."),
+        ),
+        reply="Outputs",
     ),
+    "file": Route(
+        "GET",
+        "/jobs/{job}/outputs/{channel}",
+        "The bytes of a file of a channel. The header X-Size says how many it has.",
+        (
+            _FILE,
+            Parameter("offset", int, "Where to begin, in bytes."),
+            Parameter("limit", int, "How many bytes at most; 0 for all that there are."),
+        ),
+        bytes=True,
+    ),
+    "peek": Route(
+        "GET",
+        "/jobs/{job}/outputs/{channel}/text",
+        "The beginning of a file of a channel, as text.",
+        (_FILE,),
+        reply="FileText",
+    ),
+    "download": Route(
+        "POST",
+        "/jobs/{job}/download",
+        "Begin to copy files of an output channel into a folder.",
+        body="Download",
+        reply="CopyView",
+    ),
+    "copies": Route("GET", "/jobs/{job}/copies", "A job's copies, also those that are over.", reply="Copies"),
+    "copy": Route("GET", "/copies/{copy}", "How far a copy is.", reply="CopyView"),
+    "cancel_copy": Route("DELETE", "/copies/{copy}", "End a copy; nothing is left of it.", reply="CopyView"),
     "instances": Route(
         "GET",
         "/instances",

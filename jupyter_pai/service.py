@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from . import comparison, doctor, provenance
 from .backends import load_backends
 from .backends.base import Capability, Finding, Report
 from .comparison import Difference, FileDifference
+from .copies import Copies
 from .errors import Conflict, NotFound
 from .event import JobEvent, LogChunk, MetricPoint, json_number
 from .feed import WATCHED, Feed
@@ -30,7 +30,6 @@ from .provenance import Provenance
 from .retention import Retention
 from .secret_store import SecretStore
 from .series import Series
-from .storage import storage_of
 from .store import Store
 from .submitter import Submitter
 from .usage import Usage
@@ -53,6 +52,7 @@ class JobService:
         self.feed = Feed(self.home, self.store, self.profiles.backend_of)
         self.secrets = SecretStore()
         self.retention = Retention(self.home, self.store, self.profiles)
+        self.copies = Copies()
         self.submitter = Submitter(self.home, self.store, self.feed, self.profiles, self.secrets, self.retention)
 
     async def start(self) -> None:
@@ -64,6 +64,7 @@ class JobService:
         """Let go of everything. Jobs go on."""
         await self.feed.stop()
         await self.retention.stop()
+        await self.copies.close()
         self.submitter.recorder.close()
         await asyncio.to_thread(self.store.close)
 
@@ -253,28 +254,6 @@ class JobService:
     async def pin(self, word: str, pinned: bool) -> Job:
         """Keep a job from being deleted and pruned, or no longer."""
         return await asyncio.wrap_future(self.store.update(self.store.find(word).id, pinned=pinned))
-
-    async def download(self, word: str, channel: str, folder: Path, *, overwrite: bool = False) -> int:
-        """Copy an output channel of a job into a folder; the number of files.
-
-        Raises:
-            NotFound: if there is no such channel, or nothing in it.
-            Conflict: if files are there already.
-        """
-        job = self.store.find(word)
-        if channel not in job.outputs:
-            raise NotFound(
-                _("The job {job} has no output channel `{name}`.").format(job=job.id, name=channel),
-                fix=_("Known are: {names}.").format(names=", ".join(job.outputs)),
-            )
-        uri = job.outputs[channel]
-        files = await asyncio.to_thread(storage_of(uri).get_tree, uri, folder, overwrite=overwrite)
-        if not files:
-            raise NotFound(
-                _("The job {job} has written nothing to `{name}`.").format(job=job.id, name=channel),
-                fix=_("Its script finds the folder in the variable PAI_OUTPUT_{name}.").format(name=channel.upper()),
-            )
-        return files
 
 
 def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:

@@ -17,6 +17,7 @@ from ..i18n import _
 from ..job import now
 from ..routes import PREFIX, ROUTES
 from ..server_info import ServerInfo
+from ..server_root import ServerRoot
 from ..service import JobService
 from .handlers import UnknownHandler, VerbHandler
 from .socket import StreamHandler
@@ -29,7 +30,8 @@ _ACTIVITY_EVERY = 5.0
 class Engine:
     """The engine, started when it is first asked for: one that cannot start must not take the server along."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: ServerRoot | None = None) -> None:
+        self.root = root
         # Good for this extension only; kernels and terminals find it in a file that only the user may read.
         self.secret = secrets.token_urlsafe(32)
         self._api: Api | None = None
@@ -45,7 +47,7 @@ class Engine:
             if self._api is None:
                 service = await asyncio.to_thread(JobService)
                 await service.start()
-                self._api = Api(service)
+                self._api = Api(service, self.root)
             return self._api
 
     def is_busy(self) -> bool:
@@ -66,7 +68,7 @@ class PaiApp(ExtensionApp):
     load_other_extensions = True
 
     def initialize_settings(self) -> None:
-        self.engine = Engine()
+        self.engine = Engine(_root(self.serverapp))
         self.info_file: Path | None = None
         self.task: asyncio.Task[None] | None = None
         self.settings["jupyter_pai_engine"] = self.engine
@@ -123,3 +125,10 @@ class PaiApp(ExtensionApp):
             self.info_file.unlink(missing_ok=True)
             os.environ.pop(server_info.VARIABLE, None)
         await self.engine.close()
+
+
+def _root(serverapp: Any) -> ServerRoot | None:
+    """What JupyterLab shows, if those are files of this machine."""
+    contents = serverapp.contents_manager
+    path = getattr(contents, "root_dir", "")
+    return ServerRoot(Path(path), bool(contents.allow_hidden)) if path else None

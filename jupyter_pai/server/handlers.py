@@ -13,6 +13,7 @@ from jupyter_server.auth import AllowAllAuthorizer, Authorizer, IdentityProvider
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
 from tornado import web
+from tornado.httputil import HTTPOutputError
 from tornado.iostream import StreamClosedError
 
 from ..errors import EngineError, NotFound, PaiError, UsageError
@@ -155,20 +156,19 @@ class VerbHandler(PaiHandler):
             self.finish(json.dumps(result, separators=(",", ":")))
 
     async def _stream(self, pieces: Any) -> None:
-        """Write pieces of a log as they come, until there are no more or nobody listens."""
+        """Write pieces of a log or a file as they come, until there are no more or nobody listens."""
         self.serving = asyncio.current_task()
         self.set_header("Content-Type", "application/octet-stream")
         try:
             async for chunk in pieces:
                 if not self._headers_written:
-                    for name, value in (("Offset", chunk.offset), ("Line", chunk.line), ("Lines", chunk.lines)):
-                        if value is not None:
-                            self.set_header(f"X-{name}", value)
+                    for name, value in chunk.headers().items():
+                        self.set_header(name, value)
                 self.write(chunk.data)
                 await self.flush()
             self.finish(set_content_type="application/octet-stream")
-        except StreamClosedError:
-            pass
+        except (StreamClosedError, HTTPOutputError):
+            pass  # Nobody listens, or a file became shorter: the connection is cut, so nobody takes it for whole.
         finally:
             self.serving = None
             await pieces.aclose()

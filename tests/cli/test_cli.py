@@ -239,6 +239,25 @@ def test_stop_rerun_delete_download(cli: Cli, folder: Path) -> None:
     assert len(json.loads(cli("list", "--json").stdout)) == 1
 
 
+def test_what_a_job_has_written(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    evil = "\"$(printf 'evil\\033[31m')\""
+    command = f"cd $PAI_OUTPUT_MODEL; mkdir sub; printf 12345 > sub/a; : > b; : > {evil}; ln -s / out"
+    done = job(cli, "--command", command, "--wait")
+    shown = cli("outputs", "last").stdout
+    assert re.search(r"sub/a +5 B +\d{4}-", shown)
+    assert "\033" not in shown
+    assert "link" in shown
+    assert "checkpoints: nothing is there." in shown
+    found = json.loads(cli("outputs", done["id"], "model", "--json").stdout)
+    assert [(file["path"], file["bytes"]) for file in found[0]["files"]][-1] == ("sub/a", 5)
+    assert cli("download", "last", "here", "--file", "sub/a", "--file", "b").returncode == 0
+    assert sorted(path.name for path in (folder / "here").rglob("*")) == ["a", "b", "sub"]
+    refused = cli("download", "last", "here", "--file", "no")
+    assert (refused.returncode, "`no`" in refused.stderr) == (2, True)
+    assert cli("outputs", "last", "weights").returncode == 2
+
+
 def test_a_rerun_with_changes_and_how_it_differs(cli: Cli, folder: Path, tmp_path: Path) -> None:
     script(folder, "import os, sys; print(*sys.argv[1:], os.environ.get('PAI_INPUT_TABLE'))")
     (folder / "table.csv").touch()

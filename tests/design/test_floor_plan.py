@@ -114,9 +114,11 @@ def test_files_are_short_enough_to_read() -> None:
 TYPESCRIPT = [
     "routes wire format host tail",
     "engine",
-    "stream model",
+    "stream model outputs",
     "server",
     "components/context components/status",
+    "components/copies components/filepreview",
+    "components/outputchannel",
     "components/actions components/overview components/logs components/metrics components/outputs "
     "components/tensorboard components/events",
     "components/jobview",

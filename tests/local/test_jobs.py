@@ -304,7 +304,24 @@ def test_downloads_that_cannot_be(engine: EmbeddedClient, tmp_path: Path) -> Non
     with pytest.raises(Conflict, match="m") as conflict:
         handle.download("model", tmp_path / "x")
     assert "--overwrite" in conflict.value.fix
-    handle.download("model", tmp_path / "x", overwrite=True)
+    told: list[tuple[int, int]] = []
+    handle.download("model", tmp_path / "x", overwrite=True, progress=lambda *part: told.append(part))
+    assert told[-1] == (2, 2)
+    assert [(file["path"], file["bytes"]) for file in handle.files()] == [("m", 2)]
+    assert handle.read_file("m") == b"1\n"
+    with pytest.raises(NotFound, match="`no`"):
+        handle.read_file("no")
+
+
+def test_interrupting_a_download_leaves_nothing(engine: EmbeddedClient, tmp_path: Path) -> None:
+    handle = submit(engine, "truncate -s 1T $PAI_OUTPUT_MODEL/m").wait()
+
+    def interrupt(done: int, whole: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        handle.download("model", tmp_path / "x", progress=interrupt)
+    until(lambda: not (tmp_path / "x").exists())
 
 
 def test_a_handle_in_the_hand(engine: EmbeddedClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,15 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     hold("texts", await ask(jp_fetch, "GET", "jobs", job["id"], "texts"))
     hold("events", await ask(jp_fetch, "GET", "events", job=job["id"]))
     download = {"folder": str(tmp_path / "down"), "channel": "model"}
-    hold("download", await ask(jp_fetch, "POST", "jobs", job["id"], "download", body=download))
+    copy = hold("download", await ask(jp_fetch, "POST", "jobs", job["id"], "download", body=download))
+    hold("copy", await ask(jp_fetch, "GET", "copies", copy["id"]))
+    hold("cancel_copy", await ask(jp_fetch, "DELETE", "copies", copy["id"]))
+    hold("copies", await ask(jp_fetch, "GET", "jobs", job["id"], "copies"))
+    assert hold("outputs", await ask(jp_fetch, "GET", "jobs", job["id"], "outputs"))["channels"][0]["files"]
+    assert (
+        hold("peek", await ask(jp_fetch, "GET", "jobs", job["id"], "outputs", "model", "text", path="m"))["text"]
+        == "1\n"
+    )
     hold("profiles", await ask(jp_fetch, "GET", "profiles"))
     hold("set_profile", await ask(jp_fetch, "PUT", "profiles", "x", body={"values": {"backend": "local"}}))
     hold("remove_profile", await ask(jp_fetch, "DELETE", "profiles", "x"))

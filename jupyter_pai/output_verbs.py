@@ -1,0 +1,95 @@
+"""The engine's verbs about what jobs have written: look at it, read it, copy it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from . import outputs
+from .copies import Copy
+from .errors import UsageError
+from .i18n import _
+from .outputs import FileChunk, Page
+from .request import Download, parse
+from .server_root import ServerRoot
+from .service import JobService
+from .storage.local import path_of
+
+__all__ = ["OutputVerbs"]
+
+_LARGEST_PAGE = 500
+
+
+class OutputVerbs:
+    """A part of `api.Api`. `root` is known in a Jupyter server whose notebooks are files."""
+
+    service: JobService
+    root: ServerRoot | None = None
+
+    async def outputs(
+        self,
+        job: str,
+        channel: str = "",
+        match: str = "",
+        sort: str = "",
+        order: str = "",
+        limit: int = 100,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        if not 0 < limit <= _LARGEST_PAGE or not 0 <= offset < 1 << 62:
+            raise UsageError(_("limit is 1 to {n}, offset 0 or more.").format(n=_LARGEST_PAGE))
+        page = Page(match, sort, order, limit, offset)
+        found = self.service.find(job)
+        uris = {channel: outputs.channel_uri(found, channel)} if channel else found.outputs
+        return {
+            "channels": [
+                {"name": name, "place": self._place(path_of(uri))}
+                | await asyncio.to_thread(outputs.describe, uri, page)
+                for name, uri in uris.items()
+            ]
+        }
+
+    async def file(
+        self, job: str, channel: str, path: str = "", offset: int = 0, limit: int = 0
+    ) -> AsyncIterator[FileChunk]:
+        """The pieces of a file. Everything that can be wrong is found before the first of them."""
+        if min(offset, limit) < 0 or max(offset, limit) >= 1 << 62:
+            raise UsageError(_("offset and limit are 0 or more."))
+        return await outputs.pieces(outputs.channel_uri(self.service.find(job), channel), path, offset, limit)
+
+    async def peek(self, job: str, channel: str, path: str = "") -> dict[str, Any]:
+        uri = outputs.channel_uri(self.service.find(job), channel)
+        return await asyncio.to_thread(outputs.peek, uri, path)
+
+    async def download(self, job: str, body: object) -> dict[str, Any]:
+        asked = parse(Download, body)
+        folder = self._folder(asked.folder)
+        found = self.service.find(job)
+        uri = outputs.channel_uri(found, asked.channel)
+        copy = await self.service.copies.start(
+            found.id, asked.channel, uri, folder, asked.files, overwrite=asked.overwrite
+        )
+        return self._described(copy)
+
+    async def copies(self, job: str) -> dict[str, Any]:
+        return {"copies": [self._described(copy) for copy in self.service.copies.of(self.service.find(job).id)]}
+
+    async def copy(self, copy: str) -> dict[str, Any]:
+        return self._described(self.service.copies.get(copy))
+
+    async def cancel_copy(self, copy: str) -> dict[str, Any]:
+        return self._described(self.service.copies.cancel(copy))
+
+    def _folder(self, text: str) -> Path:
+        folder = Path(text)
+        if "\0" in text or (not folder.is_absolute() and not self.root):
+            raise UsageError(_("`{folder}` is not an absolute path.").format(folder=text))
+        return self.root.resolve(text) if self.root and not folder.is_absolute() else folder
+
+    def _described(self, copy: Copy) -> dict[str, Any]:
+        return copy.as_json() | {"place": self._place(Path(copy.folder))}
+
+    def _place(self, path: Path | None) -> str | None:
+        return self.root.place_of(path) if self.root and path else None

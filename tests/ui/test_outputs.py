@@ -1,0 +1,106 @@
+"""The tab Outputs: what a job wrote is looked at, harms nobody, and is copied into the workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+from .conftest import Lab, open_notebook, run_cells
+
+LONG = 60_000
+
+EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 1'>"
+CODE = f"""
+import base64, os, time
+from pathlib import Path
+model = Path(os.environ["PAI_OUTPUT_MODEL"])
+(model / "sub dir").mkdir()
+(model / "sub dir/训练 #1?.json").write_text('{{"seed":12345678901234567890,"html":"<b>"}}')
+(model / "page.html").write_text({EVIL!r})
+(model / "picture.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">'
+    '<script>parent.evil = 1; window.evil = 1</script><rect width="40" height="20" onload="window.evil = 1"/></svg>')
+(model / "<img src=x onerror='window.evil = 1'>").write_text("x")
+(model / "weights.bin").write_bytes(bytes(range(256)) * 5000)
+(model / "out").symlink_to("/etc/passwd")
+"""
+
+
+def open_outputs(page: Page, lab: Lab, code: str) -> Locator:
+    """Train, and turn to the channel `model`."""
+    lab.write("a.ipynb", "%load_ext jupyter_pai", f"%%pai_train --name files\n{code}")
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    page.locator('.jp-pai-Tabs [data-tab="outputs"]').click(timeout=LONG)
+    channel = page.locator('.jp-pai-Channel[data-channel="model"]')
+    expect(channel).to_be_visible(timeout=LONG)
+    return channel
+
+
+def row(channel: Locator, path: str) -> Locator:
+    return channel.locator(f'tr[data-path="{path}"]')
+
+
+def test_files_are_looked_at_and_nothing_of_them_runs(lab: Lab, page: Page) -> None:
+    channel = open_outputs(page, lab, CODE)
+    expect(channel.locator("tbody tr")).to_have_count(6, timeout=LONG)
+    for name in ("page.html", "sub dir/训练 #1?.json", "weights.bin", "picture.svg"):
+        row(channel, name).locator(".jp-pai-Files-path button").click()
+    expect(channel.locator('pre[aria-label="page.html"]')).to_have_text(EVIL)
+    expect(channel.locator('pre[aria-label$=".json"]')).to_contain_text('\n  "seed": 12345678901234567890,\n')
+    expect(channel.get_by_text("This is no text: 1.3 MB of bytes.")).to_be_visible()
+    picture = channel.locator("img")
+    expect(picture).to_have_count(1)
+    page.wait_for_function("document.querySelector('.jp-pai-Channel img').naturalWidth === 40")
+    expect(row(channel, "out")).to_contain_text("leads out of its folder")
+    expect(row(channel, "out").locator("button, a")).to_have_count(0)
+    # Its own address is for saving: as a page it shows nothing, and runs nothing.
+    address = row(channel, "page.html").locator("a").get_attribute("href") or ""
+    with page.expect_download() as saved:
+        row(channel, "page.html").locator("a").click()
+    assert saved.value.suggested_filename == "page.html"
+    assert Path(saved.value.path()).read_text() == EVIL
+    framed = "address => { const f = document.createElement('iframe'); f.src = address; document.body.append(f); }"
+    page.evaluate(framed, address)
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("window.evil") is None
+    assert [frame.url for frame in page.frames if "page.html" in frame.url] == []
+    view = page.locator(".jp-pai-Job")
+    view.evaluate("node => { node.style.boxSizing = 'border-box'; node.style.width = '240px'; }")
+    sizes = view.evaluate("node => [node.scrollWidth, node.clientWidth]")
+    assert sizes[0] <= sizes[1]
+    page.get_by_label("Filter by path").fill("SUB")
+    expect(channel.locator("tr[data-path]")).to_have_count(1)
+
+
+def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
+    lab: Lab, page: Page, tmp_path: Path
+) -> None:
+    wait = f"\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.02)\n(model / 'last.txt').write_text('last')\n"
+    channel = open_outputs(page, lab, CODE + wait)
+    expect(row(channel, "weights.bin")).to_be_visible(timeout=LONG)
+    (tmp_path / "go").touch()
+    expect(row(channel, "last.txt")).to_be_visible(timeout=LONG)
+
+    row(channel, "last.txt").get_by_role("button", name="Copy…").click()
+    dialog = page.locator(".jp-Dialog")
+    dialog.locator("input").fill("my models/a")
+    dialog.locator(".jp-mod-accept").click()
+    copy = page.locator(".jp-pai-Copy")
+    expect(copy).to_have_attribute("data-status", "done", timeout=LONG)
+    expect(copy).to_contain_text("Copied, files: 1; they are in my models/a.")
+    assert (lab.root / "my models/a/last.txt").read_text() == "last"
+
+    channel.get_by_role("button", name="Copy all into the workspace…").click()
+    dialog.locator("input").fill("my models/a")
+    dialog.locator(".jp-mod-accept").click()
+    expect(dialog).to_contain_text("has files of that name already: last.txt")
+    dialog.locator(".jp-mod-accept").click()
+    expect(page.locator('.jp-pai-Copy[data-status="done"]')).to_have_count(2, timeout=LONG)
+    there = {path.relative_to(lab.root / "my models/a").as_posix() for path in (lab.root / "my models/a").rglob("*")}
+    assert there >= {"last.txt", "sub dir/训练 #1?.json", "weights.bin"}
+    assert "out" not in there
+    expect(page.locator(".jp-pai-Copies")).to_contain_text("Left out, since they cannot be read: 1.")
+
+    row(channel, "last.txt").get_by_role("button", name="Open").click()
+    expect(page.locator(".jp-FileEditor .cm-content")).to_have_text("last", timeout=LONG)
