@@ -112,15 +112,20 @@ def test_files_are_short_enough_to_read() -> None:
 
 
 TYPESCRIPT = [
-    "routes wire format host tail",
-    "engine",
-    "stream model",
-    "server",
+    "routes wire format host tail version commandids icon lazy",
+    "engine memory selection",
+    "stream model serverpart news",
+    "server jobsmodel ends statusitem",
     "components/context components/status",
+    "tokens components/compare components/jobrow components/jobfilters components/jobselection components/nojobs",
+    "components/jobslist",
     "components/actions components/overview components/logs components/metrics components/outputs "
     "components/tensorboard components/events",
     "components/jobview",
-    "widget labhost",
+    "widget labhost panel comparewidget",
+    "tabs",
+    "commands",
+    "jobsplugin newsplugin",
     "plugins",
     "index",
 ]
