@@ -50,7 +50,7 @@ node_modules/.yarn-state.yml: package.json yarn.lock | $(VENV)/node
 	jlpm install --immutable
 	touch $@
 
-$(EXTENSION): node_modules/.yarn-state.yml $(wildcard labextension/src/*.ts* labextension/src/*/*.ts* labextension/style/*)
+$(EXTENSION): node_modules/.yarn-state.yml $(wildcard labextension/src/*.ts* labextension/src/*/*.ts* labextension/style/* labextension/schema/*)
 	jlpm build:prod
 	touch $@
 

@@ -79,6 +79,7 @@ class Api(OutputVerbs):
         status: Sequence[str] = (),
         name: str = "",
         label: Sequence[str] = (),
+        backend: Sequence[str] = (),
         limit: int = 50,
         offset: int = 0,
         sort: str = "",
@@ -95,7 +96,8 @@ class Api(OutputVerbs):
             raise UsageError(_("limit is 1 to {n}, offset 0 or more.").format(n=_LARGEST_PAGE))
         labels = {key: value for key, _equals, value in pairs}
         key, descending = _sorting(sort, order)
-        jobs, total = self.service.jobs(JobFilter(statuses, name, labels, limit, offset, key, descending))
+        wanted = JobFilter(statuses, name, labels, limit, offset, key, descending, backend)
+        jobs, total = self.service.jobs(wanted)
         return {"jobs": [self.service.describe(job) for job in jobs], "total": total}
 
     async def show(self, job: str) -> dict[str, Any]:

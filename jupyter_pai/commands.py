@@ -122,7 +122,8 @@ class Commands(Room):
             self.screen.table(columns, [summary.hyperparameter(one) for one in found])
 
     def list(self, options: Options) -> None:
-        wanted = {name: getattr(options, name) for name in ("status", "name", "label", "limit", "sort", "order")}
+        names = ("status", "name", "label", "backend", "limit", "sort", "order")
+        wanted = {name: getattr(options, name) for name in names}
         found = self.client.call("list_jobs", **wanted)
         if options.json:
             self.screen.say(json.dumps([as_json(job) for job in found["jobs"]], ensure_ascii=False, indent=1))

@@ -23,7 +23,7 @@ Part = tuple[str, list[object]]
 
 
 class JobFilter:
-    """Jobs with one of `statuses`, a name that contains `name`, these labels.
+    """Jobs with one of `statuses`, a name that contains `name`, these labels, on one of `backends`.
 
     `sort` is one of `SORTS`, or ``hp:NAME``, the value of a hyperparameter: numbers before other texts. Jobs that have
     none come last, whichever way round. Of equal ones the newest comes first; last, when sorted descending.
@@ -38,6 +38,7 @@ class JobFilter:
         offset: int = 0,
         sort: str = "submitted",
         descending: bool = True,
+        backends: Sequence[str] = (),
     ) -> None:
         self.limit = limit
         self.offset = offset
@@ -48,6 +49,9 @@ class JobFilter:
         if statuses:
             own.append(f"status IN ({', '.join('?' * len(statuses))})")
             arguments += [status.value for status in statuses]
+        if backends:
+            own.append(f"backend IN ({', '.join('?' * len(backends))})")
+            arguments += [storable(backend) for backend in backends]
         if name:
             own.append("instr(name, ?)")
             arguments.append(storable(name))

@@ -57,6 +57,7 @@ _PAGE = (
     Parameter("status", list, "Only jobs with one of these statuses."),
     Parameter("name", str, "Only jobs whose name contains this text."),
     Parameter("label", list, "Only jobs with this label, KEY=VALUE."),
+    Parameter("backend", list, "Only jobs of one of these backends."),
     Parameter("limit", int, "How many jobs, at most 500."),
     Parameter("offset", int, "How many of the first to pass over."),
     Parameter("sort", str, "submitted (if nothing is said), name, status, took, or hp:NAME, a hyperparameter."),

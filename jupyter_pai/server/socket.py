@@ -2,7 +2,9 @@
 
 The tab sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"type": "unsubscribe", "id": …}``. Topics:
 
-``jobs``     every change to any job: ``{"type": "jobs", "jobs": [...], "deleted": [...], "event": n}``
+``jobs``     every change to any job: ``{"type": "jobs", "jobs": [...], "deleted": [...], "ended": [...], "event": n}``,
+             where `ended` are the ids of those that came to their end. The first one has no jobs: it says after which
+             event the topic begins, so that who then asks for a list misses nothing
 ``job``      one job whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended
 ``log``      a job's log from `offset` on, or its last `tail` lines, at most 256 KiB:
              ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
@@ -34,7 +36,9 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from ..api import Api
 from ..errors import NotFound, PaiError, UsageError
+from ..event import JobEvent
 from ..i18n import _, speak
+from ..job import JobStatus
 from ..logs import text_of
 from .handlers import AUTH_RESOURCE, KernelAccess, unexpected
 
@@ -140,7 +144,9 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
 
 async def _jobs(api: Api, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
     service = api.service
-    async for events in service.follow_events(wanted.after):
+    place = service.store.last_event() if wanted.after is None else wanted.after
+    yield {"type": "jobs", "event": place, "jobs": [], "deleted": [], "ended": []}
+    async for events in service.follow_events(place):
         changed: dict[str, dict[str, Any] | None] = {}
         for event in events:
             try:
@@ -152,7 +158,12 @@ async def _jobs(api: Api, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
             "event": events[-1].id,
             "jobs": [job for job in changed.values() if job],
             "deleted": [job_id for job_id, job in changed.items() if not job],
+            "ended": sorted({event.job_id for event in events if _tells_an_end(event)}),
         }
+
+
+def _tells_an_end(event: JobEvent) -> bool:
+    return event.kind == "status" and JobStatus(event.data["status"]).ended
 
 
 async def _job(api: Api, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:

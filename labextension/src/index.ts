@@ -1,3 +1,1 @@
-import { renderer } from './plugins.js';
-
-export default [renderer];
+export { default } from './plugins.js';

@@ -6,6 +6,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Dialog, InputDialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { COMMANDS } from './commandids.js';
 import type { IHost, IQuestion } from './host.js';
 
 export class LabHost implements IHost {
@@ -26,6 +27,14 @@ export class LabHost implements IHost {
 
   notify(text: string, kind: 'info' | 'success' | 'warning' | 'error'): void {
     Notification.emit(text, kind, { autoClose: 5000 });
+  }
+
+  openJob(id: string): void {
+    void this.app.commands.execute(COMMANDS.openJob, { id });
+  }
+
+  compareJobs(ids: readonly string[]): void {
+    void this.app.commands.execute(COMMANDS.compareJobs, { ids: [...ids] });
   }
 
   openFile(path: string): void {

@@ -9,8 +9,11 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
 import type { IContext } from './components/context.js';
+import { jobsPlugin } from './jobsplugin.js';
 import { LabHost } from './labhost.js';
+import { newsPlugin } from './newsplugin.js';
 import { ServerEngine } from './server.js';
+import { IPage } from './tokens.js';
 import { parseOutput } from './wire.js';
 
 const MIME_TYPE = 'application/vnd.jupyter-pai.job+json';
@@ -41,19 +44,31 @@ class JobRenderer extends Widget implements IRenderMime.IRenderer {
   private jobId = '';
 }
 
+/** What all the others share. */
+const pagePlugin: JupyterFrontEndPlugin<IContext> = {
+  id: 'jupyter-pai:page',
+  description: 'Connects this page with the training jobs of its server.',
+  autoStart: true,
+  provides: IPage,
+  optional: [ITranslator],
+  activate: (app: JupyterFrontEnd, translator: ITranslator | null) => {
+    const { languageCode } = translator ?? nullTranslator;
+    const trans = (translator ?? nullTranslator).load('jupyter_pai');
+    const engine = new ServerEngine(app.serviceManager.serverSettings, trans, languageCode.replace('_', '-'));
+    return { engine, trans, host: new LabHost(app, trans) };
+  }
+};
+
 /** Shows jobs in the outputs of cells. */
-export const renderer: JupyterFrontEndPlugin<void> = {
+const renderer: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:renderer',
   description: 'Shows training jobs in the outputs of cells, live from the server.',
   autoStart: true,
-  requires: [IRenderMimeRegistry],
-  optional: [ITranslator],
-  activate: (app: JupyterFrontEnd, rendermime: IRenderMimeRegistry, translator: ITranslator | null) => {
-    const { languageCode } = translator ?? nullTranslator;
-    const trans = (translator ?? nullTranslator).load('jupyter_pai');
-    const engine = new ServerEngine(app.serviceManager.serverSettings, languageCode.replace('_', '-'));
-    const context: IContext = { engine, trans, host: new LabHost(app, trans) };
-    const createRenderer = () => new JobRenderer(context);
+  requires: [IPage, IRenderMimeRegistry],
+  activate: (_: JupyterFrontEnd, page: IContext, rendermime: IRenderMimeRegistry) => {
+    const createRenderer = () => new JobRenderer(page);
     rendermime.addFactory({ safe: true, mimeTypes: [MIME_TYPE], createRenderer }, RANK);
   }
 };
+
+export default [pagePlugin, renderer, jobsPlugin, newsPlugin];

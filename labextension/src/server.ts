@@ -4,11 +4,13 @@
 
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { IConnection, IEngine, Parameters } from './engine.js';
 import { EngineError } from './engine.js';
 import type { Verb } from './routes.js';
 import { PREFIX, ROUTES } from './routes.js';
+import { NO_SERVER_PART, missing } from './serverpart.js';
 import { JobStream } from './stream.js';
 import type { Message, Topic } from './wire.js';
 import { record, string } from './wire.js';
@@ -16,6 +18,7 @@ import { record, string } from './wire.js';
 export class ServerEngine implements IEngine {
   constructor(
     private readonly settings: ServerConnection.ISettings,
+    private readonly trans: TranslationBundle,
     private readonly language: string
   ) {
     this.stream = new JobStream(() => this.openSocket());
@@ -36,13 +39,22 @@ export class ServerEngine implements IEngine {
     const said: unknown = await response.json().catch(() => null);
     if (!response.ok) {
       const { message, fix, code } = record(said);
+      if (response.status === 404 && !string(code)) {
+        throw missing(this.trans); // Our own answers have a code.
+      }
       throw new EngineError(string(message) || response.statusText, string(fix), string(code), response.status);
     }
     return said;
   }
 
   subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void {
-    this.stream.subscribe(topic, receive, signal);
+    void this.look().then(fault => {
+      if (!fault) {
+        this.stream.subscribe(topic, receive, signal);
+      } else if (!signal.aborted) {
+        receive({ id: 0, type: 'error', message: fault.message, fix: fault.fix, code: fault.code });
+      }
+    });
   }
 
   watch(receive: (connection: IConnection) => void, signal: AbortSignal): void {
@@ -60,6 +72,15 @@ export class ServerEngine implements IEngine {
     return URLExt.join(this.settings.baseUrl, PREFIX, path) + query;
   }
 
+  /** What the server part lacks, looked for once a page: to one that is not there no socket is opened, ever again. */
+  private look(): Promise<EngineError | null> {
+    this.looked ??= this.call('about').then(
+      () => null,
+      (error: unknown) => (error instanceof EngineError && error.code === NO_SERVER_PART ? error : null)
+    );
+    return this.looked;
+  }
+
   private openSocket(): WebSocket {
     let url = URLExt.join(this.settings.wsUrl, PREFIX, 'stream');
     if (this.settings.appendToken && this.settings.token) {
@@ -69,6 +90,7 @@ export class ServerEngine implements IEngine {
   }
 
   private readonly stream: JobStream;
+  private looked: Promise<EngineError | null> | null = null;
 }
 
 /** A route's path and query with parameters put in. Those that are undefined, false or empty are left out of the query. */

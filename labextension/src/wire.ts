@@ -69,6 +69,8 @@ export type Message =
       readonly type: 'jobs';
       readonly jobs: readonly IJob[];
       readonly deleted: readonly string[];
+      /** Those of the jobs that came to their end just now. */
+      readonly ended: readonly string[];
       readonly event: number;
     }
   | { readonly id: number; readonly type: 'log'; readonly offset: number; readonly end: number; readonly text: string }
@@ -120,7 +122,8 @@ export function parseMessage(text: string): Message | null {
     }
     case 'jobs': {
       const jobs = list(said['jobs']).map(parseJob).filter(isThere);
-      return { id, type: 'jobs', jobs, deleted: strings(said['deleted']), event: number(said['event']) ?? 0 };
+      const [deleted, ended] = [strings(said['deleted']), strings(said['ended'])];
+      return { id, type: 'jobs', jobs, deleted, ended, event: number(said['event']) ?? 0 };
     }
     case 'log': {
       const [offset, end] = [number(said['offset']) ?? 0, number(said['end']) ?? 0];

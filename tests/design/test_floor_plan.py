@@ -122,7 +122,10 @@ TYPESCRIPT = [
     "components/actions components/overview components/logs components/metrics components/outputs "
     "components/tensorboard components/events",
     "components/jobview",
-    "widget labhost",
+    "widget labhost panel comparewidget",
+    "tabs",
+    "commands",
+    "jobsplugin newsplugin",
     "plugins",
     "index",
 ]

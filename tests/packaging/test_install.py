@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 import subprocess
 import sys
 import tarfile
@@ -66,3 +68,24 @@ def test_mypy_sees_our_types() -> None:
         check=False,
     )
     assert 'Revealed type is "str"' in done.stdout, done.stdout
+
+
+def test_little_is_loaded_before_the_panel_is_opened(built: Path) -> None:
+    """Of our JavaScript JupyterLab loads the entry, and the pieces of the plugins and their style; views come later."""
+    wheel = zipfile.ZipFile(next(built.glob("*.whl")))
+    static = {
+        path.rsplit("/", 1)[1]: wheel.read(path)
+        for path in wheel.namelist()
+        if path.startswith("jupyter_pai/_labextension/static/")
+    }
+    entry = next(name for name in static if name.startswith("remoteEntry"))
+    first = {entry}
+    for module in ("extension", "style"):
+        loads = re.search(rf'"\./{module}":\(\)=>(.*?)\.then\(', static[entry].decode())
+        assert loads
+        pieces = re.findall(r'\.e\("?(\w+)"?\)', loads[1])
+        assert pieces
+        first |= {name for name in static for piece in pieces if name.startswith(f"{piece}.")}
+    assert len(first) >= 3
+    size = sum(len(gzip.compress(static[name])) for name in first)
+    assert size < 30_000, f"{size} bytes, gzipped, of {sorted(first)}"

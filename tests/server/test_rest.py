@@ -187,6 +187,8 @@ async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
     assert [job["name"] for job in found["jobs"]] == ["job 1"]
     assert (await ask(jp_fetch, "GET", "jobs", label="n=2"))["total"] == 1
     assert (await ask(jp_fetch, "GET", "jobs", status="failed"))["total"] == 0
+    assert (await ask(jp_fetch, "GET", "jobs", backend="local"))["total"] == 3
+    assert (await ask(jp_fetch, "GET", "jobs", backend="elsewhere"))["total"] == 0
     page = await ask(jp_fetch, "GET", "jobs", limit=1, offset=1)
     assert ([job["name"] for job in page["jobs"]], page["total"]) == (["job 1"], 3)
     names = [job["name"] for job in (await ask(jp_fetch, "GET", "jobs", sort="name"))["jobs"]]

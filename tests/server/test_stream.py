@@ -186,6 +186,28 @@ async def test_what_is_not_understood_is_said(jp_ws_fetch: Any, said: str, words
     assert words in answer["message"]
 
 
+async def test_the_topic_of_all_jobs_says_where_it_begins_and_what_ended(
+    jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]
+) -> None:
+    earlier = await run(jp_fetch, spec)
+    tab = await open_tab(jp_ws_fetch)
+    await tab.subscribe(1, "jobs")
+    begin = await tab.read()
+    assert (begin["jobs"], begin["deleted"], begin["ended"]) == ([], [], [])
+    await ask(jp_fetch, "PUT", "jobs", earlier["id"], "pin")
+    job = await submit(jp_fetch, spec, "true")
+    ended: list[str] = []
+    while not ended:
+        said = await tab.read()
+        ended += said["ended"]
+    assert ended == [job]
+    # What happened since the beginning comes again to who asks from there; to who asks from the end, nothing.
+    again = await open_tab(jp_ws_fetch)
+    await again.subscribe(1, "jobs", after=begin["event"])
+    assert (await again.read())["event"] == begin["event"]
+    assert job in [one["id"] for one in (await again.read())["jobs"]]
+
+
 async def test_an_unknown_instance_is_named(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     job = await run(jp_fetch, spec)
     tab = await open_tab(jp_ws_fetch)
@@ -199,7 +221,8 @@ async def test_too_many_subscriptions_are_refused(jp_fetch: Any, jp_ws_fetch: An
     tab = await open_tab(jp_ws_fetch)
     for number in range(201):
         await tab.subscribe(number, "jobs")
-    answer = await tab.read()
+    while (answer := await tab.read())["type"] != "error":
+        assert answer["type"] == "jobs"
     assert (answer["id"], answer["code"]) == (200, "UsageError")
 
 

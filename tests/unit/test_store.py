@@ -97,6 +97,8 @@ def test_pages_filters_and_totals(store: Store) -> None:
     assert [found.id for found in store.page(JobFilter(name="b 5"))[0]] == ["id5"]
     assert store.page(JobFilter(labels={"even": "True"}, limit=1))[1] == 4
     assert store.page(JobFilter(name="%"))[1] == 0
+    assert store.page(JobFilter(backends=["local", "other"], name="job"))[1] == 7
+    assert store.page(JobFilter(backends=["other"]))[1] == 0
 
 
 VALUES = st.sampled_from(["1", "10", "9", "2.5", "-1e3", "1.0", "inf", "nan", "a", "B", "", "中", "0x10", " 7 "])

@@ -1,0 +1,14 @@
+/**
+ * The icon of training jobs: a curve that falls, as a loss does.
+ */
+
+import { LabIcon } from '@jupyterlab/ui-components';
+
+export const jobsIcon = new LabIcon({
+  name: 'jupyter-pai:jobs',
+  svgstr:
+    '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 24 24">' +
+    '<path class="jp-icon3" fill="#616161" d="M3 3h2v16h16v2H3V3z"/>' +
+    '<path class="jp-icon3" fill="#616161" d="M6.6 5.2l2-.4c1.2 6.6 3.6 8.7 12.4 9.2v2C11 15.5 8 12.5 6.6 5.2z"/>' +
+    '</svg>'
+});

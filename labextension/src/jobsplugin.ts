@@ -1,0 +1,68 @@
+/**
+ * The list of jobs in the side panel, their tabs, and the commands for them.
+ */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+
+import { addCommands } from './commands.js';
+import type { IContext } from './components/context.js';
+import { jobsIcon } from './icon.js';
+import { LazyWidget } from './lazy.js';
+import { JobTabs, OPEN } from './tabs.js';
+import { IPage } from './tokens.js';
+
+const PANEL = 'jp-pai-jobs';
+
+export const jobsPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-pai:jobs',
+  description: 'Lists training jobs, and opens them in tabs.',
+  autoStart: true,
+  requires: [IPage],
+  optional: [ILabShell, ILayoutRestorer, ICommandPalette],
+  activate: (
+    app: JupyterFrontEnd,
+    page: IContext,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    palette: ICommandPalette | null
+  ) => {
+    const tabs = new JobTabs(app, labShell, page);
+    const panel = makePanel(page);
+    addCommands(app, page, tabs, () => tabs.reveal(panel), palette);
+    if (labShell) {
+      labShell.add(panel, 'left', { rank: 550 });
+      restorer?.add(panel, PANEL);
+      void (restorer && tabs.restore(restorer));
+    } else {
+      void app.restored.then(() => settle(app, tabs, panel));
+    }
+  }
+};
+
+function makePanel(page: IContext): LazyWidget {
+  const panel = new LazyWidget(async () => new (await import('./panel.js')).JobsPanel(page));
+  panel.id = PANEL;
+  panel.title.icon = jobsIcon;
+  panel.title.caption = page.trans.__('Training jobs');
+  panel.node.setAttribute('aria-label', panel.title.caption);
+  return panel;
+}
+
+/** In Notebook 7: beside the files on the file page, which may have been asked for a job; else in the side panel. */
+function settle(app: JupyterFrontEnd, tabs: JobTabs, panel: LazyWidget): void {
+  if (!tabs.filePage) {
+    app.shell.add(panel, 'left', { rank: 550 });
+    return;
+  }
+  panel.title.label = panel.title.caption;
+  tabs.addToFilePage(panel);
+  const asked = new URLSearchParams(location.search);
+  const [job, jobs] = [asked.get(OPEN.job), asked.get(OPEN.compare)];
+  if (job) {
+    void tabs.openJob(job);
+  } else if (jobs) {
+    void tabs.compare(jobs.split(','));
+  }
+}

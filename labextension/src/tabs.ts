@@ -1,0 +1,149 @@
+/**
+ * Tabs of jobs: in JupyterLab's main area, restored with the workspace; on Notebook 7's file page beside its files. Its
+ * other pages have one tab only: they open the file page.
+ */
+
+import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
+import { MainAreaWidget, WidgetTracker } from '@jupyterlab/apputils';
+import { PageConfig, URLExt } from '@jupyterlab/coreutils';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+import type { Widget } from '@lumino/widgets';
+import { TabPanel } from '@lumino/widgets';
+
+import { COMMANDS } from './commandids.js';
+import type { IContext } from './components/context.js';
+import { jobsIcon } from './icon.js';
+import { string } from './wire.js';
+
+/** What an address of the file page may say: which tab to open. */
+export const OPEN = { job: 'pai-job', compare: 'pai-compare' } as const;
+
+type Tab = MainAreaWidget;
+/** What the command is given that opens a tab again. */
+type Arguments = ReadonlyPartialJSONObject;
+
+export class JobTabs {
+  constructor(
+    private readonly app: JupyterFrontEnd,
+    private readonly labShell: ILabShell | null,
+    private readonly context: IContext
+  ) {}
+
+  /** Have the tabs come back with the workspace. */
+  async restore(restorer: ILayoutRestorer): Promise<void> {
+    const args = (tab: Tab) => this.arguments.get(tab) ?? {};
+    const name = (tab: Tab) => tab.id;
+    await Promise.all([
+      restorer.restore(this.jobs, { command: COMMANDS.openJob, args, name }),
+      restorer.restore(this.comparisons, { command: COMMANDS.compareJobs, args, name })
+    ]);
+  }
+
+  /** The job of the tab that the user is in. */
+  get currentJob(): string | null {
+    const tab = this.jobs.currentWidget;
+    return tab?.isVisible ? string(this.arguments.get(tab)?.['id']) || null : null;
+  }
+
+  /** Show a job, by its whole id. */
+  async openJob(jobId: string): Promise<void> {
+    if (this.isElsewhere) {
+      this.openFilePage(OPEN.job, jobId);
+      return;
+    }
+    await this.show(`jp-pai-job-${jobId}`, this.jobs, { id: jobId }, async () => {
+      const { JobWidget } = await import('./widget.js');
+      const content = new JobWidget(this.context, jobId);
+      content.title.label = jobId;
+      content.model.changed.connect(({ job }) => {
+        content.title.label = job?.name ?? jobId;
+        content.title.caption = job ? `${job.name} (${jobId})` : jobId;
+      });
+      return content;
+    });
+  }
+
+  /** Show jobs beside each other. */
+  async compare(jobIds: readonly string[]): Promise<void> {
+    if (this.isElsewhere) {
+      this.openFilePage(OPEN.compare, jobIds.join(','));
+      return;
+    }
+    await this.show(`jp-pai-compare-${jobIds.join('-')}`, this.comparisons, { ids: [...jobIds] }, async () => {
+      const { CompareWidget } = await import('./comparewidget.js');
+      const content = new CompareWidget(this.context, jobIds);
+      content.title.label = this.context.trans.__('Compare %1 jobs', jobIds.length);
+      return content;
+    });
+  }
+
+  /** Show a widget beside the files of Notebook 7's file page, for good. */
+  addToFilePage(widget: Widget): void {
+    this.filePage?.addWidget(widget);
+  }
+
+  /** Bring a widget that was added before to the front. */
+  reveal(widget: Widget): void {
+    if (this.filePage) {
+      this.filePage.currentWidget = widget;
+    } else {
+      this.app.shell.activateById(widget.id);
+    }
+  }
+
+  /** The tabs of Notebook 7's file page; null anywhere else. */
+  get filePage(): TabPanel | null {
+    const [main] = this.labShell ? [] : this.app.shell.widgets('main');
+    return main instanceof TabPanel ? main : null;
+  }
+
+  private get isElsewhere(): boolean {
+    return !this.labShell && !this.filePage;
+  }
+
+  private openFilePage(name: string, value: string): void {
+    const url = new URL(URLExt.join(PageConfig.getBaseUrl(), 'tree'), location.href);
+    url.searchParams.set(name, value);
+    window.open(url, '_blank', 'noopener');
+  }
+
+  /** The tab with this id, made if there is none. */
+  private async show(
+    id: string,
+    tracker: WidgetTracker<Tab>,
+    args: Arguments,
+    make: () => Promise<Widget>
+  ): Promise<void> {
+    let tab = this.byId.get(id);
+    if (!tab) {
+      tab = this.wrap(id, args, make());
+      this.byId.set(id, tab);
+      const forget = () => void this.byId.delete(id);
+      tab.then(made => made.disposed.connect(forget), forget);
+      const made = await tab;
+      await tracker.add(made);
+      if (this.filePage) {
+        this.filePage.addWidget(made);
+      } else {
+        this.app.shell.add(made, 'main');
+      }
+    }
+    this.reveal(await tab);
+  }
+
+  private async wrap(id: string, args: Arguments, making: Promise<Widget>): Promise<Tab> {
+    const content = await making;
+    content.title.icon = jobsIcon;
+    content.title.closable = true;
+    const tab = new MainAreaWidget({ content });
+    tab.id = id;
+    tab.toolbar.hide();
+    this.arguments.set(tab, args);
+    return tab;
+  }
+
+  private readonly jobs = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-jobs' });
+  private readonly comparisons = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-comparisons' });
+  private readonly byId = new Map<string, Promise<Tab>>();
+  private readonly arguments = new WeakMap<Tab, Arguments>();
+}

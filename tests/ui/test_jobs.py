@@ -1,0 +1,186 @@
+"""The list of jobs, the tabs of jobs, and what JupyterLab and Notebook 7 show of jobs elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+from .conftest import Lab
+
+LONG = 60_000
+ROW = ".jp-pai-JobRow"
+
+
+def submit(lab: Lab, name: str, command: str = "true", **spec: Any) -> str:
+    """A job; its id."""
+    fields = {"name": name, "command": command, "source": {"files": {"nothing.txt": ""}}} | spec
+    return str(lab.rest("POST", "/pai/api/v1/jobs", {"spec": fields})["job"]["id"])
+
+
+def waiting(tmp_path: Path) -> str:
+    """The command of a job that runs until the test says go."""
+    return f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done"
+
+
+def open_panel(page: Page, lab: Lab, reset: str = "?reset&") -> None:
+    page.goto(f"{lab.url}/lab{reset}token={lab.token}")
+    page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').click(timeout=LONG)
+    page.wait_for_selector(".jp-pai-Jobs", timeout=LONG)
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(ROW, has=page.locator(".jp-pai-JobRow-name", has_text=name))
+
+
+def test_the_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_path: Path) -> None:
+    open_panel(page, lab)
+    expect(page.locator(".jp-pai-Jobs-none")).to_contain_text("%%pai_train")
+    submit(lab, "alpha", labels={"team": "a"})
+    submit(lab, "beta", "exit 3")
+    submit(lab, "gamma", "echo '[pai] {\"progress\": 0.5}'; " + waiting(tmp_path))
+    expect(page.locator(ROW)).to_have_count(3, timeout=LONG)
+    expect(row(page, "alpha")).to_contain_text("succeeded", timeout=LONG)
+    expect(row(page, "beta")).to_contain_text("failed", timeout=LONG)
+    expect(row(page, "gamma")).to_contain_text("running · 50 %", timeout=LONG)
+    expect(page.locator(".jp-pai-StatusItem")).to_have_text("Jobs: 1", timeout=LONG)
+    expect(page.locator(".jp-toast-message", has_text="beta has failed: ")).to_be_visible(timeout=LONG)
+
+    page.get_by_label("Search by name").fill("et")
+    expect(page.locator(ROW)).to_have_count(1)
+    expect(row(page, "beta")).to_be_visible()
+    page.get_by_label("Search by name").fill("")
+    page.get_by_label("Status", exact=True).select_option("live")
+    expect(page.locator(ROW)).to_have_count(1)
+    expect(row(page, "gamma")).to_be_visible()
+    page.get_by_label("Status", exact=True).select_option("")
+    page.get_by_label("Label, as KEY=VALUE").fill("team=a")
+    expect(page.locator(ROW)).to_have_count(1)
+    page.get_by_label("Label, as KEY=VALUE").fill("")
+    expect(page.locator(ROW)).to_have_count(3)
+
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("Control+a")
+    expect(page.locator(f'{ROW}[aria-selected="true"]')).to_have_count(3)
+    page.get_by_role("toolbar", name="With the selected jobs").get_by_role("button", name="Delete").click()
+    dialog = page.locator(".jp-Dialog")
+    expect(dialog).to_contain_text("Delete 2 jobs with all their files?")
+    expect(dialog).to_contain_text("1 of the selected jobs run or are pinned, and stay.")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(page.locator(ROW)).to_have_count(1)
+    expect(page.locator(".jp-pai-JobSelection")).to_contain_text("1 selected")
+    (tmp_path / "go").touch()
+    expect(row(page, "gamma")).to_contain_text("succeeded", timeout=LONG)
+    expect(page.locator(".jp-pai-StatusItem")).to_have_text("Jobs: 0", timeout=LONG)
+
+
+def test_a_job_opens_in_a_tab_that_comes_back_and_a_broken_list_is_right_again(
+    lab: Lab, page: Page, tmp_path: Path
+) -> None:
+    job = submit(lab, "digits", waiting(tmp_path))
+    gone = submit(lab, "gone")
+    open_panel(page, lab)
+    expect(row(page, "gone")).to_contain_text("succeeded", timeout=LONG)
+    row(page, "digits").click()
+    tab = page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="digits")
+    expect(tab).to_be_visible(timeout=LONG)
+    row(page, "digits").click()
+    expect(tab).to_have_count(1)
+    expect(page.locator(".jp-MainAreaWidget .jp-pai-Status").first).to_have_text("running", timeout=LONG)
+
+    port = lab.port
+    lab.kill()
+    expect(page.locator(".jp-pai-Jobs-trouble")).to_contain_text("trying again", timeout=LONG)
+    (tmp_path / "go").touch()
+    lab.port = port
+    lab.start_again()
+    lab.rest("DELETE", f"/pai/api/v1/jobs/{gone}")
+    submit(lab, "new")
+    expect(row(page, "new")).to_contain_text("succeeded", timeout=LONG)
+    expect(row(page, "digits")).to_contain_text("succeeded", timeout=LONG)
+    expect(row(page, "gone")).to_have_count(0)
+    told = page.locator(".jp-toast-message", has_text="digits has succeeded")
+    expect(told).to_be_visible(timeout=LONG)
+
+    # JupyterLab saves a layout when it has been left alone for a while: what is in it comes back.
+    with page.expect_response(lambda reply: "/api/workspaces/" in reply.url and reply.request.method == "PUT"):
+        page.keyboard.press("Control+b")
+        page.keyboard.press("Control+b")
+    page.goto(f"{lab.url}/lab?token={lab.token}")
+    expect(tab).to_be_visible(timeout=LONG)
+    expect(page.locator(".jp-pai-StatusItem")).to_have_text("Jobs: 0", timeout=LONG)
+    expect(told).to_have_count(0)  # It was told once.
+    assert lab.job(job)["status"] == "succeeded"
+
+
+def test_in_notebook_7_jobs_stand_beside_the_files(lab: Lab, page: Page, tmp_path: Path) -> None:
+    submit(lab, "digits", waiting(tmp_path))
+    page.goto(f"{lab.url}/tree?token={lab.token}")
+    page.locator(".lm-TabBar-tab", has_text="Training jobs").click(timeout=LONG)
+    expect(row(page, "digits")).to_contain_text("running", timeout=LONG)
+    row(page, "digits").click()
+    expect(page.locator(".lm-TabBar-tab.lm-mod-current", has_text="digits")).to_be_visible(timeout=LONG)
+    expect(page.locator(".jp-MainAreaWidget .jp-pai-Status").first).to_have_text("running", timeout=LONG)
+    # A notebook's page has one tab: a job opens on the file page.
+    lab.write("a.ipynb", "1")
+    page.goto(f"{lab.url}/notebooks/a.ipynb?token={lab.token}")
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=LONG)
+    command = page.locator('.lm-CommandPalette-item[data-command="jupyter-pai:show-jobs"]')
+    while not command.count():  # A palette that is opened early does not have all commands.
+        page.keyboard.press("Escape")
+        page.keyboard.press("Control+Shift+c")
+        with contextlib.suppress(PlaywrightTimeout):
+            page.locator(".lm-CommandPalette-input").fill("show training jobs", timeout=3_000)
+            command.wait_for(timeout=3_000)
+    command.click()
+    with page.expect_popup() as popup:
+        row(page, "digits").click(timeout=LONG)
+    expect(popup.value.locator(".jp-MainAreaWidget .jp-pai-Status").first).to_have_text("running", timeout=LONG)
+    popup.value.close()
+    (tmp_path / "go").touch()
+
+
+class WithoutServerPart(Lab):
+    """JupyterLab with the page's part alone."""
+
+    def arguments(self) -> list[str]:
+        return [*super().arguments(), "--ServerApp.jpserver_extensions={'jupyter_pai': False}"]
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.rest("GET", "/api"))
+        except OSError:
+            return False
+
+
+@pytest.fixture
+def bare(home: Any, tmp_path: Path) -> Any:
+    root = tmp_path / "notebooks"
+    root.mkdir()
+    started = WithoutServerPart(root)
+    yield started
+    started.stop()
+
+
+def test_without_its_server_part_it_says_what_to_install(bare: Lab, page: Page) -> None:
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
+    open_panel(page, bare)
+    trouble = page.locator(".jp-pai-Jobs-trouble")
+    expect(trouble).to_have_count(1)
+    expect(trouble).to_contain_text("pip install jupyter-pai")
+    assert not [url for url in sockets if "/pai/" in url]
+
+
+def test_a_server_part_of_another_version_is_named(lab: Lab, page: Page) -> None:
+    about = {"version": "9.9.9", "backends": ["local"], "home": ""}
+    page.route(re.compile(r"/pai/api/v1(\?\d+)?$"), lambda route: route.fulfill(json=about))
+    open_panel(page, lab)
+    expect(page.locator(".jp-pai-Jobs-trouble")).to_contain_text("9.9.9", timeout=LONG)
+    expect(page.locator(".jp-toast-message", has_text="9.9.9")).to_have_count(1, timeout=LONG)
+    expect(page.locator(".jp-toast-message")).to_contain_text("Restart the Jupyter server")
