@@ -113,10 +113,12 @@ def test_files_are_short_enough_to_read() -> None:
 
 TYPESCRIPT = [
     "routes wire format host tail",
-    "engine",
-    "stream model",
-    "server",
-    "components/context components/status",
+    "engine logtext",
+    "stream model logwindow",
+    "server logpager",
+    "components/context components/status components/logterminal components/logtools",
+    "components/logsession",
+    "components/logsearch",
     "components/actions components/overview components/logs components/metrics components/outputs "
     "components/tensorboard components/events",
     "components/jobview",
