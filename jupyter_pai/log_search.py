@@ -48,9 +48,7 @@ def finder_of(text: str, *, regex: bool = False, case: bool = False) -> tuple[Fi
     if not 0 < len(text) <= _LONGEST:
         raise UsageError(_("Say what to look for, in 1 to {n} characters.").format(n=_LONGEST))
     if "\n" in text:
-        raise UsageError(
-            _("A text with a line end is in no line."), fix=_("Look for one line of it; write \\n nowhere.")
-        )
+        raise UsageError(_("A text with a line end is in no line."), fix=_("Look for a part of one line."))
     if regex or not (case or text.isascii()):
         return _pattern(text, regex, case), _PIECE
     needle = text.encode("utf-8", "surrogatepass")

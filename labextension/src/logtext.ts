@@ -8,7 +8,7 @@
 import { size } from './format.js';
 
 // Control sequences (CSI), strings with their ends (OSC, DCS, PM, APC, SOS), and the short ones.
-const SEQUENCES = /\x1b(?:\[([0-?]*)[ -/]*([@-~])?|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]?|[0-Z\\`-~])?/g;
+const SEQUENCES = /\x1b(?:\[([0-?]*)([ -/]*)([@-~])?|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]?|[0-Z\\`-~])?/g;
 const CONTROL = /[\x00-\x07\x0a-\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 // Colours; erasing within the line; columns to the right, to the left, from the beginning.
 const HARMLESS: Readonly<Record<string, RegExp>> = {
@@ -46,8 +46,8 @@ export function plain(line: ILogLine): string {
 
 /** A text without what a terminal might obey, but for colours and moves within a line. */
 function harmless(text: string): string {
-  const kept = text.replace(SEQUENCES, (sequence: string, parameters?: string, final?: string) =>
-    final !== undefined && HARMLESS[final]?.test(parameters ?? '') ? sequence : ''
+  const kept = text.replace(SEQUENCES, (sequence: string, parameters?: string, between?: string, final?: string) =>
+    final !== undefined && !between && HARMLESS[final]?.test(parameters ?? '') ? sequence : ''
   );
   return kept.replace(CONTROL, '\ufffd');
 }

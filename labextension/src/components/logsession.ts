@@ -56,6 +56,7 @@ export class LogSession {
     themes.observe(document.body, { attributeFilter: ['data-jp-theme-name', 'data-jp-theme-light'] });
     const move = () => (this.hasMoved = true);
     ['wheel', 'touchmove', 'keydown'].forEach(kind => node.addEventListener(kind, move, { passive: true, signal }));
+    node.addEventListener('wheel', event => this.hold(event), { passive: false, signal });
     node.querySelector('.xterm-viewport')?.addEventListener('scroll', () => this.lookSoon(), { passive: true, signal });
     terminal.terminal.attachCustomKeyEventHandler(event => this.press(event));
     signal.addEventListener('abort', () => {
@@ -160,6 +161,15 @@ export class LogSession {
       void pager.later();
     }
     this.changed();
+  }
+
+  /** What is around does not scroll before the log's own end is reached: the next page may be on its way. */
+  private hold(event: WheelEvent): void {
+    const { window } = this.pager;
+    const { above, below } = this.terminal?.slack ?? { above: 0, below: 0 };
+    if (event.deltaY < 0 ? above > 0 || window.first > 0 : below > 0 || !window.isAtEnd) {
+      event.preventDefault();
+    }
   }
 
   private moveBar(isLast: boolean): void {
