@@ -16,6 +16,8 @@ from .event import LogChunk
 from .i18n import _
 from .job import JobSpec, JobStatus, parse_spec
 from .listing import SORTS, JobFilter
+from .log_search import ERRORS
+from .log_view import parse_moment
 from .logs import Log
 from .output_verbs import OutputVerbs
 from .points import columns
@@ -29,6 +31,7 @@ from .service import JobService
 __all__ = ["Api", "ProfileChange", "SecretValue"]
 
 _LARGEST_PAGE = 500
+_MOST_LINES, _MOST_HITS = 5_000, 1_000
 _PIECE = 1 << 18
 
 
@@ -165,6 +168,49 @@ class Api(OutputVerbs):
             first = LogChunk(log.path.name, log.last_lines(tail, limit) if tail else offset, b"")
             end = log.size
         return _pieces(first, log, min(end, first.offset + limit) if limit else end)
+
+    async def lines(
+        self,
+        job: str,
+        instance: str = "",
+        merged: bool = False,
+        line: int = 0,
+        lines: int = 1000,
+        before: int | None = None,
+        at: str = "",
+    ) -> dict[str, Any]:
+        if not 0 <= lines <= _MOST_LINES or min(line, before or 0) < 0 or max(line, before or 0) >= 1 << 62:
+            raise UsageError(_("lines is 0 to {n}, line and before are 0 or more.").format(n=_MOST_LINES))
+        moment, found = parse_moment(at), self.service.find(job)
+
+        def read() -> dict[str, Any]:
+            view = self.service.view(found, instance, merged=merged)
+            return view.page(line if moment is None else view.at(moment), lines, before=before)
+
+        return await asyncio.to_thread(read)
+
+    async def search(
+        self,
+        job: str,
+        text: str = "",
+        regex: bool = False,
+        case: bool = False,
+        errors: bool = False,
+        instance: str = "",
+        merged: bool = False,
+        line: int = 0,
+        back: bool = False,
+        limit: int = 1,
+    ) -> dict[str, Any]:
+        if not 0 <= limit <= _MOST_HITS or not 0 <= line < 1 << 62:
+            raise UsageError(_("limit is 0 to {n}, line 0 or more.").format(n=_MOST_HITS))
+        query = (ERRORS, True, True) if errors else (text, regex, case)
+        found = self.service.find(job)
+
+        def look() -> dict[str, Any]:
+            return self.service.view(found, instance, merged=merged).search(query, line, limit, back=back)
+
+        return await asyncio.to_thread(look)
 
     async def metrics(
         self,

@@ -158,10 +158,12 @@ class Commands(Room):
         return handle
 
     def logs(self, options: Options) -> None:
-        if options.follow:
+        line = options.from_line and options.from_line - 1
+        if options.follow and not line:
             pieces = self.client.follow_log(options.job, instance=options.instance)
         else:
-            pieces = self.client.read_log(options.job, instance=options.instance, tail=options.tail)
+            wanted = {"instance": options.instance, "tail": options.tail, "line": line, "follow": options.follow}
+            pieces = self.client.read_log(options.job, **wanted)
         self.screen.log(pieces, options.job, follow=options.follow)
 
     def metrics(self, options: Options) -> None:

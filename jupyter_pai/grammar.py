@@ -224,6 +224,7 @@ def _add_logs(command: argparse.ArgumentParser) -> None:
     _add_job(command)
     command.add_argument("--follow", action="store_true", help=_("go on as the log grows"))
     command.add_argument("--tail", metavar="N", type=int, default=0, help=_("only the last N lines"))
+    command.add_argument("--from-line", metavar="N", type=int, default=0, help=_("from line N on, the first being 1"))
     command.add_argument("--instance", metavar="NAME", default="", help=_("the log of this instance"))
 
 

@@ -85,10 +85,15 @@ class Log:
 
     def count_lines(self) -> int:
         """How many lines there are by now, the last one perhaps unfinished. Brings the index of lines up to date."""
-        counts, size = self._line_counts(), self.size
-        last = self.read(len(counts) * _BLOCK, size - len(counts) * _BLOCK)
-        ends = (counts[-1] if counts else 0) + last.count(b"\n")
-        return ends + (size > 0 and self.read(size - 1, 1) != b"\n")
+        size = self.size
+        return self.line_at(size) + (size > 0 and self.read(size - 1, 1) != b"\n")
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line that the byte at `offset` belongs to: how many line ends there are before it."""
+        counts = self._line_counts()
+        block = min(offset // _BLOCK, len(counts))
+        before = self.read(block * _BLOCK, offset - block * _BLOCK)
+        return (counts[block - 1] if block else 0) + before.count(b"\n")
 
     def line_offset(self, line: int) -> int:
         """The byte offset at which a line begins, the first being 0; the end of the log if there are not so many."""
@@ -139,6 +144,21 @@ class Log:
                 return float(_INDEX.unpack(os.pread(file.fileno(), _INDEX.size, low * _INDEX.size))[1])
         except FileNotFoundError:
             return None
+
+    def offset_at(self, time: float) -> int:
+        """Where the bytes begin that came at `time` or after it; the log's end if none did."""
+        times = self.times()
+        entry = bisect_left(times, time, key=lambda noted: noted[1])
+        return times[entry][0] if entry < len(times) else self.size
+
+    def times(self, begin: int = 0) -> list[tuple[int, float]]:
+        """What was noted of times, from entry `begin` on: (offset, when the bytes from there on came)."""
+        try:
+            with open(self.index, "rb") as file:
+                data = os.pread(file.fileno(), os.fstat(file.fileno()).st_size, begin * _INDEX.size)
+        except FileNotFoundError:
+            return []
+        return list(_INDEX.iter_unpack(data[: len(data) // _INDEX.size * _INDEX.size]))
 
 
 def text_of(data: bytes) -> tuple[str, int]:

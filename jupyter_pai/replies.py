@@ -25,6 +25,8 @@ __all__ = [
     "Instances",
     "JobView",
     "Jobs",
+    "LogHits",
+    "LogPage",
     "Metrics",
     "Outputs",
     "Profiles",
@@ -96,6 +98,41 @@ class Inspection(_Reply):
     files: list[InspectedFile]
     closed: bool
     notes: list[str]
+
+
+class LogPage(_Reply):
+    """Lines of a log, the first being number `line` (from 0 on) of `lines` that there are by now.
+
+    `long` has the length in bytes of those that are not given whole, by their number. `instances` has the instance of
+    each line, if they are of several. `ends` is where to go on by the stream: for each instance the byte after what is
+    shown; `open`: the last line has no end yet.
+    """
+
+    line: int
+    lines: int
+    texts: list[str]
+    long: dict[str, int]
+    instances: list[str]
+    ends: dict[str, int]
+    open: bool
+
+
+class LogHit(_Reply):
+    """A line that has what was looked for, and text around the first place in it."""
+
+    line: int
+    instance: str
+    text: str
+
+
+class LogHits(_Reply):
+    """`total` counts the lines that have it, as far as was looked by now; `complete`: to the end. The same request
+    looks further. `first` is how many of them come before the first one given."""
+
+    total: int
+    complete: bool
+    first: int
+    hits: list[LogHit]
 
 
 class Points(_Reply):

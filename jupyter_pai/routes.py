@@ -64,6 +64,7 @@ _PAGE = (
     Parameter("order", str, "desc or asc; if nothing is said, desc for times and asc for others."),
 )
 _INSTANCE = Parameter("instance", str, "The instance whose log is meant; the first if empty.")
+_MERGED = Parameter("merged", bool, "All instances, by the time at which the lines came.")
 
 _FILE = Parameter("path", str, "The file's path in the channel.")
 
@@ -106,6 +107,37 @@ ROUTES: dict[str, Route] = {
             Parameter("follow", bool, "Go on as the log grows, until the job has ended."),
         ),
         bytes=True,
+    ),
+    "lines": Route(
+        "GET",
+        "/jobs/{job}/lines",
+        "A page of lines of a log, as text. Of a very long line a part, and how long it is.",
+        (
+            _INSTANCE,
+            _MERGED,
+            Parameter("line", int, "The first line, from 0 on."),
+            Parameter("lines", int, "How many at most, up to 5000; 0 to learn only how many there are."),
+            Parameter("before", int, "The lines before this one instead; a number that is too large is the log's end."),
+            Parameter("at", str, "Begin at the line that came then: seconds since 1970, or an ISO time."),
+        ),
+        reply="LogPage",
+    ),
+    "search": Route(
+        "GET",
+        "/jobs/{job}/search",
+        "The lines of a whole log that have a text: how many, and where the next ones are.",
+        (
+            Parameter("text", str, "What to look for."),
+            Parameter("regex", bool, "It is a pattern, in RE2's syntax; it has its time, and is cut short after that."),
+            Parameter("case", bool, "Small and capital letters are different."),
+            Parameter("errors", bool, "Look for what looks like an error instead."),
+            _INSTANCE,
+            _MERGED,
+            Parameter("line", int, "Give hits from this line on."),
+            Parameter("back", bool, "Give the last hits before that line instead."),
+            Parameter("limit", int, "How many hits to give, up to 1000; 1 if nothing is said."),
+        ),
+        reply="LogHits",
     ),
     "metrics": Route(
         "GET",

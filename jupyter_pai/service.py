@@ -23,6 +23,7 @@ from .home import Home
 from .i18n import _
 from .job import Job, JobStatus
 from .listing import JobFilter
+from .log_view import LogView, LogViews
 from .logs import Log, instances
 from .points import Source, columns
 from .profiles import Profiles
@@ -54,6 +55,7 @@ class JobService:
         self.retention = Retention(self.home, self.store, self.profiles)
         self.copies = Copies()
         self.submitter = Submitter(self.home, self.store, self.feed, self.profiles, self.secrets, self.retention)
+        self._views = LogViews()
 
     async def start(self) -> None:
         """Look at every job that has not ended, and follow them from now on."""
@@ -121,6 +123,17 @@ class JobService:
     def log_instances(self, job: Job) -> list[str]:
         """The instances of a job that have a log."""
         return instances(self.home.job(job.id).log)
+
+    def view(self, job: Job, instance: str = "", *, merged: bool = False) -> LogView:
+        """Pages and search of the log of one instance, or of all by time. May block for a moment.
+
+        Raises:
+            NotFound: if there is no such instance.
+        """
+        # Asked before the log is read: what a job that has ended wrote is all there.
+        ended = self.store.status(job.id).ended
+        names = (merged and not instance and self.log_instances(job)) or [instance]
+        return self._views.of([self.log(job, name) for name in names], ended=ended)
 
     def provenance(self, job: Job) -> Provenance:
         """Where a job comes from; little, before it was gathered."""

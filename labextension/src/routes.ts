@@ -20,6 +20,8 @@ export const ROUTES = {
   pin: { method: 'PUT', path: '/jobs/{job}/pin' },
   unpin: { method: 'DELETE', path: '/jobs/{job}/pin' },
   log: { method: 'GET', path: '/jobs/{job}/log' },
+  lines: { method: 'GET', path: '/jobs/{job}/lines' },
+  search: { method: 'GET', path: '/jobs/{job}/search' },
   metrics: { method: 'GET', path: '/jobs/{job}/metrics' },
   texts: { method: 'GET', path: '/jobs/{job}/texts' },
   events: { method: 'GET', path: '/events' },

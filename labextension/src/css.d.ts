@@ -1,0 +1,2 @@
+/** Style sheets that come with a part that is loaded late. */
+declare module '*.css';
