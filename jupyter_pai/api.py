@@ -19,7 +19,7 @@ from .job import JobSpec, JobStatus, parse_spec
 from .listing import SORTS, JobFilter
 from .logs import Log
 from .points import columns
-from .request import Prune, Rerun, SubmitRequest
+from .request import Labels, Prune, Rerun, SubmitRequest
 from .retention import Criteria
 from .secret import Secret
 from .service import JobService
@@ -124,6 +124,12 @@ class Api:
 
     async def unpin(self, job: str) -> dict[str, Any]:
         return self.service.describe(await self.service.pin(job, False))
+
+    async def label(self, job: str, body: object) -> dict[str, Any]:
+        return self.service.describe(await self.service.label(job, _parse(Labels, body).root))
+
+    async def code(self, job: str) -> dict[str, Any]:
+        return (await asyncio.to_thread(self.service.recipe, self.service.find(job)))._asdict()
 
     async def disk(self) -> dict[str, Any]:
         return await asyncio.to_thread(self.service.retention.use)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
 
 from .hyperparameters import Hyperparameter
+from .i18n import _
 from .job import Job, JobSpec, JobStatus
 
-__all__ = ["Preview", "Prune", "Rerun", "SubmitRequest", "Submitted"]
+__all__ = ["Labels", "Preview", "Prune", "Rerun", "SubmitRequest", "Submitted"]
 
 
 class SubmitRequest(BaseModel):
@@ -47,6 +48,18 @@ class Rerun(BaseModel):
     changes: dict[str, Any] = Field({}, description="What is not as it was: a part of a spec.")
     backend: str = Field("", description="Use this backend's default profile.")
     resume: bool = Field(False, description="The job's checkpoints become the input channel `checkpoints`.")
+
+
+def _check_label(name: str) -> str:
+    if not name.strip() or "=" in name or not name.isprintable():
+        raise ValueError(_("a label needs a name, without `=` and control characters."))
+    return name
+
+
+class Labels(RootModel[dict[Annotated[str, Field(max_length=200), AfterValidator(_check_label)], str | None]]):
+    """Labels to give a job: name to value; null takes one away."""
+
+    model_config = ConfigDict(frozen=True)
 
 
 class Prune(BaseModel):

@@ -11,9 +11,10 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -79,23 +80,45 @@ class Store(Ledger):
             before = _job(db, job_id)
             if before.status.ended:
                 changes.pop("status", None)
-            job = before.model_copy(update=changes)
-            if job == before:
-                return job
-            row = _row(job)
-            db.execute(
-                f"UPDATE job SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?", [*row.values(), job_id]
-            )
-            db.execute("UPDATE job_detail SET detail = ? WHERE job_id = ?", (_detail(job), job_id))
-            if (before.status, before.platform_status) != (job.status, job.platform_status):
-                _add_event(db, job_id, "status", {"status": job.status.value, "reason": job.reason})
-            else:
-                _add_event(db, job_id, "detail", {})
-            with contextlib.suppress(OSError):  # It is brought up to date at the next change.
-                self._keep(_record(db, job))
-            return job
+            return self._change(db, before, before.model_copy(update=changes))
 
         return self.database.write(write)
+
+    def label(self, job_id: str, changes: Mapping[str, str | None]) -> Future[Job]:
+        """Give labels of a job other values; None takes one away.
+
+        Raises:
+            NotFound: if one is to be taken away that the job has not.
+        """
+
+        def write(db: sqlite3.Connection) -> Job:
+            before = _job(db, job_id)
+            for name, value in changes.items():
+                if value is None and name not in before.labels:
+                    raise _no_label(before, name)
+            found = {**before.labels, **changes}
+            labels = {name: value for name, value in found.items() if value is not None}
+            return self._change(db, before, before.model_copy(update={"labels": labels}))
+
+        return self.database.write(write)
+
+    def _change(self, db: sqlite3.Connection, before: Job, job: Job) -> Job:
+        """Store what a job has become."""
+        if job == before:
+            return job
+        row = _row(job)
+        db.execute(f"UPDATE job SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?", [*row.values(), job.id])
+        db.execute("UPDATE job_detail SET detail = ? WHERE job_id = ?", (_detail(job), job.id))
+        if job.labels != before.labels:
+            db.execute("DELETE FROM label WHERE job_id = ?", (job.id,))
+            _insert_labels(db, job)
+        if (before.status, before.platform_status) != (job.status, job.platform_status):
+            _add_event(db, job.id, "status", {"status": job.status.value, "reason": job.reason})
+        else:
+            _add_event(db, job.id, "detail", _told(before, job))
+        with contextlib.suppress(OSError):  # It is brought up to date at the next change.
+            self._keep(_record(db, job))
+        return job
 
     def delete(self, job_id: str, *, gone: bool = False) -> Future[None]:
         """Forget a job and its events, but for the event that tells of it, and note that its files are to be removed.
@@ -258,14 +281,31 @@ def _insert(db: sqlite3.Connection, record: Record) -> None:
     db.execute(f"INSERT INTO job ({columns}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
     db.execute("INSERT INTO job_spec VALUES (?, ?)", (job.id, job.spec.model_dump_json()))
     db.execute("INSERT INTO job_detail VALUES (?, ?)", (job.id, _detail(job)))
-    labels = [(job.id, storable(key), storable(value)) for key, value in job.spec.labels.items()]
-    db.executemany("INSERT INTO label VALUES (?, ?, ?)", labels)
+    _insert_labels(db, job)
     given = job.spec.hyperparameters.items()
     when = job.submitted_at.timestamp()
     rows = [(job.id, storable(name), storable(value), number_of(value), when) for name, value in given]
     db.executemany("INSERT INTO hyperparameter VALUES (?, ?, ?, ?, ?)", rows)
     db.executemany("INSERT INTO job_use VALUES (?, ?)", [(used, job.id) for used in record.uses])
     _add_event(db, job.id, "status", {"status": job.status.value})
+
+
+def _insert_labels(db: sqlite3.Connection, job: Job) -> None:
+    labels = [(job.id, storable(key), storable(value)) for key, value in job.labels.items()]
+    db.executemany("INSERT INTO label VALUES (?, ?, ?)", labels)
+
+
+def _told(before: Job, job: Job) -> dict[str, Any]:
+    """What an event says of a change: which fields, and what the user changed, null for a label that went."""
+    said: dict[str, Any] = {
+        "fields": [name for name in Job.model_fields if getattr(before, name) != getattr(job, name)]
+    }
+    if job.pinned != before.pinned:
+        said["pinned"] = job.pinned
+    if job.labels != before.labels:
+        names = sorted({*before.labels.items(), *job.labels.items()} - (before.labels.items() & job.labels.items()))
+        said["labels"] = {name: job.labels.get(name) for name, _value in names}
+    return said
 
 
 def _record(db: sqlite3.Connection, job: Job) -> Record:
@@ -340,6 +380,12 @@ def _add_event(db: sqlite3.Connection, job_id: str, kind: str, data: dict[str, A
 
 def _datetime(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def _no_label(job: Job, name: str) -> NotFound:
+    near = get_close_matches(name, job.labels, 1)
+    fix = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
+    return NotFound(_("The job {job} has no label `{name}`.").format(job=job.id, name=name), fix=fix)
 
 
 def _no_job(word: str) -> NotFound:
