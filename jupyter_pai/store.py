@@ -14,10 +14,10 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from .change import relabelled, told
 from .database import Database, number_of, storable
 from .errors import Conflict, NotFound
 from .event import JobEvent
@@ -93,12 +93,7 @@ class Store(Ledger):
 
         def write(db: sqlite3.Connection) -> Job:
             before = _job(db, job_id)
-            for name, value in changes.items():
-                if value is None and name not in before.labels:
-                    raise _no_label(before, name)
-            found = {**before.labels, **changes}
-            labels = {name: value for name, value in found.items() if value is not None}
-            return self._change(db, before, before.model_copy(update={"labels": labels}))
+            return self._change(db, before, relabelled(before, changes))
 
         return self.database.write(write)
 
@@ -115,7 +110,7 @@ class Store(Ledger):
         if (before.status, before.platform_status) != (job.status, job.platform_status):
             _add_event(db, job.id, "status", {"status": job.status.value, "reason": job.reason})
         else:
-            _add_event(db, job.id, "detail", _told(before, job))
+            _add_event(db, job.id, "detail", told(before, job))
         with contextlib.suppress(OSError):  # It is brought up to date at the next change.
             self._keep(_record(db, job))
         return job
@@ -295,19 +290,6 @@ def _insert_labels(db: sqlite3.Connection, job: Job) -> None:
     db.executemany("INSERT INTO label VALUES (?, ?, ?)", labels)
 
 
-def _told(before: Job, job: Job) -> dict[str, Any]:
-    """What an event says of a change: which fields, and what the user changed, null for a label that went."""
-    said: dict[str, Any] = {
-        "fields": [name for name in Job.model_fields if getattr(before, name) != getattr(job, name)]
-    }
-    if job.pinned != before.pinned:
-        said["pinned"] = job.pinned
-    if job.labels != before.labels:
-        names = sorted({*before.labels.items(), *job.labels.items()} - (before.labels.items() & job.labels.items()))
-        said["labels"] = {name: job.labels.get(name) for name, _value in names}
-    return said
-
-
 def _record(db: sqlite3.Connection, job: Job) -> Record:
     key, attach_key = db.execute("SELECT key, attach_key FROM job WHERE id = ?", (job.id,)).fetchone()
     uses = db.execute("SELECT used_id FROM job_use WHERE job_id = ? ORDER BY used_id", (job.id,))
@@ -380,12 +362,6 @@ def _add_event(db: sqlite3.Connection, job_id: str, kind: str, data: dict[str, A
 
 def _datetime(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def _no_label(job: Job, name: str) -> NotFound:
-    near = get_close_matches(name, job.labels, 1)
-    fix = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
-    return NotFound(_("The job {job} has no label `{name}`.").format(job=job.id, name=name), fix=fix)
 
 
 def _no_job(word: str) -> NotFound:

@@ -112,11 +112,13 @@ def test_files_are_short_enough_to_read() -> None:
 
 
 TYPESCRIPT = [
-    "routes wire format host tail",
+    "routes wire format host tail clipboard",
     "engine",
-    "stream model",
+    "stream model history edits",
     "server",
     "components/context components/status",
+    "components/hooks components/trouble components/section components/joblink components/tailview",
+    "components/timeline components/labels components/code components/provenance components/editform",
     "components/actions components/overview components/logs components/metrics components/outputs "
     "components/tensorboard components/events",
     "components/jobview",

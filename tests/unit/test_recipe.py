@@ -171,7 +171,9 @@ def test_they_look_as_a_person_would_write_them(folder: Path) -> None:
 
 
 def test_what_no_option_says_goes_through_a_real_shell(home: Home, tmp_path: Path) -> None:
-    spec = parse_spec({"name": "it's", "command": "true", "source": {"files": {"a": "'\n"}}, "labels": {"a": "\x1b\n$(x)"}})
+    spec = parse_spec(
+        {"name": "it's", "command": "true", "source": {"files": {"a": "'\n"}}, "labels": {"a": "\x1b\n$(x)"}}
+    )
     line = (
         recipe(spec)
         .cli.replace("jupyter pai", f"{shlex.quote(sys.executable)} -m jupyter_pai")

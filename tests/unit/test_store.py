@@ -271,7 +271,9 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -
         database.execute(
             "INSERT INTO job VALUES ('aaaa', 'k', '', 'x', 'local', 'local', '', 'failed', 1, 1.0, NULL, 2)"
         )
-        database.execute('INSERT INTO job_spec VALUES (\'aaaa\', \'{"name": "x", "command": "y", "labels": {"team": "x"}}\')')
+        database.execute(
+            'INSERT INTO job_spec VALUES (\'aaaa\', \'{"name": "x", "command": "y", "labels": {"team": "x"}}\')'
+        )
         database.execute("INSERT INTO job_detail VALUES ('aaaa', '{\"reason\": \"why\"}')")
         database.execute("PRAGMA user_version = 1")
     store = Store(path)
