@@ -21,7 +21,7 @@ from .log_view import parse_moment
 from .logs import Log
 from .output_verbs import OutputVerbs
 from .points import columns
-from .request import Prune, Rerun, SubmitRequest
+from .request import Labels, Prune, Rerun, SubmitRequest
 from .request import parse as _parse
 from .retention import Criteria
 from .secret import Secret
@@ -122,6 +122,12 @@ class Api(OutputVerbs):
 
     async def unpin(self, job: str) -> dict[str, Any]:
         return self.service.describe(await self.service.pin(job, False))
+
+    async def label(self, job: str, body: object) -> dict[str, Any]:
+        return self.service.describe(await self.service.label(job, _parse(Labels, body).root))
+
+    async def code(self, job: str) -> dict[str, Any]:
+        return (await asyncio.to_thread(self.service.recipe, self.service.find(job)))._asdict()
 
     async def disk(self) -> dict[str, Any]:
         return await asyncio.to_thread(self.service.retention.use)

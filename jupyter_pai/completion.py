@@ -38,7 +38,7 @@ def complete(line: str, word: str, place: Place | None = None) -> list[str]:
         return _secrets()
     if verb == "secret":
         return ["list", "set", "remove"] if before == verb else _secrets()
-    if not word.startswith("-") and verb in _JOB_VERBS:
+    if not word.startswith("-") and (verb in _JOB_VERBS or before == verb == "label"):
         return [*_jobs(), "last"]
     command = grammar.cell_parser() if is_cell else grammar.parser("%pai")
     return grammar.options_of(command, verb or None) if word.startswith("-") or before else []

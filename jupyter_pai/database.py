@@ -77,6 +77,8 @@ _MIGRATIONS = (
     CREATE INDEX job_by_status ON job (status, submitted_at DESC, id);
     DROP INDEX job_by_time;
     """,
+    # Labels are a job's own, in its details: versions that do not know of that must not read them.
+    "",
 )
 
 

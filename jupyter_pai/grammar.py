@@ -254,6 +254,13 @@ def _add_pin(command: argparse.ArgumentParser) -> None:
     command.add_argument("jobs", metavar="ID", nargs="+", help=_("ids, beginnings of ids, names, or `last`"))
 
 
+def _add_label(command: argparse.ArgumentParser) -> None:
+    _add_job(command)
+    command.add_argument("labels", metavar="KEY=VALUE", nargs="*", help=_("labels to give it; else they are shown"))
+    _several(command, "--remove", "KEY", _("a label to take away; several times"))
+    _add_json(command, _("print one JSON object"))
+
+
 def _add_prune(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--older-than", metavar="AGE", help=_("jobs that ended longer ago: 12h, 30d, 8w"))
@@ -341,6 +348,7 @@ VERBS = {
     "delete": (N_("Forget jobs that have ended, with all their files."), _add_delete),
     "pin": (N_("Keep jobs from being deleted and pruned."), _add_pin),
     "unpin": (N_("No longer keep jobs from being deleted."), _add_pin),
+    "label": (N_("Give a job labels, or take some away."), _add_label),
     "prune": (N_("Delete many jobs, by age, size or status, and environments."), _add_prune),
     "disk": (N_("Show what takes room on the disk."), _add_disk),
     "outputs": (N_("List the files that a job has written so far."), _add_outputs),

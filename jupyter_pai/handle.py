@@ -102,6 +102,16 @@ class JobHandle:
         return dict(self.info["outputs"])
 
     @property
+    def labels(self) -> dict[str, str]:
+        """The labels that the job has by now."""
+        return dict(self._call("show")["labels"])
+
+    def label(self, **labels: str | None) -> JobHandle:
+        """Give the job labels; None takes one away."""
+        self._job = self._call("label", body=labels)
+        return self
+
+    @property
     def output_parameters(self) -> dict[str, str]:
         """What the script wrote to /ml/output/output_parameters: name to text. Known when the job has ended."""
         return dict(self.info["output_parameters"])

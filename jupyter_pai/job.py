@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -238,6 +239,19 @@ class Job(_Value):
     rerun_of: str = Field("", description="The job whose spec and code this one took.")
     resumed_from: str = Field("", description="The job whose checkpoints are the input `checkpoints` of this one.")
     pinned: bool = Field(False, description="Neither deleted nor pruned until it is unpinned.")
+    labels: Texts = Field({}, description="The spec's to begin with; the user changes them.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _begin_labels(cls, value: object) -> object:
+        """Also of a job that was stored when labels were the spec's alone."""
+        if not isinstance(value, Mapping) or "labels" in value:
+            return value
+        spec = value.get("spec")
+        labels = (
+            spec.labels if isinstance(spec, JobSpec) else spec.get("labels", {}) if isinstance(spec, Mapping) else {}
+        )
+        return {**value, "labels": labels}
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from .hyperparameters import Hyperparameter
 from .job import Job
@@ -13,6 +13,7 @@ from .request import Submitted as _Submitted
 
 __all__ = [
     "About",
+    "Code",
     "Comparison",
     "Copies",
     "CopyView",
@@ -76,6 +77,15 @@ class Jobs(_Reply):
 
     jobs: list[JobView]
     total: int
+
+
+class Code(_Reply):
+    """A job's spec as what asks for it once more: the text of a cell, a command line, Python, and JSON for `--spec`."""
+
+    cell: str
+    cli: str
+    python: str
+    as_json: str = Field(alias="json")
 
 
 class Submitted(_Submitted):

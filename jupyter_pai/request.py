@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from .errors import SpecError
 from .hyperparameters import Hyperparameter
+from .i18n import _
 from .job import Job, JobSpec, JobStatus
 
-__all__ = ["Download", "Preview", "Prune", "Rerun", "SubmitRequest", "Submitted", "parse"]
+__all__ = ["Download", "Labels", "Preview", "Prune", "Rerun", "SubmitRequest", "Submitted", "parse"]
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -50,6 +51,18 @@ class Rerun(BaseModel):
     changes: dict[str, Any] = Field({}, description="What is not as it was: a part of a spec.")
     backend: str = Field("", description="Use this backend's default profile.")
     resume: bool = Field(False, description="The job's checkpoints become the input channel `checkpoints`.")
+
+
+def _check_label(name: str) -> str:
+    if not name.strip() or "=" in name or not name.isprintable():
+        raise ValueError(_("a label needs a name, without `=` and control characters."))
+    return name
+
+
+class Labels(RootModel[dict[Annotated[str, Field(max_length=200), AfterValidator(_check_label)], str | None]]):
+    """Labels to give a job: name to value; null takes one away."""
+
+    model_config = ConfigDict(frozen=True)
 
 
 class Prune(BaseModel):

@@ -34,6 +34,20 @@ class Room(Upkeep):
         for word in jobs:
             self.screen.say(said.format(job=self.client.call(verb, job=word)["id"]))
 
+    def label(self, options: Options) -> None:
+        changes: dict[str, str | None] = dict(map(_label, options.labels))
+        if twice := [name for name in options.remove if name in changes]:
+            raise UsageError(_("`{name}` is given and taken away.").format(name=twice[0]))
+        changes |= dict.fromkeys(options.remove)
+        verb, body = ("label", changes) if changes else ("show", None)
+        labels = self.client.call(verb, job=options.job, body=body)["labels"]
+        if options.json:
+            self.screen.say(json.dumps(labels, ensure_ascii=False, indent=1))
+        elif labels:
+            self.screen.table((_("label"), _("value")), [tuple(map(summary.plain, pair)) for pair in labels.items()])
+        else:
+            self.screen.say(_("It has no labels."))
+
     def disk(self, options: Options) -> None:
         found = self.client.call("disk")
         if options.json:

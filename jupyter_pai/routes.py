@@ -91,6 +91,8 @@ ROUTES: dict[str, Route] = {
     "provenance": Route("GET", "/jobs/{job}/provenance", "Where a job comes from.", reply="Provenance"),
     "pin": Route("PUT", "/jobs/{job}/pin", "Keep a job from being deleted and pruned.", reply="JobView"),
     "unpin": Route("DELETE", "/jobs/{job}/pin", "No longer keep it.", reply="JobView"),
+    "label": Route("PATCH", "/jobs/{job}/labels", "Give it labels, or take some away.", body="Labels", reply="JobView"),
+    "code": Route("GET", "/jobs/{job}/code", "Its spec as cell, command line, Python and JSON.", reply="Code"),
     "log": Route(
         "GET",
         "/jobs/{job}/log",

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from . import comparison, doctor, provenance
+from . import comparison, doctor, lineage, provenance
 from .backends import load_backends
 from .backends.base import Capability, Finding, Report
 from .comparison import Difference, FileDifference
@@ -28,6 +28,7 @@ from .logs import Log, instances
 from .points import Source, columns
 from .profiles import Profiles
 from .provenance import Provenance
+from .recipe import Recipe, recipe
 from .retention import Retention
 from .secret_store import SecretStore
 from .series import Series
@@ -156,6 +157,14 @@ class JobService:
         }
         return {name: [asdict(one) for one in differences] for name, differences in found.items()}
 
+    def recipe(self, job: Job) -> Recipe:
+        """A job's spec as what asks for it once more. An output path that its profile made for it is left out: another
+        job gets one of its own."""
+        spec = job.spec
+        if lineage.is_generated(spec.output_path, job.name):
+            spec = spec.model_copy(update={"output_path": ""})
+        return recipe(spec)
+
     def metrics(self, job: Job, *, system: bool = False) -> dict[str, tuple[Source, int]]:
         """The metrics of a job: where the points of each are, and how many; with `system` also those of the
         machine's use, unless the job has a metric of that name."""
@@ -267,6 +276,14 @@ class JobService:
     async def pin(self, word: str, pinned: bool) -> Job:
         """Keep a job from being deleted and pruned, or no longer."""
         return await asyncio.wrap_future(self.store.update(self.store.find(word).id, pinned=pinned))
+
+    async def label(self, word: str, changes: Mapping[str, str | None]) -> Job:
+        """Give a job labels; None takes one away.
+
+        Raises:
+            NotFound: if one is to be taken away that the job has not.
+        """
+        return await asyncio.wrap_future(self.store.label(self.store.find(word).id, changes))
 
 
 def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:

@@ -11,12 +11,13 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from .change import relabelled, told
 from .database import Database, number_of, storable
 from .errors import Conflict, NotFound
 from .event import JobEvent
@@ -79,23 +80,40 @@ class Store(Ledger):
             before = _job(db, job_id)
             if before.status.ended:
                 changes.pop("status", None)
-            job = before.model_copy(update=changes)
-            if job == before:
-                return job
-            row = _row(job)
-            db.execute(
-                f"UPDATE job SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?", [*row.values(), job_id]
-            )
-            db.execute("UPDATE job_detail SET detail = ? WHERE job_id = ?", (_detail(job), job_id))
-            if (before.status, before.platform_status) != (job.status, job.platform_status):
-                _add_event(db, job_id, "status", {"status": job.status.value, "reason": job.reason})
-            else:
-                _add_event(db, job_id, "detail", {})
-            with contextlib.suppress(OSError):  # It is brought up to date at the next change.
-                self._keep(_record(db, job))
-            return job
+            return self._change(db, before, before.model_copy(update=changes))
 
         return self.database.write(write)
+
+    def label(self, job_id: str, changes: Mapping[str, str | None]) -> Future[Job]:
+        """Give labels of a job other values; None takes one away.
+
+        Raises:
+            NotFound: if one is to be taken away that the job has not.
+        """
+
+        def write(db: sqlite3.Connection) -> Job:
+            before = _job(db, job_id)
+            return self._change(db, before, relabelled(before, changes))
+
+        return self.database.write(write)
+
+    def _change(self, db: sqlite3.Connection, before: Job, job: Job) -> Job:
+        """Store what a job has become."""
+        if job == before:
+            return job
+        row = _row(job)
+        db.execute(f"UPDATE job SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?", [*row.values(), job.id])
+        db.execute("UPDATE job_detail SET detail = ? WHERE job_id = ?", (_detail(job), job.id))
+        if job.labels != before.labels:
+            db.execute("DELETE FROM label WHERE job_id = ?", (job.id,))
+            _insert_labels(db, job)
+        if (before.status, before.platform_status) != (job.status, job.platform_status):
+            _add_event(db, job.id, "status", {"status": job.status.value, "reason": job.reason})
+        else:
+            _add_event(db, job.id, "detail", told(before, job))
+        with contextlib.suppress(OSError):  # It is brought up to date at the next change.
+            self._keep(_record(db, job))
+        return job
 
     def delete(self, job_id: str, *, gone: bool = False) -> Future[None]:
         """Forget a job and its events, but for the event that tells of it, and note that its files are to be removed.
@@ -258,14 +276,18 @@ def _insert(db: sqlite3.Connection, record: Record) -> None:
     db.execute(f"INSERT INTO job ({columns}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
     db.execute("INSERT INTO job_spec VALUES (?, ?)", (job.id, job.spec.model_dump_json()))
     db.execute("INSERT INTO job_detail VALUES (?, ?)", (job.id, _detail(job)))
-    labels = [(job.id, storable(key), storable(value)) for key, value in job.spec.labels.items()]
-    db.executemany("INSERT INTO label VALUES (?, ?, ?)", labels)
+    _insert_labels(db, job)
     given = job.spec.hyperparameters.items()
     when = job.submitted_at.timestamp()
     rows = [(job.id, storable(name), storable(value), number_of(value), when) for name, value in given]
     db.executemany("INSERT INTO hyperparameter VALUES (?, ?, ?, ?, ?)", rows)
     db.executemany("INSERT INTO job_use VALUES (?, ?)", [(used, job.id) for used in record.uses])
     _add_event(db, job.id, "status", {"status": job.status.value})
+
+
+def _insert_labels(db: sqlite3.Connection, job: Job) -> None:
+    labels = [(job.id, storable(key), storable(value)) for key, value in job.labels.items()]
+    db.executemany("INSERT INTO label VALUES (?, ?, ?)", labels)
 
 
 def _record(db: sqlite3.Connection, job: Job) -> Record:

@@ -113,6 +113,9 @@ def changes_of(options: Options, place: Place) -> dict[str, Any]:
 def _add_source(spec: dict[str, Any], options: Options, place: Place, target: str, cell: str) -> str:
     """The folder, and what of it is run; what the job is called after."""
     source = _table(spec, "source")
+    is_whole = bool(spec.get("command") or spec.get("entry_point"))
+    if source.get("folder") == "" and is_whole and not (options.source or target or cell):
+        return spec["name"] if spec.get("name") else place.name  # A spec says so that wants no folder.
     folder = place.path(options.source or source.get("folder") or ".")
     files = _table(source, "files")
     name = place.name or folder.name

@@ -129,6 +129,11 @@ class VerbHandler(PaiHandler):
     async def delete(self, *words: str) -> None:
         await self.serve(words)
 
+    @web.authenticated
+    @authorized
+    async def patch(self, *words: str) -> None:
+        await self.serve(words)
+
     async def serve(self, words: tuple[str, ...]) -> None:
         """Call the verb, and write what it gives."""
         verb = self.verbs.get(self.request.method or "")
@@ -186,7 +191,7 @@ class UnknownHandler(PaiHandler):
     async def get(self, *words: str) -> None:
         await self.answer(self._unknown())
 
-    post = put = delete = get
+    post = put = delete = patch = get
 
     async def _unknown(self) -> None:
         raise NotFound(

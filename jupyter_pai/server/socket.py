@@ -5,7 +5,8 @@ The tab sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"ty
 ``jobs``     every change to any job: ``{"type": "jobs", "jobs": [...], "deleted": [...], "ended": [...], "event": n}``,
              where `ended` are the ids of those that came to their end. The first one has no jobs: it says after which
              event the topic begins, so that who then asks for a list misses nothing
-``job``      one job whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended
+``job``      one job whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended; with `stay` until it
+             is deleted: what is pinned or labelled later is told as well
 ``log``      a job's log from `offset` on, or its last `tail` lines, at most 256 KiB:
              ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
 ``metrics``  a job's points, of each metric those after the first `counts`:
@@ -46,6 +47,8 @@ __all__ = ["StreamHandler", "Subscribe"]
 
 _MOST_SUBSCRIPTIONS = 200
 _NAP = 0.1
+# After a job's end, only people change something.
+_LONG_NAP = 1.0
 # A tab that asks for the last lines is not sent more than this of them: a line may be of any length.
 _LONGEST_TAIL = 1 << 18
 
@@ -65,6 +68,7 @@ class Subscribe(BaseModel):
     counts: dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]] = {}
     points: int = Field(0, ge=0, lt=1 << 62)
     system: bool = Field(False, description="For `metrics`: those of the machine's use as well.")
+    stay: bool = Field(False, description="For `job`: also after its end.")
     after: int | None = Field(None, ge=0, lt=1 << 62, description="For `jobs`: begin after this event.")
 
 
@@ -177,9 +181,14 @@ async def _job(api: Api, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
                 yield {"type": "job", "job": now}
                 last = now
             if job.status.ended:
-                return
+                break
             await asyncio.sleep(_NAP)
             job = service.store.get(job.id)
+    while wanted.stay:
+        await asyncio.sleep(_LONG_NAP)
+        before, job = job, service.store.get(job.id)
+        if job != before:
+            yield {"type": "job", "job": service.describe(job)}
 
 
 async def _log(api: Api, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:

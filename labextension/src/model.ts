@@ -31,9 +31,9 @@ export class JobModel {
     return this.signal;
   }
 
-  /** Keep up to date until `signal` is aborted. A job that has ended is looked at once, and again by `refresh`. */
+  /** Keep up to date until `signal` is aborted. What others do after its end is heard as well. */
   follow(signal: AbortSignal): void {
-    this.engine.subscribe({ topic: 'job', job: this.jobId }, message => this.receive(message), signal);
+    this.engine.subscribe({ topic: 'job', job: this.jobId, stay: true }, message => this.receive(message), signal);
     this.engine.watch(connection => {
       this.connection = connection;
       this.signal.emit();
@@ -49,9 +49,11 @@ export class JobModel {
     }
   }
 
-  /** Ask for the job once more: what a user changes after its end, nobody tells. */
-  async refresh(): Promise<void> {
-    this.take(await this.engine.call('show', { job: this.jobId }));
+  /** There is no such job any more; `message` says why. */
+  forget(message: string): void {
+    this.job = null;
+    this.trouble = { message, fix: '' };
+    this.signal.emit();
   }
 
   get hasEnded(): boolean {
@@ -63,7 +65,12 @@ export class JobModel {
       this.job = message.job;
       this.trouble = null;
     } else if (message.type === 'error') {
-      this.trouble = message;
+      if (message.code === 'NotFound') {
+        this.trouble = this.job || !this.trouble ? message : this.trouble;
+        this.job = null;
+      } else {
+        this.trouble = message;
+      }
     } else {
       return;
     }

@@ -19,6 +19,8 @@ export const ROUTES = {
   provenance: { method: 'GET', path: '/jobs/{job}/provenance' },
   pin: { method: 'PUT', path: '/jobs/{job}/pin' },
   unpin: { method: 'DELETE', path: '/jobs/{job}/pin' },
+  label: { method: 'PATCH', path: '/jobs/{job}/labels' },
+  code: { method: 'GET', path: '/jobs/{job}/code' },
   log: { method: 'GET', path: '/jobs/{job}/log' },
   lines: { method: 'GET', path: '/jobs/{job}/lines' },
   search: { method: 'GET', path: '/jobs/{job}/search' },

@@ -11,10 +11,13 @@ import { JobView } from './components/jobview.js';
 import { JobModel } from './model.js';
 
 export class JobWidget extends ReactWidget {
+  /**
+   * @param snapshot - in a cell's output: how the job looked when the notebook was saved.
+   */
   constructor(
     private readonly context: IContext,
     jobId: string,
-    private readonly snapshot = ''
+    private readonly snapshot?: string
   ) {
     super();
     this.addClass('jp-pai-JobWidget');
@@ -40,7 +43,16 @@ export class JobWidget extends ReactWidget {
   }
 
   protected override render(): React.JSX.Element {
-    return <JobView {...this.context} model={this.model} isVisible={this.isInSight} snapshot={this.snapshot} />;
+    const isOutput = this.snapshot !== undefined;
+    return (
+      <JobView
+        {...this.context}
+        model={this.model}
+        isVisible={this.isInSight}
+        snapshot={this.snapshot}
+        isCompact={isOutput}
+      />
+    );
   }
 
   private readonly observer: IntersectionObserver;

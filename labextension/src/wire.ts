@@ -84,9 +84,9 @@ export type Message =
     }
   | { readonly id: number; readonly type: 'end' };
 
-/** What can be subscribed to. `tail` and `offset` are where to begin in a log: so many lines before its end, or a byte. */
+/** What can be subscribed to. `stay`: also after the job's end. `tail` and `offset` are where to begin in a log: so many lines before its end, or a byte. */
 export type Topic =
-  | { readonly topic: 'job'; readonly job: string }
+  | { readonly topic: 'job'; readonly job: string; readonly stay?: boolean }
   | { readonly topic: 'jobs'; readonly after?: number }
   | {
       readonly topic: 'log';
@@ -211,7 +211,8 @@ export function parseOutput(value: unknown): IOutput {
   return { jobId: string(data['job_id']), snapshot: string(data['snapshot']) };
 }
 
-function isStatus(word: string): word is JobStatus {
+/** Whether a word is a status. */
+export function isStatus(word: string): word is JobStatus {
   return STATUSES.includes(word);
 }
 

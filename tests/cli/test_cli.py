@@ -25,7 +25,7 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 FIELDS = (
     "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at "
-    "outputs metrics usage console_url rerun_of resumed_from pinned"
+    "outputs metrics usage console_url rerun_of resumed_from pinned labels"
 ).split()
 
 
@@ -309,6 +309,9 @@ def test_escape_sequences_in_code_do_not_reach_the_terminal(cli: Cli, folder: Pa
         (["prune", "--keep", "-1"], "keep"),
         (["prune", "--keep", "0"], "--yes"),
         (["pin", "nothing"], "`nothing`"),
+        (["label", "first", "x"], "KEY=VALUE"),
+        (["label", "first", "a=1", "--remove", "a"], "`a`"),
+        (["label", "first", "--remove", "a"], "`a`"),
     ],
 )
 def test_what_is_wrong_with_reruns_and_prunes(cli: Cli, folder: Path, words: list[str], what: str) -> None:
@@ -342,6 +345,17 @@ def test_pruning_shows_asks_and_removes(cli: Cli, folder: Path, home: Home) -> N
     assert "no longer pinned" in cli("unpin", "kept").stdout
     assert cli("prune", "--status", "succeeded", "--yes").returncode == 0
     assert list(home.jobs.iterdir()) == []
+
+
+def test_labels_are_given_shown_and_taken_away(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    job(cli, "--command", "true", "--name", "first", "--label", "team=x", "--wait")
+    assert cli("label", "first").stdout.split()[-2:] == ["team", "x"]
+    done = cli("label", "first", "best=yes = it is", "--remove", "team", "--json")
+    assert json.loads(done.stdout) == {"best": "yes = it is"}
+    assert len(json.loads(cli("list", "--label", "best=yes = it is", "--json").stdout)) == 1
+    assert json.loads(cli("list", "--label", "team=x", "--json").stdout) == []
+    assert "no labels" in cli("label", "first", "--remove", "best").stdout
 
 
 def test_deleting_asks_a_person(cli: Cli, folder: Path, home: Home) -> None:

@@ -112,7 +112,7 @@ def test_files_are_short_enough_to_read() -> None:
 
 
 TYPESCRIPT = [
-    "routes wire format host tail",
+    "routes wire format host tail clipboard",
     "engine",
     "stream model outputs",
     "server",

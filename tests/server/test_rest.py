@@ -80,6 +80,9 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     assert hold("disk", await ask(jp_fetch, "GET", "disk"))["largest"]
     pruned = await ask(jp_fetch, "POST", "prune", body={"keep": 0, "dry_run": True})
     assert hold("prune", pruned)["jobs"]
+    labels = {"best": "yes", "n": "1"}
+    assert hold("label", await ask(jp_fetch, "PATCH", "jobs", job["id"], "labels", body=labels))["labels"] == labels
+    hold("code", await ask(jp_fetch, "GET", "jobs", job["id"], "code"))
     hold("list_jobs", await ask(jp_fetch, "GET", "jobs"))
     hold("about", await ask(jp_fetch, "GET"))
     metrics = hold("metrics", await ask(jp_fetch, "GET", "jobs", job["id"], "metrics"))
@@ -106,6 +109,21 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     hold("stop", await ask(jp_fetch, "POST", "jobs", job["id"], "stop", body={}))
     hold("delete", await ask(jp_fetch, "DELETE", "jobs", job["id"]))
     assert document.held == {verb for verb, route in ROUTES.items() if route.reply}
+
+
+async def test_a_job_is_told_as_what_asks_for_it(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
+    """And another one gets its own place for what it puts out."""
+    values = {"backend": "local", "default_output": str(tmp_path / "out")}
+    await ask(jp_fetch, "PUT", "profiles", "work", body={"values": values})
+    wanted = spec | {"profile": "work", "hyperparameters": {"lr": "0.1"}, "secrets": {}, "labels": {"a": "b"}}
+    job = await run(jp_fetch, wanted)
+    assert job["spec"]["output_path"].startswith(str(tmp_path))
+    await ask(jp_fetch, "PATCH", "jobs", job["id"], "labels", body={"a": None})
+    found = await ask(jp_fetch, "GET", "jobs", job["id"], "code")
+    assert found.keys() == {"cell", "cli", "python", "json"}
+    again = json.loads(found["json"])
+    assert (again["hyperparameters"], again["labels"], "output_path" in again) == ({"lr": "0.1"}, {"a": "b"}, False)
+    assert (await run(jp_fetch, again))["spec"]["output_path"] != job["spec"]["output_path"]
 
 
 async def test_metrics_are_thinned_and_cut_out(jp_fetch: Any, spec: dict[str, Any]) -> None:
@@ -239,6 +257,11 @@ async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
         ("GET", ["jobs", "nothing", "diff", "other"], {}, None, 404, "`nothing`"),
         ("GET", ["jobs", "nothing", "provenance"], {}, None, 404, "`nothing`"),
         ("PUT", ["jobs", "nothing", "pin"], {}, "{}", 404, "`nothing`"),
+        ("PATCH", ["jobs", "nothing", "labels"], {}, "{}", 404, "`nothing`"),
+        ("PATCH", ["jobs", "nothing", "labels"], {}, '{"a=b": "c"}', 400, "without `=`"),
+        ("PATCH", ["jobs", "nothing", "labels"], {}, '{"": "c"}', 400, "needs a name"),
+        ("PATCH", ["jobs", "nothing", "labels"], {}, '{"a": 1}', 400, "valid string"),
+        ("GET", ["jobs", "nothing", "code"], {}, None, 404, "`nothing`"),
         ("POST", ["prune"], {}, '{"older_than": -1}', 400, "older_than"),
         ("POST", ["prune"], {}, '{"older_than": NaN}', 400, "older_than"),
         ("POST", ["prune"], {}, '{"status": ["runing"]}', 400, "status"),

@@ -69,6 +69,19 @@ async def test_a_job_and_its_log_live(jp_fetch: Any, jp_ws_fetch: Any, spec: dic
     assert log[0]["instance"] == "worker-0"
 
 
+async def test_what_others_do_with_a_job_that_has_ended_is_told_to_who_stays(
+    jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]
+) -> None:
+    job = (await run(jp_fetch, spec))["id"]
+    tab = await open_tab(jp_ws_fetch)
+    await tab.subscribe(1, "job", job=job, stay=True)
+    assert (await tab.read())["job"]["labels"] == {}
+    await ask(jp_fetch, "PATCH", "jobs", job, "labels", body={"best": "yes"})
+    assert (await tab.read())["job"]["labels"] == {"best": "yes"}
+    await ask(jp_fetch, "DELETE", "jobs", job)
+    assert [(said["type"], said["code"]) for said in await tab.until_end(1)] == [("error", "NotFound")]
+
+
 async def test_one_that_connects_again_misses_and_repeats_nothing(
     jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]
 ) -> None:

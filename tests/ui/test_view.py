@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from .conftest import Lab, open_notebook, run_cells
 
 VIEW = ".jp-pai-Job"
+STATUS = f"{VIEW}-head [role=status] .jp-pai-Status"
 LONG = 60_000
 
 
@@ -23,7 +24,7 @@ def train(folder: Path, before: str = "", after: str = "") -> tuple[str, str]:
 
 
 def status(page: Page, word: str) -> None:
-    expect(page.locator(f"{VIEW}-status")).to_have_text(word, timeout=LONG)
+    expect(page.locator(STATUS)).to_have_text(word, timeout=LONG)
 
 
 def test_a_job_moves_before_ones_eyes(lab: Lab, page: Page, tmp_path: Path) -> None:
@@ -40,7 +41,6 @@ def test_a_job_moves_before_ones_eyes(lab: Lab, page: Page, tmp_path: Path) -> N
     expect(page.locator(f"{VIEW}-metrics")).to_have_text("loss 0.25", timeout=LONG)
     expect(page.locator(f"{VIEW}-name")).to_have_text("digits")
     expect(page.locator(VIEW)).to_have_attribute("aria-label", "Training job digits")
-    expect(page.locator(f"{VIEW}-status")).to_have_attribute("role", "status")
     log.focus()
     expect(log).to_be_focused()
 
@@ -128,19 +128,6 @@ def test_in_notebook_7(lab: Lab, page: Page, tmp_path: Path) -> None:
     status(page, "succeeded")
 
 
-EVIL = "<img src=x onerror='window.evil=1'><script>window.evil=1</script>"
-
-
-def test_what_a_job_says_is_text(lab: Lab, page: Page, tmp_path: Path) -> None:
-    lab.write("a.ipynb", "%load_ext jupyter_pai", f'%%pai_train --name "{EVIL}"\nprint({EVIL!r})\n')
-    open_notebook(page, lab, "a.ipynb")
-    run_cells(page, 2)
-    status(page, "succeeded")
-    expect(page.locator(f"{VIEW}-log")).to_contain_text("<script>", timeout=LONG)
-    assert page.evaluate("window.evil") is None
-    assert page.locator(f"{VIEW} img, {VIEW} script").count() == 0
-
-
 def output(job_id: str, snapshot: str) -> dict[str, Any]:
     data = {
         "application/vnd.jupyter-pai.job+json": {"job_id": job_id, "snapshot": snapshot},
@@ -154,6 +141,8 @@ def test_a_job_that_the_server_does_not_know_is_shown_as_it_was(lab: Lab, page: 
     open_notebook(page, lab, "a.ipynb")
     expect(page.locator(f"{VIEW}-trouble")).to_contain_text("no job `abcdefgh`", timeout=LONG)
     expect(page.locator(f"{VIEW}-log")).to_have_text("job: abcdefgh\nstatus: succeeded")
+    expect(page.locator(VIEW)).to_contain_text("As it was when the notebook was saved")
+    expect(page.locator(f"{VIEW} button")).to_have_count(0)
 
 
 def test_opening_a_foreign_notebook_does_nothing(lab: Lab, page: Page) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import sqlite3
 import subprocess
@@ -198,6 +199,43 @@ def test_attaching_finds_what_runs_or_succeeded(store: Store) -> None:
     assert store.attachable("") is None
 
 
+def test_labels_are_the_jobs_own(store: Store) -> None:
+    store.insert(job(labels={"team": "x", "old": "1"}), "key", "").result()
+    assert store.get("aaaa").labels == {"team": "x", "old": "1"}
+    changed = store.label("aaaa", {"old": None, "best": "yes"}).result()
+    assert changed.labels == {"team": "x", "best": "yes"}
+    assert changed.spec.labels == {"team": "x", "old": "1"}
+    assert store.get("aaaa") == changed
+    assert [store.page(JobFilter(labels={key: "yes"}))[1] for key in ("best", "old")] == [1, 0]
+    assert store.page(JobFilter(labels={"old": "1"}))[1] == 0
+    event = store.events()[-1]
+    assert (event.kind, event.data) == ("detail", {"fields": ["labels"], "labels": {"best": "yes", "old": None}})
+    with pytest.raises(NotFound, match=r"`tem`.*`team`"):
+        store.label("aaaa", {"tem": None, "x": "y"}).result()
+    assert store.label("aaaa", {"best": "yes"}).result() == changed
+    assert store.events()[-1] == event
+
+
+def test_labels_come_back_with_a_database_that_is_made_anew(tmp_path: Path) -> None:
+    for name, labels in (("aaaa", {"a": "1"}), ("bbbb", {"b": "2"})):
+        folder = tmp_path / "jobs" / name
+        folder.mkdir(parents=True)
+        made = job(job_id=name, labels=labels)
+        (folder / "spec.json").write_text(made.spec.model_dump_json())
+        with contextlib.closing(Store(tmp_path / "pai.sqlite3")) as store:
+            store.insert(made, name, "").result()
+            store.label(name, {"new": "3"}).result()
+    record = tmp_path / "jobs" / "bbbb" / "job.json"
+    values = json.loads(record.read_text())
+    assert values["job"].pop("labels") == {"b": "2", "new": "3"}
+    record.write_text(json.dumps(values))  # As it was before labels were the job's own.
+    (tmp_path / "pai.sqlite3").unlink()
+    with contextlib.closing(Store(tmp_path / "pai.sqlite3")) as store:
+        assert store.get("aaaa").labels == {"a": "1", "new": "3"}
+        assert store.get("bbbb").labels == {"b": "2"}
+        assert store.page(JobFilter(labels={"new": "3"}))[1] == 1
+
+
 def test_events_tell_what_happened_in_order(store: Store) -> None:
     store.insert(job(), "key", "").result()
     store.update("aaaa", status=JobStatus.RUNNING).result()
@@ -269,12 +307,14 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -
         database.execute(
             "INSERT INTO job VALUES ('aaaa', 'k', '', 'x', 'local', 'local', '', 'failed', 1, 1.0, NULL, 2)"
         )
-        database.execute('INSERT INTO job_spec VALUES (\'aaaa\', \'{"name": "x", "command": "true"}\')')
+        database.execute(
+            'INSERT INTO job_spec VALUES (\'aaaa\', \'{"name": "x", "command": "y", "labels": {"team": "x"}}\')'
+        )
         database.execute("INSERT INTO job_detail VALUES ('aaaa', '{\"reason\": \"why\"}')")
         database.execute("PRAGMA user_version = 1")
     store = Store(path)
     found = store.get("aaaa")
-    assert (found.reason, found.pinned, found.rerun_of) == ("why", False, "")
+    assert (found.reason, found.pinned, found.rerun_of, found.labels) == ("why", False, "", {"team": "x"})
     assert store.update("aaaa", pinned=True).result().pinned
     store.note_sizes({"jobs/aaaa": 5, "jobs/gone": 6, "environments/k": 7}).result()
     assert store.bytes() == 12

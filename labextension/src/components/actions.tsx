@@ -2,10 +2,96 @@
  * What can be done with a job.
  */
 
+import { UUID } from '@lumino/coreutils';
 import * as React from 'react';
 
+import { keptWith } from '../history.js';
+import type { Json } from '../wire.js';
+import { hasEnded, parseJob, record } from '../wire.js';
 import type { ITabProps } from './context.js';
+import { EditForm } from './editform.js';
+import { useTask } from './hooks.js';
+import { JobLink } from './joblink.js';
+import { Trouble } from './trouble.js';
 
-export function Actions({ model }: Omit<ITabProps, 'isVisible'>): React.JSX.Element {
-  return <span hidden>{model.jobId}</span>;
+export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element | null {
+  const { engine, host, model, trans } = props;
+  const task = useTask();
+  const [isEdited, setEdited] = React.useState(false);
+  const [started, setStarted] = React.useState('');
+  // Kept until it was answered: a press that is repeated because its answer was lost makes no second job.
+  const key = React.useRef(UUID.uuid4());
+  const { job } = model;
+  if (!job) {
+    return null;
+  }
+  const parameters = { job: job.id };
+
+  const rerun = async (once: string, changes: Json) => {
+    const answer = record(await engine.call('rerun', parameters, { key: once, changes }));
+    key.current = UUID.uuid4();
+    const jobId = parseJob(answer['job'])?.id ?? '';
+    setStarted(jobId);
+    setEdited(false);
+    host.openJob?.(jobId);
+  };
+  const stop = async () => {
+    const question = {
+      title: trans.__('Stop %1?', job.name),
+      text: trans.__(
+        'The job ends now. Its log, its metrics and what it has written to its outputs stay; what it has not written is lost.'
+      ),
+      yes: trans.__('Stop'),
+      warn: true
+    };
+    if (await host.confirm(question)) {
+      model.take(await engine.call('stop', parameters));
+    }
+  };
+  const remove = async () => {
+    const files = keptWith(job).join(', ');
+    const text = files
+      ? trans.__('Its log, metrics, code and these outputs are deleted for good: %1.', files)
+      : trans.__('Its log, metrics and code are deleted for good. Its outputs stay where they are.');
+    const question = { title: trans.__('Delete %1?', job.name), text, yes: trans.__('Delete'), warn: true };
+    if (await host.confirm(question)) {
+      await engine.call('delete', parameters);
+      model.forget(trans.__('The job was deleted.'));
+    }
+  };
+  const pin = async () =>
+    model.take(await engine.call(job.pinned ? 'unpin' : 'pin', parameters, job.pinned ? undefined : {}));
+  const button = (text: string, work: () => Promise<void>, title = text) => (
+    <button type="button" className="jp-pai-Button" title={title} disabled={task.isBusy} onClick={() => task.run(work)}>
+      {text}
+    </button>
+  );
+  return (
+    <>
+      <div className="jp-pai-Actions" role="group" data-lm-suppress-shortcuts="true" aria-label={trans.__('Actions')}>
+        {!hasEnded(job) && button(trans.__('Stop'), stop)}
+        {button(trans.__('Rerun'), () => rerun(key.current, {}), trans.__('Run its spec and code once more'))}
+        <button
+          type="button"
+          className="jp-pai-Button"
+          aria-expanded={isEdited}
+          disabled={task.isBusy}
+          onClick={() => setEdited(!isEdited)}
+        >
+          {trans.__('Edit and rerun')}
+        </button>
+        {job.pinned
+          ? button(trans.__('Unpin'), pin, trans.__('No longer keep it from being deleted'))
+          : button(trans.__('Pin'), pin, trans.__('Keep it from being deleted and pruned'))}
+        {hasEnded(job) && button(trans.__('Delete'), remove)}
+      </div>
+      <Trouble trouble={task.trouble} />
+      {started && (
+        <p className="jp-pai-Started" role="status">
+          {trans.__('Started as')} <JobLink host={host} jobId={started} />
+        </p>
+      )}
+      {isEdited && <EditForm {...props} rerun={rerun} onCancel={() => setEdited(false)} />}
+    </>
+  );
 }

@@ -19,6 +19,8 @@ export interface IContext {
 export interface ITabProps extends IContext {
   readonly model: JobModel;
   readonly isVisible: boolean;
+  /** In a cell's output: what is long is folded. */
+  readonly isCompact?: boolean;
 }
 
 /** Draw again whenever the model changes. */

@@ -1,11 +1,69 @@
 /**
- * The tab Events of the job view.
+ * The tab Events of the job view: what happened to the job, in order.
  */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { moment } from '../format.js';
+import type { IEvent } from '../history.js';
+import { isStatus, record, string, strings } from '../wire.js';
 import type { ITabProps } from './context.js';
+import { useEvents } from './hooks.js';
+import { word } from './status.js';
+import { Trouble } from './trouble.js';
 
-export function Events({ model }: ITabProps): React.JSX.Element {
-  return <p>{model.jobId}</p>;
+export function Events(props: ITabProps): React.JSX.Element {
+  const { trans } = props;
+  const [events, trouble] = useEvents(props);
+  return (
+    <div className="jp-pai-Events">
+      <Trouble trouble={trouble} />
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{trans.__('Time')}</th>
+            <th scope="col">{trans.__('What')}</th>
+            <th scope="col">{trans.__('Details')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map(event => {
+            const [what, details] = words(event, trans);
+            return (
+              <tr key={event.id}>
+                <td>
+                  <time dateTime={new Date(event.time).toISOString()}>{moment(event.time)}</time>
+                </td>
+                <td>{what}</td>
+                <td>{details}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What an event says. Those of a kind of their platform's own are shown as they are. */
+function words({ kind, data }: IEvent, trans: TranslationBundle): [string, string] {
+  const status = string(data['status']);
+  if (kind === 'status' && isStatus(status)) {
+    return [word(status, trans), string(data['reason'])];
+  }
+  if (kind !== 'detail') {
+    return [kind, Object.keys(data).length ? JSON.stringify(data) : ''];
+  }
+  if ('pinned' in data) {
+    return [data['pinned'] === true ? trans.__('pinned') : trans.__('unpinned'), ''];
+  }
+  if ('labels' in data) {
+    const labels = Object.entries(record(data['labels']));
+    return [
+      trans.__('labels'),
+      labels.map(([name, value]) => (value === null ? `−${name}` : `${name}=${string(value)}`)).join(', ')
+    ];
+  }
+  return [trans.__('details'), strings(data['fields']).join(', ')];
 }

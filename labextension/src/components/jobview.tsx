@@ -35,7 +35,8 @@ interface IProps extends IContext {
   /** A view that nobody sees does no work. */
   readonly isVisible: boolean;
   /** What is shown until something is heard. */
-  readonly snapshot?: string;
+  readonly snapshot?: string | undefined;
+  readonly isCompact?: boolean;
 }
 
 export function JobView(props: IProps): React.JSX.Element {
@@ -58,14 +59,22 @@ export function JobView(props: IProps): React.JSX.Element {
     >
       <Connection {...props} />
       {job && <Head {...props} job={job} />}
-      {trouble && (
-        <p className="jp-pai-Job-trouble">
-          {trouble.message} {trouble.fix}
-        </p>
-      )}
-      {job ? <Tabs {...props} /> : props.snapshot && <pre className="jp-pai-Job-log">{props.snapshot}</pre>}
+      {trouble && <p className="jp-pai-Job-trouble">{[trouble.message, trouble.fix].filter(Boolean).join(' ')}</p>}
+      {job ? <Tabs {...props} /> : <Snapshot {...props} />}
     </section>
   );
+}
+
+/** The job as the notebook has it, which is all that there is where the server does not know it. */
+function Snapshot({ snapshot, trans }: IProps): React.JSX.Element | null {
+  return snapshot ? (
+    <>
+      <p className="jp-pai-Job-facts">{trans.__('As it was when the notebook was saved:')}</p>
+      <pre className="jp-pai-Job-log" tabIndex={0}>
+        {snapshot}
+      </pre>
+    </>
+  ) : null;
 }
 
 /** Says so when nothing is heard any more. */
@@ -101,6 +110,7 @@ function Head(props: IProps & { job: IJob }): React.JSX.Element {
       </span>
       <span className="jp-pai-Job-name">{job.name}</span>
       <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
+      {job.pinned && <span className="jp-pai-Job-facts">{trans.__('pinned')}</span>}
       <span className="jp-pai-Job-metrics">{metrics.join(' · ')}</span>
       <Actions {...props} />
     </header>
@@ -133,7 +143,7 @@ function Tabs(props: IProps): React.JSX.Element {
   };
   return (
     <>
-      <div className="jp-pai-Tabs" role="tablist" ref={strip} onKeyDown={move}>
+      <div className="jp-pai-Tabs" role="tablist" data-lm-suppress-shortcuts="true" ref={strip} onKeyDown={move}>
         {names.map(name => (
           <button
             key={name}

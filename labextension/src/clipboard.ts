@@ -1,0 +1,33 @@
+/**
+ * Copying text, also on a page without https, where browsers have no `navigator.clipboard`.
+ */
+
+/** Copy a text; whether that was possible. */
+export async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const before = document.activeElement;
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.style.position = 'fixed';
+  area.style.opacity = '0';
+  document.body.append(area);
+  area.select();
+  try {
+    // Deprecated, and the only way there is.
+    // eslint-disable-next-line @typescript-eslint/no-deprecated
+    return document.execCommand('copy');
+  } finally {
+    area.remove();
+    if (before instanceof HTMLElement) {
+      before.focus();
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * A job's spec as what asks for it once more, to copy.
+ */
+
+import * as React from 'react';
+
+import { copy } from '../clipboard.js';
+import { record, string } from '../wire.js';
+import type { ITabProps } from './context.js';
+import { useAnswer } from './hooks.js';
+import { Trouble } from './trouble.js';
+
+const FORMS = ['cell', 'cli', 'python', 'json'] as const;
+type Form = (typeof FORMS)[number];
+
+export function Code({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element {
+  const ask = async () => record(await engine.call('code', { job: model.jobId }));
+  const [code, trouble] = useAnswer(ask, model.jobId, isVisible);
+  const [form, setForm] = React.useState<Form>('cell');
+  const [said, setSaid] = React.useState('');
+  const titles: Readonly<Record<Form, string>> = {
+    cell: trans.__('Cell'),
+    cli: trans.__('Command line'),
+    python: trans.__('Python'),
+    json: trans.__('JSON')
+  };
+  const text = string(code?.[form]);
+  const copyIt = async () => {
+    setSaid((await copy(text)) ? trans.__('Copied') : trans.__('The browser does not allow copying.'));
+  };
+  return (
+    <div className="jp-pai-Code">
+      <div className="jp-pai-Code-bar" role="group" data-lm-suppress-shortcuts="true" aria-label={trans.__('As code')}>
+        {FORMS.map(name => (
+          <button
+            key={name}
+            type="button"
+            className="jp-pai-Button"
+            aria-pressed={name === form}
+            onClick={() => {
+              setForm(name);
+              setSaid('');
+            }}
+          >
+            {titles[name]}
+          </button>
+        ))}
+        <button type="button" className="jp-pai-Button" disabled={!text} onClick={() => void copyIt()}>
+          {trans.__('Copy')}
+        </button>
+        <span role="status">{said}</span>
+      </div>
+      {text && (
+        <pre className="jp-pai-Code-text" tabIndex={0} aria-label={titles[form]}>
+          {text}
+        </pre>
+      )}
+      <Trouble trouble={trouble} />
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * The last lines of a job's log, live.
+ */
+
+import * as React from 'react';
+
+import { Tail } from '../tail.js';
+import type { ITabProps } from './context.js';
+
+const LINES = 10;
+
+/** Nothing, before the job has written anything. */
+export function TailView({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element | null {
+  const [text, setText] = React.useState('');
+  const box = React.useRef<HTMLPreElement>(null);
+  const isAtEnd = React.useRef(true);
+  React.useEffect(() => {
+    if (!isVisible) {
+      return;
+    }
+    const life = new AbortController();
+    const tail = new Tail(LINES);
+    // More than are shown: those of `report` are not.
+    const topic = { topic: 'log', job: model.jobId, tail: 10 * LINES } as const;
+    engine.subscribe(
+      topic,
+      message => {
+        if (message.type === 'log') {
+          tail.push(message.text);
+          setText(tail.toString());
+        }
+      },
+      life.signal
+    );
+    return () => life.abort();
+  }, [engine, model, isVisible]);
+  React.useLayoutEffect(() => {
+    if (isAtEnd.current) {
+      box.current?.scrollTo(0, box.current.scrollHeight);
+    }
+  }, [text]);
+  const look = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }: React.UIEvent) => {
+    isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 4;
+  };
+  return text ? (
+    <pre
+      className="jp-pai-Job-log"
+      role="log"
+      aria-label={trans.__('The last lines of the log')}
+      tabIndex={0}
+      ref={box}
+      onScroll={look}
+    >
+      {text}
+    </pre>
+  ) : null;
+}
