@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Response, sync_playwright
 
 from jupyter_pai.home import Home
 from jupyter_pai.job import Job, JobStatus, now, parse_spec
@@ -93,7 +93,7 @@ def opened(browser: Browser, running: Lab) -> float:
 def loaded(browser: Browser, running: Lab) -> int:
     """Bytes of our JavaScript, gzipped, that a page has loaded when all but the panel is there."""
     page = browser.new_page()
-    with_ours = []
+    with_ours: list[Response] = []
     page.on("response", lambda reply: with_ours.append(reply) if "/extensions/jupyter-pai/" in reply.url else None)
     page.goto(f"{running.url}/lab?reset&token={running.token}")
     page.wait_for_selector(".jp-pai-StatusItem >> text=0", timeout=60_000)
