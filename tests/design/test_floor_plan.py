@@ -112,14 +112,18 @@ def test_files_are_short_enough_to_read() -> None:
 
 
 TYPESCRIPT = [
-    "routes wire format host tail",
-    "engine",
-    "stream model",
-    "server",
-    "components/context components/status",
+    "routes wire format host tail naming",
+    "engine points csv hyperrows differences",
+    "curves stream model",
+    "server metricsmodel chartsettings labels",
+    "components/context components/status components/palette components/saving components/sight components/plot "
+    "components/following components/comparetable components/texts",
+    "components/canvas components/chartbar components/difference",
+    "components/chart",
+    "components/charts",
     "components/actions components/overview components/logs components/metrics components/outputs "
     "components/tensorboard components/events",
-    "components/jobview",
+    "components/jobview components/compare",
     "widget labhost",
     "plugins",
     "index",
