@@ -48,7 +48,9 @@ export function Canvas(props: IProps): React.JSX.Element {
   const latest = React.useRef(props);
   latest.current = props;
   const hasLog =
-    settings.isLog && lines.some(({ curve }) => curve.points.value.some(value => Number.isFinite(value) && value > 0));
+    settings.isLog &&
+    !unit &&
+    lines.some(({ curve }) => curve.points.value.some(value => Number.isFinite(value) && value > 0));
   const isSmooth = settings.smoothing > 0;
   const picture = React.useMemo(() => pictureOf(lines, window, isSmooth, hasLog), [lines, window, isSmooth, hasLog]);
   const indexes = lines.map(line => line.index).join(' ');
