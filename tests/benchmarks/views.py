@@ -49,7 +49,7 @@ def charts() -> Iterator[Row]:
         lab = Lab(root)
         try:
             pages = [shown(lab, browser, f"points{count}") for count in (MANY, FEW)]
-            many, few = [lambda page=page: opened(page) for page in pages]  # type: ignore[misc]  # bound now
+            many, few = (partial(opened, page) for page in pages)
             ours, baseline = pairs(COUNT, many, few)
         finally:
             lab.stop()

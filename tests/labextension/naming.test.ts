@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import type { IChartSettings } from '../../labextension/lib/chartsettings.js';
 import { chartSettingsText, parseChartSettings } from '../../labextension/lib/chartsettings.js';
 import { csvOf, fileName } from '../../labextension/lib/csv.js';
 import { hyperparameterRows } from '../../labextension/lib/hyperrows.js';
@@ -40,7 +41,7 @@ test('CSV has all digits, and names in quotes where they need them', () => {
 });
 
 test('what the user chose is remembered, and what is not understood is not', () => {
-  const chosen = { axis: 'clock', smoothing: 0.6, isLog: true, best: new Map([['loss', 'max']]) } as const;
+  const chosen: IChartSettings = { axis: 'clock', smoothing: 0.6, isLog: true, best: new Map([['loss', 'max']]) };
   assert.deepEqual(parseChartSettings(chartSettingsText(chosen)), chosen);
   const first = { axis: 'step', smoothing: 0, isLog: false, best: new Map() };
   for (const text of ['', 'null', '[]', '{"axis": "x", "smoothing": -1, "isLog": 1, "best": {"a": "b"}}']) {
