@@ -34,7 +34,8 @@ def window(points: Columns, first: int | None, last: int | None) -> Columns:
 def thin(points: Columns, most: int) -> Columns:
     """At most `most` points, in the order of their steps, that show what all of them do.
 
-    The first NaN, the first infinity and the first negative one are always among them: a loss that diverged shows.
+    The first NaN, the first infinity and the first negative one are always among them: a loss that diverged shows. So
+    are the smallest and the largest number: what is said to be the best is.
     """
     count = len(points.step)
     if count <= most:
@@ -43,11 +44,13 @@ def thin(points: Columns, most: int) -> Columns:
         return points.take(np.linspace(count - 1, 0, most).astype(np.int64)[::-1])
     if not _rises(points.step):
         points = points.take(np.argsort(points.step, kind="stable"))
-    odd = _first_odd(points.value)
+    wanted = np.union1d(_first_odd(points.value), _extremes(points.value))
     kept = _kept(points.step, points.value, most)
-    if not np.isin(odd, kept).all():  # Of several in one place the algorithm takes one.
-        kept = np.union1d(_kept(points.step, points.value, most - len(odd)), odd)
-    return points.take(kept)
+    missing = np.setdiff1d(wanted, kept)  # Of several in one place the algorithm takes one.
+    if more := max(len(kept) + len(missing) - most, 0):
+        others = np.setdiff1d(kept, wanted)[1:-1]  # Neither end.
+        kept = np.setdiff1d(kept, others[np.linspace(0, len(others) - 1, more).astype(np.int64)])
+    return points.take(np.union1d(kept, missing))
 
 
 def _rises(steps: NDArray[np.int64]) -> bool:
@@ -67,6 +70,15 @@ def _first_odd(values: NDArray[np.float64]) -> NDArray[np.int64]:
     places = np.flatnonzero(~np.isfinite(values))
     kinds = [np.isnan(values[places]), values[places] == np.inf, values[places] == -np.inf]
     return np.array([places[np.argmax(kind)] for kind in kinds if kind.any()], np.int64)
+
+
+def _extremes(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Where the smallest and the largest number stand, the first of each."""
+    finite = np.isfinite(values)
+    if not finite.any():
+        return np.array([], np.int64)
+    low, high = np.where(finite, values, np.inf), np.where(finite, values, -np.inf)
+    return np.array([np.argmin(low), np.argmax(high)], np.int64)
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from jupyter_pai.home import Home
@@ -54,11 +54,16 @@ class Lab(RealServer):
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or "/usr/bin/chromium"
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
+        started = chromium(playwright)
         yield started
         started.close()
+
+
+def chromium(playwright: Playwright) -> Browser:
+    """The machine's own browser."""
+    path = shutil.which("chromium") or "/usr/bin/chromium"
+    return playwright.chromium.launch(executable_path=path, args=_FLAGS)
 
 
 @pytest.fixture

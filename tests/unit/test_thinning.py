@@ -52,6 +52,13 @@ def test_each_kind_of_them_shows_where_they_lie_together() -> None:
     assert {5_000, 5_001, 5_002} <= set(thin(points(values), 100).step.tolist())
 
 
+def test_the_best_of_a_noisy_metric_is_kept() -> None:
+    values = np.random.default_rng(1).normal(size=100_000)
+    found = thin(points(values), 100)
+    assert len(found.step) <= 100
+    assert {int(values.argmin()), int(values.argmax())} <= set(found.step.tolist())
+
+
 @MANY
 @given(
     st.lists(st.floats() | st.sampled_from([0.0, math.nan, math.inf, -math.inf]), max_size=300),
@@ -77,6 +84,9 @@ def test_whatever_the_points(values: list[float], kind: str, most: int, dice: ob
         assert np.all(np.diff(found.step.astype(object)) >= 0)
         for odd in (np.isnan, np.isposinf, np.isneginf):
             assert odd(found.value).any() == odd(given.value).any()
+        finite, kept = given.value[np.isfinite(given.value)], found.value[np.isfinite(found.value)]
+        if len(finite):
+            assert (kept.min(), kept.max()) == (finite.min(), finite.max())
 
 
 def test_steps_that_begin_again_are_put_in_order() -> None:

@@ -1,16 +1,174 @@
 /**
- * Several jobs beside each other.
+ * Several jobs beside each other: what was asked, what became of it, and their charts in one.
  */
 
 import * as React from 'react';
 
+import { loadChartSettings } from '../chartsettings.js';
+import { duration, moment } from '../format.js';
+import { hyperparameterRows } from '../hyperrows.js';
+import { valueLabel } from '../labels.js';
+import { MetricsModel } from '../metricsmodel.js';
+import { JobModel } from '../model.js';
+import { bestOf, unitOf } from '../naming.js';
+import { best, latest } from '../points.js';
+import type { IPoints } from '../wire.js';
+import { hasEnded } from '../wire.js';
+import { Charts } from './charts.js';
+import type { IRow } from './comparetable.js';
+import { CompareTable, Folded } from './comparetable.js';
 import type { IContext } from './context.js';
+import { useClock } from './context.js';
+import { Difference } from './difference.js';
+import { useFollowed } from './following.js';
+import { startOf } from './metrics.js';
+import { Swatch } from './palette.js';
+import { Status } from './status.js';
 
 interface IProps extends IContext {
   readonly jobIds: readonly string[];
+  /** A view that nobody sees does no work. */
   readonly isVisible: boolean;
 }
 
-export function Compare({ jobIds }: IProps): React.JSX.Element {
-  return <p>{jobIds.join(', ')}</p>;
+/** A job, and its metrics. */
+interface IOne {
+  readonly model: JobModel;
+  readonly metrics: MetricsModel;
+  readonly count: number;
+}
+
+const MOST_ROWS = 50;
+
+export function Compare(props: IProps): React.JSX.Element {
+  const { engine, trans, isVisible } = props;
+  const ids = props.jobIds.join(' ');
+  const all = React.useMemo(
+    () =>
+      [...new Set(ids.split(' '))].map((jobId): IOne => {
+        return {
+          model: new JobModel(engine, jobId),
+          metrics: new MetricsModel(engine, jobId),
+          count: props.jobIds.length * 50
+        };
+      }),
+    [engine, ids]
+  );
+  useJobs(all, isVisible);
+  useFollowed(all, isVisible);
+  const labels = labelsOf(all);
+  const starts = all.map(({ model }) => startOf(model.job));
+  const runs = React.useMemo(
+    () =>
+      all.map(({ metrics }, index) => ({
+        model: metrics,
+        label: labels[index] ?? '',
+        start: starts[index] ?? 0,
+        index
+      })),
+    [all, labels.join('\n'), starts.join()]
+  );
+  return (
+    <section className="jp-pai-Compare jp-pai-Charts" role="group" aria-label={trans.__('Comparison of jobs')}>
+      {all.map(({ model, metrics }) => {
+        const trouble = model.trouble ?? metrics.trouble;
+        return (
+          trouble && (
+            <p key={model.jobId} className="jp-pai-Job-trouble">
+              {trouble.message} {trouble.fix}
+            </p>
+          )
+        );
+      })}
+      <Tables {...props} all={all} labels={labels} />
+      {all.some(({ metrics }) => metrics.series.size > 0) && <Charts runs={runs} trans={trans} />}
+      {all.length === 2 && <Difference engine={engine} trans={trans} jobIds={all.map(({ model }) => model.jobId)} />}
+    </section>
+  );
+}
+
+/** Follow the jobs while the view is visible. */
+function useJobs(all: readonly IOne[], isVisible: boolean): void {
+  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
+  React.useEffect(() => {
+    const slot = () => redraw();
+    all.forEach(({ model }) => model.changed.connect(slot));
+    return () => all.forEach(({ model }) => model.changed.disconnect(slot));
+  }, [all]);
+  React.useEffect(() => {
+    if (!isVisible) {
+      return;
+    }
+    const life = new AbortController();
+    all.forEach(({ model }) => model.follow(life.signal));
+    return () => life.abort();
+  }, [all, isVisible]);
+}
+
+/** The jobs' names; with their ids where names are the same. */
+function labelsOf(all: readonly IOne[]): string[] {
+  const names = all.map(({ model }) => model.job?.name ?? model.jobId);
+  return names.map((name, i) => {
+    const jobId = all[i]?.model.jobId ?? '';
+    return name !== jobId && names.filter(other => other === name).length > 1 ? `${name} (${jobId})` : name;
+  });
+}
+
+function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[] }): React.JSX.Element {
+  const { all, labels, trans, host, isVisible } = props;
+  const jobs = all.map(({ model }) => model.job);
+  const now = useClock(isVisible && jobs.some(job => job?.startedAt && !hasEnded(job)));
+  const { different, same } = hyperparameterRows(jobs);
+  const metrics = metricRows(all);
+  const heads = all.map(({ model }, i) => (
+    <>
+      <Swatch index={i} />{' '}
+      {host.openJob ? (
+        <button type="button" title={model.jobId} onClick={() => host.openJob?.(model.jobId)}>
+          {labels[i]}
+        </button>
+      ) : (
+        labels[i]
+      )}
+    </>
+  ));
+  const texts = (rows: readonly { name: string; values: readonly (string | null)[] }[]): IRow[] =>
+    rows.map(({ name, values }) => ({ name, cells: values.map(value => value ?? '–') }));
+  const facts: IRow[] = [
+    { name: trans.__('Status'), cells: jobs.map(job => job && <Status status={job.status} trans={trans} />) },
+    {
+      name: trans.__('Duration'),
+      cells: jobs.map(job => (job?.startedAt ? duration((job.endedAt ?? now) - job.startedAt) : '–'))
+    },
+    { name: trans.__('Submitted'), cells: jobs.map(job => moment(job?.submittedAt ?? null)) }
+  ];
+  const table = (label: string, rows: readonly IRow[]) => <CompareTable label={label} heads={heads} rows={rows} />;
+  return (
+    <>
+      {table(trans.__('Jobs and the hyperparameters in which they differ'), [...facts, ...texts(different)])}
+      {same.length > 0 && (
+        <Folded title={trans.__('The same in all: %1 hyperparameters', same.length)}>
+          {() => table(trans.__('Hyperparameters'), texts(same))}
+        </Folded>
+      )}
+      {metrics.length > 0 && (
+        <Folded title={trans.__('Metrics: latest and best')} isOpen={metrics.length <= MOST_ROWS}>
+          {() => table(trans.__('Metrics'), metrics)}
+        </Folded>
+      )}
+    </>
+  );
+}
+
+/** Each metric: of each job the latest value, and the best. */
+function metricRows(all: readonly IOne[]): IRow[] {
+  const chosen = loadChartSettings().best;
+  const names = new Set(all.flatMap(({ metrics }) => [...metrics.series.keys()]));
+  return [...names].map(name => {
+    const which = chosen.get(name) ?? bestOf(name);
+    const say = (value: number | undefined) => (value === undefined ? '–' : valueLabel(value, unitOf(name)));
+    const cell = (points: IPoints | undefined) =>
+      points ? `${say(latest(points)?.value)} · ${which} ${say(best(points, which)?.value)}` : '–';
+    return { name, cells: all.map(({ metrics }) => cell(metrics.series.get(name))) };
+  });
 }

@@ -1,4 +1,4 @@
-"""Rows about views in a real browser on a real JupyterLab."""
+"""The list of jobs in a real browser, and what JupyterLab loads before it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jupyter_pai.home import Home
 from jupyter_pai.job import Job, JobStatus, now, parse_spec
 from jupyter_pai.store import Store
 
-from ..ui.conftest import _FLAGS, Lab
+from ..ui.conftest import Lab, chromium
 from .measure import Row, ms, pairs
 from .rows import place
 
@@ -38,8 +38,7 @@ OPEN = """async icon => {
 def jobs_list() -> Iterator[Row]:
     """The panel with 10,000 jobs, opened for the first time in a page, against 100."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=_FLAGS)
-        with closing(browser), lab(MANY) as many, lab(FEW) as few:
+        with closing(chromium(playwright)) as browser, lab(MANY) as many, lab(FEW) as few:
             ours, baseline = pairs(TIMES, lambda: opened(browser, many), lambda: opened(browser, few))
             size = loaded(browser, few)
     times = statistics.median(ours) / statistics.median(baseline)

@@ -1,0 +1,27 @@
+/**
+ * How the lines of several jobs are told apart: by colour, and without it by dashes.
+ */
+
+import * as React from 'react';
+
+const COLOURS = 8;
+const DASHES: readonly (readonly number[])[] = [[], [7, 3], [2, 2], [9, 2, 2, 2], [4, 4], [12, 3, 3, 3, 3, 3]];
+
+/** The CSS variable with the colour of the line number `index`. */
+export function lineVariable(index: number): string {
+  return `--jp-pai-line-${index % COLOURS}`;
+}
+
+export function lineDash(index: number): readonly number[] {
+  return DASHES[index % DASHES.length] ?? [];
+}
+
+/** A piece of the line number `index`. */
+export function Swatch({ index }: { readonly index: number }): React.JSX.Element {
+  const style = { stroke: `var(${lineVariable(index)})`, strokeDasharray: lineDash(index).join(' ') };
+  return (
+    <svg className="jp-pai-Swatch" viewBox="0 0 28 8" aria-hidden="true">
+      <line x1="0" y1="4" x2="28" y2="4" style={style} />
+    </svg>
+  );
+}

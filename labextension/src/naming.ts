@@ -1,0 +1,50 @@
+/**
+ * What a metric's name tells: its group, whether less of it is better, and its unit.
+ */
+
+/** Metrics under one title. `key` is '' for those whose names have no prefix. */
+export interface IGroup {
+  readonly key: string;
+  readonly names: readonly string[];
+}
+
+export type Unit = 'cores' | 'bytes' | 'percent' | '';
+
+/** The group of the machine's use. */
+export const SYSTEM = 'system';
+
+const UNITS: ReadonlyMap<string, Unit> = new Map([
+  ['system/cpu', 'cores'],
+  ['system/memory', 'bytes'],
+  ['system/gpu', 'percent'],
+  ['system/gpu_memory', 'bytes']
+]);
+
+// Words of which less is better. What ends in `loss` or `error` is one as well.
+const LESS =
+  /^(loss(es)?|errors?|err|perplexity|ppl|mae|mse|rmse|rmsle|mape|nll|bce|wer|cer|ter|fid|kl|bpc|bpb|regret|latency)$|(loss|error)$|损失|误差|错误/;
+
+/** Metrics by what stands before the first `/`: those without first, the machine's use last. */
+export function grouped(names: Iterable<string>): IGroup[] {
+  const groups = new Map<string, string[]>();
+  for (const name of names) {
+    const slash = name.indexOf('/');
+    const key = slash > 0 ? name.slice(0, slash) : '';
+    groups.set(key, [...(groups.get(key) ?? []), name]);
+  }
+  const rank = (key: string) => (key === '' ? 0 : key === SYSTEM ? 2 : 1);
+  return [...groups].map(([key, inside]) => ({ key, names: inside })).sort((a, b) => rank(a.key) - rank(b.key));
+}
+
+/** Whether the smallest or the largest value is the best, as far as a name tells. */
+export function bestOf(name: string): 'min' | 'max' {
+  const words = name
+    .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u);
+  return words.some(word => LESS.test(word)) ? 'min' : 'max';
+}
+
+export function unitOf(name: string): Unit {
+  return UNITS.get(name) ?? '';
+}
