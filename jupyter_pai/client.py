@@ -45,6 +45,10 @@ class Client(ABC):
             PaiError: as the engine raised it.
         """
 
+    def url(self, address: str) -> str:
+        """Where a browser on this machine finds what the server has at an address."""
+        return address
+
     @abstractmethod
     def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
         """The log as it grows, until the job has ended; an empty piece now and then while nothing comes."""
@@ -104,6 +108,9 @@ class HttpClient(Client):
         except ValueError as error:
             # Cut off within its headers, an answer looks whole; nor is a proxy's page what the server said.
             raise self._unreachable(error) from None
+
+    def url(self, address: str) -> str:
+        return f"{self.parts.scheme}://{self.parts.netloc}{address}"
 
     def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
         return self.read_log(job, instance=instance, offset=offset, follow=True)

@@ -10,7 +10,7 @@ from .submission import spec_of
 
 __all__ = ["complete"]
 
-_JOB_VERBS = ("show", "logs", "metrics", "stop", "rerun", "diff", "delete", "pin", "unpin", "download")
+_JOB_VERBS = ("show", "logs", "metrics", "stop", "rerun", "diff", "delete", "pin", "unpin", "tensorboard", "download")
 _STATUSES = "queued starting running succeeded failed stopped lost".split()
 
 

@@ -3,6 +3,7 @@
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell } from '@jupyterlab/application';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
@@ -47,12 +48,17 @@ export const renderer: JupyterFrontEndPlugin<void> = {
   description: 'Shows training jobs in the outputs of cells, live from the server.',
   autoStart: true,
   requires: [IRenderMimeRegistry],
-  optional: [ITranslator],
-  activate: (app: JupyterFrontEnd, rendermime: IRenderMimeRegistry, translator: ITranslator | null) => {
+  optional: [ITranslator, ILabShell],
+  activate: (
+    app: JupyterFrontEnd,
+    rendermime: IRenderMimeRegistry,
+    translator: ITranslator | null,
+    shell: ILabShell | null
+  ) => {
     const { languageCode } = translator ?? nullTranslator;
     const trans = (translator ?? nullTranslator).load('jupyter_pai');
     const engine = new ServerEngine(app.serviceManager.serverSettings, languageCode.replace('_', '-'));
-    const context: IContext = { engine, trans, host: new LabHost(app, trans) };
+    const context: IContext = { engine, trans, host: new LabHost(app, trans, shell) };
     const createRenderer = () => new JobRenderer(context);
     rendermime.addFactory({ safe: true, mimeTypes: [MIME_TYPE], createRenderer }, RANK);
   }

@@ -114,7 +114,7 @@ def test_files_are_short_enough_to_read() -> None:
 TYPESCRIPT = [
     "routes wire format host tail",
     "engine",
-    "stream model",
+    "stream model boards",
     "server",
     "components/context components/status",
     "components/actions components/overview components/logs components/metrics components/outputs "
