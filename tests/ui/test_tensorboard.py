@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from playwright.sync_api import Page, expect
 
 from jupyter_pai.home import Home
 
+from ..conftest import until
 from ..server.test_tensorboard import TRAIN, boards
-from .conftest import Lab, open_notebook, run_cells
+from .conftest import Lab, open_notebook
+from .test_view import output
 
 LONG = 60_000
 
@@ -27,31 +30,24 @@ def lab(home: Home, tmp_path: Path) -> Iterator[Lab]:
     started.stop()
 
 
-def test_a_button_starts_it_and_a_tab_shows_the_scalar(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_a_button_starts_it_and_a_tab_shows_the_scalar(lab: Lab, page: Page, home: Home, tmp_path: Path) -> None:
     (tmp_path / "steps").write_text("3")
-    (lab.root / "train.py").write_text(TRAIN)
-    lab.write(
-        "a.ipynb", "%load_ext jupyter_pai", f"%pai submit train.py --name digits --command 'python train.py {tmp_path}'"
-    )
+    command = f"{sys.executable} train.py {tmp_path}"
+    spec = {"name": "digits", "command": command, "source": {"files": {"train.py": TRAIN}}}
+    job = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
+    lab.write("a.ipynb", "1", outputs=[output(job, "")])
     open_notebook(page, lab, "a.ipynb")
-    run_cells(page, 2)
     view = page.locator(".jp-pai-Job")
     view.get_by_role("tab", name="TensorBoard").click()
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible(timeout=LONG)
     assert not boards(tmp_path)
-    # What a job has not written yet is said; it is there a moment later.
-    print("A", flush=True)
+    until(lambda: any((home.job(job).path / "output" / "tensorboard").glob("*tfevents*")))
+    view.get_by_role("button", name="Start TensorBoard").click()
     running = view.get_by_role("region", name="TensorBoard runs")
-    expect(view.locator("[data-status='running']")).to_be_visible(timeout=LONG)
-    while not running.count():
-        view.get_by_role("button", name="Start TensorBoard").click()
-        expect(running.or_(view.get_by_role("alert"))).to_be_visible(timeout=LONG)
-    print("B", flush=True)
     board = page.frame_locator("iframe[src*='/user/x/pai/tensorboard/']")
     expect(board.locator("body")).to_contain_text("loss", timeout=LONG)
     expect(board.locator("body")).to_contain_text("digits")
     page.locator(".lm-TabBar-tab", has_text="a.ipynb").click()
-    print("C", flush=True)
     link = running.get_by_role("link", name="Open in a new window")
     expect(link).to_have_attribute("rel", "noopener")
     with page.context.expect_page() as opened:
