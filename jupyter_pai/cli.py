@@ -53,6 +53,9 @@ class Terminal(Screen):
     def job(self, handle: JobHandle) -> None:
         self.say(handle.text())
 
+    def link(self, text: str, address: str, url: str) -> None:
+        self.say(f"{text}: {url}")
+
     @property
     def can_ask(self) -> bool:
         return sys.stdin.isatty()

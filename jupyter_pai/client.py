@@ -45,6 +45,10 @@ class Client(ABC):
             PaiError: as the engine raised it.
         """
 
+    def url(self, address: str) -> str:
+        """Where a browser on this machine finds what the server has at an address."""
+        return address
+
     @abstractmethod
     def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
         """The bytes that a verb answers, piece by piece.
@@ -112,6 +116,9 @@ class HttpClient(Client):
         except ValueError as error:
             # Cut off within its headers, an answer looks whole; nor is a proxy's page what the server said.
             raise self._unreachable(error) from None
+
+    def url(self, address: str) -> str:
+        return f"{self.parts.scheme}://{self.parts.netloc}{address}"
 
     def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
         with self._ask(verb, None, arguments) as reply:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from . import difference, summary
+from .boards import Boards
 from .errors import Conflict, NotFound, UsageError
 from .grammar import Options
 from .handle import JobHandle
 from .i18n import _, ngettext
-from .room import Room
 from .screen import as_json
 from .sizes import show_size
 from .submission import changes_of, spec_of
@@ -23,7 +23,7 @@ __all__ = ["Commands"]
 _SAY_EVERY = 3.0
 
 
-class Commands(Room):
+class Commands(Boards):
     """One method for each verb; each gives the job it was about, if there is one."""
 
     def run(self, options: Options) -> object:

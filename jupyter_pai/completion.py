@@ -10,7 +10,10 @@ from .submission import spec_of
 
 __all__ = ["complete"]
 
-_JOB_VERBS = ("show", "logs", "metrics", "stop", "rerun", "diff", "delete", "pin", "unpin", "outputs", "download")
+_JOB_VERBS = (
+    *("show", "logs", "metrics", "stop", "rerun", "diff", "delete", "pin", "unpin", "outputs", "tensorboard"),
+    "download",
+)
 _STATUSES = "queued starting running succeeded failed stopped lost".split()
 
 

@@ -294,6 +294,13 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
     _add_json(command, _("print a JSON array"))
 
 
+def _add_tensorboard(command: argparse.ArgumentParser) -> None:
+    text = _("the jobs, several to compare them; none to list what runs, or with --stop to stop all")
+    command.add_argument("jobs", metavar="ID", nargs="*", help=text)
+    command.add_argument("--stop", action="store_true", help=_("stop it"))
+    _add_json(command, _("print a JSON array"))
+
+
 def _add_download(command: argparse.ArgumentParser) -> None:
     _add_job(command)
     command.add_argument(
@@ -342,6 +349,7 @@ VERBS = {
     "show": (N_("Show a job."), _add_show),
     "logs": (N_("Print a job's log."), _add_logs),
     "metrics": (N_("Print a job's metrics."), _add_metrics),
+    "tensorboard": (N_("Open TensorBoard on jobs, while they run and afterwards."), _add_tensorboard),
     "stop": (N_("Stop jobs."), _add_stop),
     "rerun": (N_("Submit a job's spec and code once more, with changes."), _add_rerun),
     "diff": (N_("Show how two jobs differ."), _add_diff),

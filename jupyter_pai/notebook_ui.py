@@ -69,6 +69,13 @@ class Cell(Screen):
     def job(self, handle: JobHandle) -> None:
         show(handle)
 
+    def link(self, text: str, address: str, url: str) -> None:
+        from IPython.display import display
+
+        # By its address alone: it is the browser that knows how this server is reached.
+        html = f'<a href="{escape(address)}" target="_blank" rel="noopener">{escape(text)}</a>'
+        display({"text/html": html, "text/plain": f"{text}: {url}"}, raw=True)
+
     @property
     def can_ask(self) -> bool:
         return False

@@ -35,6 +35,8 @@ __all__ = [
     "Pruned",
     "Secrets",
     "Submitted",
+    "TensorBoardView",
+    "TensorBoards",
     "Texts",
 ]
 
@@ -362,6 +364,26 @@ class Secrets(_Reply):
 
     secrets: list[SecretView]
     file: str
+
+
+class TensorBoardJob(_Reply):
+    id: str
+    name: str
+
+
+class TensorBoardView(_Reply):
+    """`address` is a path on the server. `started_at` is in seconds since 1970; nobody looking for `idle_timeout`
+    seconds, it ends."""
+
+    id: str
+    jobs: list[TensorBoardJob]
+    address: str
+    started_at: float
+    idle_timeout: float
+
+
+class TensorBoards(_Reply):
+    tensorboards: list[TensorBoardView]
 
 
 class FindingView(_Reply):

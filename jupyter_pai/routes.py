@@ -223,6 +223,15 @@ ROUTES: dict[str, Route] = {
     "remove_secret": Route("DELETE", "/secrets/{secret}", "Forget one.", reply="Secrets"),
     "disk": Route("GET", "/disk", "What takes room on the disk.", reply="DiskUse"),
     "prune": Route("POST", "/prune", "Remove jobs that have ended, and environments.", body="Prune", reply="Pruned"),
+    "tensorboards": Route("GET", "/tensorboards", "The TensorBoards that run.", reply="TensorBoards"),
+    "start_tensorboard": Route(
+        "POST",
+        "/tensorboards",
+        "Start a TensorBoard for jobs; the one that runs, if one does.",
+        body="TensorBoardRequest",
+        reply="TensorBoardView",
+    ),
+    "stop_tensorboard": Route("DELETE", "/tensorboards/{tensorboard}", "End one.", reply="TensorBoards"),
     "doctor": Route("GET", "/doctor", "Check everything that a job needs.", reply="Findings"),
     "schema": Route("GET", "/schema", "The JSON Schema of a job's spec."),
 }

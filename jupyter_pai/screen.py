@@ -36,6 +36,10 @@ class Screen(ABC):
     def job(self, handle: JobHandle) -> None:
         """A job."""
 
+    @abstractmethod
+    def link(self, text: str, address: str, url: str) -> None:
+        """A page of the server: its address on it, and where a browser on this machine finds it."""
+
     @property
     @abstractmethod
     def can_ask(self) -> bool:

@@ -9,6 +9,9 @@
     [disk]
     limit = "50GB"
 
+    [tensorboard]
+    idle_minutes = 120
+
 The file is the one that ``JUPYTER_PAI_CONFIG`` names, else the one in Jupyter's config folder; beneath it lies that of
 the administrator in ``/etc/jupyter``. A profile that both have takes each key from the upper file. Without any file
 there is the profile `local`.
@@ -17,28 +20,31 @@ there is the profile `local`.
 from __future__ import annotations
 
 import os
-import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from tomlkit.exceptions import TOMLKitError
 
-from .errors import NotFound, SettingsError
+from .errors import NotFound
 from .i18n import _
+from .settings_file import SettingsFile, similar
 
-__all__ = ["DiskSettings", "Profile", "ProfileSettings", "Settings", "SettingsFile", "edit", "load", "user_file"]
+__all__ = [
+    "DiskSettings",
+    "Profile",
+    "ProfileSettings",
+    "Settings",
+    "TensorBoardSettings",
+    "edit",
+    "load",
+    "user_file",
+]
 
 NAME = "jupyter_pai.toml"
+M = TypeVar("M", bound=BaseModel)
 SYSTEM_FILE = Path("/etc/jupyter") / NAME
-_TOP = ("default", "profiles", "disk")
-# A table that is no profile.
-_DISK = "[disk]"
 
 
 class ProfileSettings(BaseModel):
@@ -66,6 +72,14 @@ class DiskSettings(BaseModel):
     environment_days: float = Field(30, gt=0, description="Days after which an environment that no job used goes.")
 
 
+class TensorBoardSettings(BaseModel):
+    """The table `[tensorboard]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    idle_minutes: float = Field(30, gt=0, description="Minutes after which a TensorBoard that nobody looks at ends.")
+
+
 @dataclass(frozen=True)
 class Profile:
     """A named set of a backend's settings. `file` is where it is written; None for one that needs no file."""
@@ -86,6 +100,7 @@ class Settings:
     profiles: dict[str, Profile]
     default: str
     disk: DiskSettings
+    tensorboard: TensorBoardSettings
 
     def pick(self, profile: str = "", backend: str = "") -> Profile:
         """The profile of that name; that backend's default one; the default one.
@@ -99,7 +114,7 @@ class Settings:
         if profile:
             if profile not in self.profiles:
                 raise NotFound(
-                    _("There is no profile `{name}`.").format(name=profile), fix=_similar(profile, self.profiles)
+                    _("There is no profile `{name}`.").format(name=profile), fix=similar(profile, self.profiles)
                 )
             return self.profiles[profile]
         if not backend:
@@ -108,7 +123,7 @@ class Settings:
         if not of_backend:
             backends = sorted({found.backend for found in self.profiles.values()})
             raise NotFound(
-                _("No profile has the backend `{name}`.").format(name=backend), fix=_similar(backend, backends)
+                _("No profile has the backend `{name}`.").format(name=backend), fix=similar(backend, backends)
             )
         return self.profiles[next((n for n in (self.default, backend) if n in of_backend), of_backend[0])]
 
@@ -143,9 +158,10 @@ def load(models: Mapping[str, type[ProfileSettings]]) -> Settings:
         raise file.error(
             _("The default profile `{name}` is not there.").format(name=default),
             "default",
-            fix=_similar(default, profiles),
+            fix=similar(default, profiles),
         )
-    return Settings(profiles, default, _disk(files))
+    disk, tensorboard = _table(files, "disk", DiskSettings), _table(files, "tensorboard", TensorBoardSettings)
+    return Settings(profiles, default, disk, tensorboard)
 
 
 def edit(
@@ -165,7 +181,7 @@ def edit(
         if profile not in file.profiles():
             raise NotFound(
                 _("There is no profile `{name}` in {file}.").format(name=profile, file=path),
-                fix=_similar(profile, file.profiles()) if file.profiles() else "",
+                fix=similar(profile, file.profiles()) if file.profiles() else "",
             )
         file.remove(profile)
     if default:
@@ -196,7 +212,7 @@ def _profile(
             else _("The profile `{profile}` names no backend.").format(profile=name),
             "backend" if backend else "",
             name,
-            fix=_similar(str(backend or ""), models),
+            fix=similar(str(backend or ""), models),
         )
     try:
         return Profile(name, models[backend].model_validate(keys), files[-1].path)
@@ -208,159 +224,24 @@ def _profile(
                 _("The backend `{backend}` has no key `{key}`.").format(backend=backend, key=key),
                 key,
                 name,
-                fix=_similar(key, models[backend].model_fields),
+                fix=similar(key, models[backend].model_fields),
             ) from None
         raise saying(key).error(f"{key}: {fault['msg']}.", key, name) from None
 
 
-def _disk(files: list[SettingsFile]) -> DiskSettings:
-    tables = [file.disk() for file in files]
+def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
+    """What the files say in a table that is no profile."""
+    tables = [file.table(name) for file in files]
     try:
-        return DiskSettings.model_validate({key: value for table in tables for key, value in table.items()})
+        return model.model_validate({key: value for table in tables for key, value in table.items()})
     except ValidationError as error:
         fault = error.errors()[0]
         key = str(fault["loc"][0])
         file = next(file for file, table in zip(reversed(files), reversed(tables), strict=True) if key in table)
         known = fault["type"] != "extra_forbidden"
         raise file.error(
-            f"{key}: {fault['msg']}." if known else _("There is no setting `{key}`.").format(key=f"disk.{key}"),
+            f"{key}: {fault['msg']}." if known else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
             key,
-            _DISK,
-            fix="" if known else _similar(key, DiskSettings.model_fields),
+            f"[{name}]",
+            fix="" if known else similar(key, model.model_fields),
         ) from None
-
-
-def _similar(name: str, names: Any) -> str:
-    near = get_close_matches(name, list(names), 1)
-    if near:
-        return _("Did you mean `{name}`?").format(name=near[0])
-    return _("Known are: {names}.").format(names=", ".join(f"`{known}`" for known in names))
-
-
-class SettingsFile:
-    """One settings file. What tools change in it leaves the user's comments and order alone.
-
-    Raises:
-        SettingsError: if it is not TOML, naming the line.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            self.text = path.read_text("utf-8")
-        except FileNotFoundError:
-            self.text = ""
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(_("{file} cannot be read: {error}.").format(file=path, error=error)) from None
-        try:
-            self.document = tomlkit.parse(self.text)
-        except TOMLKitError as error:
-            line = int(getattr(error, "line", 0))
-            raise SettingsError(
-                _("{file}, line {line}: this is not TOML: {error}.").format(file=path, line=line, error=error),
-                fix=_("Correct the line, or move the file away."),
-                file=str(path),
-                line=line,
-            ) from None
-
-    def default(self) -> str:
-        """The name of the default profile, or nothing."""
-        unknown = [key for key in self.document if key not in _TOP]
-        if unknown:
-            raise self.error(
-                _("There is no setting `{key}`.").format(key=unknown[0]),
-                unknown[0],
-                fix=_similar(unknown[0], _TOP),
-            )
-        return str(self.document.get("default", ""))
-
-    def profiles(self) -> dict[str, dict[str, Any]]:
-        """The keys of each profile, as written."""
-        found = self.document.unwrap().get("profiles", {})
-        if not isinstance(found, dict) or not all(isinstance(keys, dict) for keys in found.values()):
-            raise self.error(_("Profiles are tables: [profiles.NAME]."), "profiles")
-        return found
-
-    def disk(self) -> dict[str, Any]:
-        """The keys of `[disk]`, as written."""
-        found = self.document.unwrap().get("disk", {})
-        if not isinstance(found, dict):
-            raise self.error(_("`disk` is a table: [disk]."), "disk")
-        return found
-
-    def set(self, profile: str, values: Mapping[str, Any]) -> None:
-        """Set keys of a profile, which is made if it is new; None removes a key.
-
-        Raises:
-            SettingsError: for what TOML cannot hold.
-        """
-        try:
-            self._set(profile, values)
-            tomlkit.parse(tomlkit.dumps(self.document).encode())
-        except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
-            raise SettingsError(
-                _("This cannot be written to a settings file: {error}.").format(error=error),
-                fix=_("Names and texts are Unicode; values are texts, numbers, true and false, and lists of them."),
-            ) from None
-
-    def _set(self, profile: str, values: Mapping[str, Any]) -> None:
-        profiles = self.document.setdefault("profiles", tomlkit.table(is_super_table=True))
-        table = profiles.setdefault(profile, tomlkit.table())
-        for key, value in values.items():
-            if value is None:
-                table.pop(key, None)
-            else:
-                table[key] = value
-
-    def remove(self, profile: str) -> None:
-        """Remove a profile, and the choice of it as the default."""
-        del self.document["profiles"][profile]
-        if self.document.get("default") == profile:
-            del self.document["default"]
-
-    def set_default(self, profile: str) -> None:
-        self.document["default"] = profile
-
-    def save(self) -> None:
-        """Replace the file as a whole; only the user may read it.
-
-        Raises:
-            SettingsError: if it cannot be written; it stays as it was.
-        """
-        path = self.path.resolve()  # A link to where somebody keeps their settings stays one.
-        temporary = ""
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
-            with os.fdopen(file, "w", encoding="utf-8") as target:
-                target.write(tomlkit.dumps(self.document))
-            os.replace(temporary, path)
-        except OSError as error:
-            if temporary:
-                Path(temporary).unlink(missing_ok=True)
-            raise SettingsError(
-                _("{file} cannot be written: {error}.").format(file=path, error=error.strerror or error),
-                fix=_("Make room there, or name another file by JUPYTER_PAI_CONFIG."),
-            ) from error
-
-    def error(self, message: str, key: str = "", profile: str = "", fix: str = "") -> SettingsError:
-        """An error that names this file and the line of the key."""
-        line = self._line(key, profile)
-        return SettingsError(
-            _("{file}, line {line}: {message}").format(file=self.path, line=line, message=message),
-            fix=fix,
-            file=str(self.path),
-            line=line,
-        )
-
-    def _line(self, key: str, profile: str) -> int:
-        """Where a key of a profile, or a profile, or a key of the top, is written."""
-        here = ""
-        header = 1
-        for number, line in enumerate(self.text.splitlines(), 1):
-            if table := re.match(r"\s*\[\s*(profiles\s*\.\s*)?[\"']?(.+?)[\"']?\s*\]", line):
-                here = table[2] if table[1] else f"[{table[2]}]"
-                header = number if here == profile else header
-            elif here == profile and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[.=]", line):
-                return number
-        return header

@@ -19,8 +19,11 @@ from ..routes import PREFIX, ROUTES
 from ..server_info import ServerInfo
 from ..server_root import ServerRoot
 from ..service import JobService
+from ..tensorboard import TensorBoards
+from . import tensorboard
 from .handlers import UnknownHandler, VerbHandler
 from .socket import StreamHandler
+from .tensorboard import TensorBoardHandler
 
 __all__ = ["Engine", "PaiApp"]
 
@@ -30,8 +33,9 @@ _ACTIVITY_EVERY = 5.0
 class Engine:
     """The engine, started when it is first asked for: one that cannot start must not take the server along."""
 
-    def __init__(self, root: ServerRoot | None = None) -> None:
+    def __init__(self, base_url: str, root: ServerRoot | None = None) -> None:
         self.root = root
+        self.boards = TensorBoards(f"{base_url}{tensorboard.PATH}/")
         # Good for this extension only; kernels and terminals find it in a file that only the user may read.
         self.secret = secrets.token_urlsafe(32)
         self._api: Api | None = None
@@ -47,7 +51,7 @@ class Engine:
             if self._api is None:
                 service = await asyncio.to_thread(JobService)
                 await service.start()
-                self._api = Api(service, self.root)
+                self._api = Api(service, self.root, self.boards)
             return self._api
 
     def is_busy(self) -> bool:
@@ -55,7 +59,8 @@ class Engine:
         return self._api is not None and self._api.service.runs_here()
 
     async def close(self) -> None:
-        """Let go of everything. Jobs go on."""
+        """Let go of everything. Jobs go on; TensorBoards do not."""
+        await self.boards.close()
         if self._api is not None:
             await self._api.service.close()
             self._api = None
@@ -68,7 +73,7 @@ class PaiApp(ExtensionApp):
     load_other_extensions = True
 
     def initialize_settings(self) -> None:
-        self.engine = Engine(_root(self.serverapp))
+        self.engine = Engine(self.settings["base_url"], _root(self.serverapp))
         self.info_file: Path | None = None
         self.task: asyncio.Task[None] | None = None
         self.settings["jupyter_pai_engine"] = self.engine
@@ -82,6 +87,7 @@ class PaiApp(ExtensionApp):
             self.handlers.append((rf"/{PREFIX}{pattern}/?", VerbHandler, {"verbs": verbs}))
         self.handlers.append((rf"/{PREFIX}/stream", StreamHandler))
         self.handlers.append((rf"/{PREFIX}/.*", UnknownHandler))
+        self.handlers.append((rf"/{tensorboard.PATH}/([^/]+)(/.*)?", TensorBoardHandler))
 
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """Once the server listens: tell those whom it starts where it is, and look after its jobs."""

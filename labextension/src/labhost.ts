@@ -2,9 +2,10 @@
  * JupyterLab and Notebook 7 as the surroundings of a view.
  */
 
-import type { JupyterFrontEnd } from '@jupyterlab/application';
-import { Dialog, InputDialog, Notification, showDialog } from '@jupyterlab/apputils';
+import type { ILabShell, JupyterFrontEnd } from '@jupyterlab/application';
+import { Dialog, InputDialog, MainAreaWidget, Notification, showDialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { IFrame } from '@jupyterlab/ui-components';
 
 import { COMMANDS } from './commandids.js';
 import type { IHost, IQuestion } from './host.js';
@@ -12,8 +13,16 @@ import type { IHost, IQuestion } from './host.js';
 export class LabHost implements IHost {
   constructor(
     private readonly app: JupyterFrontEnd,
-    private readonly trans: TranslationBundle
-  ) {}
+    private readonly trans: TranslationBundle,
+    shell: ILabShell | null = null
+  ) {
+    // Notebook 7 has one document a window, and no room for others.
+    if (shell) {
+      this.openPage = (title, address) => this.showPage(shell, title, address);
+    }
+  }
+
+  readonly openPage?: (title: string, address: string) => void;
 
   async confirm({ title, text, yes, warn }: IQuestion): Promise<boolean> {
     const accept = warn ? Dialog.warnButton({ label: yes }) : Dialog.okButton({ label: yes });
@@ -39,5 +48,26 @@ export class LabHost implements IHost {
 
   openFile(path: string): void {
     void this.app.commands.execute('docmanager:open', { path });
+  }
+
+  /** One tab for each page, however often it is asked for. Its scripts are the server's own; it may not leave its frame. */
+  private showPage(shell: ILabShell, title: string, address: string): void {
+    const url = new URL(address, this.app.serviceManager.serverSettings.baseUrl).href;
+    const id = `jp-pai-page-${encodeURIComponent(address)}`;
+    const shown = [...shell.widgets('main')].find(widget => widget.id === id);
+    if (shown instanceof MainAreaWidget && shown.content instanceof IFrame) {
+      shown.content.url = url; // It may have ended and been started again.
+    } else {
+      const content = new IFrame({
+        sandbox: ['allow-scripts', 'allow-same-origin', 'allow-forms', 'allow-popups', 'allow-downloads']
+      });
+      content.url = url;
+      const widget = new MainAreaWidget({ content });
+      widget.id = id;
+      widget.title.label = title;
+      widget.title.closable = true;
+      shell.add(widget, 'main');
+    }
+    shell.activateById(id);
   }
 }

@@ -3,6 +3,7 @@
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell } from '@jupyterlab/application';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
@@ -50,12 +51,12 @@ const pagePlugin: JupyterFrontEndPlugin<IContext> = {
   description: 'Connects this page with the training jobs of its server.',
   autoStart: true,
   provides: IPage,
-  optional: [ITranslator],
-  activate: (app: JupyterFrontEnd, translator: ITranslator | null) => {
+  optional: [ITranslator, ILabShell],
+  activate: (app: JupyterFrontEnd, translator: ITranslator | null, shell: ILabShell | null) => {
     const { languageCode } = translator ?? nullTranslator;
     const trans = (translator ?? nullTranslator).load('jupyter_pai');
     const engine = new ServerEngine(app.serviceManager.serverSettings, trans, languageCode.replace('_', '-'));
-    return { engine, trans, host: new LabHost(app, trans) };
+    return { engine, trans, host: new LabHost(app, trans, shell) };
   }
 };
 

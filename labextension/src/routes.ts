@@ -43,6 +43,9 @@ export const ROUTES = {
   remove_secret: { method: 'DELETE', path: '/secrets/{secret}' },
   disk: { method: 'GET', path: '/disk' },
   prune: { method: 'POST', path: '/prune' },
+  tensorboards: { method: 'GET', path: '/tensorboards' },
+  start_tensorboard: { method: 'POST', path: '/tensorboards' },
+  stop_tensorboard: { method: 'DELETE', path: '/tensorboards/{tensorboard}' },
   doctor: { method: 'GET', path: '/doctor' },
   schema: { method: 'GET', path: '/schema' }
 } as const;

@@ -13,7 +13,7 @@ from jupyter_pai.client import EmbeddedClient
 from jupyter_pai.errors import NotFound, SettingsError
 from jupyter_pai.handle import JobHandle
 from jupyter_pai.home import Home
-from jupyter_pai.settings import SettingsFile
+from jupyter_pai.settings_file import SettingsFile
 
 from ..conftest import submit, until
 from .started import fill, power_off

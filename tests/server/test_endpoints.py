@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,27 +10,26 @@ from tornado.httpclient import HTTPClientError
 from tornado.web import RequestHandler
 
 from jupyter_pai.routes import PREFIX, ROUTES
+from jupyter_pai.server import tensorboard
 from jupyter_pai.server.app import PaiApp
 
 
 def ours(app: Any) -> dict[str, type[RequestHandler]]:
     """Every handler that we added to the server, by its pattern."""
     rules = [rule for group in app.web_app.default_router.rules for rule in getattr(group.target, "rules", ())]
-    return {rule.matcher.regex.pattern: rule.target for rule in rules if PREFIX in rule.matcher.regex.pattern}
+    return {rule.matcher.regex.pattern: rule.target for rule in rules if "/pai/" in rule.matcher.regex.pattern}
 
 
 async def test_every_address_and_method_asks_who_is_there(jp_serverapp: Any, jp_fetch: Any) -> None:
     assert isinstance(jp_serverapp.extension_manager.extension_apps["jupyter_pai"].copy().pop(), PaiApp)
-    addresses = [
-        route.path.replace("{job}", "last").replace("{profile}", "x").replace("{secret}", "x")
-        for route in ROUTES.values()
-    ]
+    addresses = [PREFIX + re.sub(r"\{\w+\}", "x", route.path) for route in ROUTES.values()]
+    boards = [f"{tensorboard.PATH}/x", f"{tensorboard.PATH}/x/data/runs"]
     tried = 0
-    for address in {*addresses, "/stream", "/nothing"}:
+    for address in {*addresses, f"{PREFIX}/stream", f"{PREFIX}/nothing", *boards}:
         for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"):
             with pytest.raises(HTTPClientError) as caught:
                 await jp_fetch(
-                    *PREFIX.split("/"), *address.strip("/").split("/"), method=method, body=None,
+                    *address.strip("/").split("/"), method=method, body=None,
                     headers={"Authorization": "token wrong"}, allow_nonstandard_methods=True,
                 )  # fmt: skip
             assert caught.value.code in (403, 405), f"{method} {address}"
@@ -53,11 +53,15 @@ async def test_who_is_known_and_not_allowed_is_refused(jp_serverapp: Any, jp_fet
 
     jp_serverapp.web_app.settings["authorizer"] = Nobody(parent=jp_serverapp)
     for route in ROUTES.values():
-        address = route.path.replace("{job}", "last").replace("{profile}", "x").replace("{secret}", "x")
+        address = re.sub(r"\{\w+\}", "x", route.path)
         body = None if route.method in ("GET", "DELETE") else "{}"
         with pytest.raises(HTTPClientError) as caught:
             await jp_fetch(*PREFIX.split("/"), *address.strip("/").split("/"), method=route.method, body=body)
         assert caught.value.code == 403, route
+    for method, body in (("GET", None), ("HEAD", None), ("POST", "")):
+        with pytest.raises(HTTPClientError) as caught:
+            await jp_fetch(*tensorboard.PATH.split("/"), "x", "data", method=method, body=body)
+        assert caught.value.code == 403
     with pytest.raises(HTTPClientError) as caught:
         await jp_ws_fetch(*PREFIX.split("/"), "stream")
     assert caught.value.code == 403

@@ -50,7 +50,7 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     document = Document(await ask(jp_fetch, "GET", "openapi.json"))
     hold = document.hold
     spec |= {
-        "command": "printf 'loss=nan\\n'; echo 1 > $PAI_OUTPUT_MODEL/m",
+        "command": "printf 'loss=nan\\n'; echo 1 > $PAI_OUTPUT_MODEL/m; : > $PAI_OUTPUT_TENSORBOARD/x.tfevents.1",
         "metric_definitions": [{"name": "loss", "regex": r"loss=(\S+)"}],
     }
     job = hold("show", await run(jp_fetch, spec))
@@ -105,6 +105,9 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     hold("set_secret", await ask(jp_fetch, "PUT", "secrets", "x", body={"value": "long enough"}))
     assert hold("secrets", await ask(jp_fetch, "GET", "secrets"))["secrets"] == [{"name": "x", "place": "file"}]
     hold("remove_secret", await ask(jp_fetch, "DELETE", "secrets", "x"))
+    board = hold("start_tensorboard", await ask(jp_fetch, "POST", "tensorboards", body={"jobs": [job["id"]]}))
+    assert hold("tensorboards", await ask(jp_fetch, "GET", "tensorboards"))["tensorboards"] == [board]
+    assert not hold("stop_tensorboard", await ask(jp_fetch, "DELETE", "tensorboards", board["id"]))["tensorboards"]
     hold("doctor", await ask(jp_fetch, "GET", "doctor"))
     hold("stop", await ask(jp_fetch, "POST", "jobs", job["id"], "stop", body={}))
     hold("delete", await ask(jp_fetch, "DELETE", "jobs", job["id"]))
@@ -262,6 +265,9 @@ async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
         ("PATCH", ["jobs", "nothing", "labels"], {}, '{"": "c"}', 400, "needs a name"),
         ("PATCH", ["jobs", "nothing", "labels"], {}, '{"a": 1}', 400, "valid string"),
         ("GET", ["jobs", "nothing", "code"], {}, None, 404, "`nothing`"),
+        ("POST", ["tensorboards"], {}, '{"jobs": []}', 400, "jobs"),
+        ("POST", ["tensorboards"], {}, '{"jobs": ["nothing"]}', 404, "`nothing`"),
+        ("DELETE", ["tensorboards", "nothing"], {}, None, 404, "does not run"),
         ("POST", ["prune"], {}, '{"older_than": -1}', 400, "older_than"),
         ("POST", ["prune"], {}, '{"older_than": NaN}', 400, "older_than"),
         ("POST", ["prune"], {}, '{"status": ["runing"]}', 400, "status"),

@@ -1,0 +1,43 @@
+"""Runs a TensorBoard for as long as whoever started it holds the other end of standard input: also a server that was
+killed lets go of it. Standard library and TensorBoard only; runs in whichever interpreter has TensorBoard.
+
+Reads a line of JSON, ``{runs: {name: folder}, arguments: [...]}``, and writes one: ``{url}`` when it serves, or
+``{missing: true}`` if this interpreter has no TensorBoard. The secret in its address is in no command line, which
+everybody can read, and in no file: TensorBoard's own `main` would write it into one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # What libraries print is no answer.
+    asked = json.loads(sys.stdin.readline())
+    try:
+        from tensorboard import program
+    except ModuleNotFoundError as error:
+        if error.name != "tensorboard":
+            raise
+        answer.write(json.dumps({"missing": True}))
+        return
+    with tempfile.TemporaryDirectory(prefix="jupyter-pai-tensorboard-") as folder:
+        for name, path in asked["runs"].items():
+            os.symlink(path, os.path.join(folder, name))
+        board = program.TensorBoard()
+        board.configure(["tensorboard", "--logdir", folder, *asked["arguments"]])
+        answer.write(json.dumps({"url": board.launch()}) + "\n")
+        answer.flush()
+        sys.stdin.read()
+    os._exit(0)  # Its threads would be waited for.
+
+
+if __name__ == "__main__":
+    main()
