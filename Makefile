@@ -50,7 +50,7 @@ node_modules/.yarn-state.yml: package.json yarn.lock | $(VENV)/node
 	jlpm install --immutable
 	touch $@
 
-$(EXTENSION): node_modules/.yarn-state.yml $(wildcard labextension/src/*.ts* labextension/src/*/*.ts* labextension/style/*)
+$(EXTENSION): node_modules/.yarn-state.yml $(wildcard labextension/src/*.ts* labextension/src/*/*.ts* labextension/style/* labextension/*.mjs)
 	jlpm build:prod
 	touch $@
 
@@ -63,4 +63,4 @@ $(VENV)/test: $(VENV)/tutorial
 	touch $@
 
 clean:
-	rm -rf $(VENV) node_modules dist jupyter_pai/_labextension labextension/lib
+	rm -rf $(VENV) node_modules dist jupyter_pai/_labextension jupyter_pai/_widget labextension/lib
