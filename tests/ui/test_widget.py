@@ -72,7 +72,10 @@ def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: 
 
     def is_saved() -> bool:
         page.keyboard.press("Control+s")
-        outputs = json.loads((lab.root / "a.ipynb").read_text("utf-8"))["cells"][1]["outputs"]
+        try:
+            outputs = json.loads((lab.root / "a.ipynb").read_text("utf-8"))["cells"][1]["outputs"]
+        except ValueError:
+            return False  # It is being written.
         return ["已成功" in "".join(output["data"]["text/html"]) for output in outputs] == [True]
 
     # What is saved is read without a kernel: on GitHub, by nbconvert.
