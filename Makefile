@@ -50,7 +50,8 @@ node_modules/.yarn-state.yml: package.json yarn.lock | $(VENV)/node
 	jlpm install --immutable
 	touch $@
 
-$(EXTENSION): node_modules/.yarn-state.yml $(wildcard labextension/src/*.ts* labextension/src/*/*.ts* labextension/style/* labextension/schema/*)
+SOURCES := $(wildcard labextension/src/*.ts* labextension/src/*/*.ts* labextension/*.mjs)
+$(EXTENSION): node_modules/.yarn-state.yml $(SOURCES) $(wildcard labextension/style/* labextension/schema/*)
 	jlpm build:prod
 	touch $@
 
@@ -63,4 +64,4 @@ $(VENV)/test: $(VENV)/tutorial
 	touch $@
 
 clean:
-	rm -rf $(VENV) node_modules dist jupyter_pai/_labextension labextension/lib
+	rm -rf $(VENV) node_modules dist jupyter_pai/_labextension jupyter_pai/_widget labextension/lib

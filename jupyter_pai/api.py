@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from . import __version__
 from .backends import load_backends
-from .errors import SpecError, Unsupported, UsageError
+from .errors import Unsupported, UsageError
 from .event import LogChunk
 from .i18n import _
 from .job import JobSpec, JobStatus, parse_spec

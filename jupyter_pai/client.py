@@ -15,9 +15,9 @@ import ssl
 import sys
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from . import server_info
@@ -25,6 +25,9 @@ from .errors import EngineError, PaiError, ServerUnreachable
 from .i18n import _, language
 from .routes import PREFIX, ROUTES
 from .server_info import ServerInfo
+
+if TYPE_CHECKING:
+    from .streams import Stream
 
 __all__ = ["Client", "EmbeddedClient", "HttpClient", "connect"]
 
@@ -64,6 +67,10 @@ class Client(ABC):
     def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
         """The log as it is now."""
         return self.read("log", job=job, **arguments)
+
+    @abstractmethod
+    def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
+        """What moves, for a view (`topics.py`). `send` and `closed` (it broke) are called from another thread."""
 
     def submit(self, spec: dict[str, Any], *, backend: str = "", attach: bool = False) -> dict[str, Any]:
         """Submit a job: `{job, attached, changed}`. Repeated once if the answer is lost, which makes no second job."""
@@ -124,6 +131,11 @@ class HttpClient(Client):
         with self._ask(verb, None, arguments) as reply:
             while data := reply.read1(1 << 18):
                 yield data
+
+    def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
+        from .streams import ServerStream
+
+        return ServerStream(self.info, send, closed)
 
     @contextlib.contextmanager
     def _ask(self, verb: str, body: object, arguments: dict[str, object]) -> Iterator[http.client.HTTPResponse]:
@@ -241,6 +253,11 @@ class EmbeddedClient(Client):
             # After an interrupt it is being cancelled already, and must not be closed as well.
             with contextlib.suppress(RuntimeError):
                 self._wait(pieces.aclose())
+
+    def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
+        from .streams import EngineStream
+
+        return EngineStream(self._api.service, self._loop, send)
 
     def _wait(self, coroutine: Any) -> Any:
         future = self._asyncio.run_coroutine_threadsafe(coroutine, self._loop)

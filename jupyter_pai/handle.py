@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,10 +14,14 @@ from . import summary
 from .client import Client, connect
 from .errors import JobFailed, PaiError, ServerUnreachable
 from .i18n import _
+from .place import page_of
 from .printer import Printer
 
 if TYPE_CHECKING:
     import pandas
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from .widget import JobWidget
 
 __all__ = ["JobHandle", "get_job", "job_failed", "list_jobs", "submit"]
 
@@ -27,6 +32,7 @@ _ENDED = ("succeeded", "failed", "stopped", "lost")
 _TAIL_LINES, _TAIL_BYTES = 20, 1 << 16
 # Points of a metric that a picture of it needs.
 _POINTS = 1000
+_WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 _ASK_EVERY = 0.2
 # Files of a channel that are asked for at once.
 _FILES = 500
@@ -39,6 +45,7 @@ class JobHandle:
     def __init__(self, job: dict[str, Any], client: Client | None = None) -> None:
         self._job = job
         self._client = client or connect()
+        self._widget: JobWidget | None = None
 
     def _ask(self, question: Callable[[Client], T]) -> T:
         """Ask the engine; if its server has gone, the one that we find then."""
@@ -281,8 +288,36 @@ class JobHandle:
         """The id: ``%pai logs {job}`` is the log of the job in the variable `job`."""
         return format(self.id, form)
 
+    def widget(self) -> JobWidget:
+        """The job's view for a page without our extension, as in VS Code: fed by this kernel, and live while it lives.
+
+        Jobs are shown so by themselves where that is needed.
+        """
+        from .widget import JobWidget
+
+        if self._widget is None:
+            self._widget = JobWidget(self.id, self.text(), self._client)
+        return self._widget
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return summary.mime_bundle(self._view())
+        bundle = summary.mime_bundle(self._view())
+        # Where our extension shows jobs, it needs no kernel, and nothing is to be shown twice.
+        page = page_of(_shell())
+        if page in ("vscode", "colab") or (page and self._client.embedded):
+            shown = self.widget()
+            shown.snapshot = bundle["text/plain"]
+            bundle |= {_WIDGET_TYPE: {"version_major": 2, "version_minor": 1, "model_id": shown.model_id}}
+        return bundle
+
+
+def _shell() -> InteractiveShell | None:
+    """The shell of IPython that runs here, if one does."""
+    if "IPython" not in sys.modules:
+        return None
+    from IPython import get_ipython
+
+    shell: InteractiveShell | None = get_ipython()
+    return shell
 
 
 def job_failed(handle: JobHandle) -> JobFailed:

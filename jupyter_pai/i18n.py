@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
-__all__ = ["N_", "_", "language", "ngettext", "speak"]
+__all__ = ["DOMAIN", "LOCALE", "N_", "_", "language", "ngettext", "speak"]
 
 DOMAIN = "jupyter_pai"
 LOCALE = Path(__file__).parent / "locale"

@@ -31,6 +31,7 @@ __all__ = ["run_cell", "run_line"]
 # Seconds between two looks at a job whose output is kept up to date: where our renderer shows it live, only the text
 # that is saved with the notebook; elsewhere, all that the user sees.
 _REFRESH = 2.0
+_WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 
 
 class Cell(Screen):
@@ -215,7 +216,8 @@ def _refresh(handle: JobHandle, shown: Any) -> None:
             bundle = handle._repr_mimebundle_()
         except PaiError:
             return  # The server has gone, or the job was deleted: what is shown stays.
-        if bundle != last:
+        # A widget is live without that, and begins anew when its output is replaced: once, for the notebook's file.
+        if bundle != last and (ended or _WIDGET_TYPE not in bundle):
             shown.update(bundle, raw=True)
             last = bundle
         if ended:

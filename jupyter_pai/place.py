@@ -14,7 +14,7 @@ from .i18n import _
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["Place", "of_command_line", "of_shell"]
+__all__ = ["Place", "of_command_line", "of_shell", "page_of"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,17 @@ def of_shell(shell: InteractiveShell) -> Place:
         folder = notebook.parent if notebook.parent.is_dir() else None
         return Place(folder, notebook.stem, notebook if notebook.is_file() else None, True, shell)
     return Place(Path.cwd(), live=False, shell=shell)
+
+
+def page_of(shell: InteractiveShell | None) -> str:
+    """Whose page shows the outputs of a shell: ``jupyter``, ``vscode``, ``colab``; empty where nobody watches."""
+    if "google.colab" in sys.modules:
+        return "colab"
+    if shell is None or not hasattr(shell, "kernel"):
+        return ""
+    if "__vsc_ipynb_file__" in shell.user_ns:
+        return "vscode"
+    return "jupyter" if os.environ.get("JPY_SESSION_NAME") else ""
 
 
 def _colab_name() -> str:

@@ -18,6 +18,9 @@ def test_the_wheel_has_everything_and_nothing_else(built: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     for name in (
         "jupyter_pai/_labextension/package.json",
+        "jupyter_pai/_widget/loader.js",
+        "jupyter_pai/_widget/view.js",
+        "jupyter_pai/_widget/view.css",
         "jupyter_pai/_tutorial/tutorial.zh-CN.ipynb",
         "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.mo",
         "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.json",
@@ -32,7 +35,13 @@ def test_a_wheel_is_built_from_the_sdist_without_node(built: Path, tmp_path: Pat
     """`built` made it so; here what it was made of."""
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    for name in ("jupyter_pai/_labextension/package.json", "labextension/src/index.ts", "package.json", "LICENSE"):
+    for name in (
+        "jupyter_pai/_labextension/package.json",
+        "jupyter_pai/_widget/view.js",
+        "labextension/src/index.ts",
+        "package.json",
+        "LICENSE",
+    ):
         assert name in names, name
 
 

@@ -1,0 +1,72 @@
+/**
+ * The job view as a widget of a page without our extension, fed by a kernel. With what it needs it becomes one file,
+ * which `loader.ts` fetches; React is in it, since such a page has none to share.
+ */
+
+import { Gettext } from '@jupyterlab/translation/lib/gettext.js';
+import * as React from 'react';
+import { createRoot } from 'react-dom/client';
+
+import type { IContext } from './components/context.js';
+import { JobView } from './components/jobview.js';
+import type { IWidgetModel } from './kernel.js';
+import { KernelEngine } from './kernel.js';
+import { JobModel } from './model.js';
+import { PageHost } from './pagehost.js';
+import { record, string } from './wire.js';
+
+const DOMAIN = 'jupyter_pai';
+
+/** Show a widget's job in a node; what is given back ends that. `texts` is our catalogue, empty for English. */
+export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): () => void {
+  const trans = translation(texts);
+  node.classList.add('jp-pai-Page');
+  if (theme()) {
+    node.dataset['theme'] = theme();
+  }
+  const place = document.createElement('div');
+  node.replaceChildren(place);
+  const engine = new KernelEngine(widget, trans);
+  const context: IContext = { engine, trans, host: new PageHost(node, trans) };
+  const model = new JobModel(engine, string(widget.get('job_id')));
+  const root = createRoot(place);
+  const draw = (isVisible: boolean) =>
+    root.render(<JobView {...context} model={model} isVisible={isVisible} snapshot={string(widget.get('snapshot'))} />);
+  const observer = new IntersectionObserver(entries => draw(entries.some(entry => entry.isIntersecting)));
+  draw(false);
+  observer.observe(node);
+  return () => {
+    observer.disconnect();
+    root.unmount();
+    engine.dispose();
+  };
+}
+
+function translation(texts: unknown): IContext['trans'] {
+  const header = record(record(texts)['']);
+  const language = string(header['language']);
+  const trans = new Gettext({ domain: DOMAIN, locale: language || 'en' });
+  if (language) {
+    // Ours: the kernel read it from our own package. This library has another name for one field than JupyterLab's files.
+    const catalogue = {
+      ...record(texts),
+      '': { language, domain: DOMAIN, pluralForms: string(header['plural_forms']) }
+    };
+    trans.loadJSON(catalogue, DOMAIN);
+  }
+  return trans;
+}
+
+/** Whose colours there are: those of VS Code or JupyterLab, else our own, light or dark; nothing to be done in the latter's. */
+function theme(): string {
+  const style = getComputedStyle(document.body);
+  if (style.getPropertyValue('--vscode-editor-background')) {
+    return 'vscode';
+  }
+  if (document.body.dataset['jpThemeName']) {
+    return '';
+  }
+  const chosen = document.documentElement.getAttribute('theme'); // Colab's
+  const isDark = chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  return isDark ? 'dark' : 'light';
+}

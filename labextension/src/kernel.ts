@@ -1,0 +1,199 @@
+/**
+ * The engine behind a kernel: verbs and the stream as messages of a widget's comm (`jupyter_pai/bridge.py`).
+ *
+ * Where subscriptions stand, and when a broken connection is tried again, `JobStream` knows: here is its socket.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import type { IConnection, IEngine, Parameters } from './engine.js';
+import { EngineError } from './engine.js';
+import type { Verb } from './routes.js';
+import type { ISocket } from './stream.js';
+import { JobStream } from './stream.js';
+import type { Json, Message, Topic } from './wire.js';
+import { number, record, string } from './wire.js';
+
+/** What of an anywidget's model is used here. */
+export interface IWidgetModel {
+  get(name: string): unknown;
+  send(message: object): void;
+  on(event: string, heard: (message: unknown, buffers?: readonly DataView[]) => void): void;
+  off(event: string, heard: (message: unknown, buffers?: readonly DataView[]) => void): void;
+}
+
+// The kernel shows a sign of life every five seconds.
+const SILENCE = 16_000;
+
+export class KernelEngine implements IEngine {
+  constructor(
+    private readonly model: IWidgetModel,
+    private readonly trans: Pick<TranslationBundle, '__'>
+  ) {
+    model.on('msg:custom', this.heard);
+    this.stream = new JobStream(() => {
+      this.socket = new KernelSocket(message => this.send(message), ++this.streams);
+      return this.socket;
+    });
+    this.watchdog = setInterval(() => this.giveUp(), SILENCE / 4);
+  }
+
+  /** Stop listening. What is still waited for is not answered any more. */
+  dispose(): void {
+    clearInterval(this.watchdog);
+    this.socket?.close();
+    this.model.off('msg:custom', this.heard);
+    this.waiting.forEach(({ reject }) => reject(this.silence()));
+    this.waiting.clear();
+  }
+
+  call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
+    const id = ++this.calls;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject, since: Date.now() });
+      this.send({ type: 'call', id, verb, parameters, ...(body === undefined ? {} : { body }) });
+    });
+  }
+
+  subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void {
+    this.stream.subscribe(topic, receive, signal);
+  }
+
+  watch(receive: (connection: IConnection) => void, signal: AbortSignal): void {
+    this.stream.watch(receive, signal);
+  }
+
+  address(): null {
+    return null; // A kernel has none.
+  }
+
+  private send(message: object): void {
+    this.model.send({ ...message, page: this.page });
+  }
+
+  private readonly heard = (said: unknown): void => {
+    const message = record(said);
+    if (message['page'] !== this.page) {
+      return; // It is for another view of this widget.
+    }
+    this.lastHeard = Date.now();
+    const call = this.waiting.get(number(message['id']) ?? 0);
+    if (message['type'] === 'answer' || message['type'] === 'failure') {
+      this.waiting.delete(number(message['id']) ?? 0);
+      if (message['type'] === 'answer') {
+        call?.resolve(message['value']);
+      } else {
+        const { message: text, fix, code, status } = message;
+        call?.reject(new EngineError(string(text), string(fix), string(code), number(status) ?? 0));
+      }
+    } else {
+      this.socket?.hear(message);
+    }
+  };
+
+  /** A kernel that lives answers, if late: it may be busy with a cell. One of which nothing is heard does not. */
+  private giveUp(): void {
+    const now = Date.now();
+    this.waiting.forEach(({ reject, since }, id) => {
+      if (now - Math.max(since, this.lastHeard) > SILENCE) {
+        this.waiting.delete(id);
+        reject(this.silence());
+      }
+    });
+  }
+
+  private silence(): EngineError {
+    return new EngineError(
+      this.trans.__('The kernel does not answer: it is busy, or it has ended.'),
+      this.trans.__('Wait for its cell, or run the cell of the job again.')
+    );
+  }
+
+  private readonly stream: JobStream;
+  private readonly page = `${Math.random().toString(36).slice(2)}${Date.now().toString(36)}`;
+  private readonly waiting = new Map<
+    number,
+    { resolve: (value: unknown) => void; reject: (error: EngineError) => void; since: number }
+  >();
+  private readonly watchdog: ReturnType<typeof setInterval>;
+  private socket: KernelSocket | null = null;
+  private streams = 0;
+  private calls = 0;
+  private lastHeard = 0;
+}
+
+/** A stream of one page. It breaks when a message was lost, and when no sign of life comes. */
+class KernelSocket implements ISocket {
+  constructor(
+    private readonly tell: (message: object) => void,
+    private readonly number: number
+  ) {
+    this.timer = setTimeout(() => this.break(), SILENCE);
+    // Who made this listens from now on.
+    queueMicrotask(() => this.isOver || tell({ type: 'open', stream: number }));
+    // The kernel takes a page of which it hears nothing for closed.
+    this.pulse = setInterval(() => tell({ type: 'here' }), SILENCE);
+  }
+
+  onopen: ((event: never) => void) | null = null;
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onclose: ((event: never) => void) | null = null;
+
+  send(text: string): void {
+    this.tell({ type: 'send', stream: this.number, text });
+  }
+
+  close(): void {
+    if (!this.isOver) {
+      this.end();
+      this.tell({ type: 'close', stream: this.number });
+    }
+  }
+
+  /** What the kernel says of streams. */
+  hear(message: Json): void {
+    if (this.isOver || message['stream'] !== this.number) {
+      return;
+    }
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.break(), SILENCE);
+    const n = number(message['n']) ?? 0;
+    switch (message['type']) {
+      case 'opened':
+        this.onopen?.(undefined as never);
+        break;
+      case 'said':
+        if (n === this.count + 1) {
+          this.count = n;
+          this.onmessage?.({ data: string(message['text']) } as MessageEvent);
+        } else {
+          this.break();
+        }
+        break;
+      case 'alive':
+        if (n !== this.count) {
+          this.break();
+        }
+        break;
+      default:
+        this.break();
+    }
+  }
+
+  private break(): void {
+    const { onclose } = this;
+    this.close();
+    onclose?.(undefined as never);
+  }
+
+  private end(): void {
+    this.isOver = true;
+    clearTimeout(this.timer);
+    clearInterval(this.pulse);
+  }
+
+  private isOver = false;
+  private count = 0;
+  private timer: ReturnType<typeof setTimeout>;
+  private readonly pulse: ReturnType<typeof setInterval>;
+}

@@ -1,0 +1,81 @@
+/**
+ * A bare page, as in VS Code or Colab, as the surroundings of a view. Questions are dialogs of the page's own, since
+ * browsers suppress `window.confirm` there.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import type { IHost, IQuestion } from './host.js';
+
+const NOTICE_TIME = 5000;
+
+export class PageHost implements IHost {
+  /**
+   * @param node - where dialogs and notices are put.
+   */
+  constructor(
+    private readonly node: HTMLElement,
+    private readonly trans: TranslationBundle
+  ) {
+    this.notices.className = 'jp-pai-Notices';
+    this.notices.setAttribute('role', 'status');
+    node.append(this.notices);
+  }
+
+  async confirm({ title, text, yes, warn }: IQuestion): Promise<boolean> {
+    const paragraph = document.createElement('p');
+    paragraph.textContent = text;
+    return this.question(title, [paragraph], yes, warn);
+  }
+
+  async ask(title: string, label: string, value: string): Promise<string | null> {
+    const field = document.createElement('label');
+    field.textContent = label;
+    const input = document.createElement('input');
+    input.value = value;
+    field.append(input);
+    return (await this.question(title, [field], this.trans.__('OK'))) ? input.value : null;
+  }
+
+  notify(text: string, kind: 'info' | 'success' | 'warning' | 'error'): void {
+    const notice = document.createElement('p');
+    notice.className = 'jp-pai-Notice';
+    notice.dataset['kind'] = kind;
+    notice.textContent = text;
+    this.notices.append(notice);
+    setTimeout(() => notice.remove(), NOTICE_TIME);
+  }
+
+  private question(title: string, content: readonly Node[], yes: string, warn = false): Promise<boolean> {
+    const dialog = document.createElement('dialog');
+    dialog.className = 'jp-pai-Dialog';
+    const heading = document.createElement('h2');
+    heading.textContent = title;
+    dialog.setAttribute('aria-label', title);
+    const form = document.createElement('form');
+    form.method = 'dialog';
+    const accept = button(yes, 'yes');
+    accept.classList.toggle('jp-pai-mod-warn', warn);
+    // Enter gives the first button's answer.
+    form.append(heading, ...content, accept, button(this.trans.__('Cancel'), ''));
+    dialog.append(form);
+    this.node.append(dialog);
+    return new Promise(resolve => {
+      dialog.addEventListener('close', () => {
+        dialog.remove();
+        resolve(dialog.returnValue === 'yes');
+      });
+      dialog.showModal();
+    });
+  }
+
+  private readonly notices = document.createElement('div');
+}
+
+function button(text: string, value: string): HTMLButtonElement {
+  const made = document.createElement('button');
+  made.type = 'submit';
+  made.value = value;
+  made.textContent = text;
+  return made;
+}

@@ -1,0 +1,54 @@
+// Packs the widget of pages without our extension into one file, with React and all that it needs.
+import { fileURLToPath } from 'node:url';
+
+import { rspack } from '@rspack/core';
+
+const here = new URL('.', import.meta.url);
+const path = fileURLToPath(new URL('../jupyter_pai/_widget', here));
+
+/** One ESM file `name` made of `entry`; what is imported lazily is in it as well. */
+function library(name, ...entry) {
+  return {
+    mode: 'production',
+    context: fileURLToPath(here),
+    entry: { [name]: entry },
+    output: {
+      path,
+      filename: '[name].js',
+      cssFilename: '[name].css',
+      module: true,
+      library: { type: 'modern-module' }
+    },
+    module: {
+      parser: { javascript: { dynamicImportMode: 'eager' } },
+      rules: [
+        // Of JupyterLab's packages, what is used.
+        { test: /node_modules\/@(jupyterlab|lumino)\//, sideEffects: false },
+        { test: /\.css$/, type: 'css/global' },
+        { test: /\.(svg|png|woff2?)$/, type: 'asset/inline' }
+      ]
+    },
+    optimization: {
+      splitChunks: false,
+      runtimeChunk: false,
+      minimizer: [
+        new rspack.SwcJsMinimizerRspackPlugin({ extractComments: true }), // Licenses of what is bundled.
+        new rspack.LightningCssMinimizerRspackPlugin()
+      ]
+    },
+    performance: false
+  };
+}
+
+const compiler = rspack([
+  library('loader', './lib/loader.js'),
+  library('view', './style/index.css', './style/page.css', './lib/anywidget.js')
+]);
+compiler.run((error, stats) => {
+  if (error || stats.hasErrors()) {
+    console.error(error ?? stats.toString({ colors: false }));
+    process.exitCode = 1;
+  } else {
+    console.log(stats.toString({ preset: 'summary', colors: false, assets: true }));
+  }
+});

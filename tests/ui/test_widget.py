@@ -1,0 +1,82 @@
+"""The job view in a page without our extension: a plain JupyterLab, as VS Code and Colab are, fed by the kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from jupyter_pai.home import Home
+
+from ..conftest import until
+from .conftest import Lab, open_notebook, run_cells
+
+LONG = 60_000
+
+
+class PlainLab(Lab):
+    """JupyterLab that has nothing of ours but the Python package."""
+
+    def _answers(self) -> bool:
+        return not self.info_file.exists() and self.process.poll() is None and self._is_up()
+
+    def _is_up(self) -> bool:
+        try:
+            return bool(self.rest("GET", "/api"))
+        except OSError:
+            return False
+
+
+@pytest.fixture
+def lab(home: Home, tmp_path: Path) -> Iterator[PlainLab]:
+    config = Path(os.environ["JUPYTER_CONFIG_DIR"])
+    for name, content in {
+        "labconfig/page_config.json": {"disabledExtensions": {"jupyter-pai": True}},
+        "jupyter_server_config.d/jupyter_pai.json": {"ServerApp": {"jpserver_extensions": {"jupyter_pai": False}}},
+    }.items():
+        (config / name).parent.mkdir(parents=True)
+        (config / name).write_text(json.dumps(content))
+    root = tmp_path / "notebooks"
+    root.mkdir()
+    # In a virtual environment, what is installed there would go before what its user chose.
+    started = PlainLab(root, JUPYTER_PREFER_ENV_PATH="0", JUPYTER_PAI_LANGUAGE="zh_CN")
+    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    yield started
+    started.stop()
+
+
+def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Page, tmp_path: Path) -> None:
+    go = f"import os, time\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.02)\n"
+    train = f"%%pai_train --metric 'loss=loss=([0-9.]+)' --name digits\n{go}print('loss=0.25')"
+    # The kernel is busy while the job ends, and the view goes on all the same.
+    busy = f"import os, time\nwhile not os.path.exists('{tmp_path}/cell'): time.sleep(0.02)"
+    lab.write("a.ipynb", "%load_ext jupyter_pai", train, busy)
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    view = page.locator(".jp-pai-Page .jp-pai-Job")
+    expect(view).to_have_count(1, timeout=LONG)
+    expect(view).to_have_attribute("aria-label", "训练作业 digits", timeout=LONG)
+    expect(view.locator(".jp-pai-Status")).to_have_attribute("data-status", "running", timeout=LONG)
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]', state="attached", timeout=LONG)
+    (tmp_path / "go").touch()
+    visible = page.locator(".jp-pai-Page .jp-pai-Job:visible")
+    expect(visible.locator(".jp-pai-Status")).to_have_attribute("data-status", "succeeded", timeout=LONG)
+    expect(visible.locator(".jp-pai-Job-metrics")).to_have_text("loss 0.25", timeout=LONG)
+    (tmp_path / "cell").touch()
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached", timeout=LONG)
+
+    def is_saved() -> bool:
+        page.keyboard.press("Control+s")
+        try:
+            outputs = json.loads((lab.root / "a.ipynb").read_text("utf-8"))["cells"][1]["outputs"]
+        except ValueError:
+            return False  # It is being written.
+        return ["已成功" in "".join(output["data"]["text/html"]) for output in outputs] == [True]
+
+    # What is saved is read without a kernel: on GitHub, by nbconvert.
+    until(is_saved)
