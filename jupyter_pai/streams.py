@@ -106,10 +106,13 @@ class ServerStream(Stream):
         with contextlib.suppress(OSError, HTTPError, WebSocketClosedError):
             connection = await self._connect()
             writer = asyncio.create_task(self._write(connection))
-            while isinstance(text := await connection.read_message(), str):
-                self._send(text)
-                await asyncio.sleep(len(text) / _PACE)
-            writer.cancel()
+            try:
+                while isinstance(text := await connection.read_message(), str):
+                    self._send(text)
+                    await asyncio.sleep(len(text) / _PACE)
+            finally:
+                writer.cancel()
+                connection.close()
 
     async def _connect(self) -> Any:
         from tornado.httpclient import HTTPRequest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -273,3 +274,5 @@ def test_a_bridge_to_a_server_that_is_killed(server: RealServer, tmp_path: Path,
     until(lambda: again.texts("end"))
     assert "".join(one["text"] for one in again.texts("log")) == "two\n"
     assert again.call("show", job=job.id)["value"]["status"] == "succeeded"
+    again.tell("close", stream=2)
+    until(lambda: not [thread for thread in threading.enumerate() if thread.name == "jupyter-pai stream"])
