@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from . import __version__
 from .backends import load_backends
-from .errors import Unsupported, UsageError
+from .board_verbs import BoardVerbs
+from .errors import UsageError
 from .event import LogChunk
 from .i18n import _
 from .job import JobSpec, JobStatus, parse_spec
@@ -27,9 +28,9 @@ from .retention import Criteria
 from .secret import Secret
 from .server_root import ServerRoot
 from .service import JobService
-from .tensorboard import MOST_JOBS, TensorBoards
+from .tensorboard import TensorBoards
 
-__all__ = ["Api", "ProfileChange", "SecretValue", "TensorBoardRequest"]
+__all__ = ["Api", "ProfileChange", "SecretValue"]
 
 _LARGEST_PAGE = 500
 _MOST_LINES, _MOST_HITS = 5_000, 1_000
@@ -51,14 +52,7 @@ class SecretValue(BaseModel):
     value: str = Field(json_schema_extra={"format": "password", "writeOnly": True})
 
 
-class TensorBoardRequest(BaseModel):
-    """`jobs` are ids, beginnings of ids, names, or `last`."""
-
-    model_config = ConfigDict(extra="forbid")
-    jobs: list[str] = Field(min_length=1, max_length=MOST_JOBS)
-
-
-class Api(OutputVerbs):
+class Api(OutputVerbs, BoardVerbs):
     """One method for each verb of `routes.ROUTES`, with the names of its parameters."""
 
     def __init__(self, service: JobService, root: ServerRoot | None = None, boards: TensorBoards | None = None) -> None:
@@ -305,32 +299,6 @@ class Api(OutputVerbs):
     async def remove_secret(self, secret: str) -> dict[str, Any]:
         await asyncio.to_thread(self.service.secrets.forget, secret)
         return await self.secrets()
-
-    @property
-    def boards(self) -> TensorBoards:
-        """The TensorBoards, which a Jupyter server shows.
-
-        Raises:
-            Unsupported: where there is no server.
-        """
-        if self._boards is None:
-            raise Unsupported(
-                _("There is no Jupyter server here that could show a TensorBoard."),
-                fix=_("Say it in a notebook or terminal of JupyterLab, or run: tensorboard --logdir FOLDER"),
-            )
-        return self._boards
-
-    async def tensorboards(self) -> dict[str, Any]:
-        return {"tensorboards": [board.as_json() for board in self.boards.all()]}
-
-    async def start_tensorboard(self, body: object) -> dict[str, Any]:
-        jobs = [self.service.find(word) for word in _parse(TensorBoardRequest, body).jobs]
-        idle_minutes = self.service.profiles.settings().tensorboard.idle_minutes
-        return (await self.boards.start(jobs, 60 * idle_minutes)).as_json()
-
-    async def stop_tensorboard(self, tensorboard: str) -> dict[str, Any]:
-        await self.boards.stop(tensorboard)
-        return await self.tensorboards()
 
     async def doctor(self) -> dict[str, Any]:
         return {"findings": [dataclasses.asdict(finding) for finding in await self.service.doctor()]}

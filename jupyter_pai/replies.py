@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from .hyperparameters import Hyperparameter
 from .job import Job
+from .output_replies import Copies, CopyView, FileText, Outputs
 from .provenance import Git, Provenance
+from .reply import Reply as _Reply
 from .request import Submitted as _Submitted
 
 __all__ = [
@@ -42,10 +44,6 @@ __all__ = [
 
 # JSON has no NaN: these texts stand for it.
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
-
-
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class About(_Reply):
@@ -187,68 +185,6 @@ class Event(_Reply):
 
 class Events(_Reply):
     events: list[Event]
-
-
-class OutputFile(_Reply):
-    """`modified` is in seconds since 1970. `problem` says why it cannot be read; empty if it can."""
-
-    path: str
-    bytes: int
-    modified: float
-    problem: str
-
-
-class OutputChannel(_Reply):
-    """`count` and `bytes` are those of all its files, `matching` of those that were asked for, `files` a page of them.
-
-    `state`: `gone` if its folder was removed, `unknown` if nobody can look, and `problem` says why. `place` is its path
-    below the folder that JupyterLab shows; null if it is not in there.
-    """
-
-    name: str
-    uri: str
-    place: str | None
-    state: Literal["files", "empty", "gone", "unknown"]
-    problem: str
-    count: int
-    bytes: int
-    matching: int
-    files: list[OutputFile]
-
-
-class Outputs(_Reply):
-    channels: list[OutputChannel]
-
-
-class FileText(_Reply):
-    """The beginning of a file as text, empty if it is `binary`; `whole` if that is all of it."""
-
-    path: str
-    bytes: int
-    whole: bool
-    binary: bool
-    text: str
-
-
-class CopyView(_Reply):
-    """A copy of `files` files into a folder: `done` of `bytes` bytes. `left_out` counts what the channel has and nobody
-    can read. `place` is the folder's path below the one that JupyterLab shows; null if it is not in there."""
-
-    id: str
-    job: str
-    channel: str
-    folder: str
-    place: str | None
-    files: int
-    bytes: int
-    done: int
-    left_out: int
-    status: Literal["waiting", "running", "done", "failed", "cancelled"]
-    error: dict[str, Any] | None
-
-
-class Copies(_Reply):
-    copies: list[CopyView]
 
 
 class InstanceTypeView(_Reply):

@@ -29,9 +29,8 @@ from .i18n import _
 from .job import Job
 from .storage.local import path_of
 
-__all__ = ["MOST_JOBS", "TensorBoard", "TensorBoards"]
+__all__ = ["TensorBoard", "TensorBoards"]
 
-MOST_JOBS = 20
 CHANNEL = "tensorboard"
 _LAUNCH = f"import runpy; runpy.run_path({tensorboard_launcher.__file__!r}, run_name='__main__')"
 _ARGUMENTS = ("--host=127.0.0.1", "--port=0", "--load_fast=false", "--reload_multifile=true", "--reload_interval=5")

@@ -18,8 +18,8 @@ import { IPage } from './tokens.js';
 import { parseOutput } from './wire.js';
 
 const MIME_TYPE = 'application/vnd.jupyter-pai.job+json';
-// Before `text/html`, the static summary in the same bundle.
-const RANK = 0;
+// Before the widget and `text/html`, which may be in the same bundle.
+const RANK = -20;
 
 /** Shows the job of an output: as it was saved until the view is there. */
 class JobRenderer extends Widget implements IRenderMime.IRenderer {
