@@ -131,7 +131,7 @@ def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, fo
     # The terminal has the bar in one row.
     expect(page.locator(f"{ROWS} > div", has_text="%|")).to_have_count(1)
     # Nothing is missing, and nothing is there twice.
-    expect(page.locator(PLACE)).to_contain_text(f"of {total + 2}")
+    expect(page.locator(PLACE)).to_contain_text(f"of {total + 2:,}")
 
 
 def test_nothing_that_a_job_prints_is_obeyed(lab: Lab, page: Page, folder: Path) -> None:
