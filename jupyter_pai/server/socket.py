@@ -3,7 +3,7 @@
 The tab sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"type": "unsubscribe", "id": …}``. Topics:
 
 ``jobs``     every change to any job: ``{"type": "jobs", "jobs": [...], "deleted": [...], "event": n}``
-``job``      one job whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended
+``job``      one job, with its instances, whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended
 ``log``      a job's log from `offset` on, or its last `tail` lines, at most 256 KiB:
              ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
 ``metrics``  a job's points, of each metric those after the first `counts`:
@@ -158,7 +158,7 @@ async def _job(api: Api, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
     last: dict[str, Any] = {}
     with service.feed.watch(job.id):
         while True:
-            now = service.describe(job)
+            now = service.describe(job) | {"instances": service.log_instances(job)}
             if now != last:
                 yield {"type": "job", "job": now}
                 last = now
