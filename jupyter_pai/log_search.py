@@ -21,8 +21,8 @@ Finder = Callable[[bytes], Callable[[int], int]]
 # Lines that look like the beginning of trouble: what Python, loggers, shells, CUDA and C programs write.
 ERRORS = (
     r"Traceback \(most recent call last\)"
-    r"|\b[A-Z]\w*(?:Error|Exception)(?::|\s*$)"
-    r"|\b(?:CRITICAL|FATAL|ERROR|FAILED)\b"
+    r"|(?:\b|\x1b\[[0-9;]*m)[A-Z]\w*(?:Error|Exception)(?:\x1b\[[0-9;]*m)?(?::|\s*$)"
+    r"|(?:\b|\x1b\[[0-9;]*m)(?:CRITICAL|FATAL|ERROR|FAILED)\b"
     r"|^\W*(?:[Ee]rror|[Ff]atal|fatal error|panic): "
     r"|: (?:command not found|not found|No such file or directory|Permission denied|No space left on device)\s*$"
     r"|\b(?:CUDA|NCCL|cuDNN|cuBLAS)\w* [Ee]rror\b"

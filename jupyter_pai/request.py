@@ -38,9 +38,7 @@ class SubmitRequest(BaseModel):
     spec: JobSpec
     backend: str = Field("", description="Use this backend's default profile.")
     python: str = Field("", description="The interpreter of the kernel or command line that submits.")
-    key: str = Field(
-        "", max_length=_MOST_JOBS0, description="A submit that is repeated with the same key makes no second job."
-    )
+    key: str = Field("", max_length=200, description="A submit that is repeated with the same key makes no second job.")
     attach: bool = Field(False, description="Attach to a job of the same spec that runs or has succeeded.")
 
     @property
@@ -61,9 +59,7 @@ class Rerun(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    key: str = Field(
-        "", max_length=_MOST_JOBS0, description="A rerun that is repeated with the same key makes no second job."
-    )
+    key: str = Field("", max_length=200, description="A rerun that is repeated with the same key makes no second job.")
     changes: dict[str, Any] = Field({}, description="What is not as it was: a part of a spec.")
     backend: str = Field("", description="Use this backend's default profile.")
     resume: bool = Field(False, description="The job's checkpoints become the input channel `checkpoints`.")
@@ -75,7 +71,7 @@ def _check_label(name: str) -> str:
     return name
 
 
-class Labels(RootModel[dict[Annotated[str, Field(max_length=_MOST_JOBS0), AfterValidator(_check_label)], str | None]]):
+class Labels(RootModel[dict[Annotated[str, Field(max_length=200), AfterValidator(_check_label)], str | None]]):
     """Labels to give a job: name to value; null takes one away."""
 
     model_config = ConfigDict(frozen=True)

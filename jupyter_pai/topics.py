@@ -5,7 +5,7 @@ The page sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"t
 ``jobs``     every change to any job: ``{"type": "jobs", "jobs": [...], "deleted": [...], "ended": [...], "event": n}``,
              where `ended` are the ids of those that came to their end. The first one has no jobs: it says after which
              event the topic begins, so that who then asks for a list misses nothing
-``job``      one job whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended; with `stay` until it
+``job``      one job, with its instances, whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended; with `stay` until it
              is deleted: what is pinned or labelled later is told as well
 ``log``      a job's log from `offset` on, or its last `tail` lines, at most 256 KiB:
              ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
@@ -32,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from .errors import NotFound, PaiError, UsageError
 from .event import JobEvent
 from .i18n import _
-from .job import JobStatus
+from .job import Job, JobStatus
 from .logs import text_of
 from .service import JobService
 
@@ -165,7 +165,7 @@ async def _job(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str
     last: dict[str, Any] = {}
     with service.feed.watch(job.id):
         while True:
-            now = service.describe(job)
+            now = _with_instances(service, job)
             if now != last:
                 yield {"type": "job", "job": now}
                 last = now
@@ -177,7 +177,11 @@ async def _job(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str
         await asyncio.sleep(_LONG_NAP)
         before, job = job, service.store.get(job.id)
         if job != before:
-            yield {"type": "job", "job": service.describe(job)}
+            yield {"type": "job", "job": _with_instances(service, job)}
+
+
+def _with_instances(service: JobService, job: Job) -> dict[str, Any]:
+    return service.describe(job) | {"instances": service.log_instances(job)}
 
 
 async def _log(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:

@@ -131,7 +131,7 @@ def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, fo
     # The terminal has the bar in one row.
     expect(page.locator(f"{ROWS} > div", has_text="%|")).to_have_count(1)
     # Nothing is missing, and nothing is there twice.
-    expect(page.locator(PLACE)).to_contain_text(f"of {total + 2}")
+    expect(page.locator(PLACE)).to_contain_text(f"of {total + 2:,}")
 
 
 def test_nothing_that_a_job_prints_is_obeyed(lab: Lab, page: Page, folder: Path) -> None:
@@ -158,6 +158,7 @@ def test_nothing_that_a_job_prints_is_obeyed(lab: Lab, page: Page, folder: Path)
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
 def test_several_instances_by_time(lab: Lab, page: Page, folder: Path) -> None:
+    (folder / "a.py").touch()
     command = 'for n in 1 2 3; do echo "\\033[31m$RANK says $n\\033[0m"; sleep 0.3; done; echo "KeyError: $RANK"'
     job = submit(lab, command, folder, instance_count=2)
     ended(lab, job)
