@@ -5,8 +5,8 @@ The page sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"t
 ``jobs``     every change to any job: ``{"type": "jobs", "jobs": [...], "deleted": [...], "ended": [...], "event": n}``,
              where `ended` are the ids of those that came to their end. The first one has no jobs: it says after which
              event the topic begins, so that who then asks for a list misses nothing
-``job``      one job, with its instances, whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended; with `stay` until it
-             is deleted: what is pinned or labelled later is told as well
+``job``      one job, with its instances, whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended;
+             with `stay` until it is deleted: what is pinned or labelled later is told as well
 ``log``      a job's log from `offset` on, or its last `tail` lines, at most 256 KiB:
              ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
 ``metrics``  a job's points, of each metric those after the first `counts`:

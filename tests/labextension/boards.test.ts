@@ -11,8 +11,8 @@ const job = (id: string) => ({ id, name: `job ${id}` });
 const BOARD = { id: 'a', jobs: [job('a')], address: '/x/pai/tensorboard/a/', started_at: 1.5, idle_timeout: 1800 };
 
 test('a TensorBoard has times in milliseconds', () => {
-  const { started_at: _start, idle_timeout: _idle, ...rest } = BOARD;
-  assert.deepEqual(parseBoard(BOARD), { ...rest, startedAt: 1500, idleTimeout: 1_800_000 });
+  const { id, jobs, address } = BOARD;
+  assert.deepEqual(parseBoard(BOARD), { id, jobs, address, startedAt: 1500, idleTimeout: 1_800_000 });
 });
 
 test('an address elsewhere is none', () => {
