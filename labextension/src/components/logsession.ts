@@ -125,7 +125,7 @@ export class LogSession {
 
   private refresh(): void {
     if (this.isAwake) {
-      this.terminal?.draw(this.pager.window, this.isWantedAtEnd);
+      this.terminal?.draw(this.pager.window, () => this.isWantedAtEnd);
       this.changed();
     }
   }
@@ -142,10 +142,9 @@ export class LogSession {
       return;
     }
     const isLast = terminal.isAtBottom && pager.window.isAtEnd;
-    if (!terminal.isAtBottom && this.hasMoved && this.isWantedAtEnd) {
-      this.isWantedAtEnd = false;
-      pager.pause(this.isRunning);
-    } else if (isLast && this.hasMoved && !this.isWantedAtEnd) {
+    if (!terminal.isAtBottom && this.hasMoved) {
+      this.stay();
+    } else if (isLast && this.hasMoved && this.isGoingDown && !this.isWantedAtEnd) {
       this.isWantedAtEnd = true;
       if (this.isRunning) {
         this.toEnd();
@@ -163,10 +162,22 @@ export class LogSession {
     this.changed();
   }
 
+  /** Somebody scrolls up: at once, since the next lines may be on their way to the screen. */
+  private stay(): void {
+    if (this.isWantedAtEnd) {
+      this.isWantedAtEnd = false;
+      this.pager.pause(this.isRunning);
+    }
+  }
+
   /** What is around does not scroll before the log's own end is reached: the next page may be on its way. */
   private hold(event: WheelEvent): void {
     const { window } = this.pager;
     const { above, below } = this.terminal?.slack ?? { above: 0, below: 0 };
+    this.isGoingDown = event.deltaY > 0;
+    if (event.deltaY < 0 && above > 0) {
+      this.stay();
+    }
     if (event.deltaY < 0 ? above > 0 || window.first > 0 : below > 0 || !window.isAtEnd) {
       event.preventDefault();
     }
@@ -185,10 +196,10 @@ export class LogSession {
   private press(event: KeyboardEvent): boolean {
     const terminal = this.terminal?.terminal;
     const actions: Readonly<Record<string, () => void>> = {
-      PageUp: () => terminal?.scrollPages(-1),
-      PageDown: () => terminal?.scrollPages(1),
-      ArrowUp: () => terminal?.scrollLines(-1),
-      ArrowDown: () => terminal?.scrollLines(1),
+      PageUp: () => this.up(() => terminal?.scrollPages(-1)),
+      PageDown: () => this.down(() => terminal?.scrollPages(1)),
+      ArrowUp: () => this.up(() => terminal?.scrollLines(-1)),
+      ArrowDown: () => this.down(() => terminal?.scrollLines(1)),
       Home: () => void this.go(0),
       End: () => this.toEnd()
     };
@@ -200,6 +211,17 @@ export class LogSession {
     return false;
   }
 
+  private down(scroll: () => void): void {
+    this.isGoingDown = true;
+    scroll();
+  }
+
+  private up(scroll: () => void): void {
+    this.isGoingDown = false;
+    this.stay();
+    scroll();
+  }
+
   private bar: HTMLElement | null = null;
   private barPlace = 0;
   private frame = 0;
@@ -208,4 +230,5 @@ export class LogSession {
   private isWantedAtEnd = true;
   /** Somebody scrolled since we last did. */
   private hasMoved = false;
+  private isGoingDown = true;
 }

@@ -29,7 +29,7 @@ export class LogTerminal {
   }
 
   /** What a window holds has changed: show it. Where all is drawn anew, the line at the top stays there. */
-  draw(window: LogWindow, isAtEnd: boolean): void {
+  draw(window: LogWindow, isAtEnd: () => boolean): void {
     if (this.isDrawing) {
       this.next = () => this.draw(window, isAtEnd);
       return;
@@ -55,7 +55,7 @@ export class LogTerminal {
     this.terminal.write(before + texts.join('\r\n'), () => {
       this.isDrawing = false;
       this.starts = null;
-      if (isAtEnd) {
+      if (isAtEnd()) {
         this.terminal.scrollToBottom();
       } else if (isNew) {
         this.reveal(this.target ?? line, this.target === null ? rows : 0);
