@@ -17,7 +17,7 @@ lab: $(VENV)/tutorial  ## open JupyterLab on the tutorial
 
 test: $(VENV)/test lint  ## the whole suite
 	jlpm test
-	python -m pytest
+	python -m pytest --numprocesses=2 --dist=loadfile
 
 test-gpu: $(VENV)/test  ## what needs a GPU
 	python -m pytest -m gpu tests/gpu

@@ -34,7 +34,7 @@ def view(page: Page, lab: Lab, job: str) -> Locator:
     """A job in a notebook that somebody else has made: it is not trusted."""
     lab.write("a.ipynb", "1", outputs=[output(job, "")])
     open_notebook(page, lab, "a.ipynb")
-    return page.locator(VIEW)
+    return page.locator(f".jp-OutputArea {VIEW}")
 
 
 def test_a_job_is_stopped_run_again_with_changes_and_deleted(lab: Lab, page: Page, tmp_path: Path) -> None:
@@ -70,6 +70,9 @@ def test_a_job_is_stopped_run_again_with_changes_and_deleted(lab: Lab, page: Pag
     assert again["spec"]["hyperparameters"] == {"zeta": "9", "beta": ""}
     assert again["rerun_of"] == job
 
+    # The new job has opened in a tab of its own.
+    expect(page.get_by_role("group", name="Training job again")).to_be_visible(timeout=LONG)
+    page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="a.ipynb").click()
     shown.get_by_role("button", name="Delete").click()
     expect(dialog).to_contain_text("model")
     dialog.get_by_role("button", name="Delete").click()
