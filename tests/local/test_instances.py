@@ -51,8 +51,11 @@ def test_instances_meet_and_have_a_log_each(engine: EmbeddedClient, folder: Path
 
 @pytest.mark.parametrize("mode", MODES)
 def test_one_that_fails_ends_the_others(tmp_path: Path, mode: str) -> None:
-    # The others hear SIGTERM, and one of them does not obey.
-    line = DAEMONS + 'echo up; case $RANK in 1) exit 7;; 2) trap "" TERM;; esac; while :; do sleep 0.01; done'
+    # The others hear SIGTERM, and one of them does not obey. It fails when all have said their line.
+    line = DAEMONS + (
+        'case $RANK in 2) trap "" TERM;; esac; echo up; : > ../up$RANK;'
+        "while :; do [ $RANK = 1 ] && [ -e ../up0 ] && [ -e ../up2 ] && exit 7; sleep 0.01; done"
+    )
     started = Started(tmp_path / "job", line, mode, instances=3, grace=0.2)
     result = started.end()
     assert result and (result.exit_code, result.instance, result.reason) == (7, "worker-1", "")
