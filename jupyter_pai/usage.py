@@ -41,7 +41,17 @@ class Usage:
 
     def latest(self) -> dict[str, MetricPoint]:
         """The last point of each metric."""
-        return {name: self.read(name, count - 1)[0] for name, count in self.counts().items()}
+        try:
+            step = self.path.stat().st_size // RECORD.size - 1
+        except FileNotFoundError:
+            return {}
+        records = self._records(step, step + 1) if step >= 0 else []
+        return {
+            name: MetricPoint(name, step, value, time)
+            for time, *values in records
+            for name, value in zip(METRICS, values, strict=True)
+            if value == value
+        }
 
     def _records(self, start: int, end: int | None) -> list[tuple[float, ...]]:
         size = -1 if end is None else max(end - start, 0) * RECORD.size
