@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from . import key_forms
 from .archive import Content, Entry
+from .filesystem import replacing
 from .leaks import Leak
 
 __all__ = ["FileNotes"]
@@ -56,10 +56,8 @@ class FileNotes:
         if self.unchanged == len(seen) == len(self.files):
             return
         files = {entry.path: [entry.stat, *_plain(contents[entry.path])] for entry in seen}
-        text = json.dumps({"time": self.began, "rules": key_forms.VERSION, "files": files})
-        temporary = self.path.with_suffix(f".{os.getpid()}.new")
-        temporary.write_text(text, "utf-8")
-        os.replace(temporary, self.path)
+        with replacing(self.path) as target:
+            target.write(json.dumps({"time": self.began, "rules": key_forms.VERSION, "files": files}))
 
 
 def _plain(content: Content) -> list[object]:

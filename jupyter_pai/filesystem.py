@@ -1,4 +1,7 @@
-"""What kind of disk a folder is on: whether other hosts may see it, whether it has locks, and what time it is there."""
+"""What kind of disk a folder is on: whether other hosts may see it, whether it has locks, and what time it is there.
+
+And how a file on it is replaced as a whole.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ import errno
 import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TextIO
 
-__all__ = ["VARIABLE", "age", "lock", "network", "refuses_locks"]
+__all__ = ["VARIABLE", "age", "lock", "network", "refuses_locks", "replacing"]
 
 # 1 or 0, for a disk that is not recognised: it is a network disk, or it is none.
 VARIABLE = "JUPYTER_PAI_NETWORK_DISK"
@@ -70,6 +76,22 @@ def refuses_locks(folder: Path, *, posix: bool = False) -> str:
                 raise
             return error.strerror or str(error)
     return ""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """A text file (UTF-8) that takes a path's place when the block ends; if it fails, what was there stays.
+
+    Only the user may read it.
+    """
+    file, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".new")
+    try:
+        with os.fdopen(file, "w", encoding="utf-8") as target:
+            yield target
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
 
 
 def age(file: int) -> float:

@@ -14,7 +14,6 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from . import __version__
+from .filesystem import replacing
 from .home import Home
 from .job import Job
 
@@ -137,8 +137,9 @@ class Recorder:
             python_version=version,
             packages=packages,
         )
-        with contextlib.suppress(OSError):  # It was deleted meanwhile, or the disk is full.
-            _write(folder / _FILE, found.model_dump_json(indent=1))
+        # It was deleted meanwhile, or the disk is full.
+        with contextlib.suppress(OSError), replacing(folder / _FILE) as file:
+            file.write(found.model_dump_json(indent=1))
 
 
 def _give_way() -> None:
@@ -237,8 +238,8 @@ def interpreter(python: str, cache: Path) -> tuple[str, dict[str, str]]:
         return "", {}
     packages = {_canonical(name): str(text) for name, text in sorted(packages.items())}
     with contextlib.suppress(OSError):
-        text = json.dumps({"version": version, "times": _times([python, *folders]), "packages": packages})
-        _write(path, text)
+        with replacing(path) as file:
+            file.write(json.dumps({"version": version, "times": _times([python, *folders]), "packages": packages}))
     return str(version), packages
 
 
@@ -249,14 +250,3 @@ def _times(paths: Any) -> dict[str, int]:
 
 def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _write(path: Path, text: str) -> None:
-    file, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
-    try:
-        with os.fdopen(file, "w", encoding="utf-8") as target:
-            target.write(text)
-        os.replace(temporary, path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise

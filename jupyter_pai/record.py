@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .filesystem import replacing
 from .home import JobFolder
 from .job import STORED, Job, JobSpec
 
@@ -33,9 +33,8 @@ class Record:
         """Replace the record in a job's folder. The spec has a file of its own there."""
         values = {"key": self.key, "attach_key": self.attach_key, "uses": self.uses}
         job = self.job.model_dump(mode="json", exclude={"spec", "name"})
-        new = folder.record.with_suffix(".new")
-        new.write_text(json.dumps(values | {"job": job}), "utf-8")
-        os.replace(new, folder.record)
+        with replacing(folder.record) as file:
+            file.write(json.dumps(values | {"job": job}))
 
     @staticmethod
     def read(folder: JobFolder) -> Record:

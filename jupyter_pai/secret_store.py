@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import BadInput, NotFound, PaiError, StateError
+from .filesystem import replacing
 from .home import writing
 from .i18n import _
 from .secret import Secret, is_secret_name
@@ -145,13 +145,8 @@ class SecretStore:
     def _write(self, in_keyring: set[str], in_file: Mapping[str, str]) -> None:
         with writing(self.path.parent):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            file, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=".", suffix=".secrets")
-            try:
-                with os.fdopen(file, "w", encoding="utf-8") as target:
-                    json.dump({"keyring": sorted(in_keyring), "file": dict(sorted(in_file.items()))}, target, indent=1)
-                os.replace(temporary, self.path)
-            finally:
-                Path(temporary).unlink(missing_ok=True)
+            with replacing(self.path) as target:
+                json.dump({"keyring": sorted(in_keyring), "file": dict(sorted(in_file.items()))}, target, indent=1)
 
 
 def _default() -> Path:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,6 +12,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from .errors import SettingsError
+from .filesystem import replacing
 from .i18n import _
 
 __all__ = ["SettingsFile", "similar"]
@@ -121,16 +120,11 @@ class SettingsFile:
             SettingsError: if it cannot be written; it stays as it was.
         """
         path = self.path.resolve()  # A link to where somebody keeps their settings stays one.
-        temporary = ""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            file, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
-            with os.fdopen(file, "w", encoding="utf-8") as target:
-                target.write(tomlkit.dumps(self.document))
-            os.replace(temporary, path)
+            with replacing(path) as file:
+                file.write(tomlkit.dumps(self.document))
         except OSError as error:
-            if temporary:
-                Path(temporary).unlink(missing_ok=True)
             raise SettingsError(
                 _("{file} cannot be written: {error}.").format(file=path, error=error.strerror or error),
                 fix=_("Make room there, or name another file by JUPYTER_PAI_CONFIG."),
