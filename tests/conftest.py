@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,8 @@ _SCRUBBED = re.compile(
 for _name in [name for name in os.environ if _SCRUBBED.match(name)]:
     del os.environ[_name]
 os.environ["LANG"] = "C.UTF-8"
+# A shell starts what runs in the background with SIGINT ignored, and that is inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -87,6 +87,8 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     hold("about", await ask(jp_fetch, "GET"))
     metrics = hold("metrics", await ask(jp_fetch, "GET", "jobs", job["id"], "metrics"))
     assert metrics["metrics"]["loss"]["value"] == ["NaN"]
+    hold("lines", await ask(jp_fetch, "GET", "jobs", job["id"], "lines"))
+    hold("search", await ask(jp_fetch, "GET", "jobs", job["id"], "search", text="loss"))
     hold("texts", await ask(jp_fetch, "GET", "jobs", job["id"], "texts"))
     hold("events", await ask(jp_fetch, "GET", "events", job=job["id"]))
     download = {"folder": str(tmp_path / "down"), "channel": "model"}
