@@ -67,7 +67,10 @@ class Api(OutputVerbs, BoardVerbs):
         return JobSpec.model_json_schema()
 
     async def submit(self, body: object) -> dict[str, Any]:
-        submitted = await self.service.submitter.submit(_request(body))
+        request = _request(body)
+        if request.notebook:
+            request = request.model_copy(update={"notebook": self._notebook(request.notebook)})
+        submitted = await self.service.submitter.submit(request)
         return submitted.model_dump(mode="json") | {"job": self.service.describe(submitted.job)}
 
     async def preview(self, body: object) -> dict[str, Any]:
@@ -86,6 +89,7 @@ class Api(OutputVerbs, BoardVerbs):
         name: str = "",
         label: Sequence[str] = (),
         backend: Sequence[str] = (),
+        notebook: str = "",
         limit: int = 50,
         offset: int = 0,
         sort: str = "",
@@ -102,7 +106,8 @@ class Api(OutputVerbs, BoardVerbs):
             raise UsageError(_("limit is 1 to {n}, offset 0 or more.").format(n=_LARGEST_PAGE))
         labels = {key: value for key, _equals, value in pairs}
         key, descending = _sorting(sort, order)
-        wanted = JobFilter(statuses, name, labels, limit, offset, key, descending, backend)
+        path = self._notebook(notebook) if notebook else ""
+        wanted = JobFilter(statuses, name, labels, limit, offset, key, descending, backend, path)
         jobs, total = self.service.jobs(wanted)
         return {"jobs": [self.service.describe(job) for job in jobs], "total": total}
 

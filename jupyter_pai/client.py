@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from . import server_info
 from .errors import EngineError, PaiError, ServerUnreachable
 from .i18n import _, language
+from .place import notebook_here
 from .routes import PREFIX, ROUTES
 from .server_info import ServerInfo
 
@@ -72,14 +73,18 @@ class Client(ABC):
     def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
         """What moves, for a view (`topics.py`). `send` and `closed` (it broke) are called from another thread."""
 
-    def submit(self, spec: dict[str, Any], *, backend: str = "", attach: bool = False) -> dict[str, Any]:
-        """Submit a job: `{job, attached, changed}`. Repeated once if the answer is lost, which makes no second job."""
+    def submit(
+        self, spec: dict[str, Any], *, backend: str = "", attach: bool = False, notebook: str = ""
+    ) -> dict[str, Any]:
+        """Submit a job: `{job, attached, changed}`. Repeated once if the answer is lost, which makes no second job.
+        `notebook` is the path of the one that the job is of, if it is another than that of this kernel."""
         body = {
             "spec": spec,
             "backend": backend,
             "python": sys.executable,
             "key": uuid.uuid4().hex,
             "attach": attach,
+            "notebook": notebook or notebook_here(),
         }
         return self._twice("submit", body=body)
 

@@ -43,7 +43,11 @@ class Commands(Boards):
         if not self._agreed(spec, options):
             self.screen.say(_("Nothing was submitted."))
             return None
-        reply = self.client.submit(spec, backend=options.backend or "", attach=attach and not options.again)
+        # A script that is made of a notebook does not show which one that was.
+        target = options.target if getattr(options, "as_script", False) and not self.place.notebook else ""
+        notebook = str(self.place.path(target)) if target else ""
+        attach = attach and not options.again
+        reply = self.client.submit(spec, backend=options.backend or "", attach=attach, notebook=notebook)
         handle = JobHandle(reply["job"], self.client)
         if reply["attached"]:
             self._say_attached(handle, reply["changed"])
@@ -124,7 +128,7 @@ class Commands(Boards):
     def list(self, options: Options) -> None:
         names = ("status", "name", "label", "backend", "limit", "sort", "order")
         wanted = {name: getattr(options, name) for name in names}
-        found = self.client.call("list_jobs", **wanted)
+        found = self.client.call("list_jobs", **wanted, notebook=self._notebook(options.notebook))
         if options.json:
             self.screen.say(json.dumps([as_json(job) for job in found["jobs"]], ensure_ascii=False, indent=1))
             return
@@ -146,6 +150,14 @@ class Commands(Boards):
             self.screen.say(
                 _("{shown} of {total} jobs; more with --limit.").format(shown=len(rows), total=found["total"])
             )
+
+    def _notebook(self, given: str | None) -> str:
+        """The notebook whose jobs are meant; empty for those of all."""
+        if given is None:
+            return ""
+        if not given and self.place.notebook is None:
+            raise UsageError(_("It is not known which notebook this is."), fix=_("Name it: --notebook FILE"))
+        return str(self.place.path(given) if given else self.place.notebook)
 
     def show(self, options: Options) -> JobHandle:
         handle = self._job(options.job)

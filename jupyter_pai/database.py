@@ -79,6 +79,11 @@ _MIGRATIONS = (
     """,
     # Labels are a job's own, in its details: versions that do not know of that must not read them.
     "",
+    # The notebook that a job was submitted from.
+    """
+    ALTER TABLE job ADD COLUMN notebook TEXT NOT NULL DEFAULT '';
+    CREATE INDEX job_by_notebook ON job (notebook, submitted_at DESC, id);
+    """,
 )
 
 

@@ -209,6 +209,7 @@ def _add_list(command: argparse.ArgumentParser) -> None:
     add("--name", metavar="TEXT", default="", help=_("only jobs whose name contains this"))
     add("--label", metavar="KEY=VALUE", action="append", default=[], help=_("only jobs with this label; several times"))
     add("--backend", metavar="NAME", action="append", default=[], help=_("only jobs of this backend; several times"))
+    add("--notebook", metavar="FILE", nargs="?", const="", help=_("only jobs of this notebook; without FILE, of yours"))
     add("--limit", metavar="N", type=int, default=20, help=_("how many jobs, at most 500"))
     add("--sort", metavar="KEY", default="", help=_("by submitted, name, status, took or hp:NAME, a hyperparameter"))
     add("--order", metavar="asc|desc", default="", help=_("smallest or largest first"))

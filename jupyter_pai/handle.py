@@ -362,6 +362,7 @@ def get_job(job: str) -> JobHandle:
 
 
 def list_jobs(**wanted: Any) -> list[JobHandle]:
-    """Jobs, newest first. Keywords: `status`, `name`, `label`, `limit`, `offset`, `sort`, `order`."""
+    """Jobs, newest first. Keywords: `status`, `name`, `label`, `backend`, `notebook`, `limit`, `offset`, `sort`,
+    `order`."""
     client = connect()
     return [JobHandle(job, client) for job in client.call("list_jobs", **wanted)["jobs"]]

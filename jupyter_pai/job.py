@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -200,6 +201,13 @@ class JobSpec(_Value):
         return self.entry_point.endswith(".ipynb") and not self.command.strip()
 
     @property
+    def notebook(self) -> str:
+        """The path of the notebook that is run, if it is one of the folder of code."""
+        if not self.runs_notebook or not self.source.folder or self.entry_point in self.source.files:
+            return ""
+        return os.path.normpath(os.path.join(os.path.realpath(self.source.folder), self.entry_point))
+
+    @property
     def channels(self) -> tuple[str, ...]:
         """The output channels that the job has anyway."""
         return (*contract.CHANNELS, contract.NOTEBOOK) if self.runs_notebook else contract.CHANNELS
@@ -240,6 +248,7 @@ class Job(_Value):
     resumed_from: str = Field("", description="The job whose checkpoints are the input `checkpoints` of this one.")
     pinned: bool = Field(False, description="Neither deleted nor pruned until it is unpinned.")
     labels: Texts = Field({}, description="The spec's to begin with; the user changes them.")
+    notebook: str = Field("", description="The notebook that it was submitted from, else the one that it runs: a path.")
 
     @model_validator(mode="before")
     @classmethod

@@ -23,7 +23,7 @@ Part = tuple[str, list[object]]
 
 
 class JobFilter:
-    """Jobs with one of `statuses`, a name that contains `name`, these labels, on one of `backends`.
+    """Jobs with one of `statuses`, a name that contains `name`, these labels, on one of `backends`, of a `notebook`.
 
     `sort` is one of `SORTS`, or ``hp:NAME``, the value of a hyperparameter: numbers before other texts. Jobs that have
     none come last, whichever way round. Of equal ones the newest comes first; last, when sorted descending.
@@ -39,6 +39,7 @@ class JobFilter:
         sort: str = "submitted",
         descending: bool = True,
         backends: Sequence[str] = (),
+        notebook: str = "",
     ) -> None:
         self.limit = limit
         self.offset = offset
@@ -55,6 +56,9 @@ class JobFilter:
         if name:
             own.append("instr(name, ?)")
             arguments.append(storable(name))
+        if notebook:
+            own.append("notebook = ?")
+            arguments.append(storable(notebook))
         self._own = " AND ".join(own)
         self._labels = [_LABEL] * len(labels or {})
         self.arguments = arguments + [storable(text) for pair in (labels or {}).items() for text in pair]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,13 @@ class OutputVerbs:
 
     async def cancel_copy(self, copy: str) -> dict[str, Any]:
         return self._described(self.service.copies.cancel(copy))
+
+    def _notebook(self, text: str) -> str:
+        """A notebook's path as jobs keep it: without links, so that it is one however it was named."""
+        try:
+            return os.path.realpath(self._folder(text))
+        except ValueError:
+            raise UsageError(_("`{path}` is no path of a notebook.").format(path=text)) from None
 
     def _folder(self, text: str) -> Path:
         folder = Path(text)

@@ -14,7 +14,7 @@ from .i18n import _
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["Place", "of_command_line", "of_shell", "page_of"]
+__all__ = ["Place", "notebook_here", "of_command_line", "of_shell", "page_of"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,16 @@ def of_shell(shell: InteractiveShell) -> Place:
         folder = notebook.parent if notebook.parent.is_dir() else None
         return Place(folder, notebook.stem, notebook if notebook.is_file() else None, True, shell)
     return Place(Path.cwd(), live=False, shell=shell)
+
+
+def notebook_here() -> str:
+    """The path of the notebook whose kernel this process is; empty where there is none, or none that is a file."""
+    if "IPython" not in sys.modules or "google.colab" in sys.modules:
+        return ""
+    from IPython import get_ipython
+
+    shell: InteractiveShell | None = get_ipython()
+    return str(of_shell(shell).notebook or "") if shell else ""
 
 
 def page_of(shell: InteractiveShell | None) -> str:

@@ -40,6 +40,11 @@ class SubmitRequest(BaseModel):
     python: str = Field("", description="The interpreter of the kernel or command line that submits.")
     key: str = Field("", max_length=200, description="A submit that is repeated with the same key makes no second job.")
     attach: bool = Field(False, description="Attach to a job of the same spec that runs or has succeeded.")
+    notebook: str = Field(
+        "",
+        max_length=4096,
+        description="The notebook that submits: its absolute path, or its path below the folder that JupyterLab shows.",
+    )
 
     @property
     def attach_key(self) -> str:

@@ -58,6 +58,11 @@ _PAGE = (
     Parameter("name", str, "Only jobs whose name contains this text."),
     Parameter("label", list, "Only jobs with this label, KEY=VALUE."),
     Parameter("backend", list, "Only jobs of one of these backends."),
+    Parameter(
+        "notebook",
+        str,
+        "Only jobs of this notebook: its absolute path, or its path below the folder that JupyterLab shows.",
+    ),
     Parameter("limit", int, "How many jobs, at most 500."),
     Parameter("offset", int, "How many of the first to pass over."),
     Parameter("sort", str, "submitted (if nothing is said), name, status, took, or hp:NAME, a hyperparameter."),

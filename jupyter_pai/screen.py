@@ -13,7 +13,7 @@ __all__ = ["Screen", "as_json"]
 
 _FIELDS = (
     "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at "
-    "outputs metrics usage console_url rerun_of resumed_from pinned labels"
+    "outputs metrics usage console_url rerun_of resumed_from pinned labels notebook"
 ).split()
 
 

@@ -33,7 +33,7 @@ __all__ = ["Store"]
 _log = logging.getLogger(__name__)
 
 _TIMES = ("submitted_at", "started_at", "ended_at")
-_ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", *_TIMES)
+_ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", "notebook", *_TIMES)
 _DETAIL = tuple(name for name in Job.model_fields if name not in {*_ROW, "spec"})
 
 

@@ -125,11 +125,12 @@ class Submitter:
                 return Submitted(job=earlier, attached=True, changed=changed)
             note = _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3]))
             check = Check((*check.notes, note), check.python)
+        origin = {"notebook": request.notebook or spec.notebook}
         try:
-            job = await self._start(spec, profile, check, code, request.key, request.attach_key)
+            job = await self._start(spec, profile, check, code, request.key, request.attach_key, origin)
         except SourceGone:
             code = await asyncio.to_thread(self._pack, spec, profile)
-            job = await self._start(spec, profile, check, code, request.key, request.attach_key)
+            job = await self._start(spec, profile, check, code, request.key, request.attach_key, origin)
         return Submitted(job=job)
 
     async def rerun(self, word: str, asked: Rerun) -> Submitted:
@@ -143,7 +144,7 @@ class Submitter:
             return Submitted(job=there)
         earlier = self.store.find(word)
         profile, spec, warning = self._resolve(self._renewed(earlier, asked))
-        origin = {"rerun_of": earlier.id}
+        origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
         if asked.resume:
             uri = await asyncio.to_thread(lineage.checkpoints, earlier)
             spec = spec.model_copy(update={"inputs": spec.inputs | {lineage.CHANNEL: uri}})

@@ -1,6 +1,7 @@
 """What a page can subscribe to, and one page's subscriptions: over a WebSocket of the server, or a kernel's comm.
 
-The page sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"type": "unsubscribe", "id": …}``. Topics:
+The page sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"type": "unsubscribe", "id": …}``; and
+``{"type": "ping"}``, which is answered by ``{"type": "pong"}``, to learn whether anybody is there. Topics:
 
 ``jobs``     every change to any job: ``{"type": "jobs", "jobs": [...], "deleted": [...], "ended": [...], "event": n}``,
              where `ended` are the ids of those that came to their end. The first one has no jobs: it says after which
@@ -90,6 +91,10 @@ class Subscriptions:
             asked = json.loads(message)
             if isinstance(asked, dict) and asked.get("type") == "unsubscribe":
                 self._drop(asked.get("id"))
+                return
+            if isinstance(asked, dict) and asked.get("type") == "ping":
+                with contextlib.suppress(ConnectionError):
+                    await self._say(asked.get("id"), {"type": "pong"})
                 return
             wanted = Subscribe.model_validate(asked)
         except (ValueError, ValidationError, RecursionError) as error:

@@ -7,6 +7,7 @@ import { Gettext } from '@jupyterlab/translation/lib/gettext.js';
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 
+import { Attention } from './attention.js';
 import type { IContext } from './components/context.js';
 import { JobView } from './components/jobview.js';
 import type { IWidgetModel } from './kernel.js';
@@ -32,11 +33,10 @@ export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): (
   const root = createRoot(place);
   const draw = (isVisible: boolean) =>
     root.render(<JobView {...context} model={model} isVisible={isVisible} snapshot={string(widget.get('snapshot'))} />);
-  const observer = new IntersectionObserver(entries => draw(entries.some(entry => entry.isIntersecting)));
   draw(false);
-  observer.observe(node);
+  const attention = new Attention(node, draw);
   return () => {
-    observer.disconnect();
+    attention.dispose();
     root.unmount();
     engine.dispose();
   };

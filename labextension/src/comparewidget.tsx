@@ -3,9 +3,9 @@
  */
 
 import { ReactWidget } from '@jupyterlab/ui-components';
-import type { Message } from '@lumino/messaging';
 import * as React from 'react';
 
+import { Attention } from './attention.js';
 import { Compare } from './components/compare.js';
 import type { IContext } from './components/context.js';
 
@@ -16,19 +16,17 @@ export class CompareWidget extends ReactWidget {
   ) {
     super();
     this.addClass('jp-pai-CompareWidget');
+    this.attention = new Attention(this.node, () => this.update());
   }
 
-  protected override onAfterShow(message: Message): void {
-    super.onAfterShow(message);
-    this.update();
-  }
-
-  protected override onAfterHide(message: Message): void {
-    super.onAfterHide(message);
-    this.update();
+  override dispose(): void {
+    this.attention.dispose();
+    super.dispose();
   }
 
   protected override render(): React.JSX.Element {
-    return <Compare {...this.context} jobIds={this.jobIds} isVisible={this.isVisible} />;
+    return <Compare {...this.context} jobIds={this.jobIds} isVisible={this.attention.isSeen} />;
   }
+
+  private readonly attention: Attention;
 }

@@ -12,6 +12,9 @@ import type { Message, Topic } from './wire.js';
 export type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface IEngine {
+  /** Who answers: it is named where it does not. */
+  readonly kind: 'server' | 'kernel';
+
   /**
    * Call a verb; the JSON of its answer.
    *

@@ -28,4 +28,9 @@ export interface IHost {
   openPage?(title: string, address: string): void;
   /** The folder of the workspace that the user is in, below the server's root. */
   folder?(): string;
+  /**
+   * Be told the path of the notebook that the user is in, or was in last, below the server's root, until `signal` is
+   * aborted: now and whenever it is another. Empty if there is none.
+   */
+  watchNotebook?(receive: (path: string) => void, signal: AbortSignal): void;
 }

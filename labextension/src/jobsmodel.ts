@@ -16,12 +16,13 @@ import { hasEnded, list, number, parseJob, record } from './wire.js';
 
 export type Sort = 'submitted' | 'name' | 'status' | 'took';
 
-/** Which jobs, and in which order. `label` is KEY=VALUE; what is empty does not matter. */
+/** Which jobs, and in which order. `label` is KEY=VALUE, `notebook` a path; what is empty does not matter. */
 export interface IQuery {
   readonly name: string;
   readonly statuses: readonly JobStatus[];
   readonly backend: string;
   readonly label: string;
+  readonly notebook: string;
   readonly sort: Sort;
   readonly order: 'asc' | 'desc';
 }
@@ -31,6 +32,7 @@ export const EVERYTHING: IQuery = {
   statuses: [],
   backend: '',
   label: '',
+  notebook: '',
   sort: 'submitted',
   order: 'desc'
 };
@@ -140,8 +142,8 @@ export class JobsModel {
 
   /** Whether anything but the order was asked for. */
   get isFiltered(): boolean {
-    const { name, statuses, backend, label } = this.asked;
-    return Boolean(name || statuses.length || backend || label);
+    const { name, statuses, backend, label, notebook } = this.asked;
+    return Boolean(name || statuses.length || backend || label || notebook);
   }
 
   private receive(message: Message): void {
@@ -217,10 +219,8 @@ export class JobsModel {
   }
 
   private async page(offset: number, limit: number): Promise<{ jobs: readonly IJob[]; total: number }> {
-    const { name, statuses, backend, label, sort, order } = this.asked;
-    const found = record(
-      await this.engine.call('list_jobs', { name, status: statuses, backend, label, sort, order, limit, offset })
-    );
+    const { statuses: status, ...asked } = this.asked;
+    const found = record(await this.engine.call('list_jobs', { status, ...asked, limit, offset }));
     const jobs = list(found['jobs']).flatMap(value => parseJob(value) ?? []);
     return { jobs, total: number(found['total']) ?? 0 };
   }

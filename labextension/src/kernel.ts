@@ -38,6 +38,8 @@ export class KernelEngine implements IEngine {
     this.watchdog = setInterval(() => this.giveUp(), SILENCE / 4);
   }
 
+  readonly kind = 'kernel';
+
   /** Stop listening. What is still waited for is not answered any more. */
   dispose(): void {
     clearInterval(this.watchdog);

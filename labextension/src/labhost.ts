@@ -4,8 +4,11 @@
 
 import type { ILabShell, JupyterFrontEnd } from '@jupyterlab/application';
 import { Dialog, InputDialog, MainAreaWidget, Notification, showDialog } from '@jupyterlab/apputils';
+import { DocumentWidget } from '@jupyterlab/docregistry';
+import type { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { IFrame } from '@jupyterlab/ui-components';
+import { Signal } from '@lumino/signaling';
 
 import { COMMANDS } from './commandids.js';
 import type { IHost, IQuestion } from './host.js';
@@ -14,8 +17,10 @@ export class LabHost implements IHost {
   constructor(
     private readonly app: JupyterFrontEnd,
     private readonly trans: TranslationBundle,
-    shell: ILabShell | null = null
+    shell: ILabShell | null = null,
+    private readonly files: IDefaultFileBrowser | null = null
   ) {
+    app.shell.currentChanged?.connect(() => this.look());
     // Notebook 7 has one document a window, and no room for others.
     if (shell) {
       this.openPage = (title, address) => this.showPage(shell, title, address);
@@ -50,6 +55,29 @@ export class LabHost implements IHost {
     void this.app.commands.execute('docmanager:open', { path });
   }
 
+  folder(): string {
+    return this.app.serviceManager.contents.localPath(this.files?.model.path ?? '');
+  }
+
+  watchNotebook(receive: (path: string) => void, signal: AbortSignal): void {
+    const tell = (_: this, path: string) => receive(path);
+    this.notebookChanged.connect(tell);
+    signal.addEventListener('abort', () => this.notebookChanged.disconnect(tell), { once: true });
+    this.look();
+    receive(this.notebook);
+  }
+
+  /** A job's tab, or a file, that is in front now leaves the notebook as it was. */
+  private look(): void {
+    const { shell, serviceManager } = this.app;
+    const current = shell.currentWidget;
+    const path = current instanceof DocumentWidget ? serviceManager.contents.localPath(current.context.path) : '';
+    if (path.endsWith('.ipynb') && path !== this.notebook) {
+      this.notebook = path;
+      this.notebookChanged.emit(path);
+    }
+  }
+
   /** One tab for each page, however often it is asked for. Its scripts are the server's own; it may not leave its frame. */
   private showPage(shell: ILabShell, title: string, address: string): void {
     const url = new URL(address, this.app.serviceManager.serverSettings.baseUrl).href;
@@ -70,4 +98,7 @@ export class LabHost implements IHost {
     }
     shell.activateById(id);
   }
+
+  private readonly notebookChanged = new Signal<this, string>(this);
+  private notebook = '';
 }

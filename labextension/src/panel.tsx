@@ -5,6 +5,7 @@
 import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
+import { Attention } from './attention.js';
 import type { IContext } from './components/context.js';
 import { JobsList } from './components/jobslist.js';
 import { JobsModel } from './jobsmodel.js';
@@ -14,24 +15,18 @@ export class JobsPanel extends ReactWidget {
     super();
     this.addClass('jp-pai-JobsPanel');
     this.model = new JobsModel(context.engine);
-    // What is in a panel behind another does no work.
-    this.observer = new IntersectionObserver(entries => {
-      this.isInSight = entries.some(entry => entry.isIntersecting);
-      this.update();
-    });
-    this.observer.observe(this.node);
+    this.attention = new Attention(this.node, () => this.update());
   }
 
   override dispose(): void {
-    this.observer.disconnect();
+    this.attention.dispose();
     super.dispose();
   }
 
   protected override render(): React.JSX.Element {
-    return <JobsList {...this.context} model={this.model} isVisible={this.isInSight} />;
+    return <JobsList {...this.context} model={this.model} isVisible={this.attention.isSeen} />;
   }
 
   private readonly model: JobsModel;
-  private readonly observer: IntersectionObserver;
-  private isInSight = false;
+  private readonly attention: Attention;
 }

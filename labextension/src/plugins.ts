@@ -4,7 +4,9 @@
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ILabShell } from '@jupyterlab/application';
-import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { PathExt } from '@jupyterlab/coreutils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { IRenderMimeRegistry, RenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { PanelLayout, Widget } from '@lumino/widgets';
@@ -51,12 +53,17 @@ const pagePlugin: JupyterFrontEndPlugin<IContext> = {
   description: 'Connects this page with the training jobs of its server.',
   autoStart: true,
   provides: IPage,
-  optional: [ITranslator, ILabShell],
-  activate: (app: JupyterFrontEnd, translator: ITranslator | null, shell: ILabShell | null) => {
+  optional: [ITranslator, ILabShell, IDefaultFileBrowser],
+  activate: (
+    app: JupyterFrontEnd,
+    translator: ITranslator | null,
+    shell: ILabShell | null,
+    files: IDefaultFileBrowser | null
+  ) => {
     const { languageCode } = translator ?? nullTranslator;
     const trans = (translator ?? nullTranslator).load('jupyter_pai');
     const engine = new ServerEngine(app.serviceManager.serverSettings, trans, languageCode.replace('_', '-'));
-    return { engine, trans, host: new LabHost(app, trans, shell) };
+    return { engine, trans, host: new LabHost(app, trans, shell, files) };
   }
 };
 
@@ -66,8 +73,14 @@ const renderer: JupyterFrontEndPlugin<void> = {
   description: 'Shows training jobs in the outputs of cells, live from the server.',
   autoStart: true,
   requires: [IPage, IRenderMimeRegistry],
-  activate: (_: JupyterFrontEnd, page: IContext, rendermime: IRenderMimeRegistry) => {
-    const createRenderer = () => new JobRenderer(page);
+  activate: (app: JupyterFrontEnd, page: IContext, rendermime: IRenderMimeRegistry) => {
+    const { contents } = app.serviceManager;
+    const createRenderer = ({ resolver }: IRenderMime.IRendererOptions) =>
+      new JobRenderer(
+        resolver instanceof RenderMimeRegistry.UrlResolver
+          ? { ...page, folder: () => PathExt.dirname(contents.localPath(resolver.path)) }
+          : page
+      );
     rendermime.addFactory({ safe: true, mimeTypes: [MIME_TYPE], createRenderer }, RANK);
   }
 };

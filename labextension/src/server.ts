@@ -8,6 +8,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { IConnection, IEngine, Parameters } from './engine.js';
 import { EngineError } from './engine.js';
+import { Lifeline } from './lifeline.js';
 import type { Verb } from './routes.js';
 import { PREFIX, ROUTES } from './routes.js';
 import { NO_SERVER_PART, missing } from './serverpart.js';
@@ -21,8 +22,13 @@ export class ServerEngine implements IEngine {
     private readonly trans: TranslationBundle,
     private readonly language: string
   ) {
-    this.stream = new JobStream(() => this.openSocket());
+    this.stream = new JobStream(() => new Lifeline(this.openSocket()));
+    // As long as the page is there.
+    ['online', 'offline'].forEach(event => addEventListener(event, () => this.stream.check()));
+    document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.stream.check());
   }
+
+  readonly kind = 'server';
 
   async call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
     const init: RequestInit = {

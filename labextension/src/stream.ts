@@ -16,6 +16,8 @@ export interface ISocket {
   onclose: ((event: never) => void) | null;
   send(text: string): void;
   close(): void;
+  /** Find out whether the other end is still there. */
+  check?(): void;
 }
 
 interface ISubscription {
@@ -55,6 +57,17 @@ export class JobStream {
     this.watchers.add(receive);
     signal.addEventListener('abort', () => this.watchers.delete(receive), { once: true });
     receive(this.connection);
+  }
+
+  /** The network may have changed: a broken connection is tried again at once, one that looks whole is looked at. */
+  check(): void {
+    if (this.timer !== null) {
+      clearTimeout(this.timer);
+      this.timer = null;
+      this.connect();
+    } else {
+      this.socket?.check?.();
+    }
   }
 
   private drop(id: number): void {

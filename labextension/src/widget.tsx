@@ -6,6 +6,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import type { Message } from '@lumino/messaging';
 import * as React from 'react';
 
+import { Attention } from './attention.js';
 import type { IContext } from './components/context.js';
 import { JobView } from './components/jobview.js';
 import { JobModel } from './model.js';
@@ -22,18 +23,13 @@ export class JobWidget extends ReactWidget {
     super();
     this.addClass('jp-pai-JobWidget');
     this.model = new JobModel(context.engine, jobId);
-    // Also what is scrolled out of sight, or in a notebook behind another, does no work.
-    this.observer = new IntersectionObserver(entries => {
-      this.isInSight = entries.some(entry => entry.isIntersecting);
-      this.update();
-    });
-    this.observer.observe(this.node);
+    this.attention = new Attention(this.node, () => this.update());
   }
 
   readonly model: JobModel;
 
   override dispose(): void {
-    this.observer.disconnect();
+    this.attention.dispose();
     super.dispose();
   }
 
@@ -48,13 +44,12 @@ export class JobWidget extends ReactWidget {
       <JobView
         {...this.context}
         model={this.model}
-        isVisible={this.isInSight}
+        isVisible={this.attention.isSeen}
         snapshot={this.snapshot}
         isCompact={isOutput}
       />
     );
   }
 
-  private readonly observer: IntersectionObserver;
-  private isInSight = false;
+  private readonly attention: Attention;
 }

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from jupyter_pai.home import Home
@@ -25,7 +26,7 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 FIELDS = (
     "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at "
-    "outputs metrics usage console_url rerun_of resumed_from pinned labels"
+    "outputs metrics usage console_url rerun_of resumed_from pinned labels notebook"
 ).split()
 
 
@@ -345,6 +346,21 @@ def test_pruning_shows_asks_and_removes(cli: Cli, folder: Path, home: Home) -> N
     assert "no longer pinned" in cli("unpin", "kept").stdout
     assert cli("prune", "--status", "succeeded", "--yes").returncode == 0
     assert list(home.jobs.iterdir()) == []
+
+
+def test_jobs_are_listed_by_their_notebook(cli: Cli, folder: Path) -> None:
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print(1)")])
+    nbformat.write(made, folder / "a.ipynb")
+    first = job(cli, "a.ipynb", "--as-script", "--wait")
+    assert first["notebook"] == str(folder / "a.ipynb")
+    job(cli, "--command", "true", "--wait")
+    again = json.loads(cli("rerun", first["id"], "--wait", "--json").stdout)
+    (folder.parent / "link").symlink_to(folder)
+    listed = json.loads(cli("list", "--notebook", "../link/a.ipynb", "--json").stdout)
+    assert [one["id"] for one in listed] == [again["id"], first["id"]]
+    assert json.loads(cli("list", "--notebook", "b.ipynb", "--json").stdout) == []
+    refused = cli("list", "--notebook")
+    assert (refused.returncode, "--notebook FILE" in refused.stderr) == (2, True)
 
 
 def test_labels_are_given_shown_and_taken_away(cli: Cli, folder: Path) -> None:

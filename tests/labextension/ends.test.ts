@@ -26,6 +26,7 @@ function job(n: number, status: string): { id: string; name: string; status: str
 
 /** A server with a history of events, and the windows that listen to it. */
 class Server implements IEngine {
+  readonly kind = 'server';
   readonly events: { id: number; job_id: string; kind: string; data: object }[] = [];
   private readonly windows: ((message: Message) => void)[] = [];
 

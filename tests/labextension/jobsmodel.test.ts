@@ -17,6 +17,7 @@ interface IRow {
 
 /** An engine with jobs of its own, over a connection that can break. */
 class Engine implements IEngine {
+  readonly kind = 'server';
   jobs: IRow[] = [];
   readonly calls: Parameters[] = [];
   broken = false;

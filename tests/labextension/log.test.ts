@@ -11,6 +11,7 @@ const line = (text: string, bytes = 0, instance = '') => ({ text, bytes, instanc
 
 /** An engine with a log in memory: pages as the server gives them, and a stream that the test moves. */
 class Engine implements IEngine {
+  readonly kind = 'server';
   readonly lines: string[];
   readonly asked: Parameters[] = [];
   readonly streams = new Map<Topic, (message: Message) => void>();

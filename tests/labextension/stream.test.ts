@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 
+import { Lifeline } from '../../labextension/lib/lifeline.js';
 import type { ISocket } from '../../labextension/lib/stream.js';
 import { JobStream } from '../../labextension/lib/stream.js';
 import type { Message } from '../../labextension/lib/wire.js';
@@ -34,12 +35,12 @@ class Socket implements ISocket {
   }
 }
 
-function server(): { stream: JobStream; sockets: Socket[] } {
+function server(wrap = (socket: ISocket) => socket): { stream: JobStream; sockets: Socket[] } {
   const sockets: Socket[] = [];
   const stream = new JobStream(() => {
     const socket = new Socket();
     sockets.push(socket);
-    return socket;
+    return wrap(socket);
   });
   return { stream, sockets };
 }
@@ -131,6 +132,59 @@ test('a view that goes while the socket is away leaves no timer behind', () => {
     life.abort();
     mock.timers.tick(60_000);
     assert.equal(sockets.length, 1);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('a socket that looks open, and from which nothing comes, is broken; one that answers is not', () => {
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  try {
+    const { stream, sockets } = server(socket => new Lifeline(socket));
+    const states: string[] = [];
+    const life = new AbortController();
+    stream.subscribe(LOG, () => undefined, life.signal);
+    stream.watch(({ state }) => states.push(state), life.signal);
+    nth(sockets, 0).accept();
+    for (let n = 0; n < 10; n++) {
+      mock.timers.tick(10_000);
+      assert.deepEqual(nth(sockets, 0).asked.at(-1), { type: 'ping' });
+      nth(sockets, 0).say({ id: null, type: 'pong' });
+    }
+    nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' });
+    mock.timers.tick(20_000);
+    assert.equal(nth(sockets, 0).closed, true);
+    mock.timers.tick(500);
+    nth(sockets, 1).accept();
+    assert.deepEqual(states, ['connecting', 'open', 'broken', 'open']);
+    assert.deepEqual(nth(sockets, 1).asked, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 }]);
+    // A server that does not even let us in.
+    nth(sockets, 1).break();
+    [500, 10_000, 10_000, 1_000].forEach(time => mock.timers.tick(time));
+    assert.equal(sockets.length, 4);
+    life.abort();
+    mock.timers.tick(100_000);
+    assert.equal(sockets.length, 4);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('when the network is back, nothing is waited for', () => {
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  try {
+    const { stream, sockets } = server(socket => new Lifeline(socket));
+    stream.check();
+    assert.equal(sockets.length, 0);
+    stream.subscribe(LOG, () => undefined, new AbortController().signal);
+    for (let n = 0; n < 6; n++) {
+      nth(sockets, n).break();
+      stream.check();
+      assert.equal(sockets.length, n + 2);
+    }
+    nth(sockets, 6).accept();
+    stream.check();
+    assert.deepEqual(nth(sockets, 6).asked.at(-1), { type: 'ping' });
   } finally {
     mock.timers.reset();
   }

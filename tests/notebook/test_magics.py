@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,9 @@ def test_the_verbs(server: RealServer, tmp_path: Path) -> None:
     )
     job_id = job_of(notebook)
     assert job_id in notebook.run("%pai list").data[0]["text/plain"]
+    assert job_id in notebook.run("%pai list --notebook").data[0]["text/plain"]
+    assert job_id not in notebook.run("%pai list --notebook other.ipynb").data[0]["text/plain"]
+    assert server.job(job_id)["notebook"] == os.path.realpath(server.root / "work.ipynb")
     assert "loss=0.5" in notebook.run("%pai logs {job}").text
     assert "0.5" in notebook.run("%pai metrics {job}").data[0]["text/plain"]
     assert notebook.run("%pai show last").data[0]["application/vnd.jupyter-pai.job+json"]["job_id"] == job_id

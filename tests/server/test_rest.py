@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from typing import Any
 from urllib.parse import quote
 
@@ -90,6 +91,8 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     hold("lines", await ask(jp_fetch, "GET", "jobs", job["id"], "lines"))
     hold("search", await ask(jp_fetch, "GET", "jobs", job["id"], "search", text="loss"))
     hold("texts", await ask(jp_fetch, "GET", "jobs", job["id"], "texts"))
+    assert hold("lines", await ask(jp_fetch, "GET", "jobs", job["id"], "lines"))["lines"] == 1
+    assert hold("search", await ask(jp_fetch, "GET", "jobs", job["id"], "search", text="nan"))["hits"]
     hold("events", await ask(jp_fetch, "GET", "events", job=job["id"]))
     download = {"folder": str(tmp_path / "down"), "channel": "model"}
     copy = hold("download", await ask(jp_fetch, "POST", "jobs", job["id"], "download", body=download))
@@ -220,6 +223,29 @@ async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
     assert [job["name"] for job in page["jobs"]] == ["job 2", "job 1"]
 
 
+async def test_jobs_know_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_root_dir: Any) -> None:
+    """However it is named: as the kernel knows it, or as JupyterLab does."""
+    work, path = jp_root_dir / "work", jp_root_dir / "work" / "a.ipynb"
+    work.mkdir()
+    path.write_text("{}")
+    (jp_root_dir / "link").symlink_to(work)
+    ids = []
+    for named in (str(path), "work/a.ipynb", f"{jp_root_dir}/link/a.ipynb", "link/a.ipynb"):
+        job = (await ask(jp_fetch, "POST", "jobs", body={"spec": spec, "notebook": named}))["job"]
+        assert job["notebook"] == os.path.realpath(path)
+        ids.append(job["id"])
+    await run(jp_fetch, spec)
+    for named in (str(path), "work/a.ipynb", "link/a.ipynb"):
+        assert [job["id"] for job in (await ask(jp_fetch, "GET", "jobs", notebook=named))["jobs"]] == ids[::-1]
+    assert (await ask(jp_fetch, "GET", "jobs", notebook="work"))["total"] == 0
+    again = (await ask(jp_fetch, "POST", "jobs", ids[0], "rerun", body={}))["job"]
+    assert again["notebook"] == os.path.realpath(path)
+    # A notebook that is run is its own.
+    source = {"folder": str(jp_root_dir), "include": ["work/*"]}
+    runs = spec | {"command": "", "entry_point": "work/a.ipynb", "source": source}
+    assert (await ask(jp_fetch, "POST", "jobs", body={"spec": runs}))["job"]["notebook"] == os.path.realpath(path)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "params", "body", "status", "words"),
     [
@@ -233,6 +259,7 @@ async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
         ("GET", ["jobs"], {"sort": "hp:"}, None, 400, "hp:NAME"),
         ("GET", ["jobs"], {"order": "up"}, None, 400, "asc or desc"),
         ("GET", ["jobs"], {"label": "x"}, None, 400, "`x`"),
+        ("GET", ["jobs"], {"notebook": "../a.ipynb"}, None, 400, "leads out"),
         ("GET", ["events"], {"after": "²"}, None, 400, "no whole number"),
         ("GET", ["jobs", "last", "metrics"], {"points": -1}, None, 400, "0 or more"),
         ("GET", ["jobs", "last", "metrics"], {"start": -1}, None, 400, "0 or more"),
@@ -242,6 +269,8 @@ async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
         ("POST", ["jobs"], {}, "", 400, "valid"),
         ("POST", ["jobs"], {}, "[]", 400, "valid"),
         ("POST", ["jobs"], {}, '{"spec": {"name": "x"}}', 400, "nothing to run"),
+        ("POST", ["jobs"], {}, '{"spec": {"name": "x", "command": "y"}, "notebook": "../x"}', 400, "leads out"),
+        ("POST", ["jobs"], {}, '{"spec": {"name": "x", "command": "y"}, "notebook": "/\\u0000"}', 400, "path"),
         ("POST", ["jobs"], {}, '{"spec": {"name": "x", "comand": "y"}}', 400, "did you mean"),
         ("POST", ["jobs"], {}, "[" * 100_000, 400, "not JSON"),
         ("POST", ["inspect"], {}, '{"spec": {"name": "x"}}', 400, "nothing to run"),

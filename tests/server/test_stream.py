@@ -176,6 +176,12 @@ async def test_unsubscribing_ends_it(jp_fetch: Any, jp_ws_fetch: Any, spec: dict
     assert seen[0]["text"] == "late\n"
 
 
+async def test_a_tab_learns_that_the_server_is_there(jp_ws_fetch: Any) -> None:
+    tab = await open_tab(jp_ws_fetch)
+    await tab.send({"type": "ping"})
+    assert await tab.read() == {"id": None, "type": "pong"}
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [

@@ -100,6 +100,10 @@ def test_pages_filters_and_totals(store: Store) -> None:
     assert store.page(JobFilter(name="%"))[1] == 0
     assert store.page(JobFilter(backends=["local", "other"], name="job"))[1] == 7
     assert store.page(JobFilter(backends=["other"]))[1] == 0
+    store.insert(job("of a notebook", "nb").model_copy(update={"notebook": "/a/b.ipynb"}), "nb", "").result()
+    page, total = store.page(JobFilter(notebook="/a/b.ipynb", sort="hp:lr"))
+    assert ([found.notebook for found in page], total) == (["/a/b.ipynb"], 1)
+    assert store.page(JobFilter(notebook="/a/b.ipyn"))[1] == 0
 
 
 VALUES = st.sampled_from(["1", "10", "9", "2.5", "-1e3", "1.0", "inf", "nan", "a", "B", "", "中", "0x10", " 7 "])
@@ -178,7 +182,7 @@ def test_jobs_of_the_first_version_can_be_sorted(tmp_path: Path) -> None:
         for n, value in enumerate(("10", "9", "x")):
             made = job(job_id=f"id{n}", hyperparameters={"lr": value})
             row = store_module._row(made) | {"key": str(n), "attach_key": ""}
-            del row["pinned"]
+            del row["pinned"], row["notebook"]
             db.execute(f"INSERT INTO job ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
             db.execute("INSERT INTO job_spec VALUES (?, ?)", (made.id, made.spec.model_dump_json()))
             db.execute("INSERT INTO job_detail VALUES (?, ?)", (made.id, store_module._detail(made)))
@@ -421,7 +425,8 @@ def test_a_database_made_anew_has_pins_origins_and_uses(tmp_path: Path) -> None:
     """Each of these may be what keeps a job's files from being deleted. What was deleted does not come back."""
     home = Home(tmp_path).create()
     made = [job(job_id=name) for name in ("first", "gone")]
-    made.append(job(job_id="second").model_copy(update={"rerun_of": "first", "resumed_from": "first"}))
+    origin = {"rerun_of": "first", "resumed_from": "first", "notebook": "/a.ipynb"}
+    made.append(job(job_id="second").model_copy(update=origin))
     with contextlib.closing(Store(home.database)) as store:
         for one in made:
             home.job(one.id).path.mkdir()
@@ -434,6 +439,7 @@ def test_a_database_made_anew_has_pins_origins_and_uses(tmp_path: Path) -> None:
     with contextlib.closing(Store(home.database)) as store:
         assert store.job_ids() == {"first", "second"}
         assert (store.get("second").rerun_of, store.get("second").resumed_from) == ("first", "first")
+        assert [one.id for one in store.page(JobFilter(notebook="/a.ipynb"))[0]] == ["second"]
         assert store.get("first").pinned
         store.update("first", pinned=False).result()
         with pytest.raises(Conflict, match="second runs with files of first"):

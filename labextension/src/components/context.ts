@@ -13,6 +13,8 @@ export interface IContext {
   readonly engine: IEngine;
   readonly host: IHost;
   readonly trans: TranslationBundle;
+  /** The folder of the notebook that the view is in, below the server's root; where it is in none, its host knows one. */
+  readonly folder?: () => string;
 }
 
 /** What each tab of the job view is given. A tab that is not `isVisible` does no work. */

@@ -34,7 +34,7 @@ export interface ICopies {
   placeOf(channel: string, path: string): string | null;
 }
 
-export function useCopies({ engine, host, trans, model, isVisible }: ITabProps): ICopies {
+export function useCopies({ engine, host, trans, model, isVisible, folder: here }: ITabProps): ICopies {
   const [begun, setBegun] = React.useState<readonly IBegun[]>([]);
   const [trouble, setTrouble] = React.useState('');
   const job = model.jobId;
@@ -83,7 +83,7 @@ export function useCopies({ engine, host, trans, model, isVisible }: ITabProps):
 
   const start = async (channel: string, files: readonly string[] | null) => {
     const title = files ? trans.__('Copy files of %1', channel) : trans.__('Copy all of %1', channel);
-    const folder = joined(host.folder?.() ?? '', `${channel}-${job}`);
+    const folder = joined(here?.() ?? host.folder?.() ?? '', `${channel}-${job}`);
     const answer = await host.ask(title, trans.__('Folder of the workspace'), folder);
     if (answer === null) {
       return;

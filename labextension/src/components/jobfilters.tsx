@@ -6,6 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IEngine } from '../engine.js';
+import type { IHost } from '../host.js';
 import type { IQuery, Sort } from '../jobsmodel.js';
 import type { IJob, JobStatus } from '../wire.js';
 import { record, strings } from '../wire.js';
@@ -13,9 +14,10 @@ import { word } from './status.js';
 
 interface IProps {
   readonly engine: IEngine;
+  readonly host: IHost;
   readonly trans: TranslationBundle;
   readonly query: IQuery;
-  /** The jobs that are seen: their labels are offered. */
+  /** The jobs that are seen: their labels and notebooks are offered. */
   readonly known: readonly IJob[];
   readonly search: (change: Partial<IQuery>) => void;
 }
@@ -35,6 +37,7 @@ export function JobFilters(props: IProps): React.JSX.Element {
       <StatusChoice {...props} />
       <Order {...props} />
       <Backends {...props} />
+      <Notebooks {...props} />
       <Typed
         label={trans.__('Label, as KEY=VALUE')}
         value={query.label}
@@ -129,6 +132,46 @@ function Backends({ engine, query, search, trans }: IProps): React.JSX.Element |
       ))}
     </select>
   );
+}
+
+/** The notebook that the user is in comes first. */
+function Notebooks({ host, query, known, search, trans }: IProps): React.JSX.Element | null {
+  const [here, know] = React.useState('');
+  React.useEffect(() => {
+    const life = new AbortController();
+    host.watchNotebook?.(know, life.signal);
+    return () => life.abort();
+  }, [host]);
+  // The server knows the whole path of each, this page the one below the folder that it shows.
+  const others = [query.notebook, ...known.map(job => job.notebook)]
+    .filter(path => path && path !== here && (path === query.notebook || !here || !path.endsWith(`/${here}`)))
+    .sort();
+  if (!here && !others.length) {
+    return null;
+  }
+  return (
+    <select
+      aria-label={trans.__('Notebook')}
+      value={query.notebook}
+      onChange={event => search({ notebook: event.target.value })}
+    >
+      <option value="">{trans.__('Any notebook')}</option>
+      {here && (
+        <option value={here} title={here}>
+          {trans.__('This notebook: %1', nameOf(here))}
+        </option>
+      )}
+      {[...new Set(others)].map(path => (
+        <option key={path} value={path} title={path}>
+          {nameOf(path)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 function Order({ query, search, trans }: IProps): React.JSX.Element {

@@ -9,6 +9,7 @@ import type { JobModel } from '../model.js';
 import type { IJob } from '../wire.js';
 import { hasEnded } from '../wire.js';
 import { Actions } from './actions.js';
+import { Connection } from './connection.js';
 import type { IContext, ITabProps } from './context.js';
 import { useChanges, useClock } from './context.js';
 import { Events } from './events.js';
@@ -57,7 +58,7 @@ export function JobView(props: IProps): React.JSX.Element {
       role="group"
       aria-label={job ? trans.__('Training job %1', job.name) : trans.__('Training job')}
     >
-      <Connection {...props} />
+      <Connection {...props} connection={model.connection} className="jp-pai-Job-broken" />
       {job && <Head {...props} job={job} />}
       {trouble && <p className="jp-pai-Job-trouble">{[trouble.message, trouble.fix].filter(Boolean).join(' ')}</p>}
       {job ? <Tabs {...props} /> : <Snapshot {...props} />}
@@ -75,21 +76,6 @@ function Snapshot({ snapshot, trans }: IProps): React.JSX.Element | null {
       </pre>
     </>
   ) : null;
-}
-
-/** Says so when nothing is heard any more. */
-function Connection({ model, trans }: IProps): React.JSX.Element | null {
-  const { state, retryAt } = model.connection;
-  const now = useClock(state === 'broken');
-  if (state !== 'broken' || retryAt === null) {
-    return null;
-  }
-  const seconds = Math.max(Math.ceil((retryAt - now) / 1000), 0);
-  return (
-    <p className="jp-pai-Job-broken" role="status">
-      {trans.__('The connection to the server is broken; trying again in %1 s.', seconds)}
-    </p>
-  );
 }
 
 function Head(props: IProps & { job: IJob }): React.JSX.Element {

@@ -92,6 +92,7 @@ function About({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.Eleme
         [trans.__('Submitted'), moment(job.submittedAt)],
         [trans.__('Exit code'), job.exitCode === null ? '' : String(job.exitCode)],
         [trans.__('Command'), string(spec['command']) || string(spec['entry_point'])],
+        [trans.__('Notebook'), job.notebook],
         [trans.__('Folder'), string(record(spec['source'])['folder'])],
         [trans.__('Instance'), [string(spec['instance_type']), count > 1 && `× ${count}`].filter(Boolean).join(' ')],
         [trans.__('Cores'), amount(spec['cpu'])],
