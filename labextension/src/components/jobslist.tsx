@@ -10,6 +10,7 @@ import { Selection } from '../selection.js';
 import { faultOf } from '../serverpart.js';
 import type { IJob } from '../wire.js';
 import { hasEnded } from '../wire.js';
+import { Connection } from './connection.js';
 import type { IContext } from './context.js';
 import { useClock } from './context.js';
 import { JobFilters } from './jobfilters.js';
@@ -54,15 +55,18 @@ export function JobsList(props: IProps): React.JSX.Element {
   return (
     <section className="jp-pai-Jobs" aria-label={trans.__('Training jobs')}>
       {fault && <Trouble message={fault.message} fix={fault.fix} />}
-      {model.trouble && model.trouble.message !== fault?.message && (
+      {model.connection.state !== 'broken' && model.trouble && model.trouble.message !== fault?.message && (
         <Trouble message={model.trouble.message} fix={model.trouble.fix} />
       )}
-      <Connection {...props} />
+      <Connection connection={model.connection} trans={trans} />
       <JobFilters {...props} query={model.query} known={model.known} search={change => model.search(change)} />
       <JobSelection {...props} selection={selection} clear={clear} />
-      <p className="jp-pai-Jobs-count" role="status">
-        {model.total === null ? !model.trouble && trans.__('Loading…') : trans.__('Jobs: %1', model.total)}
-      </p>
+      {selection.size === 0 && (
+        // What is selected is told in its place, so that no row moves away from the pointer.
+        <p className="jp-pai-Jobs-count" role="status">
+          {model.total === null ? !model.trouble && trans.__('Loading…') : trans.__('Jobs: %1', model.total)}
+        </p>
+      )}
       {model.total === 0 ? <NoJobs {...props} /> : <Rows {...props} selection={selection} select={select} />}
     </section>
   );
@@ -72,21 +76,6 @@ function Trouble({ message, fix }: { message: string; fix: string }): React.JSX.
   return (
     <p className="jp-pai-Jobs-trouble" role="alert">
       {message} {fix}
-    </p>
-  );
-}
-
-/** Says so when nothing is heard any more: what is shown may be old. */
-function Connection({ model, trans }: IProps): React.JSX.Element | null {
-  const { state, retryAt } = model.connection;
-  const now = useClock(state === 'broken');
-  if (state !== 'broken' || retryAt === null) {
-    return null;
-  }
-  const seconds = Math.max(Math.ceil((retryAt - now) / 1000), 0);
-  return (
-    <p className="jp-pai-Jobs-trouble" role="status">
-      {trans.__('The connection to the server is broken; trying again in %1 s.', seconds)}
     </p>
   );
 }

@@ -9,6 +9,7 @@ import type { JobModel } from '../model.js';
 import type { IJob } from '../wire.js';
 import { hasEnded } from '../wire.js';
 import { Actions } from './actions.js';
+import { Connection } from './connection.js';
 import type { IContext, ITabProps } from './context.js';
 import { useChanges, useClock } from './context.js';
 import { Events } from './events.js';
@@ -57,7 +58,7 @@ export function JobView(props: IProps): React.JSX.Element {
       role="group"
       aria-label={job ? trans.__('Training job %1', job.name) : trans.__('Training job')}
     >
-      <Connection {...props} />
+      <Connection connection={model.connection} trans={trans} />
       {job && <Head {...props} job={job} />}
       {trouble && <p className="jp-pai-Job-trouble">{[trouble.message, trouble.fix].filter(Boolean).join(' ')}</p>}
       {job ? <Tabs {...props} /> : <Snapshot {...props} />}
@@ -77,21 +78,6 @@ function Snapshot({ snapshot, trans }: IProps): React.JSX.Element | null {
   ) : null;
 }
 
-/** Says so when nothing is heard any more. */
-function Connection({ model, trans }: IProps): React.JSX.Element | null {
-  const { state, retryAt } = model.connection;
-  const now = useClock(state === 'broken');
-  if (state !== 'broken' || retryAt === null) {
-    return null;
-  }
-  const seconds = Math.max(Math.ceil((retryAt - now) / 1000), 0);
-  return (
-    <p className="jp-pai-Job-broken" role="status">
-      {trans.__('The connection to the server is broken; trying again in %1 s.', seconds)}
-    </p>
-  );
-}
-
 function Head(props: IProps & { job: IJob }): React.JSX.Element {
   const { job, trans } = props;
   const now = useClock(props.isVisible && job.startedAt !== null && !hasEnded(job));
@@ -105,14 +91,16 @@ function Head(props: IProps & { job: IJob }): React.JSX.Element {
   const metrics = [...job.metrics].slice(0, 5).map(([name, point]) => `${name} ${short(point.value)}`);
   return (
     <header className="jp-pai-Job-head">
-      <span role="status">
-        <Status status={job.status} trans={trans} />
-      </span>
-      <span className="jp-pai-Job-name">{job.name}</span>
-      <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
-      {job.pinned && <span className="jp-pai-Job-facts">{trans.__('pinned')}</span>}
-      <span className="jp-pai-Job-metrics">{metrics.join(' · ')}</span>
+      <div className="jp-pai-Job-title">
+        <span role="status">
+          <Status status={job.status} trans={trans} />
+        </span>
+        <span className="jp-pai-Job-name">{job.name}</span>
+        <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
+        {job.pinned && <span className="jp-pai-Job-facts">{trans.__('pinned')}</span>}
+      </div>
       <Actions {...props} />
+      {metrics.length > 0 && <div className="jp-pai-Job-metrics">{metrics.join(' · ')}</div>}
     </header>
   );
 }

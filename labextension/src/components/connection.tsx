@@ -1,0 +1,28 @@
+/**
+ * Says so when nothing is heard any more: what is shown may be old.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IConnection } from '../engine.js';
+import { useClock } from './context.js';
+
+interface IProps {
+  readonly connection: IConnection;
+  readonly trans: TranslationBundle;
+}
+
+export function Connection({ connection, trans }: IProps): React.JSX.Element | null {
+  const { state, retryAt } = connection;
+  const now = useClock(state === 'broken');
+  if (state !== 'broken' || retryAt === null) {
+    return null;
+  }
+  const seconds = Math.max(Math.ceil((retryAt - now) / 1000), 0);
+  return (
+    <p className="jp-pai-Broken" role="status">
+      {trans.__('The connection to the server is broken; trying again in %1 s.', seconds)}
+    </p>
+  );
+}
