@@ -14,6 +14,11 @@ export function duration(milliseconds: number): string {
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** Milliseconds for people, where tenths of a second would only flicker. */
+export function about(milliseconds: number): string {
+  return milliseconds < 60_000 ? `${Math.ceil(milliseconds / 1000)} s` : duration(milliseconds);
+}
+
 /** A number with five digits that count. */
 export function short(value: number): string {
   return Number.isFinite(value) ? String(Number(value.toPrecision(5))) : String(value);

@@ -9,9 +9,11 @@ import type { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { IFrame } from '@jupyterlab/ui-components';
 import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
 
 import { COMMANDS } from './commandids.js';
 import type { IHost, IQuestion } from './host.js';
+import { jobsIcon } from './icon.js';
 
 export class LabHost implements IHost {
   constructor(
@@ -32,7 +34,11 @@ export class LabHost implements IHost {
   async confirm({ title, text, yes, warn }: IQuestion): Promise<boolean> {
     const accept = warn ? Dialog.warnButton({ label: yes }) : Dialog.okButton({ label: yes });
     const buttons = [Dialog.cancelButton({ label: this.trans.__('Cancel') }), accept];
-    return (await showDialog({ title, body: text, buttons })).button.accept;
+    const body = new Widget();
+    body.addClass('jp-pai-Question');
+    body.node.textContent = text;
+    // What cannot be undone is not what Enter does.
+    return (await showDialog({ title, body, buttons, defaultButton: warn ? 0 : 1 })).button.accept;
   }
 
   async ask(title: string, label: string, text: string): Promise<string | null> {
@@ -93,6 +99,7 @@ export class LabHost implements IHost {
       const widget = new MainAreaWidget({ content });
       widget.id = id;
       widget.title.label = title;
+      widget.title.icon = jobsIcon;
       widget.title.closable = true;
       shell.add(widget, 'main');
     }

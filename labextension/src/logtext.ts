@@ -20,6 +20,7 @@ const HARMLESS: Readonly<Record<string, RegExp>> = {
 };
 const RESET = '\x1b[0m';
 const DIM = '\x1b[2m';
+const REPORT = '[pai] {';
 const MOST_REDRAWS = 50;
 
 /** A line as it is stored in a window. `bytes`: how long it is if `text` is not all of it, else 0. */
@@ -33,7 +34,13 @@ export interface ILogLine {
 export function drawn(line: ILogLine, columns: number): string {
   const before = line.instance ? `${DIM}${harmless(line.instance)} ${RESET}` : '';
   const after = line.bytes ? `${RESET} ${DIM}… [${size(line.bytes)}]` : '';
-  return before + redrawn(harmless(line.text), columns - line.instance.length - 1) + after + RESET;
+  return before + muted(redrawn(harmless(line.text), columns - line.instance.length - 1)) + after + RESET;
+}
+
+/** What `report` writes is for us: it steps back behind what the job prints, with which it may share a line. */
+function muted(text: string): string {
+  const at = text.endsWith('}') ? text.lastIndexOf(REPORT) : -1;
+  return at < 0 ? text : text.slice(0, at) + DIM + text.slice(at);
 }
 
 /** A line as plain text: what of it would still be seen, without colours. */

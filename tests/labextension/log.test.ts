@@ -148,6 +148,7 @@ test('pages that do not follow are not taken', () => {
 });
 
 test('colours go through, and nothing else that a terminal would obey', () => {
+  assert.equal(drawn(line('a[pai] {"progress": 1}'), 80), 'a\x1b[2m[pai] {"progress": 1}\x1b[0m');
   assert.ok(drawn(line('\x1b[1;31mred\x1b[0m'), 80).startsWith('\x1b[1;31mred\x1b[0m'));
   const harm = [
     '\x1b]0;title\x07',

@@ -39,6 +39,13 @@ test('what report writes has places of its own', () => {
   assert.equal(tail(3, 'a\r\n[pai] {"progress": 1}\r\nb\r\n'), 'a\nb');
 });
 
+test('a report may come while a progress bar is drawn: the bar goes on', () => {
+  const report = '[pai] {"metric": "x", "value": 1}\n';
+  assert.equal(tail(3, `a\n\r10%${report}`, `\r20%${report}\r`, `30%${report.slice(0, -1)}`), 'a\n30%');
+  assert.equal(tail(3, `a\n\r10%${report}`, `\r20%${report}\nb\n`), 'a\n20%\nb');
+  assert.equal(tail(3, '[pai] {no report\n'), '[pai] {no report');
+});
+
 test('a line without an end does not grow for ever', () => {
   const kept = new Tail(2);
   for (let i = 0; i < 100; i++) {

@@ -70,7 +70,7 @@ function PlainChart(props: IProps): React.JSX.Element {
   return (
     <figure className="jp-pai-Chart" ref={card} aria-label={summaryOf(props, unit)}>
       <figcaption>
-        <span className="jp-pai-Chart-name" title={name}>
+        <span className={`jp-pai-Chart-name ${tracks.length > 1 ? 'jp-pai-mod-several' : ''}`} title={name}>
           {name}
         </span>
         {tracks.map(track => (

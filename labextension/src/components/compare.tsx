@@ -15,7 +15,7 @@ import { best, latest } from '../points.js';
 import type { IPoints } from '../wire.js';
 import { hasEnded } from '../wire.js';
 import { Charts } from './charts.js';
-import type { IRow } from './comparetable.js';
+import type { IRow, IRows } from './comparetable.js';
 import { CompareTable, Folded } from './comparetable.js';
 import type { IContext } from './context.js';
 import { useClock } from './context.js';
@@ -81,8 +81,10 @@ export function Compare(props: IProps): React.JSX.Element {
         );
       })}
       <Tables {...props} all={all} labels={labels} />
+      {all.length === 2 && (
+        <Difference engine={engine} trans={trans} labels={labels} jobIds={all.map(({ model }) => model.jobId)} />
+      )}
       {all.some(({ metrics }) => metrics.series.size > 0) && <Charts runs={runs} trans={trans} />}
-      {all.length === 2 && <Difference engine={engine} trans={trans} jobIds={all.map(({ model }) => model.jobId)} />}
     </section>
   );
 }
@@ -124,7 +126,7 @@ function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[
     <>
       <Swatch index={i} />{' '}
       {host.openJob ? (
-        <button type="button" title={model.jobId} onClick={() => host.openJob?.(model.jobId)}>
+        <button type="button" className="jp-pai-Link" title={model.jobId} onClick={() => host.openJob?.(model.jobId)}>
           {labels[i]}
         </button>
       ) : (
@@ -133,19 +135,31 @@ function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[
     </>
   ));
   const texts = (rows: readonly { name: string; values: readonly (string | null)[] }[]): IRow[] =>
-    rows.map(({ name, values }) => ({ name, cells: values.map(value => value ?? '–') }));
+    rows.map(({ name, values }) => ({
+      name,
+      cells: values.map(value => value ?? '–'),
+      isOther: values.map((value, i) => jobs[i] !== null && value !== values[0])
+    }));
   const facts: IRow[] = [
     { name: trans.__('Status'), cells: jobs.map(job => job && <Status status={job.status} trans={trans} />) },
     {
       name: trans.__('Duration'),
       cells: jobs.map(job => (job?.startedAt ? duration((job.endedAt ?? now) - job.startedAt) : '–'))
     },
+    ...(jobs.some(job => job?.reason)
+      ? [{ name: trans.__('Reason'), cells: jobs.map(job => job?.reason.split('\n')[0] ?? '') }]
+      : []),
     { name: trans.__('Submitted'), cells: jobs.map(job => moment(job?.submittedAt ?? null)) }
   ];
-  const table = (label: string, rows: readonly IRow[]) => <CompareTable label={label} heads={heads} rows={rows} />;
+  const table = (label: string, rows: readonly IRow[], more?: IRows) => (
+    <CompareTable label={label} heads={heads} rows={rows} more={more} />
+  );
   return (
     <>
-      {table(trans.__('Jobs and the hyperparameters in which they differ'), [...facts, ...texts(different)])}
+      {table(trans.__('Jobs and the hyperparameters in which they differ'), facts, {
+        title: trans.__('Hyperparameters in which they differ'),
+        rows: texts(different)
+      })}
       {same.length > 0 && (
         <Folded title={trans.__('The same in all: %1 hyperparameters', same.length)}>
           {() => table(trans.__('Hyperparameters'), texts(same))}

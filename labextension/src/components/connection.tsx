@@ -12,11 +12,10 @@ interface IProps {
   readonly connection: IConnection;
   readonly engine: IEngine;
   readonly trans: TranslationBundle;
-  readonly className: string;
 }
 
 /** When a broken connection is tried again; nothing while there is one. */
-export function Connection({ connection, engine, trans, className }: IProps): React.JSX.Element | null {
+export function Connection({ connection, engine, trans }: IProps): React.JSX.Element | null {
   const { state, retryAt } = connection;
   const now = useClock(state === 'broken');
   if (state !== 'broken' || retryAt === null) {
@@ -24,7 +23,7 @@ export function Connection({ connection, engine, trans, className }: IProps): Re
   }
   const seconds = Math.max(Math.ceil((retryAt - now) / 1000), 0);
   return (
-    <p className={className} role="status">
+    <p className="jp-pai-Broken" role="status">
       {engine.kind === 'kernel'
         ? trans.__('The kernel is not heard; asking again in %1 s.', seconds)
         : trans.__('The connection to the server is broken; trying again in %1 s.', seconds)}

@@ -15,13 +15,15 @@ interface IProps {
   readonly trans: TranslationBundle;
   /** Two of them. */
   readonly jobIds: readonly string[];
+  /** What they are called. */
+  readonly labels: readonly string[];
 }
 
 export function Difference(props: IProps): React.JSX.Element {
   return <Folded title={props.trans.__('Differences in code and packages')}>{() => <Found {...props} />}</Folded>;
 }
 
-function Found({ engine, trans, jobIds }: IProps): React.JSX.Element {
+function Found({ engine, trans, jobIds, labels }: IProps): React.JSX.Element {
   const [found, setFound] = React.useState<IDifferences | null>(null);
   const [trouble, setTrouble] = React.useState('');
   const [job = '', other = ''] = jobIds;
@@ -41,7 +43,7 @@ function Found({ engine, trans, jobIds }: IProps): React.JSX.Element {
       {values.length > 0 && (
         <CompareTable
           label={trans.__('Differences')}
-          heads={jobIds}
+          heads={labels}
           rows={values.map(({ name, a, b }) => ({ name, cells: [a, b] }))}
         />
       )}

@@ -115,6 +115,8 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
             {row.isNew ? (
               <input
                 aria-label={trans.__('Name of the hyperparameter')}
+                placeholder={trans.__('name')}
+                aria-invalid={faults.rows.has(n)}
                 value={row.name}
                 onChange={event => change(n, { ...row, name: event.target.value })}
               />
@@ -124,8 +126,9 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
             <input
               id={`${id}-value-${row.key}`}
               aria-label={row.isNew ? trans.__('Value of the hyperparameter') : row.name}
-              aria-invalid={faults.rows.has(n)}
+              aria-invalid={faults.rows.has(n) && !row.isNew}
               aria-describedby={faults.rows.has(n) ? `${id}-${n}` : undefined}
+              placeholder={row.isNew ? trans.__('value') : undefined}
               value={row.value}
               onChange={event => change(n, { ...row, value: event.target.value })}
             />

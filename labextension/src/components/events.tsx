@@ -17,7 +17,7 @@ export function Events(props: ITabProps): React.JSX.Element {
   const { trans } = props;
   const [events, trouble] = useEvents(props);
   return (
-    <div className="jp-pai-Events">
+    <div className="jp-pai-Table">
       <Trouble trouble={trouble} />
       <table>
         <thead>

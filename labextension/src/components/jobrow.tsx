@@ -90,6 +90,9 @@ function factsOf(job: IJob, now: number): string[] {
   if (job.startedAt !== null) {
     facts.push(duration((job.endedAt ?? now) - job.startedAt));
   }
+  if (job.reason) {
+    return [...facts, job.reason];
+  }
   const [newest] = [...job.metrics].sort(([, a], [, b]) => b.time - a.time);
   if (newest) {
     facts.push(`${newest[0]} ${short(newest[1].value)}`);

@@ -33,6 +33,15 @@ export function JobSelection(props: IProps): React.JSX.Element | null {
   const { running, deletable } = selection;
   return (
     <div className="jp-pai-JobSelection" role="toolbar" aria-label={trans.__('With the selected jobs')}>
+      <button
+        type="button"
+        className="jp-pai-JobSelection-clear"
+        title={trans.__('Clear')}
+        aria-label={trans.__('Clear')}
+        onClick={clear}
+      >
+        ×
+      </button>
       <span role="status">{trans.__('%1 selected', selection.size)}</span>
       {host.compareJobs && selection.size > 1 && (
         <button type="button" onClick={() => host.compareJobs?.(selection.ids)}>
@@ -52,9 +61,6 @@ export function JobSelection(props: IProps): React.JSX.Element | null {
       >
         {trans.__('Delete')}
       </button>
-      <button type="button" onClick={clear}>
-        {trans.__('Clear')}
-      </button>
     </div>
   );
 }
@@ -63,8 +69,8 @@ async function stop(props: IProps): Promise<void> {
   const { selection, host, trans } = props;
   const jobs = selection.running;
   const question = {
-    title: trans.__('Stop %1 jobs?', jobs.length),
-    text: named(jobs),
+    title: jobs.length === 1 ? trans.__('Stop %1?', jobs[0]?.name) : trans.__('Stop %1 jobs?', jobs.length),
+    text: jobs.length > 1 ? named(jobs) : '',
     yes: trans.__('Stop'),
     warn: true
   };
@@ -83,8 +89,11 @@ export async function remove(props: Omit<IProps, 'clear'>): Promise<void> {
   }
   const kept = rest ? `\n${trans.__('%1 of the selected jobs run or are pinned, and stay.', rest)}` : '';
   const question = {
-    title: trans.__('Delete %1 jobs with all their files?', jobs.length),
-    text: named(jobs) + kept,
+    title:
+      jobs.length === 1
+        ? trans.__('Delete %1 with all its files?', jobs[0]?.name)
+        : trans.__('Delete %1 jobs with all their files?', jobs.length),
+    text: (jobs.length > 1 ? named(jobs) : '') + kept,
     yes: trans.__('Delete'),
     warn: true
   };

@@ -55,15 +55,18 @@ export function JobsList(props: IProps): React.JSX.Element {
   return (
     <section className="jp-pai-Jobs" aria-label={trans.__('Training jobs')}>
       {fault && <Trouble message={fault.message} fix={fault.fix} />}
-      {model.trouble && model.trouble.message !== fault?.message && (
+      {model.connection.state !== 'broken' && model.trouble && model.trouble.message !== fault?.message && (
         <Trouble message={model.trouble.message} fix={model.trouble.fix} />
       )}
-      <Connection {...props} connection={model.connection} className="jp-pai-Jobs-trouble" />
+      <Connection {...props} connection={model.connection} />
       <JobFilters {...props} query={model.query} known={model.known} search={change => model.search(change)} />
       <JobSelection {...props} selection={selection} clear={clear} />
-      <p className="jp-pai-Jobs-count" role="status">
-        {model.total === null ? !model.trouble && trans.__('Loading…') : trans.__('Jobs: %1', model.total)}
-      </p>
+      {selection.size === 0 && (
+        // What is selected is told in its place, so that no row moves away from the pointer.
+        <p className="jp-pai-Jobs-count" role="status">
+          {model.total === null ? !model.trouble && trans.__('Loading…') : trans.__('Jobs: %1', model.total)}
+        </p>
+      )}
       {model.total === 0 ? <NoJobs {...props} /> : <Rows {...props} selection={selection} select={select} />}
     </section>
   );

@@ -58,7 +58,7 @@ export function JobView(props: IProps): React.JSX.Element {
       role="group"
       aria-label={job ? trans.__('Training job %1', job.name) : trans.__('Training job')}
     >
-      <Connection {...props} connection={model.connection} className="jp-pai-Job-broken" />
+      <Connection {...props} connection={model.connection} />
       {job && <Head {...props} job={job} />}
       {trouble && <p className="jp-pai-Job-trouble">{[trouble.message, trouble.fix].filter(Boolean).join(' ')}</p>}
       {job ? <Tabs {...props} /> : <Snapshot {...props} />}
@@ -91,14 +91,16 @@ function Head(props: IProps & { job: IJob }): React.JSX.Element {
   const metrics = [...job.metrics].slice(0, 5).map(([name, point]) => `${name} ${short(point.value)}`);
   return (
     <header className="jp-pai-Job-head">
-      <span role="status">
-        <Status status={job.status} trans={trans} />
-      </span>
-      <span className="jp-pai-Job-name">{job.name}</span>
-      <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
-      {job.pinned && <span className="jp-pai-Job-facts">{trans.__('pinned')}</span>}
-      <span className="jp-pai-Job-metrics">{metrics.join(' · ')}</span>
+      <div className="jp-pai-Job-title">
+        <span role="status">
+          <Status status={job.status} trans={trans} />
+        </span>
+        <span className="jp-pai-Job-name">{job.name}</span>
+        <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
+        {job.pinned && <span className="jp-pai-Job-facts">{trans.__('pinned')}</span>}
+      </div>
       <Actions {...props} />
+      {metrics.length > 0 && <div className="jp-pai-Job-metrics">{metrics.join(' · ')}</div>}
     </header>
   );
 }

@@ -102,7 +102,9 @@ export function Logs(props: ITabProps): React.JSX.Element {
         <span className="jp-pai-Log-place">
           {total > 0
             ? trans.__('Lines %1 to %2 of %3', group(seen.from + 1), group(seen.to), group(total))
-            : trans.__('Nothing was printed by now.')}
+            : isRunning || !job
+              ? trans.__('Nothing has been printed yet.')
+              : trans.__('The job has printed nothing.')}
         </span>
         {pager.trouble && <span className="jp-pai-Job-trouble">{pager.trouble}</span>}
         <button

@@ -100,7 +100,8 @@ export class Plot {
     return {
       width: this.width(),
       height: HEIGHT,
-      padding: [8, 8, 0, 0],
+      // A place's label may reach beyond the end of its axis.
+      padding: [8, axis === 'step' ? 14 : 24, 0, 0],
       legend: { show: false },
       scales: { x: { time: axis === 'clock' }, y: isLog ? { distr: LOGARITHMIC } : {} },
       axes: [this.xAxis(), this.yAxis()],

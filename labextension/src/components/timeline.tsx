@@ -5,7 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import { duration, moment } from '../format.js';
+import { about, duration, moment } from '../format.js';
 import { remaining, steps } from '../history.js';
 import type { IJob } from '../wire.js';
 import { hasEnded } from '../wire.js';
@@ -58,7 +58,7 @@ export function Progress(props: { job: IJob; trans: TranslationBundle; isVisible
         <div style={{ width: `${percent}%` }} />
       </div>
       <span>
-        {percent} %{left !== null && left > 0 && ` · ${trans.__('about %1 left', duration(left))}`}
+        {percent} %{left !== null && left > 0 && ` · ${trans.__('about %1 left', about(left))}`}
       </span>
     </div>
   );

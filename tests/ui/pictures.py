@@ -1,0 +1,252 @@
+"""Takes the pictures of the README and the guide: `python -m tests.ui.pictures [NAME …]`, into `docs/images`.
+
+A real JupyterLab with real jobs, in a home folder that only this process sees, so that no picture tells of the machine on
+which it was taken. Linux, with `unshare` of util-linux; the fonts are the machine's (for Chinese it needs some).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from ..conftest import ROOT, until
+from .conftest import Lab, chromium, open_notebook, run_cells
+
+IMAGES = ROOT / "docs" / "images"
+SIZE = (1200, 800)
+LONG = 60_000
+# Where the pictures are taken; `HOST` stands in names of TensorBoard's files.
+HOST, HOME = "workstation", Path("/home/ada")
+
+FIRST_JOB = """\
+%%pai_train --hp learning_rate=0.3 --hp epochs=2000 --as job
+import json, os
+from jupyter_pai import report
+from moons import Net, batches, moons
+
+hp = json.loads(os.environ["PAI_HPS"])
+net, points = Net(hidden=16), moons(400, seed=7)
+for step, (epoch, batch) in enumerate(batches(points, hp["epochs"], size=20)):
+    loss = net.train(batch, hp["learning_rate"])
+    report.metric("loss", loss, step=step)
+    if step % 20 == 0:
+        print(f"epoch {epoch}: loss {loss:.4f}")
+        report.progress(epoch / hp["epochs"])
+net.save(os.environ["PAI_OUTPUT_MODEL"])"""
+
+# Each with what differs from the defaults.
+JOBS: dict[str, dict[str, str]] = {
+    "moons-slow": {"learning_rate": "0.03", "batch_size": "20", "hidden": "16"},
+    "moons-base": {"learning_rate": "0.1", "batch_size": "20", "hidden": "16"},
+    "moons-diverging": {"learning_rate": "300", "batch_size": "20", "hidden": "16"},
+    "moons-wide": {"learning_rate": "0.3", "batch_size": "20", "hidden": "48"},
+    "moons-large-batch": {"learning_rate": "1", "batch_size": "100", "hidden": "16"},
+    "moons-fast": {"learning_rate": "1", "batch_size": "20", "hidden": "16"},
+}
+
+
+class Look(NamedTuple):
+    """How JupyterLab looks in a picture, and what this adds to the picture's name."""
+
+    suffix: str
+    theme: str = "JupyterLab Light"
+    locale: str = "default"
+
+
+LOOKS = (Look(""), Look("-dark", "JupyterLab Dark"), Look(".zh-CN", locale="zh_CN"))
+# Those that the Chinese documents show.
+CHINESE = frozenset({"first-job", "overview", "metrics", "compare"})
+
+
+class Studio:
+    """A JupyterLab with the jobs that are to be seen."""
+
+    def __init__(self, browser: Browser) -> None:
+        folder = HOME / "moons"
+        shutil.copytree(Path(__file__).with_name("moons"), folder, ignore=shutil.ignore_patterns("__pycache__"))
+        self.browser = browser
+        self.lab = Lab(folder)
+        self.lab.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+        self.ids = {name: self.submit(name, values) for name, values in JOBS.items()}
+        until(lambda: all(self.lab.job(job)["ended_at"] for job in self.ids.values()), 300)
+
+    def submit(self, name: str, values: dict[str, str]) -> str:
+        source = {"folder": str(self.lab.root), "include": ["*.py"]}
+        spec: dict[str, Any] = {"name": name, "source": source, "entry_point": "train.py"}
+        spec |= {"hyperparameters": values, "labels": {"data": "moons"}}
+        return str(self.lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"])
+
+    def take(self, look: Look, wanted: set[str]) -> None:
+        """All pictures in one look."""
+        self.lab.setting("@jupyterlab/apputils-extension:themes", theme=look.theme)
+        self.lab.setting("@jupyterlab/translation-extension:plugin", locale=look.locale)
+        self.ids["moons-long"] = self.submit("moons-long", {"learning_rate": "0.3", "epochs": "1500"})
+        for name, shot in SHOTS.items():
+            if name not in wanted or (look.locale != "default" and name not in CHINESE):
+                continue
+            page = self.browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]}, locale="en-GB")
+            shot(self, page)
+            page.screenshot(path=IMAGES / f"{name}{look.suffix}.png", animations="disabled")
+            page.close()
+        self.remove(self.ids["moons-long"])
+
+    def remove(self, job: str) -> None:
+        """A job that may still run."""
+        self.lab.rest("POST", f"/pai/api/v1/jobs/{job}/stop", {})
+        until(lambda: self.lab.job(job)["ended_at"])
+        self.lab.rest("DELETE", f"/pai/api/v1/jobs/{job}")
+
+    def open(self, page: Page, *names: str) -> Locator:
+        """JupyterLab with the list of jobs, and a tab for each of the jobs; the last one's view."""
+        page.goto(f"{self.lab.url}/lab?reset&token={self.lab.token}")
+        page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').click(timeout=LONG)
+        for name in names:
+            row(page, self.ids[name]).click(timeout=LONG)
+            page.locator(".jp-pai-Job-name", has_text=name).wait_for(timeout=LONG)
+        alone(page)
+        return page.locator(".jp-MainAreaWidget:not(.lm-mod-hidden) .jp-pai-Job")
+
+
+def alone(page: Page) -> None:
+    """Without the launcher, which goes by itself in some cases."""
+    launcher = page.locator('.lm-TabBar-tab[data-id^="launcher"]')
+    if page.locator("#jp-main-dock-panel .lm-TabBar-tab").count() > 1 and launcher.count():
+        launcher.locator(".lm-TabBar-tabCloseIcon").click()
+
+
+def row(page: Page, job: str) -> Locator:
+    return page.locator(f'.jp-pai-JobRow[data-job="{job}"]')
+
+
+def tab(view: Locator, name: str) -> None:
+    view.locator(f'[data-tab="{name}"]').click()
+
+
+def first_job(studio: Studio, page: Page) -> None:
+    studio.lab.write("moons.ipynb", "%load_ext jupyter_pai", FIRST_JOB)
+    before = {job["id"] for job in studio.lab.rest("GET", "/pai/api/v1/jobs")["jobs"]}
+    open_notebook(page, studio.lab, "moons.ipynb")
+    run_cells(page, 2)
+    expect(page.locator(".jp-pai-Job-log")).to_contain_text("epoch", timeout=LONG)
+    page.locator(".jp-pai-Job-metrics", has_text="loss").wait_for(timeout=LONG)
+    for job in studio.lab.rest("GET", "/pai/api/v1/jobs")["jobs"]:
+        if job["id"] not in before:
+            page.on("close", lambda _, job=job: studio.remove(job["id"]))
+
+
+def overview(studio: Studio, page: Page) -> None:
+    view = studio.open(page, "moons-long")
+    expect(view.locator(".jp-pai-Job-log")).to_contain_text("accuracy", timeout=LONG)
+
+
+def logs(studio: Studio, page: Page) -> None:
+    view = studio.open(page, "moons-fast")
+    tab(view, "logs")
+    expect(view.locator(".jp-pai-Log-text")).to_contain_text("the model is in", timeout=LONG)
+
+
+def metrics(studio: Studio, page: Page) -> None:
+    view = studio.open(page, "moons-fast")
+    tab(view, "metrics")
+    charts(view, 3)
+    over = view.locator(".u-over").first
+    box = over.bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
+
+
+def charts(view: Locator, count: int) -> None:
+    view.locator("figure canvas").nth(count - 1).wait_for(state="attached", timeout=LONG)
+
+
+def outputs(studio: Studio, page: Page) -> None:
+    view = studio.open(page, "moons-fast")
+    tab(view, "outputs")
+    view.get_by_text("boundary.png").click(timeout=LONG)
+    view.locator(".jp-pai-Preview-picture").wait_for(timeout=LONG)
+
+
+def tensorboard(studio: Studio, page: Page) -> None:
+    view = studio.open(page, "moons-fast")
+    tab(view, "tensorboard")
+    view.locator("button.jp-mod-accept").click(timeout=LONG)
+    board = page.frame_locator("iframe[src*='/pai/tensorboard/']")
+    board.locator("scalar-card canvas, line-chart-component canvas").first.wait_for(timeout=LONG)
+    page.on("close", lambda _: end_boards(studio))
+
+
+def end_boards(studio: Studio) -> None:
+    for board in studio.lab.rest("GET", "/pai/api/v1/tensorboards")["tensorboards"]:
+        studio.lab.rest("DELETE", f"/pai/api/v1/tensorboards/{board['id']}")
+
+
+def events(studio: Studio, page: Page) -> None:
+    view = studio.open(page, "moons-fast")
+    tab(view, "events")
+    expect(view.locator("tbody tr").nth(2)).to_be_visible(timeout=LONG)
+
+
+def failure(studio: Studio, page: Page) -> None:
+    view = studio.open(page, "moons-diverging")
+    expect(view.locator(".jp-pai-Job-log")).to_contain_text("FloatingPointError", timeout=LONG)
+
+
+def compare(studio: Studio, page: Page) -> None:
+    studio.open(page)
+    for name in ("moons-slow", "moons-base", "moons-fast"):
+        row(page, studio.ids[name]).locator(".jp-pai-JobRow-check").click(timeout=LONG)
+    page.locator(".jp-pai-JobSelection > button").nth(1).click()
+    charts(page.locator(".jp-pai-Compare"), 2)
+    alone(page)
+
+
+def jobs(studio: Studio, page: Page) -> None:
+    view = studio.open(page, "moons-base")
+    expect(view.locator(".jp-pai-Job-log")).to_contain_text("accuracy", timeout=LONG)
+    for name in ("moons-wide", "moons-fast"):
+        row(page, studio.ids[name]).locator(".jp-pai-JobRow-check").click(timeout=LONG)
+    row(page, studio.ids["moons-long"]).locator("progress").wait_for(timeout=LONG)
+
+
+SHOTS: dict[str, Callable[[Studio, Page], None]] = {
+    "first-job": first_job,
+    **{shot.__name__: shot for shot in (overview, logs, metrics, outputs, tensorboard, events, failure, compare, jobs)},
+}
+
+
+def seclude() -> None:
+    """Go on in a process that has a `/home` and a host name of its own, with our interpreter below it."""
+    below = HOME / "venv"
+    steps = (
+        f"hostname {HOST} && mount -t tmpfs tmpfs /home && mkdir -p {below} && mount --bind {sys.prefix} {below}"
+        f' && cd {ROOT} && exec {below}/bin/python -m tests.ui.pictures "$@"'
+    )
+    command = ("unshare", "--map-root-user", "--mount", "--uts", "sh", "-c", steps, "pictures", *sys.argv[1:])
+    os.execvpe(command[0], command, os.environ | {"HOME": str(HOME)})
+
+
+def main() -> None:
+    if Path(sys.prefix) != HOME / "venv":
+        seclude()
+    for name in ("data", "config", "runtime"):
+        os.environ[f"JUPYTER_{name.upper()}_DIR"] = str(HOME / ".local/share/jupyter" / name)
+    os.environ["JUPYTER_PAI_HOME"] = str(HOME / ".local/share/jupyter/pai")
+    os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+    IMAGES.mkdir(exist_ok=True)
+    wanted = set(sys.argv[1:]) or set(SHOTS)
+    with sync_playwright() as playwright:
+        studio = Studio(chromium(playwright))
+        try:
+            for look in LOOKS:
+                studio.take(look, wanted)
+        finally:
+            studio.lab.stop()
+
+
+if __name__ == "__main__":
+    main()
