@@ -31,12 +31,18 @@ __all__ = ["ALL"]
 
 JOBS, IDLE, LINES, PAGE = 10_000, 100, 1_000_000, 1_000
 TICKS = os.sysconf("SC_CLK_TCK")
-PRINT = f"""
-import sys
+
+
+def printing(lines: int) -> str:
+    """A script that prints so many lines."""
+    return f"""
 words = "and the words that make it a line of about a hundred bytes, as training scripts do " * 2
-for n in range({LINES}):
+for n in range({lines}):
     print("step", n, "loss=%.4f" % (n % 977), words[: 100 - 22])
 """
+
+
+PRINT = printing(LINES)
 
 
 class Caller:
