@@ -20,7 +20,7 @@ from .scale import LINES, ended_at, printing
 
 __all__ = ["ALL"]
 
-RUNS = 3
+RUNS = 2
 RATE, SECONDS = 100, 20
 # Lines as they come, each with the time at which it was written.
 TICKS = f"""
@@ -137,7 +137,7 @@ def job(running: Lab, browser: Browser, script: str, end: int) -> tuple[Watched,
     page.wait_for_load_state("networkidle")
     page.evaluate(WATCH, LOG)
     go.touch()
-    page.wait_for_function(f"window.watched.seen.at(-1)[1] === {end}", timeout=40_000)
+    page.wait_for_function(f"window.watched.seen.at(-1)[1] === {end}", timeout=300_000)
     until(lambda: running.job(one)["ended_at"])
     watched = seen(page)
     page.close()
@@ -154,7 +154,7 @@ def cell(running: Lab, browser: Browser, script: str, place: str = "") -> tuple[
     page.wait_for_load_state("networkidle")
     page.evaluate(WATCH, place)
     page.keyboard.press("Shift+Enter")
-    page.wait_for_selector(".jp-InputPrompt:has-text('[2]:')", timeout=40_000)
+    page.wait_for_selector(".jp-InputPrompt:has-text('[2]:')", timeout=300_000)
     page.wait_for_load_state("networkidle")
     watched, text = seen(page), page.locator(NOTEBOOK).text_content() or ""
     page.close()
