@@ -83,6 +83,15 @@ class Log:
         head = self.read(floor, 3) if floor else b""
         return floor + len(head) - len(head.lstrip(_INSIDE_CHARACTERS))
 
+    def from_latest(self, offset: int, latest: int) -> int:
+        """An offset; where more than `latest` bytes come after it, the one at which the last lines in so many begin."""
+        start = self.size - latest
+        if start <= offset:
+            return offset
+        data = self.read(start, latest)
+        # In the middle of a line that is longer: not in the middle of a character as well.
+        return start + (data.find(b"\n") + 1 or len(data[:3]) - len(data[:3].lstrip(_INSIDE_CHARACTERS)))
+
     def count_lines(self) -> int:
         """How many lines there are by now, the last one perhaps unfinished. Brings the index of lines up to date."""
         size = self.size

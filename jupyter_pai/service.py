@@ -184,16 +184,23 @@ class JobService:
 
     # Following.
 
-    async def follow_log(self, job: Job, instance: str = "", offset: int = 0) -> AsyncIterator[LogChunk]:
-        """The log from a byte offset on, as it grows, until the job has ended and all of it was given."""
+    async def follow_log(
+        self, job: Job, instance: str = "", offset: int = 0, latest: int = 0
+    ) -> AsyncIterator[LogChunk]:
+        """The log from a byte offset on, as it grows, until the job has ended and all of it was given.
+
+        With `latest`, where more bytes than that are there at once, only their last lines are given.
+        """
         with self.feed.watch(job.id):
             while True:
                 # Asked before the log is read: what a job that has ended wrote is all there.
                 ended = self.store.status(job.id).ended
                 log = self.log(job, instance)
+                offset = log.from_latest(offset, latest) if latest else offset
                 while data := log.read(offset, _PIECE):
                     yield LogChunk(log.path.name, offset, data)
                     offset += len(data)
+                    offset = log.from_latest(offset, latest) if latest else offset
                 if ended:
                     return
                 await asyncio.sleep(WATCHED)

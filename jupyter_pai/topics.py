@@ -59,6 +59,7 @@ class Subscribe(BaseModel):
     instance: str = ""
     offset: int = Field(0, ge=0, lt=1 << 62)
     tail: int = Field(0, ge=0, lt=1 << 62)
+    latest: int = Field(0, ge=0, lt=1 << 62, description="For `log`: of more bytes at once, only the last lines.")
     counts: dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]] = {}
     points: int = Field(0, ge=0, lt=1 << 62)
     system: bool = Field(False, description="For `metrics`: those of the machine's use as well.")
@@ -194,7 +195,9 @@ async def _log(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str
     log = service.log(job, wanted.instance)
     place = log.last_lines(wanted.tail, _LONGEST_TAIL) if wanted.tail else wanted.offset
     rest = b""
-    async for chunk in service.follow_log(job, wanted.instance, place):
+    async for chunk in service.follow_log(job, wanted.instance, place, wanted.latest):
+        if chunk.offset > place + len(rest):
+            place, rest = chunk.offset, b""  # What is in between was left out.
         data = rest + chunk.data
         text, used = text_of(data)
         rest = data[used:]

@@ -27,6 +27,9 @@ export interface ILogHit {
 const END = 2 ** 52;
 const PAGE = 1000;
 const COUNT_EVERY = 2000;
+// Of more bytes at once than a page has, nobody sees the first: then the end is fetched anew, so often at most.
+const LATEST = 1 << 15;
+const SKIP_EVERY = 200;
 
 export class LogPager {
   /**
@@ -46,10 +49,10 @@ export class LogPager {
   trouble = '';
 
   /** Go to the end; and stay there, while the job runs. */
-  async follow(isRunning: boolean): Promise<void> {
+  async follow(isRunning: boolean, lines = PAGE): Promise<void> {
     const life = this.begin();
     this.isFollowing = isRunning;
-    const page = await this.page({ before: END, lines: PAGE }, life.signal);
+    const page = await this.page({ before: END, lines }, life.signal);
     if (!page) {
       return;
     }
@@ -184,8 +187,12 @@ export class LogPager {
     const offset = this.window.ends.get(instance) ?? 0;
     const isMerged = this.instance === null && this.window.ends.size > 1;
     this.engine.subscribe(
-      { topic: 'log', job: this.jobId, instance, offset },
+      { topic: 'log', job: this.jobId, instance, offset, latest: LATEST },
       message => {
+        if (message.type === 'log' && message.offset !== this.window.ends.get(instance)) {
+          this.skip();
+          return;
+        }
         if (message.type === 'log') {
           this.window.push(instance, message.text, message.end, isMerged);
         } else if (message.type === 'end') {
@@ -195,6 +202,13 @@ export class LogPager {
       },
       signal
     );
+  }
+
+  /** The job is faster than anybody can read. */
+  private skip(): void {
+    const { signal } = this.begin();
+    const timer = setTimeout(() => void this.follow(true, PAGE / 4), SKIP_EVERY);
+    signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   }
 
   private async keepCounting(isRunning: boolean, signal: AbortSignal): Promise<void> {

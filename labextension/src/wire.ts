@@ -86,7 +86,7 @@ export type Message =
     }
   | { readonly id: number; readonly type: 'end' };
 
-/** What can be subscribed to. `stay`: also after the job's end. `tail` and `offset` are where to begin in a log: so many lines before its end, or a byte. */
+/** What can be subscribed to. `stay`: also after the job's end. `tail` and `offset` are where to begin in a log: so many lines before its end, or a byte. `latest`: of more bytes at once, only the last lines come. */
 export type Topic =
   | { readonly topic: 'job'; readonly job: string; readonly stay?: boolean }
   | { readonly topic: 'jobs'; readonly after?: number }
@@ -96,6 +96,7 @@ export type Topic =
       readonly instance?: string;
       readonly tail?: number;
       readonly offset?: number;
+      readonly latest?: number;
     }
   | { readonly topic: 'metrics'; readonly job: string; readonly points?: number; readonly system?: boolean };
 

@@ -91,6 +91,28 @@ test('a paused log does not listen, and one that is followed does', async () => 
   assert.equal(engine.streams.size, 0);
 });
 
+test('where more comes than anybody reads, the end is fetched anew, a few times a second', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const engine = new Engine(numbered(10));
+  const pager = new LogPager(engine, 'job', '', () => undefined);
+  await pager.follow(true);
+  const [receive] = engine.streams.values();
+  engine.lines.push(...numbered(100_000));
+  receive?.({ id: 1, type: 'log', offset: 5000, end: 5009, text: 'far away\n' });
+  assert.deepEqual([engine.streams.size, pager.isFollowing, pager.window.total], [0, true, 10]);
+  t.mock.timers.tick(1000);
+  await new Promise(setImmediate);
+  assert.deepEqual([texts(pager.window).at(-1), pager.window.isAtEnd], ['line 99999', true]);
+  const [again] = engine.streams.values();
+  again?.({ id: 2, type: 'log', offset: 0, end: 4, text: 'new\n' });
+  assert.deepEqual([texts(pager.window).at(-1), pager.window.total], ['new', 100_011]);
+  again?.({ id: 2, type: 'log', offset: 5000, end: 5009, text: 'far away\n' });
+  pager.pause(false);
+  t.mock.timers.tick(1000);
+  await new Promise(setImmediate);
+  assert.equal(engine.streams.size, 0); // Somebody reads by now.
+});
+
 test('what the stream brings is cut anywhere, and the lines are the same', () => {
   const text = 'a\n\n50%\r100%\nlast\r\nopen';
   for (let cut = 0; cut <= text.length; cut++) {

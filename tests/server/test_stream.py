@@ -115,6 +115,16 @@ async def test_the_tail_of_a_log(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str
     assert (first["text"], end["type"]) == ("99\n100\n", "end")
 
 
+async def test_of_much_at_once_the_last_lines(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+    job = await run(jp_fetch, spec | {"command": "seq 100000"})
+    tab = await open_tab(jp_ws_fetch)
+    await tab.subscribe(1, "log", job=job["id"], offset=6, latest=19)
+    said, end = await tab.until_end(1)
+    assert (said["text"], said["end"] - said["offset"], end["type"]) == ("99999\n100000\n", 13, "end")
+    await tab.subscribe(2, "log", job=job["id"], offset=said["offset"], latest=19)
+    assert (await tab.until_end(2))[0]["text"] == said["text"]
+
+
 async def test_points_after_those_that_are_known(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     definitions = [{"name": "n", "regex": r"^(\d+)$"}]
     job = await run(jp_fetch, spec | {"command": "seq 5; echo x", "metric_definitions": definitions})

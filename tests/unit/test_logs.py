@@ -50,6 +50,14 @@ def test_last_lines(data: list[bytes], n: int) -> None:
         assert log.read(log.last_lines(n), 10**7) == b"".join(lines[-n:] if n else [])
 
 
+def test_from_the_latest_lines(folder: Path) -> None:
+    log = make_log(folder, "eins\nzwei\nüüü".encode())
+    assert [log.from_latest(3, n) for n in (100, 13, 12, 6)] == [3, 3, 5, 10]
+    # In the middle of a line, not of a character.
+    assert [log.from_latest(0, n) for n in (5, 4, 3)] == [12, 12, 14]
+    assert log.from_latest(40, 5) == 40
+
+
 def test_times_by_offset(folder: Path) -> None:
     log = make_log(folder, b"x" * 100, (0, 10.0), (40, 11.0), (80, 12.0))
     assert [log.time_at(place) for place in (0, 39, 40, 79, 80, 99)] == [10.0, 10.0, 11.0, 11.0, 12.0, 12.0]

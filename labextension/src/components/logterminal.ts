@@ -10,6 +10,8 @@ import type { LogWindow } from '../logwindow.js';
 // More than a window's lines take in a narrow view.
 const MOST_ROWS = 60_000;
 const LEAST_COLUMNS = 20;
+// What was drawn goes in the moment in which the new comes: a reset at once would be seen as a blank.
+const CLEAR = '\x1b[0m\x1b[3J\x1b[2J\x1b[H';
 
 export class LogTerminal {
   /** Make a terminal in a node; the library comes with the first one. */
@@ -41,9 +43,9 @@ export class LogTerminal {
     const isNew = window.generation !== this.generation || this.isTall();
     const from = isNew ? 0 : this.end - this.first;
     const texts = window.lines.slice(from).map(one => drawn(one, this.terminal.cols));
-    const before = isNew ? '' : this.isOpen ? this.erasing() : this.end > this.first ? '\r\n' : '';
+    const before = isNew ? CLEAR : this.isOpen ? this.erasing() : this.end > this.first ? '\r\n' : '';
     if (isNew) {
-      this.terminal.reset();
+      this.terminal.clearSelection();
     }
     this.generation = window.generation;
     this.version = window.version;

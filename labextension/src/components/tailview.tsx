@@ -8,6 +8,8 @@ import { Tail } from '../tail.js';
 import type { ITabProps } from './context.js';
 
 const LINES = 10;
+// Of more bytes at once, nobody sees the first.
+const LATEST = 1 << 16;
 
 /** Nothing, before the job has written anything. */
 export function TailView({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element | null {
@@ -19,13 +21,18 @@ export function TailView({ engine, model, trans, isVisible }: ITabProps): React.
       return;
     }
     const life = new AbortController();
-    const tail = new Tail(LINES);
+    let tail = new Tail(LINES);
+    let end = 0;
     // More than are shown: those of `report` are not.
-    const topic = { topic: 'log', job: model.jobId, tail: 10 * LINES } as const;
+    const topic = { topic: 'log', job: model.jobId, tail: 10 * LINES, latest: LATEST } as const;
     engine.subscribe(
       topic,
       message => {
         if (message.type === 'log') {
+          if (message.offset > end) {
+            tail = new Tail(LINES); // What was before was left out.
+          }
+          end = message.end;
           tail.push(message.text);
           setText(tail.toString());
         }
