@@ -16,6 +16,7 @@ import type { IPoints } from '../wire.js';
 import { hasEnded } from '../wire.js';
 import { Charts } from './charts.js';
 import type { IRow } from './comparetable.js';
+import { CompareBoard } from './compareboard.js';
 import { CompareTable, Folded } from './comparetable.js';
 import type { IContext } from './context.js';
 import { useClock } from './context.js';
@@ -81,6 +82,7 @@ export function Compare(props: IProps): React.JSX.Element {
         );
       })}
       <Tables {...props} all={all} labels={labels} />
+      <CompareBoard {...props} />
       {all.some(({ metrics }) => metrics.series.size > 0) && <Charts runs={runs} trans={trans} />}
       {all.length === 2 && <Difference engine={engine} trans={trans} jobIds={all.map(({ model }) => model.jobId)} />}
     </section>
