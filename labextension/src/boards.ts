@@ -2,6 +2,7 @@
  * TensorBoards, as the server tells of them.
  */
 
+import type { IEngine } from './engine.js';
 import { list, number, record, string } from './wire.js';
 
 /** A TensorBoard that runs. `address` is a path on the server; times are in milliseconds. */
@@ -28,6 +29,12 @@ export function parseBoard(value: unknown): IBoard | null {
     startedAt: 1000 * (number(board['started_at']) ?? 0),
     idleTimeout: 1000 * (number(board['idle_timeout']) ?? 0)
   };
+}
+
+/** Where the browser finds it; null where the page knows no server. */
+export function boardAddress(engine: IEngine, board: IBoard): string | null {
+  const server = engine.address('about', {});
+  return server === null ? null : new URL(board.address, new URL(server, location.href)).href;
 }
 
 /** Those that show a job, the one of it alone first. */

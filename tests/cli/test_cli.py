@@ -363,6 +363,16 @@ def test_jobs_are_listed_by_their_notebook(cli: Cli, folder: Path) -> None:
     assert (refused.returncode, "--notebook FILE" in refused.stderr) == (2, True)
 
 
+def test_without_a_server_tensorboard_is_the_users_own(cli: Cli, folder: Path, home: Home) -> None:
+    (folder / "a").touch()
+    ids = [job(cli, "--command", "true", "--wait")["id"] for _n in range(2)]
+    done = cli("tensorboard", *ids)
+    assert done.returncode == 2
+    places = ",".join(f"{name}:{home.job(name).path}/output/tensorboard" for name in ids)
+    assert f"tensorboard --logdir_spec {places}" in done.stderr
+    assert cli("tensorboard").stderr.count("--logdir FOLDER") == 1
+
+
 def test_labels_are_given_shown_and_taken_away(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     job(cli, "--command", "true", "--name", "first", "--label", "team=x", "--wait")

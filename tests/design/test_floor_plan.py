@@ -114,9 +114,10 @@ def test_files_are_short_enough_to_read() -> None:
 TYPESCRIPT = [
     "attention clipboard commandids components/comparetable components/palette components/saving components/section "
     "components/sight css.d format host icon lazy naming routes tail version wire",
-    "boards components/joblink components/status csv differences edits engine history hyperrows labhost "
+    "components/joblink components/status csv differences edits engine history hyperrows labhost "
     "logtext memory pagehost points selection",
-    "components/difference components/jobrow components/texts curves logwindow model news outputs serverpart stream",
+    "boards components/difference components/jobrow components/texts curves logwindow model news outputs serverpart "
+    "stream",
     "chartsettings components/context components/logterminal components/trouble ends jobsmodel kernel labels "
     "lifeline logpager metricsmodel statusitem",
     "server components/chartbar components/connection components/copies components/filepreview components/following "
@@ -125,7 +126,8 @@ TYPESCRIPT = [
     "components/canvas components/code components/editform components/events components/jobslist "
     "components/labels components/logsearch components/outputchannel components/provenance components/timeline "
     "newsplugin",
-    "components/actions components/chart components/logs components/outputs components/overview panel",
+    "components/actions components/compareboard components/chart components/logs components/outputs "
+    "components/overview panel",
     "components/charts",
     "components/metrics",
     "components/compare components/jobview",

@@ -78,6 +78,20 @@ def test_plain_ipython_waits(home: Home, folder: Path) -> None:
     assert "succeeded" in text
 
 
+def test_tensorboard_in_plain_ipython_says_how_else(home: Home, folder: Path) -> None:
+    (folder / "a").touch()
+    load = "get_ipython().run_line_magic('load_ext', 'jupyter_pai')"
+    train = "get_ipython().run_cell_magic('pai_train', '--name one', 'print(1)')"
+    show = "get_ipython().run_line_magic('pai', 'tensorboard one')"
+    text = ipython(f"{load}\n{train}\n{show}", folder)
+    command = "run: tensorboard --logdir "
+    assert command in text
+    place = Path(text.partition(command)[2].split()[0])
+    assert place.is_dir()
+    assert place.is_relative_to(home.jobs)
+    assert "Traceback" not in text
+
+
 PLACE = "from jupyter_pai.place import of_shell; p = of_shell(get_ipython()); print(p.folder, repr(p.name), p.live)"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from http.client import HTTPResponse
@@ -14,6 +16,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener, urlopen
 
 import pytest
 
+from binder.session import CellFailed
 from jupyter_pai.home import Home
 
 from ..conftest import keep_below, until
@@ -229,6 +232,33 @@ def test_a_job_that_runs_is_seen_through_the_server(site: Site) -> None:
     assert len(boards(site.place)) == 1
     site.server.rest("POST", f"/pai/api/v1/jobs/{job}/stop", {})
     site.api("DELETE", f"/tensorboards/{board['id']}")
+
+
+def test_it_is_asked_for_in_a_cell_and_in_terminals(site: Site) -> None:
+    """Each gives a link that a browser which is logged in can open; or says what is wrong, and what to do."""
+    site.run("digits", WRITE)
+    site.run("empty", "true")
+    notebook = site.server.notebook()
+    (shown,) = notebook.run("%pai tensorboard digits").data
+    address = re.findall('href="([^"]+)" target="_blank" rel="noopener">TensorBoard of digits<', shown["text/html"])[0]
+    with site.ask(address) as page:
+        assert page.status == 200
+    assert shown["text/plain"].endswith(address)
+    with pytest.raises(CellFailed, match="PAI_OUTPUT_TENSORBOARD"):
+        notebook.run("%pai tensorboard empty")
+
+    environment = {**os.environ, "JUPYTER_PAI_INFO": str(site.server.info_file)}
+    words = "get_ipython().run_line_magic('load_ext', 'jupyter_pai'); get_ipython().run_line_magic('pai', '{}')"
+    link = f"TensorBoard of digits: http://localhost:{site.server.port}{address}"
+    for command in (
+        ["-m", "jupyter_pai", "tensorboard", "digits"],
+        ["-m", "IPython", "--no-banner", "-c", words.format("tensorboard digits")],
+    ):
+        done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=True)
+        assert link in done.stdout, command
+    assert len(boards(site.place)) == 1
+    assert "digits" in notebook.run("%pai tensorboard --stop").text
+    until(lambda: not boards(site.place))
 
 
 def test_strangers_and_other_sites_are_refused(site: Site) -> None:

@@ -31,6 +31,10 @@ class Lab(RealServer):
 
     program = ("-m", "jupyterlab")
 
+    def arguments(self) -> list[str]:
+        # For tests: `jupyterapp` in the page.
+        return [*super().arguments(), "--LabApp.expose_app_in_browser=True"]
+
     def write(self, name: str, *cells: str, outputs: list[Any] | None = None) -> None:
         """A notebook with code cells; `outputs` are the first one's."""
         made: list[dict[str, Any]] = [
@@ -40,6 +44,7 @@ class Lab(RealServer):
         made[0]["outputs"] = outputs or []
         kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
         notebook = {"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+        (self.root / name).parent.mkdir(exist_ok=True)
         (self.root / name).write_text(json.dumps(notebook), "utf-8")
 
     def setting(self, plugin: str, **values: Any) -> None:
@@ -105,9 +110,17 @@ def run_cells(page: Page, count: int) -> None:
     first = page.locator(".jp-CodeCell").first
     executed = first.locator(".jp-InputPrompt", has_text="[1]:")
     while not executed.count():
+        if (dialog := page.locator(".jp-Dialog", has_text="Select Kernel")).count():
+            dialog.locator(".jp-mod-accept").click()
         first.locator(".jp-InputArea-editor").click()
         page.keyboard.press("Shift+Enter")
         with contextlib.suppress(PlaywrightTimeout):
             executed.wait_for(timeout=5_000)
     for _ in range(count - 1):
         page.keyboard.press("Shift+Enter")
+
+
+def execute(page: Page, command: str, **arguments: Any) -> None:
+    """Run a command of JupyterLab."""
+    script = "async ([command, given]) => { await window.jupyterapp.commands.execute(command, given); }"
+    page.evaluate(script, [command, arguments])

@@ -15,12 +15,23 @@ from .conftest import Lab
 
 LONG = 60_000
 ROW = ".jp-pai-JobRow"
+# Our commands of which it is not said what they take.
+UNDESCRIBED = """async () => {
+  const { commands } = window.jupyterapp;
+  const bad = [];
+  for (const id of commands.listCommands().filter(id => id.startsWith('jupyter-pai:'))) {
+    const { args } = await commands.describedBy(id);
+    const properties = Object.values(args?.properties ?? {});
+    if (args?.type !== 'object' || properties.some(one => !one.type || !one.description)) bad.push(id);
+  }
+  return commands.hasCommand('jupyter-pai:open-job') ? bad : ['none'];
+}"""
 
 
-def submit(lab: Lab, name: str, command: str = "true", **spec: Any) -> str:
+def submit(lab: Lab, name: str, command: str = "true", notebook: str = "", **spec: Any) -> str:
     """A job; its id."""
     fields = {"name": name, "command": command, "source": {"files": {"nothing.txt": ""}}} | spec
-    return str(lab.rest("POST", "/pai/api/v1/jobs", {"spec": fields})["job"]["id"])
+    return str(lab.rest("POST", "/pai/api/v1/jobs", {"spec": fields, "notebook": notebook})["job"]["id"])
 
 
 def waiting(tmp_path: Path) -> str:
@@ -39,9 +50,10 @@ def row(page: Page, name: str) -> Locator:
 
 
 def test_the_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_path: Path) -> None:
-    open_panel(page, lab)
+    lab.write("work/a.ipynb", "1")
+    open_panel(page, lab, "/tree/work/a.ipynb?reset&")
     expect(page.locator(".jp-pai-Jobs-none")).to_contain_text("%%pai_train")
-    submit(lab, "alpha", labels={"team": "a"})
+    submit(lab, "alpha", labels={"team": "a"}, notebook="work/a.ipynb")
     submit(lab, "beta", "exit 3")
     submit(lab, "gamma", "echo '[pai] {\"progress\": 0.5}'; " + waiting(tmp_path))
     expect(page.locator(ROW)).to_have_count(3, timeout=LONG)
@@ -63,6 +75,16 @@ def test_the_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_pa
     expect(page.locator(ROW)).to_have_count(1)
     page.get_by_label("Label, as KEY=VALUE").fill("")
     expect(page.locator(ROW)).to_have_count(3)
+    page.locator(".jp-pai-JobFilters").get_by_label("Notebook").select_option(label="This notebook: a.ipynb")
+    expect(page.locator(ROW)).to_have_count(1)
+    expect(row(page, "alpha")).to_be_visible()
+    page.locator(".jp-pai-JobFilters").get_by_label("Notebook").select_option("")
+    expect(page.locator(ROW)).to_have_count(3)
+
+    toast = page.locator(".Toastify__toast", has_text="beta has failed: ")
+    toast.get_by_role("button", name="Open").click()
+    expect(page.get_by_role("group", name="Training job beta")).to_be_visible(timeout=LONG)
+    assert page.evaluate(UNDESCRIBED) == []
 
     page.get_by_role("listbox").focus()
     page.keyboard.press("Control+a")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from ..conftest import until
 from ..nasty import NASTY, command_of, prepare
@@ -102,6 +100,9 @@ print("\\ndone", n)
 def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, folder: Path, tmp_path: Path) -> None:
     (folder / "live.py").write_text(LIVE)
     job = submit(lab, f"GO={tmp_path}/go python live.py", folder)
+    # JupyterLab's own word on the connection, whenever it comes.
+    word = page.locator(".jp-Dialog", has_text="Server Connection Error")
+    page.add_locator_handler(word, lambda: word.get_by_role("button", name="Close").click())
     show(page, lab, job)
     seen = page.locator(TEXT)
     expect(seen).to_contain_text("tick 20", timeout=LONG)
@@ -112,8 +113,11 @@ def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, fo
     count = int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
     # Not one certain line: what was missed comes at once, and is out of sight.
     until(lambda: int(seen.inner_text().rsplit("tick ", 1)[1]) > count)
-    with contextlib.suppress(PlaywrightTimeout):  # JupyterLab's own word on the connection.
-        page.locator(".jp-Dialog").get_by_role("button", name="Close").click(timeout=2_000)
+    # The network drops, and looks whole.
+    page.context.set_offline(True)
+    expect(page.locator(".jp-pai-Job-broken")).to_contain_text("trying again", timeout=LONG)
+    page.context.set_offline(False)
+    expect(page.locator(".jp-pai-Job-broken")).to_have_count(0, timeout=LONG)
     # Scrolling up pauses; lines still come.
     page.locator(".jp-pai-Log-terminal").hover()
     page.mouse.wheel(0, -300)

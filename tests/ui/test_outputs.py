@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from .conftest import Lab, open_notebook, run_cells
+from .conftest import Lab, execute, open_notebook, run_cells
 
 LONG = 60_000
 
@@ -28,8 +29,8 @@ model = Path(os.environ["PAI_OUTPUT_MODEL"])
 
 def open_outputs(page: Page, lab: Lab, code: str) -> Locator:
     """Train, and turn to the channel `model`."""
-    lab.write("a.ipynb", "%load_ext jupyter_pai", f"%%pai_train --name files\n{code}")
-    open_notebook(page, lab, "a.ipynb")
+    lab.write("work/a.ipynb", "%load_ext jupyter_pai", f"%%pai_train --name files\n{code}")
+    open_notebook(page, lab, "work/a.ipynb")
     run_cells(page, 2)
     page.locator('.jp-pai-Tabs [data-tab="outputs"]').click(timeout=LONG)
     channel = page.locator('.jp-pai-Channel[data-channel="model"]')
@@ -77,6 +78,7 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     lab: Lab, page: Page, tmp_path: Path
 ) -> None:
     wait = f"\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.02)\n(model / 'last.txt').write_text('last')\n"
+    wait += "open(os.environ['PAI_OUTPUT_CHECKPOINTS'] + 'huge', 'wb').truncate(1 << 42)  # No disk has room for it.\n"
     channel = open_outputs(page, lab, CODE + wait)
     expect(row(channel, "weights.bin")).to_be_visible(timeout=LONG)
     (tmp_path / "go").touch()
@@ -84,6 +86,7 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
 
     row(channel, "last.txt").get_by_role("button", name="Copy…").click()
     dialog = page.locator(".jp-Dialog")
+    expect(dialog.locator("input")).to_have_value(re.compile("^work/model-[a-z2-7]{8}$"))  # Beside the notebook.
     dialog.locator("input").fill("my models/a")
     dialog.locator(".jp-mod-accept").click()
     copy = page.locator(".jp-pai-Copy")
@@ -91,11 +94,19 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     expect(copy).to_contain_text("Copied, files: 1; they are in my models/a.")
     assert (lab.root / "my models/a/last.txt").read_text() == "last"
 
-    channel.get_by_role("button", name="Copy all into the workspace…").click()
-    dialog.locator("input").fill("my models/a")
-    dialog.locator(".jp-mod-accept").click()
-    expect(dialog).to_contain_text("has files of that name already: last.txt")
-    dialog.locator(".jp-mod-accept").click()
+    mine = lab.root / "my models/a/last.txt"
+    mine.write_text("mine")
+    for answer in (".jp-mod-reject", ".jp-mod-accept"):
+        channel.get_by_role("button", name="Copy all into the workspace…").click()
+        dialog.locator("input").fill("my models/a")
+        dialog.locator(".jp-mod-accept").click()
+        expect(dialog).to_contain_text("has files of that name already: last.txt")
+        assert mine.read_text() == "mine"
+        dialog.locator(answer).click()
+        if answer == ".jp-mod-reject":
+            expect(page.locator(".jp-pai-Copies").get_by_role("alert")).to_contain_text("last.txt")
+            assert [path.name for path in mine.parent.iterdir()] == ["last.txt"]
+            assert mine.read_text() == "mine"
     expect(page.locator('.jp-pai-Copy[data-status="done"]')).to_have_count(2, timeout=LONG)
     there = {path.relative_to(lab.root / "my models/a").as_posix() for path in (lab.root / "my models/a").rglob("*")}
     assert there >= {"last.txt", "sub dir/训练 #1?.json", "weights.bin"}
@@ -104,3 +115,18 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
 
     row(channel, "last.txt").get_by_role("button", name="Open").click()
     expect(page.locator(".jp-FileEditor .cm-content")).to_have_text("last", timeout=LONG)
+
+    # In a tab of its own the job is in no notebook: the file browser knows the folder. What is long can be ended.
+    (lab.root / "data").mkdir()
+    execute(page, "filebrowser:go-to-path", path="data")
+    expect(page.locator(".jp-BreadCrumbs-item", has_text="data")).to_be_visible(timeout=LONG)
+    execute(page, "jupyter-pai:open-job", id="last")
+    tab = page.locator(".jp-MainAreaWidget > .jp-pai-JobWidget")
+    tab.locator('[data-tab="outputs"]').click(timeout=LONG)
+    row(tab, "huge").get_by_role("button", name="Copy…").click(timeout=LONG)
+    expect(dialog.locator("input")).to_have_value(re.compile("^data/checkpoints-[a-z2-7]{8}$"))
+    dialog.locator(".jp-mod-accept").click()
+    expect(tab.get_by_role("progressbar", name=re.compile("of 4.4 TB"))).to_be_visible(timeout=LONG)
+    tab.locator(".jp-pai-Copy").get_by_role("button", name="Cancel").click()
+    expect(tab.locator('.jp-pai-Copy[data-status="cancelled"]')).to_be_visible(timeout=LONG)
+    assert list((lab.root / "data").iterdir()) == []

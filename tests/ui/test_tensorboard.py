@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from jupyter_pai.home import Home
 
 from ..conftest import until
 from ..server.test_tensorboard import TRAIN, boards
-from .conftest import Lab, open_notebook
+from .conftest import Lab, execute, open_notebook
 from .test_view import output
 
 LONG = 60_000
@@ -41,6 +42,7 @@ def test_a_button_starts_it_and_a_tab_shows_the_scalar(lab: Lab, page: Page, hom
     view.get_by_role("tab", name="TensorBoard").click()
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible(timeout=LONG)
     assert not boards(tmp_path)
+    other = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec | {"name": "letters"}})["job"]["id"]
     until(lambda: any((home.job(job).path / "output" / "tensorboard").glob("*tfevents*")))
     view.get_by_role("button", name="Start TensorBoard").click()
     running = view.get_by_role("region", name="TensorBoard runs")
@@ -61,3 +63,10 @@ def test_a_button_starts_it_and_a_tab_shows_the_scalar(lab: Lab, page: Page, hom
     expect(running).to_have_count(0, timeout=LONG)
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_enabled()
     assert not boards(tmp_path)
+    # Several jobs are compared in one.
+    until(lambda: any((home.job(other).path / "output" / "tensorboard").glob("*tfevents*")))
+    execute(page, "jupyter-pai:compare-jobs", ids=[job, other])
+    page.get_by_role("button", name="Compare in TensorBoard").click(timeout=LONG)
+    both = re.compile("TensorBoard: (digits, letters|letters, digits)")
+    expect(page.locator(".lm-TabBar-tab", has_text=both)).to_be_visible(timeout=LONG)
+    assert len(boards(tmp_path)) == 1

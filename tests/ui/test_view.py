@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocket, expect
 
-from .conftest import Lab, open_notebook, run_cells
+from ..conftest import until
+from .conftest import Lab, execute, open_notebook, run_cells
 
 VIEW = ".jp-pai-Job"
 STATUS = f"{VIEW}-head [role=status] .jp-pai-Status"
@@ -35,6 +37,9 @@ def test_a_job_moves_before_ones_eyes(lab: Lab, page: Page, tmp_path: Path) -> N
     status(page, "running")
     log = page.locator(f"{VIEW}-log")
     expect(log).to_have_text("epoch 0\nepoch 1\nepoch 2", timeout=LONG)
+    # The kernel knows nothing of the job any more, and the view goes on.
+    (kernel,) = lab.rest("GET", "/api/kernels")
+    lab.rest("POST", f"/api/kernels/{kernel['id']}/restart", {})
     (tmp_path / "go").touch()
     expect(log).to_contain_text("loss=0.25", timeout=LONG)
     status(page, "succeeded")
@@ -43,6 +48,100 @@ def test_a_job_moves_before_ones_eyes(lab: Lab, page: Page, tmp_path: Path) -> N
     expect(page.locator(VIEW)).to_have_attribute("aria-label", "Training job digits")
     log.focus()
     expect(log).to_be_focused()
+
+
+TICK = """
+import os, time
+n = 0
+while not os.path.exists(os.environ["GO"]):
+    print("tick", n, flush=True)
+    n += 1
+    time.sleep(0.02)
+print("total", n)
+"""
+
+
+class Traffic:
+    """What a page asks and is sent of jobs, but for the news that jobs end, which are told wherever one looks."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.work: list[str] = []
+        self.open: set[int] = set()
+        page.on("request", lambda request: self.work.append(request.url) if "/pai/" in request.url else None)
+        page.on("websocket", lambda socket: self._listen(socket) if "/pai/" in socket.url else None)
+
+    def _listen(self, socket: WebSocket) -> None:
+        socket.on("framesent", self._note)
+        socket.on("framereceived", self._note)
+
+    def _note(self, frame: str | bytes) -> None:
+        said = json.loads(frame)
+        if said["type"] in ("ping", "pong", "jobs") or said.get("topic") == "jobs":
+            return
+        self.work.append(said["type"])
+        if said["type"] == "subscribe":
+            self.open.add(said["id"])
+        elif said["type"] in ("unsubscribe", "end", "error"):
+            self.open.discard(said["id"])
+
+    def heard(self) -> Traffic:
+        """With all that came until now: events of a page are told when it is asked something."""
+        self.page.evaluate("0")
+        return self
+
+
+def test_what_nobody_sees_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> None:
+    """Behind another tab, and on a page behind others: nothing is asked, and nothing of the job is sent to the page."""
+    traffic = Traffic(page)
+    spec = {"name": "ticks", "command": f"GO={tmp_path}/go python tick.py", "source": {"files": {"tick.py": TICK}}}
+    job = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
+
+    def ticks() -> int:
+        return int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
+
+    def more(count: int) -> None:
+        before = ticks()
+        until(lambda: ticks() > before + count)
+
+    def assert_is_quiet() -> None:
+        until(lambda: not traffic.heard().open, 15)
+        more(5)  # What was on its way has come.
+        traffic.heard().work.clear()
+        more(100)
+        assert traffic.heard().work == []
+
+    lab.write("a.ipynb", "1", outputs=[output(job, "")])
+    open_notebook(page, lab, "a.ipynb")
+    status(page, "running")
+    page.get_by_role("tab", name="Logs").click()
+    text = page.locator(".jp-pai-Log-text")
+    expect(text).to_contain_text("tick 20", timeout=LONG)
+    assert traffic.heard().open
+    execute(page, "launcher:create")
+    assert_is_quiet()
+    page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="a.ipynb").click()
+    seen = ticks()
+    until(lambda: last_tick(text.inner_text()) > seen)
+    page.evaluate(BEHIND, "hidden")
+    assert_is_quiet()
+    page.evaluate(BEHIND, "visible")
+    (tmp_path / "go").touch()
+    status(page, "succeeded")
+    expect(text).to_contain_text("total", timeout=LONG)
+    total = int(text.inner_text().split("total ")[1])
+    expect(page.locator(".jp-pai-Log-place")).to_contain_text(f"of {total + 1:,}")
+
+
+# What a browser does when a page is put behind others. (Without a screen, it never is.)
+BEHIND = """state => {
+  Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}"""
+
+
+def last_tick(text: str) -> int:
+    return int(text.rsplit("tick ", 1)[1].split()[0])
 
 
 def test_a_failed_job_says_why_and_what_to_do(lab: Lab, page: Page, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,12 +61,14 @@ def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: 
     view = page.locator(".jp-pai-Page .jp-pai-Job")
     expect(view).to_have_count(1, timeout=LONG)
     expect(view).to_have_attribute("aria-label", "训练作业 digits", timeout=LONG)
-    expect(view.locator(".jp-pai-Status")).to_have_attribute("data-status", "running", timeout=LONG)
+    expect(view.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute("data-status", "running", timeout=LONG)
     page.keyboard.press("Shift+Enter")
     page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]', state="attached", timeout=LONG)
     (tmp_path / "go").touch()
     visible = page.locator(".jp-pai-Page .jp-pai-Job:visible")
-    expect(visible.locator(".jp-pai-Status")).to_have_attribute("data-status", "succeeded", timeout=LONG)
+    expect(visible.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute(
+        "data-status", "succeeded", timeout=LONG
+    )
     expect(visible.locator(".jp-pai-Job-metrics")).to_have_text("loss 0.25", timeout=LONG)
     (tmp_path / "cell").touch()
     page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached", timeout=LONG)
@@ -80,3 +83,6 @@ def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: 
 
     # What is saved is read without a kernel: on GitHub, by nbconvert.
     until(is_saved)
+    visible.locator('[data-tab="tensorboard"]').click()
+    by_hand = re.compile("^tensorboard --logdir '/.*/tensorboard/?'$")
+    expect(visible.locator(".jp-pai-TensorBoard code")).to_have_text(by_hand, timeout=LONG)

@@ -16,6 +16,7 @@ import type { IPoints } from '../wire.js';
 import { hasEnded } from '../wire.js';
 import { Charts } from './charts.js';
 import type { IRow, IRows } from './comparetable.js';
+import { CompareBoard } from './compareboard.js';
 import { CompareTable, Folded } from './comparetable.js';
 import type { IContext } from './context.js';
 import { useClock } from './context.js';
@@ -84,6 +85,7 @@ export function Compare(props: IProps): React.JSX.Element {
       {all.length === 2 && (
         <Difference engine={engine} trans={trans} labels={labels} jobIds={all.map(({ model }) => model.jobId)} />
       )}
+      <CompareBoard {...props} />
       {all.some(({ metrics }) => metrics.series.size > 0) && <Charts runs={runs} trans={trans} />}
     </section>
   );

@@ -5,7 +5,7 @@
 import * as React from 'react';
 
 import type { IBoard } from '../boards.js';
-import { boardsOf, parseBoard } from '../boards.js';
+import { boardAddress, boardsOf, parseBoard } from '../boards.js';
 import { EngineError } from '../engine.js';
 import { moment } from '../format.js';
 import type { ITabProps } from './context.js';
@@ -25,6 +25,9 @@ export function TensorBoard(props: ITabProps): React.JSX.Element {
   const { boards, busy, trouble, start, stop } = useBoards(props);
   const names = (board: IBoard) => board.jobs.map(job => job.name).join(', ');
   const open = host.openPage && ((board: IBoard) => host.openPage?.(`TensorBoard: ${names(board)}`, board.address));
+  if (props.engine.kind === 'kernel') {
+    return <ByHand {...props} />;
+  }
   const isAlone = boards?.some(board => board.jobs.length === 1) ?? false;
   return (
     <div className="jp-pai-TensorBoard">
@@ -55,6 +58,25 @@ export function TensorBoard(props: ITabProps): React.JSX.Element {
   );
 }
 
+/** Where no server shows it: how one gets it all the same. */
+function ByHand({ model, trans }: ITabProps): React.JSX.Element {
+  const folder = /^file:\/\/(\/.*)/.exec(model.job?.outputs.get('tensorboard') ?? '')?.[1] ?? '';
+  return (
+    <div className="jp-pai-TensorBoard">
+      <p>{trans.__('This page knows no Jupyter server that could show a TensorBoard. In a terminal:')}</p>
+      <code>{`tensorboard --logdir '${decoded(folder).replace(/'/g, "'\\''")}'`}</code>
+    </div>
+  );
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 interface IBoardProps extends ITabProps {
   readonly board: IBoard;
   readonly open: ((board: IBoard) => void) | undefined;
@@ -64,7 +86,7 @@ interface IBoardProps extends ITabProps {
 
 /** One that runs. */
 function Board({ board, open, isBusy, stop, engine, trans }: IBoardProps): React.JSX.Element {
-  const server = engine.address('about', {});
+  const address = boardAddress(engine, board);
   const title =
     board.jobs.length === 1
       ? trans.__('TensorBoard runs')
@@ -81,15 +103,10 @@ function Board({ board, open, isBusy, stop, engine, trans }: IBoardProps): React
             {trans.__('Open in a tab')}
           </button>
         )}
-        {server === null ? (
+        {address === null ? (
           <span>{trans.__('It is at %1 on the Jupyter server.', board.address)}</span>
         ) : (
-          <a
-            href={new URL(board.address, new URL(server, location.href)).href}
-            target="_blank"
-            rel="noopener"
-            className="jp-pai-TensorBoard-link"
-          >
+          <a href={address} target="_blank" rel="noopener" className="jp-pai-TensorBoard-link">
             {trans.__('Open in a new window')}
           </a>
         )}
@@ -130,13 +147,13 @@ function useBoards({ engine, model, isVisible }: ITabProps): IBoards {
     }
   }, [engine, jobId]);
   React.useEffect(() => {
-    if (!isVisible) {
+    if (!isVisible || engine.kind === 'kernel') {
       return;
     }
     void look();
     const timer = setInterval(() => void look(), LOOK_EVERY);
     return () => clearInterval(timer);
-  }, [look, isVisible]);
+  }, [engine, look, isVisible]);
   const act = async <T,>(busy: IState['busy'], call: () => Promise<T>): Promise<T | null> => {
     turn.current += 1;
     setState(old => ({ ...old, busy, trouble: null }));
