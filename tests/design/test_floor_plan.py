@@ -120,8 +120,8 @@ TYPESCRIPT = [
     "chartsettings components/context components/logterminal components/trouble ends jobsmodel kernel labels "
     "logpager metricsmodel server statusitem",
     "components/chartbar components/connection components/copies components/filepreview components/following "
-    "components/hooks components/jobfilters components/jobselection components/logsession components/logtools components/nojobs "
-    "components/plot components/tailview components/tensorboard loader tokens",
+    "components/hooks components/jobfilters components/jobselection components/logsession components/logtools "
+    "components/nojobs components/plot components/tailview components/tensorboard loader tokens",
     "components/canvas components/code components/editform components/events components/jobslist "
     "components/labels components/logsearch components/outputchannel components/provenance components/timeline "
     "newsplugin",
