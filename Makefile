@@ -1,5 +1,5 @@
 # The front desk: every verb is a target of this file, and CI calls nothing else.
-.PHONY: demo lab test test-gpu lint bench soak messages build clean
+.PHONY: demo lab test test-gpu lint bench soak messages pictures build clean
 .DEFAULT_GOAL := demo
 
 VENV := .venv
@@ -37,6 +37,9 @@ soak: $(VENV)/test  ## the long counts
 
 messages: $(VENV)/test  ## bring the lists of texts to translate up to date
 	python -m tests.design.messages
+
+pictures: $(VENV)/test  ## take the pictures of README and guide anew
+	python -m tests.ui.pictures
 
 build: $(EXTENSION)  ## wheel and sdist in dist/
 	python -m build --no-isolation

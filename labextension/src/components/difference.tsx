@@ -36,7 +36,9 @@ function Found({ engine, trans, jobIds, labels }: IProps): React.JSX.Element {
   if (!found) {
     return <p className={trouble && 'jp-pai-Job-trouble'}>{trouble || trans.__('Comparing…')}</p>;
   }
-  const { values, files } = found;
+  const { files } = found;
+  // The hyperparameters stand above.
+  const values = found.values.filter(({ name }) => !name.startsWith('hyperparameters.'));
   return (
     <>
       {!values.length && !files.length && <p>{trans.__('There are none.')}</p>}

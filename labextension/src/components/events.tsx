@@ -15,7 +15,8 @@ import { Trouble } from './trouble.js';
 
 export function Events(props: ITabProps): React.JSX.Element {
   const { trans } = props;
-  const [events, trouble] = useEvents(props);
+  const [all, trouble] = useEvents(props);
+  const events = all.filter((event, n) => !isRepeated(event, all.slice(0, n)));
   return (
     <div className="jp-pai-Table">
       <Trouble trouble={trouble} />
@@ -44,6 +45,12 @@ export function Events(props: ITabProps): React.JSX.Element {
       </table>
     </div>
   );
+}
+
+/** Whether it is a status that the job had already: only the platform's own word for it was another. */
+function isRepeated({ kind, data }: IEvent, before: readonly IEvent[]): boolean {
+  const last = before.filter(event => event.kind === 'status').at(-1);
+  return kind === 'status' && last !== undefined && JSON.stringify(last.data) === JSON.stringify(data);
 }
 
 /** What an event says. Those of a kind of their platform's own are shown as they are. */

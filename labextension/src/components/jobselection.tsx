@@ -42,7 +42,9 @@ export function JobSelection(props: IProps): React.JSX.Element | null {
       >
         ×
       </button>
-      <span role="status">{trans.__('%1 selected', selection.size)}</span>
+      <span role="status" title={trans.__('%1 selected', selection.size)}>
+        {trans.__('%1 selected', selection.size)}
+      </span>
       {host.compareJobs && selection.size > 1 && (
         <button type="button" onClick={() => host.compareJobs?.(selection.ids)}>
           {trans.__('Compare')}
@@ -87,13 +89,13 @@ export async function remove(props: Omit<IProps, 'clear'>): Promise<void> {
   if (jobs.length === 0) {
     return;
   }
-  const kept = rest ? `\n${trans.__('%1 of the selected jobs run or are pinned, and stay.', rest)}` : '';
+  const kept = rest ? trans.__('%1 of the selected jobs run or are pinned, and stay.', rest) : '';
   const question = {
     title:
       jobs.length === 1
         ? trans.__('Delete %1 with all its files?', jobs[0]?.name)
         : trans.__('Delete %1 jobs with all their files?', jobs.length),
-    text: (jobs.length > 1 ? named(jobs) : '') + kept,
+    text: [jobs.length > 1 ? named(jobs) : '', kept].filter(Boolean).join('\n'),
     yes: trans.__('Delete'),
     warn: true
   };

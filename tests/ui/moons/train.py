@@ -6,11 +6,13 @@ import argparse
 import json
 import math
 import os
+import time
 from pathlib import Path
 from typing import Any
 
-from jupyter_pai import report
 from moons import Net, batches, moons
+
+from jupyter_pai import report
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--learning_rate", type=float, default=0.1)
@@ -50,6 +52,7 @@ steps = math.ceil(len(known) / args.batch_size)
 print(f"\x1b[1mtwo moons\x1b[0m: {len(known)} points to learn, {len(unknown)} to check, {args.hidden} neurons")
 for step, (epoch, batch) in enumerate(batches(known, args.epochs, args.batch_size), 1):
     loss = net.train(batch, args.learning_rate)
+    time.sleep(0.004)  # As if the next points came from a disk.
     if not loss < 20:
         raise FloatingPointError(f"the loss is {loss:.6g} at step {step}: the learning rate is too large")
     place = step - (epoch - 1) * steps
