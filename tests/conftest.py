@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, TypeVar
@@ -60,9 +61,20 @@ def keep_below(place: Path, patch: pytest.MonkeyPatch) -> Home:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     """A state folder of this test's own."""
-    return keep_below(tmp_path, monkeypatch)
+    own = keep_below(tmp_path, monkeypatch)
+    yield own
+    end_jobs(own)
+
+
+def end_jobs(home: Home) -> None:
+    """What a test left running would take its part of the machine from the next ones."""
+    jobs = {path.name for path in (home.path / "jobs").glob("*")}
+    for pid, job_id in _job_processes():
+        if job_id in jobs:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def allows(mode: str) -> bool:
@@ -138,15 +150,16 @@ def cli(home: Home, folder: Path) -> Callable[..., subprocess.CompletedProcess[s
 
 def processes_of(job_id: str) -> list[int]:
     """The processes of a job, supervisor and guard among them, told by what their environment says."""
-    mark = f"JUPYTER_PAI_JOB_ID={job_id}".encode()
-    found = []
+    return [pid for pid, its_job in _job_processes() if its_job == job_id]
+
+
+def _job_processes() -> Iterator[tuple[int, str]]:
+    mark = b"JUPYTER_PAI_JOB_ID="
     for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if mark in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
-        except OSError:
-            continue  # It ended meanwhile.
-    return found
+        with suppress(OSError):  # It ended meanwhile.
+            for variable in path.read_bytes().split(b"\0"):
+                if variable.startswith(mark):
+                    yield int(path.parent.name), variable.removeprefix(mark).decode()
 
 
 def until(condition: Callable[[], T], timeout: float = 60) -> T:

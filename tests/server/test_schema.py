@@ -27,7 +27,7 @@ from schemathesis.specs.openapi.checks import (
 
 from jupyter_pai.routes import ROUTES
 
-from ..conftest import keep_below, until
+from ..conftest import end_jobs, keep_below, until
 from .real import RealServer
 
 CHECKS = [
@@ -88,7 +88,7 @@ class Served:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     place = tmp_path_factory.mktemp("schema")
     with pytest.MonkeyPatch.context() as patch:
-        keep_below(place, patch)
+        home = keep_below(place, patch)
         for name in ("notebooks", "code", "down"):
             (place / name).mkdir()
         (place / "code" / "a.py").touch()
@@ -109,9 +109,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             # At the start of a line: a generated request may well ask for that word.
             assert not re.search(r"^\s*Traceback", server.log.read_text(), re.MULTILINE)
         finally:
-            if server.process.poll() is None:
-                server.rest("POST", f"/pai/api/v1/jobs/{jobs['running']}/stop", {})
             server.stop()
+            end_jobs(home)
 
 
 def _submit(server: RealServer, name: str, command: str) -> str:
