@@ -127,7 +127,7 @@ class Studio:
 def save(picture: bytes, path: Path) -> None:
     """As a PNG of 256 colours, which is a third as large, and looks the same."""
     with Image.open(io.BytesIO(picture)) as image:
-        few = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
         few.save(path, optimize=True)
 
 
