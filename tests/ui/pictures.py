@@ -127,7 +127,7 @@ class Studio:
 def save(picture: bytes, path: Path) -> None:
     """As a PNG of 256 colours, which is a third as large, and looks the same."""
     with Image.open(io.BytesIO(picture)) as image:
-        few = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
         few.save(path, optimize=True)
 
 
@@ -149,15 +149,20 @@ def tab(view: Locator, name: str) -> None:
 def first_job(studio: Studio, page: Page) -> None:
     studio.lab.write("moons.ipynb", "%load_ext jupyter_pai", FIRST_JOB)
     before = {job["id"] for job in studio.lab.rest("GET", "/pai/api/v1/jobs")["jobs"]}
-    page.goto(f"{studio.lab.url}/lab?reset&token={studio.lab.token}")  # Without the tabs of other pictures.
-    page.wait_for_selector("#jp-main-dock-panel", timeout=LONG)
-    open_notebook(page, studio.lab, "moons.ipynb")
+    studio.after.callback(end_kernels, studio)  # Else the next picture's cells would not begin with 1.
+    # In a workspace without the tabs of other pictures.
+    open_notebook(page, studio.lab, "moons.ipynb", "lab/workspaces/first-job/tree")
     run_cells(page, 2)
     expect(page.locator(".jp-pai-Job-log")).to_contain_text("epoch", timeout=LONG)
-    page.locator(".jp-pai-Job-metrics", has_text="loss").wait_for(timeout=LONG)
+    page.locator(".jp-Notebook .jp-pai-Job-metrics", has_text="loss").wait_for(timeout=LONG)
     for job in studio.lab.rest("GET", "/pai/api/v1/jobs")["jobs"]:
         if job["id"] not in before:
             studio.after.callback(studio.remove, job["id"])
+
+
+def end_kernels(studio: Studio) -> None:
+    for session in studio.lab.rest("GET", "/api/sessions"):
+        studio.lab.rest("DELETE", f"/api/sessions/{session['id']}")
 
 
 def overview(studio: Studio, page: Page) -> None:
