@@ -95,7 +95,8 @@ def test_a_job_opens_in_a_tab_that_comes_back_and_a_broken_list_is_right_again(
 
     port = lab.port
     lab.kill()
-    expect(page.locator(".jp-pai-Broken")).to_contain_text("trying again", timeout=LONG)
+    for place in (".jp-pai-Jobs", ".jp-pai-Job"):
+        expect(page.locator(f"{place} > .jp-pai-Broken")).to_contain_text("trying again", timeout=LONG)
     (tmp_path / "go").touch()
     lab.port = port
     lab.start_again()

@@ -60,12 +60,14 @@ def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: 
     view = page.locator(".jp-pai-Page .jp-pai-Job")
     expect(view).to_have_count(1, timeout=LONG)
     expect(view).to_have_attribute("aria-label", "训练作业 digits", timeout=LONG)
-    expect(view.locator(".jp-pai-Status")).to_have_attribute("data-status", "running", timeout=LONG)
+    expect(view.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute("data-status", "running", timeout=LONG)
     page.keyboard.press("Shift+Enter")
     page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]', state="attached", timeout=LONG)
     (tmp_path / "go").touch()
     visible = page.locator(".jp-pai-Page .jp-pai-Job:visible")
-    expect(visible.locator(".jp-pai-Status")).to_have_attribute("data-status", "succeeded", timeout=LONG)
+    expect(visible.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute(
+        "data-status", "succeeded", timeout=LONG
+    )
     expect(visible.locator(".jp-pai-Job-metrics")).to_have_text("loss 0.25", timeout=LONG)
     (tmp_path / "cell").touch()
     page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached", timeout=LONG)
