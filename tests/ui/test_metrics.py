@@ -67,6 +67,11 @@ def test_charts_move_are_zoomed_and_saved(lab: Lab, page: Page, tmp_path: Path) 
     expect(loss).to_have_accessible_name(re.compile("3010 points, latest 0.5 at step 3009"), timeout=LONG)
     page.wait_for_function("([node, before]) => node.toDataURL() !== before", arg=[canvas(loss), before])
 
+    # What came live may be held whole, and is not asked for again; what is read anew is thinned.
+    page.get_by_role("tab", name="Overview").click()
+    page.get_by_role("tab", name="Metrics").click()
+    expect(loss).to_have_accessible_name(re.compile("3010 points"), timeout=LONG)
+    expect(loss.locator("canvas")).to_be_visible(timeout=LONG)
     over = loss.locator(".u-over")
     over.scroll_into_view_if_needed()
     box = over.bounding_box()
