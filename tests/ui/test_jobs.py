@@ -154,13 +154,13 @@ def test_in_notebook_7_jobs_stand_beside_the_files(lab: Lab, page: Page, tmp_pat
     page.goto(f"{lab.url}/notebooks/a.ipynb?token={lab.token}")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=LONG)
     command = page.locator('.lm-CommandPalette-item[data-command="jupyter-pai:show-jobs"]')
-    while not command.count():  # A palette that is opened early does not have all commands.
+    while not row(page, "digits").count():  # A palette lacks commands at first, and is drawn anew as they come.
         page.keyboard.press("Escape")
         page.keyboard.press("Control+Shift+c")
         with contextlib.suppress(PlaywrightTimeout):
             page.locator(".lm-CommandPalette-input").fill("show training jobs", timeout=3_000)
-            command.wait_for(timeout=3_000)
-    command.click()
+            command.click(timeout=3_000)
+            row(page, "digits").wait_for(timeout=5_000)
     with page.expect_popup() as popup:
         row(page, "digits").click(timeout=LONG)
     expect(popup.value.locator(".jp-MainAreaWidget .jp-pai-Status").first).to_have_text("running", timeout=LONG)

@@ -115,9 +115,9 @@ def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, fo
     until(lambda: int(seen.inner_text().rsplit("tick ", 1)[1]) > count)
     # The network drops, and looks whole.
     page.context.set_offline(True)
-    expect(page.locator(".jp-pai-Job-broken")).to_contain_text("trying again", timeout=LONG)
+    expect(page.locator(".jp-pai-Broken")).to_contain_text("trying again", timeout=LONG)
     page.context.set_offline(False)
-    expect(page.locator(".jp-pai-Job-broken")).to_have_count(0, timeout=LONG)
+    expect(page.locator(".jp-pai-Broken")).to_have_count(0, timeout=LONG)
     # Scrolling up pauses; lines still come.
     page.locator(".jp-pai-Log-terminal").hover()
     page.mouse.wheel(0, -300)
