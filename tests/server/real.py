@@ -111,6 +111,6 @@ class RealServer:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(20)
+                self.process.wait(5)  # A thread of Jupyter's own can hold it up for long.
             except subprocess.TimeoutExpired:
                 self.kill()
