@@ -13,10 +13,12 @@ import re
 from collections.abc import Collection, Sequence
 from fnmatch import translate
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from .i18n import _
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 __all__ = ["Rules"]
 
@@ -55,7 +57,7 @@ class Rules:
         # Folders that are left out but for files that are allowed by name: why.
         self.passages: dict[str, str] = {}
         self.gitignore = gitignore
-        self.include = GitIgnoreSpec.from_lines(include) if include else None
+        self.include = _spec(include) if include else None
         self.exclude = _Patterns("--exclude", "", exclude) if exclude else None
         self.pai: list[_Patterns] = []
         self.git: list[_Patterns] = []
@@ -113,7 +115,7 @@ class _Patterns:
         self.prefix = prefix
         self.base = base
         self.lines = list(lines)
-        self.spec = GitIgnoreSpec.from_lines(lines)
+        self.spec = _spec(lines)
 
     def verdict(self, path: str) -> str | None:
         """The rule that leaves `path` out, "" if a rule takes it along, None if no rule speaks."""
@@ -142,3 +144,10 @@ def _repository_above(folder: str) -> list[str]:
         if (parent / ".git").exists():
             return above
     return []
+
+
+def _spec(lines: Collection[str]) -> GitIgnoreSpec:
+    # Loaded when something is packed: with what it brings, 2 MB that a server does not need before.
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines)
