@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
+from binder.session import NotebookSession
 from jupyter_pai.home import Home
 
 from ..conftest import processes_of, until
@@ -96,8 +97,7 @@ class Game:
         notebook.socket.shutdown()
         asking.join()
         if victim == "kernel":
-            with contextlib.suppress(HTTPError):  # The server may be about to restart that kernel.
-                notebook.close()
+            until(lambda: _closed(notebook))
         else:
             self.server.start()
 
@@ -150,3 +150,14 @@ class Game:
         assert marks == list(range(0, int(lines), 1000))
         assert (here / "runs").read_text().split() == [ran]
         self.lines += int(lines)
+
+
+def _closed(notebook: NotebookSession) -> bool:
+    """End a kernel that was killed, so that the next session has one of its own; false while the server is restarting
+    it, and can end nothing."""
+    try:
+        notebook.close()
+    except HTTPError as error:
+        error.close()
+        return error.code == 404
+    return True
