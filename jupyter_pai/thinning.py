@@ -44,7 +44,8 @@ def thin(points: Columns, most: int) -> Columns:
         return points.take(np.linspace(count - 1, 0, most).astype(np.int64)[::-1])
     if not _rises(points.step):
         points = points.take(np.argsort(points.step, kind="stable"))
-    wanted = np.union1d(_first_odd(points.value), _extremes(points.value))
+    odd = np.flatnonzero(~np.isfinite(points.value))
+    wanted = np.union1d(_first_odd(points.value, odd), _extremes(points.value, odd))
     kept = _kept(points.step, points.value, most)
     missing = np.setdiff1d(wanted, kept)  # Of several in one place the algorithm takes one.
     if more := max(len(kept) + len(missing) - most, 0):
@@ -65,20 +66,23 @@ def _kept(steps: NDArray[np.int64], values: NDArray[np.float64], most: int) -> N
     return np.unique(kept.astype(np.int64))
 
 
-def _first_odd(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Where the first NaN, infinity and negative infinity stand."""
-    places = np.flatnonzero(~np.isfinite(values))
-    kinds = [np.isnan(values[places]), values[places] == np.inf, values[places] == -np.inf]
-    return np.array([places[np.argmax(kind)] for kind in kinds if kind.any()], np.int64)
+def _first_odd(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the first NaN, infinity and negative infinity stand, out of the places of all that is no number."""
+    kinds = [np.isnan(values[odd]), values[odd] == np.inf, values[odd] == -np.inf]
+    return np.array([odd[np.argmax(kind)] for kind in kinds if kind.any()], np.int64)
 
 
-def _extremes(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _extremes(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where the smallest and the largest number stand, the first of each."""
-    finite = np.isfinite(values)
-    if not finite.any():
+    if len(odd) == len(values):
         return np.array([], np.int64)
-    low, high = np.where(finite, values, np.inf), np.where(finite, values, -np.inf)
-    return np.array([np.argmin(low), np.argmax(high)], np.int64)
+    if not len(odd):
+        return np.array([np.argmin(values), np.argmax(values)], np.int64)
+    numbers = values.copy()
+    numbers[odd] = np.inf
+    smallest = np.argmin(numbers)
+    numbers[odd] = -np.inf
+    return np.array([smallest, np.argmax(numbers)], np.int64)
 
 
 @cache
