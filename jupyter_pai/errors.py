@@ -6,18 +6,32 @@
     │   ├── SpecError        a field of a job's specification             400
     │   ├── SourceError      the folder of code                           400
     │   ├── NotebookError    a notebook or a cell                         400
-    │   └── SettingsError    the settings file                            400
+    │   ├── SettingsError    the settings file                            400
+    │   └── Refused          a platform does not take it                  400
+    │       ├── CredentialsError  keys are missing, wrong or expired      400
+    │       ├── PermissionDenied  this account may not do that            400
+    │       ├── RegionError  not there, or not what is meant              400
+    │       ├── BucketError  no such bucket, or not in this region        400
+    │       └── ImageError   no such image, or it cannot be pulled        400
     ├── NotFound             no such job, profile, channel                404
     ├── Conflict             not possible in the state things are in      409
-    │   └── JobFailed        a job that was waited for did not succeed    409
+    │   ├── JobFailed        a job that was waited for did not succeed    409
+    │   ├── QuotaExceeded    a limit of the account is used up            409
+    │   ├── SoldOut          the platform has none of it just now         409
+    │   └── Unconfirmed      it costs, and nobody has agreed to that      409
     ├── Unsupported          a backend or storage that cannot do this     400
     └── EngineError          our side of the fence                        500
         ├── BackendError     a backend did not do what it should          502
+        │   ├── Throttled    it is asked too often                        503
+        │   └── Unreachable  it does not answer                           503
+        │       └── ReplyLost  whether it did what was asked is unknown   503
+        ├── ClockError       the clock of this machine is wrong           500
         ├── StateError       the state folder cannot be used              503
         └── ServerUnreachable  no answer from the Jupyter server          503
 
 An error crosses HTTP as ``{code, message, fix, details}`` and is raised again, with the same class, on the other
-side.
+side. Its status is never 401, 403 or 407: those are between a page and its Jupyter server, and JupyterLab takes them
+for a lost login. What a platform said is in `details`: `code`, `request_id` and `status` as they came from there.
 """
 
 from __future__ import annotations
@@ -28,17 +42,30 @@ from typing import ClassVar
 __all__ = [
     "BackendError",
     "BadInput",
+    "BucketError",
+    "ClockError",
     "Conflict",
+    "CredentialsError",
     "EngineError",
+    "ImageError",
     "JobFailed",
     "NotFound",
     "NotebookError",
     "PaiError",
+    "PermissionDenied",
+    "QuotaExceeded",
+    "Refused",
+    "RegionError",
+    "ReplyLost",
     "ServerUnreachable",
     "SettingsError",
+    "SoldOut",
     "SourceError",
     "SpecError",
     "StateError",
+    "Throttled",
+    "Unconfirmed",
+    "Unreachable",
     "Unsupported",
     "UsageError",
 ]
@@ -110,6 +137,30 @@ class SettingsError(BadInput):
     pass
 
 
+class Refused(BadInput):
+    pass
+
+
+class CredentialsError(Refused):
+    pass
+
+
+class PermissionDenied(Refused):
+    pass
+
+
+class RegionError(Refused):
+    pass
+
+
+class BucketError(Refused):
+    pass
+
+
+class ImageError(Refused):
+    pass
+
+
 class NotFound(PaiError):
     status = 404
 
@@ -125,6 +176,21 @@ class JobFailed(Conflict):
     """
 
 
+class QuotaExceeded(Conflict):
+    pass
+
+
+class SoldOut(Conflict):
+    pass
+
+
+class Unconfirmed(Conflict):
+    """Something that the user is to agree to first: what a submit costs.
+
+    `details` has `questions`, each a sentence.
+    """
+
+
 class Unsupported(PaiError):
     status = 400
 
@@ -135,6 +201,24 @@ class EngineError(PaiError):
 
 class BackendError(EngineError):
     status = 502
+
+
+class Throttled(BackendError):
+    status = 503
+
+
+class Unreachable(BackendError):
+    """`details` may have `sent`: False where nothing of the request has left this machine."""
+
+    status = 503
+
+
+class ReplyLost(Unreachable):
+    """What was asked for may have been done. Look before it is asked for once more."""
+
+
+class ClockError(EngineError):
+    """`details` has `seconds`: how far this machine's clock is ahead of the platform's."""
 
 
 class StateError(EngineError):

@@ -40,6 +40,10 @@ def test_an_unknown_code_is_an_engine_error() -> None:
     assert type(PaiError.from_json({"code": "New", "message": "m"})) is errors.EngineError
 
 
+def test_no_error_is_taken_for_a_lost_login() -> None:
+    assert {kind.status for kind in tree()} & {401, 403, 407} == set()
+
+
 def test_a_users_mistake_is_4xx_and_ours_5xx() -> None:
     for kind in tree():
         ours = issubclass(kind, errors.EngineError) or kind is PaiError
