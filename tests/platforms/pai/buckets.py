@@ -1,0 +1,122 @@
+"""Buckets and what lies in them, in memory; their bytes are blobs."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .blobs import Blob
+
+__all__ = ["Bucket", "Page", "Part", "Stored", "Upload"]
+
+_LAST = chr(0x10FFFF)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An object: its blob, and what was said with it."""
+
+    key: str
+    blob: Blob
+    modified: float
+    headers: dict[str, str] = field(default_factory=dict)
+    type: str = "Normal"
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.blob.md5}"'
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an upload that goes on."""
+
+    number: int
+    blob: Blob
+    modified: float
+
+
+@dataclass
+class Upload:
+    """A multipart upload that goes on."""
+
+    id: str
+    key: str
+    started: float
+    headers: dict[str, str]
+    parts: dict[int, Part] = field(default_factory=dict)
+
+
+@dataclass
+class Page:
+    """A part of a listing: objects, folders (common prefixes), and after which word it goes on."""
+
+    objects: list[Stored] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    next: str = ""
+
+
+class Bucket:
+    """Objects by key, in order. Several threads may use it: jobs write, too."""
+
+    def __init__(self, name: str, region: str, created: float) -> None:
+        self.name, self.region, self.created = name, region, created
+        self.uploads: dict[str, Upload] = {}
+        self._objects: dict[str, Stored] = {}
+        self._keys: list[str] = []
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> Stored | None:
+        """The object of a key."""
+        return self._objects.get(key)
+
+    def put(self, stored: Stored) -> None:
+        """Keep an object, instead of the one with its key."""
+        with self._lock:
+            if stored.key not in self._objects:
+                insort(self._keys, stored.key)
+            self._objects[stored.key] = stored
+
+    def delete(self, key: str) -> None:
+        """An object is no more, if it was."""
+        with self._lock:
+            if self._objects.pop(key, None) is not None:
+                del self._keys[bisect_left(self._keys, key)]
+
+    def below(self, prefix: str) -> list[Stored]:
+        """All objects whose keys begin so."""
+        with self._lock:
+            first, end = bisect_left(self._keys, prefix), bisect_left(self._keys, prefix + _LAST)
+            return [self._objects[key] for key in self._keys[first:end]]
+
+    def page(self, prefix: str, delimiter: str, after: str, limit: int) -> Page:
+        """A page of what comes after a key."""
+        page, count = Page(), 0
+        with self._lock:
+            for key, folder in self._walk(prefix, delimiter, after):
+                if count == limit:
+                    return page
+                count += 1
+                if folder:
+                    page.folders.append(folder)
+                else:
+                    page.objects.append(self._objects[key])
+                page.next = folder or key
+        page.next = ""
+        return page
+
+    def _walk(self, prefix: str, delimiter: str, after: str) -> Iterator[tuple[str, str]]:
+        """Keys, or the folders that stand for them."""
+        place = max(bisect_left(self._keys, prefix), bisect_right(self._keys, after) if after else 0)
+        while place < len(self._keys) and (key := self._keys[place]).startswith(prefix):
+            end = key.find(delimiter, len(prefix)) if delimiter else -1
+            if end < 0:
+                yield key, ""
+                place += 1
+                continue
+            folder = key[: end + len(delimiter)]
+            if folder != after:
+                yield key, folder
+            place = bisect_left(self._keys, folder + _LAST, place)

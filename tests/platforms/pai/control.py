@@ -1,0 +1,113 @@
+"""What a test can ask of a stand-in from outside, beside what the services answer."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from .clock import Clock
+from .faults import Fault, Faults
+from .jobs import TrainingJob
+from .keys import Keyring
+from .oss import Oss
+from .training import Training
+
+__all__ = ["Control"]
+
+
+class Control:
+    """Calls by name, with arguments as JSON. One port of its own, which no client is told."""
+
+    def __init__(
+        self,
+        keyring: Keyring,
+        clock: Clock,
+        faults: Faults,
+        oss: Oss,
+        training: Training,
+        notes: list[dict[str, Any]],
+    ) -> None:
+        self._keyring, self._clock, self._oss, self._training = keyring, clock, oss, training
+        self.calls: dict[str, Callable[..., Any]] = {
+            "make_key": lambda **given: vars(keyring.make(**given)),
+            "sts": lambda **given: vars(keyring.sts(**given)),
+            "change_key": self._change_key,
+            "requests": lambda start=0: notes[start:],
+            "forget_requests": notes.clear,
+            "add_fault": lambda **given: faults.add(Fault(**given)),
+            "clear_faults": faults.clear,
+            "struck": lambda: faults.struck,
+            "set_clock": self._set_clock,
+            "make_bucket": lambda name, region="": oss.make_bucket(name, region) and None,
+            "keys": lambda bucket, prefix: [stored.key for stored in oss.buckets[bucket].below(prefix)],
+            "read": self._read,
+            "write": self._write,
+            "delete": lambda bucket, key: oss.buckets[bucket].delete(key),
+            "jobs": lambda: [self._job_told(job) for job in training.jobs.values()],
+            "add_jobs": self._add_jobs,
+            "set_job": self._set_job,
+            "fail_next": lambda status, code, message: training.fates.append((status, code, message)),
+            "add_lines": self._add_lines,
+            "age_job": lambda job_id, seconds: training.jobs[job_id].age(seconds),
+            "uploads": lambda bucket: [upload.key for upload in oss.buckets[bucket].uploads.values()],
+        }
+
+    async def handle(self, request: web.BaseRequest) -> web.Response:
+        """A call."""
+        asked = json.loads(await request.content.read())
+        try:
+            return web.json_response({"result": self.calls[asked["call"]](**asked["given"])})
+        except Exception as error:
+            traceback.print_exc()
+            return web.json_response({"error": f"{type(error).__name__}: {error}"}, status=500)
+
+    def _change_key(self, key_id: str, **changes: Any) -> None:
+        key = self._keyring.find(key_id)
+        assert key is not None, f"there is no key {key_id}"
+        for name, value in changes.items():
+            assert hasattr(key, name)
+            setattr(key, name, value)
+
+    def _job_told(self, job: TrainingJob) -> dict[str, Any]:
+        told = {"id": job.id, "status": job.status, "asked": job.asked, "labels": job.labels, "pip": job.pip}
+        return told | {"lines": len(job.lines.texts), "name": job.asked.get("TrainingJobName", "")}
+
+    def _add_jobs(self, count: int, status: str, fields: dict[str, Any]) -> list[str]:
+        made = []
+        for number in range(count):
+            body = {
+                "TrainingJobName": f"scripted-{number}",
+                "ComputeResource": {"EcsSpec": "ecs.c6.large", "EcsCount": 1},
+            }
+            job = self._training.add(body | fields)
+            job.make_instances()
+            job.enter(status)
+            made.append(job.id)
+        return made
+
+    def _set_job(self, job_id: str, status: str, code: str = "", message: str = "") -> None:
+        self._training.jobs[job_id].enter(status, code, message)
+
+    def _add_lines(self, job_id: str, lines: list[str], count: int, instance: int) -> None:
+        """`{number}` in a line is counted from 0; `count` is how often the lines are repeated."""
+        job = self._training.jobs[job_id]
+        first = len(job.lines.texts)
+        texts = [line.replace("{number}", str(first + number)) for number in range(count) for line in lines]
+        job.log(job.instances[instance].name, texts)
+
+    def _set_clock(self, offset: float) -> None:
+        self._clock.offset = offset
+
+    def _read(self, bucket: str, key: str) -> str:
+        stored = self._oss.buckets[bucket].get(key)
+        if stored is None:
+            raise FileNotFoundError(f"there is no oss://{bucket}/{key}")
+        return b64encode(stored.blob.read()).decode()
+
+    def _write(self, bucket: str, key: str, data: str) -> None:
+        self._oss.store(bucket, key, b64decode(data))

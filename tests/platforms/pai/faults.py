@@ -1,0 +1,68 @@
+"""What goes wrong on purpose."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+__all__ = ["KINDS", "Fault", "Faults"]
+
+# What a fault does. `lost`: the request is processed, its reply never comes. `cut`: half of the reply comes.
+KINDS = ("500", "503", "throttled", "reset", "cut", "delay", "lost", "refused")
+
+
+@dataclass
+class Fault:
+    """One thing that goes wrong, for `service:action` that match a pattern."""
+
+    kind: str
+    match: str = "*"
+    probability: float = 1.0
+    # For so many requests, then never again; after so many that went well.
+    count: int | None = None
+    after: int = 0
+    seconds: float = 0.0
+    # Of `refused`: what the reply says. The status is that of `throttled`, too, which has 400, 429 or 503.
+    status: int | None = None
+    code: str = "Forbidden"
+    message: str = "refused by the test"
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.kind!r} is none of {', '.join(KINDS)}")
+
+
+class Faults:
+    """All faults of now; the first that strikes is taken."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._faults: list[Fault] = []
+        self.struck = 0
+
+    def add(self, fault: Fault) -> None:
+        """From now on."""
+        self._faults.append(fault)
+
+    def clear(self) -> None:
+        """Nothing goes wrong any more."""
+        self._faults.clear()
+
+    def pick(self, action: str) -> Fault | None:
+        """What goes wrong with this request."""
+        for fault in list(self._faults):
+            if fnmatchcase(action, fault.match) and self._strikes(fault):
+                self.struck += 1
+                return fault
+        return None
+
+    def _strikes(self, fault: Fault) -> bool:
+        if fault.after > 0:
+            fault.after -= 1
+            return False
+        if fault.count == 0 or self._random.random() >= fault.probability:
+            return False
+        if fault.count is not None:
+            fault.count -= 1
+        return True

@@ -1,0 +1,249 @@
+"""A stand-in as tests hold it: addresses, keys, and what can be done to it from outside."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .settings import Settings
+
+__all__ = ["AccessKey", "StandIn", "stand_in"]
+
+_ROOT = Path(__file__).parents[3]
+
+
+class AccessKey(NamedTuple):
+    """What a client signs with; the token is empty unless it is of STS."""
+
+    id: str
+    secret: str
+    token: str = ""
+
+
+@contextmanager
+def stand_in(folder: Path, **settings: Any) -> Iterator[StandIn]:
+    """Run a stand-in in a process of its own; it keeps its files in a folder. Settings: `settings.Settings`."""
+    told = Settings(**settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", f"{__package__}", str(folder), json.dumps(asdict(told))]
+    with (folder / "server.log").open("ab") as log:
+        process = subprocess.Popen(
+            command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+        )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, f"the stand-in did not start: {(folder / 'server.log').read_text()}"
+        yield StandIn(folder, told, json.loads(line), process)
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is None or process.stdin.closed:
+        return
+    try:
+        process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise RuntimeError("the stand-in did not end by itself") from None
+
+
+class StandIn:
+    """A running stand-in. All methods may be called from any thread."""
+
+    def __init__(
+        self, folder: Path, settings: Settings, told: dict[str, Any], process: subprocess.Popen[bytes]
+    ) -> None:
+        self._process = process
+        self.folder, self._settings, self._ports = folder, settings, told["ports"]
+        self.key = AccessKey(*told["key"])
+        self.region, self.workspace_id, self.bucket = settings.region, settings.workspace_id, settings.bucket
+        self.faults, self.objects = FaultSwitch(self), Objects(self)
+
+    @property
+    def url(self) -> str:
+        """Base URL of the OpenAPI services."""
+        return f"http://127.0.0.1:{self._ports['openapi']}"
+
+    @property
+    def oss_endpoint(self) -> str:
+        """Base URL of OSS; buckets come in the path."""
+        return f"http://127.0.0.1:{self._ports['oss']}"
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """All requests so far: time, service, action, method, path, query, status, key, received, sent, seconds, fault.
+
+        A status of 0 is a connection that was cut.
+        """
+        found: list[dict[str, Any]] = self.call("requests")
+        return found
+
+    def forget_requests(self) -> None:
+        """Begin to count anew."""
+        self.call("forget_requests")
+
+    def count(self, service: str = "", action: str = "") -> int:
+        """How many requests came, of a service and an action if they are given."""
+        return sum(
+            1
+            for r in self.requests
+            if (not service or r.get("service") == service) and (not action or r.get("action") == action)
+        )
+
+    def sts(self, seconds: float = 3600, role: str = "PAI.WorkspaceOwner", denied: tuple[str, ...] = ()) -> AccessKey:
+        """A key that ends after so many seconds."""
+        made = self.call("sts", seconds=seconds, role=role, denied=list(denied))
+        return AccessKey(made["id"], made["secret"], made["token"])
+
+    def make_key(self, role: str = "PAI.WorkspaceOwner", denied: tuple[str, ...] = ()) -> AccessKey:
+        """A key with fewer rights: a role (PAI.AlgoDeveloper, PAI.WorkspaceGuest, '' for none), and patterns of what is
+        refused: `oss:PutObject`, `oss:*:BUCKET` for all of one bucket, `paistudio:Create*`."""
+        made = self.call("make_key", role=role, denied=list(denied))
+        return AccessKey(made["id"], made["secret"])
+
+    def change_key(self, key_id: str, **changes: Any) -> None:
+        """`active=False` disables it; `expires=0` ends it; `role`, `denied`."""
+        self.call("change_key", key_id=key_id, **changes)
+
+    def set_clock(self, offset: float) -> None:
+        """The services' clocks are so many seconds ahead of the machine's."""
+        self.call("set_clock", offset=offset)
+
+    def make_bucket(self, name: str, region: str = "") -> None:
+        """Another bucket; one in another region is not to be reached here."""
+        self.call("make_bucket", name=name, region=region)
+
+    @property
+    def jobs(self) -> list[dict[str, Any]]:
+        """All jobs: id, name, status, labels, asked (the body of their creation), lines (how many), pip."""
+        found: list[dict[str, Any]] = self.call("jobs")
+        return found
+
+    def add_jobs(self, count: int = 1, status: str = "Running", **fields: Any) -> list[str]:
+        """Jobs that nothing runs; their ids. `fields` are those of CreateTrainingJob."""
+        made: list[str] = self.call("add_jobs", count=count, status=status, fields=fields)
+        return made
+
+    def set_job(self, job_id: str, status: str, code: str = "", message: str = "") -> None:
+        """A job that nothing runs is in this status now."""
+        self.call("set_job", job_id=job_id, status=status, code=code, message=message)
+
+    def fail_next(self, status: str, code: str = "JobFailed", message: str = "it was to fail") -> None:
+        """The next job that is created ends like this (CreateFailed, InitializeFailed, Failed) instead of running."""
+        self.call("fail_next", status=status, code=code, message=message)
+
+    def credentials_uri(self, seconds: float = 3600) -> str:
+        """For `ALIBABA_CLOUD_CREDENTIALS_URI`: each request there gives a new key that is good for so long."""
+        return f"http://127.0.0.1:{self._ports['pages']}/credentials?seconds={seconds:g}"
+
+    def add_lines(self, job_id: str, *lines: str, count: int = 1, instance: int = 0) -> None:
+        """A job's log grows by these lines, `count` times over; `{number}` in them is the line's number."""
+        self.call("add_lines", job_id=job_id, lines=lines, count=count, instance=instance)
+
+    def age_job(self, job_id: str, seconds: float) -> None:
+        """A job was created so much earlier."""
+        self.call("age_job", job_id=job_id, seconds=seconds)
+
+    def settings(self) -> dict[str, str]:
+        """The keys of a profile."""
+        return {
+            "region_id": self.region,
+            "workspace_id": self.workspace_id,
+            "oss_bucket_name": self.bucket,
+            "oss_endpoint": self.oss_endpoint,
+            "endpoint": self.url,
+        }
+
+    def environment(self, key: AccessKey | None = None) -> dict[str, str]:
+        """The variables by which clients find a key."""
+        key = key or self.key
+        variables = {"ALIBABA_CLOUD_ACCESS_KEY_ID": key.id, "ALIBABA_CLOUD_ACCESS_KEY_SECRET": key.secret}
+        return variables | ({"ALIBABA_CLOUD_SECURITY_TOKEN": key.token} if key.token else {})
+
+    def proxy_environment(self) -> dict[str, str]:
+        """Variables for clients that know the public hosts only: their requests come here, by HTTPS."""
+        return {
+            "HTTPS_PROXY": f"http://127.0.0.1:{self._ports['proxy']}",
+            "NO_PROXY": "127.0.0.1,localhost",
+            "SSL_CERT_FILE": str(self.folder / "ca.pem"),
+        }
+
+    def end(self) -> None:
+        """No service answers any more, before the `with` ends."""
+        _end(self._process)
+
+    def call(self, name: str, /, **given: Any) -> Any:
+        """Ask the process behind the services."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._ports["control"])
+        try:
+            connection.request("POST", "/", json.dumps({"call": name, "given": given}))
+            reply = json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+        if "error" in reply:
+            raise RuntimeError(reply["error"])
+        return reply["result"]
+
+
+class FaultSwitch:
+    """What is to go wrong: `pai.faults.add("500", "paistudio:Create*", count=2)`."""
+
+    def __init__(self, pai: StandIn) -> None:
+        self._pai = pai
+
+    def add(self, kind: str, match: str = "*", **how: Any) -> None:
+        """From now on, for requests whose `service:action` match; of several faults the first that strikes is taken.
+
+        `faults.Fault` says what there is: `probability`; `count` requests and no more; `after` so many that go well;
+        `seconds` of a `delay`; `status`, `code` and `message` of `refused`.
+        """
+        self._pai.call("add_fault", kind=kind, match=match, **how)
+
+    def clear(self) -> None:
+        """Nothing goes wrong any more."""
+        self._pai.call("clear_faults")
+
+    @property
+    def struck(self) -> int:
+        """How many requests something went wrong with."""
+        return int(self._pai.call("struck"))
+
+
+class Objects:
+    """What lies in a bucket, without a request to OSS."""
+
+    def __init__(self, pai: StandIn) -> None:
+        self._pai = pai
+
+    def keys(self, prefix: str = "", bucket: str = "") -> list[str]:
+        """All keys that begin so."""
+        found: list[str] = self._pai.call("keys", bucket=bucket or self._pai.bucket, prefix=prefix)
+        return found
+
+    def read(self, key: str, bucket: str = "") -> bytes:
+        """An object. Raises RuntimeError if there is none."""
+        return b64decode(self._pai.call("read", bucket=bucket or self._pai.bucket, key=key))
+
+    def write(self, key: str, data: bytes, bucket: str = "") -> None:
+        """Put an object."""
+        self._pai.call("write", bucket=bucket or self._pai.bucket, key=key, data=b64encode(data).decode())
+
+    def delete(self, key: str, bucket: str = "") -> None:
+        """No longer there."""
+        self._pai.call("delete", bucket=bucket or self._pai.bucket, key=key)
+
+    def uploads(self, bucket: str = "") -> list[str]:
+        """Keys of the multipart uploads that were begun and not ended."""
+        found: list[str] = self._pai.call("uploads", bucket=bucket or self._pai.bucket)
+        return found

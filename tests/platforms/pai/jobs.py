@@ -1,0 +1,140 @@
+"""Training jobs as the service keeps them."""
+
+from __future__ import annotations
+
+import secrets
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .clock import Clock, iso
+
+__all__ = ["TERMINAL", "Instance", "Lines", "Point", "TrainingJob"]
+
+TERMINAL = frozenset({"Succeed", "Failed", "Terminated", "CreateFailed", "InitializeFailed"})
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of a metric."""
+
+    name: str
+    time: float
+    value: float
+
+
+class Lines:
+    """Lines of text with times, in their order."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._times: list[float] = []
+
+    def add(self, text: str, moment: float) -> None:
+        """One more."""
+        self.texts.append(text)
+        self._times.append(moment)
+
+    def between(self, start: float | None, end: float | None) -> list[str]:
+        """Those of a span of time; both ends belong to it."""
+        if start is None and end is None:
+            return self.texts
+        first = 0 if start is None else bisect_left(self._times, start)
+        return self.texts[first : len(self.texts) if end is None else bisect_right(self._times, end + 0.999)]
+
+
+@dataclass
+class Instance:
+    """A node of a job."""
+
+    name: str
+    role: str
+    status: str = "Pending"
+    events: Lines = field(default_factory=Lines)
+    # What was used, as (time, metric type, value).
+    usage: list[tuple[float, str, float]] = field(default_factory=list)
+
+
+class TrainingJob:
+    """A job: what was asked for, and all that became of it."""
+
+    def __init__(self, asked: dict[str, Any], user_id: str, clock: Clock) -> None:
+        self.id = f"train{secrets.token_hex(6)}"
+        self.dlc_id = f"dlc{secrets.token_hex(8)}"
+        self.asked, self.user_id, self._clock = asked, user_id, clock
+        self.created = self.modified = clock.now()
+        self.status = ""
+        self.transitions: list[dict[str, str]] = []
+        self.reason_code = self.reason_message = ""
+        self.error: dict[str, str] = {}
+        self.labels = {label["Key"]: label.get("Value", "") for label in asked.get("Labels") or []}
+        self.instances: list[Instance] = []
+        self.lines, self.events = Lines(), Lines()
+        self.lines_of: dict[str, Lines] = {}
+        self.points: list[Point] = []
+        self.overall: Point | None = None
+        self.remaining: Point | None = None
+        self.stop_wanted = False
+        self.pip: list[str] = []
+        # How it is to end instead of running, if its test wants that: status, code, message.
+        self.fate: tuple[str, str, str] | None = None
+        self.enter("Creating")
+
+    @property
+    def ended(self) -> bool:
+        return self.status in TERMINAL
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The inline algorithm."""
+        return self.asked.get("AlgorithmSpec") or {}
+
+    @property
+    def nodes(self) -> int:
+        """How many instances it is to have."""
+        resource = self.asked.get("ComputeResource") or {}
+        return int(resource.get("EcsCount") or resource.get("InstanceCount") or 1)
+
+    def enter(self, status: str, code: str = "", message: str = "") -> None:
+        """The job is in this status from now on."""
+        now = self._clock.now()
+        if self.transitions:
+            self.transitions[-1]["EndTime"] = iso(now)
+        self.status, self.modified = status, now
+        self.reason_code, self.reason_message = code, message
+        told = {"Status": status, "StartTime": iso(now)}
+        self.transitions.append(told | {"ReasonCode": code, "ReasonMessage": message})
+        self.tell(f"[{status}] {message or 'the job is ' + status}")
+
+    def tell(self, text: str) -> None:
+        """An event."""
+        now = self._clock.now()
+        self.events.add(f"{iso(now)} {text}", now)
+
+    def make_instances(self) -> None:
+        """Its nodes come to be."""
+        names = ["master-0", *(f"worker-{number}" for number in range(self.nodes - 1))]
+        self.instances = [Instance(f"{self.id}-{name}", name.split("-")[0].title()) for name in names]
+        self.lines_of = {instance.name: Lines() for instance in self.instances}
+
+    def log(self, instance: str, texts: Iterable[str]) -> None:
+        """Lines that an instance wrote."""
+        now = self._clock.now()
+        for text in texts:
+            self.lines.add(text, now)
+            self.lines_of[instance].add(text, now)
+
+    def age(self, seconds: float) -> None:
+        """It was created so much earlier."""
+        self.created -= seconds
+        self.modified -= seconds
+
+    def latest(self) -> dict[str, Point]:
+        """The last value of each metric."""
+        return {point.name: point for point in self.points}
+
+    @property
+    def duration(self) -> int:
+        """Whole seconds so far, or of all its life."""
+        return int((self.modified if self.ended else self._clock.now()) - self.created)

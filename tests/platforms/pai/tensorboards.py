@@ -1,0 +1,156 @@
+"""TensorBoards of DLC, and the pages behind their addresses."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from .clock import Clock, iso
+from .refusals import Refusal
+from .services import Asked, Operation, Reply
+from .settings import Settings
+
+__all__ = ["Tensorboards"]
+
+_MOST = 5
+_BOARD = "/tensorboards/{TensorboardId}"
+_ECHOED = (
+    "Accessibility Cpu DataSourceId DataSourceType DisplayName JobId MaxRunningTimeMinutes Memory Options Priority "
+    "QuotaId SummaryPath SummaryRelativePath TensorboardDataSources TensorboardSpec WorkspaceId"
+).split()
+
+
+@dataclass
+class Board:
+    """A TensorBoard; its status follows from when it was started and stopped."""
+
+    asked: dict[str, Any]
+    user_id: str
+    created: float
+    started: float
+    stopped: float | None = None
+    id: str = field(default_factory=lambda: f"tensorboard{secrets.token_hex(6)}")
+    pages: int = 0
+
+
+class Tensorboards:
+    """Five at most run at a time."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self._settings, self._clock = settings, clock
+        self._boards: dict[str, Board] = {}
+        # Where their pages are served: known when the port is.
+        self.address = ""
+
+    def operations(self) -> list[Operation]:
+        """What can be asked for."""
+        table = [
+            ("CreateTensorboard", "POST", "/tensorboards", self._create),
+            ("ListTensorboards", "GET", "/tensorboards", self._list),
+            ("GetTensorboard", "GET", _BOARD, lambda asked: self._told(self._find(asked))),
+            ("DeleteTensorboard", "DELETE", _BOARD, self._delete),
+            ("StartTensorboard", "PUT", f"{_BOARD}/start", self._start),
+            ("StopTensorboard", "PUT", f"{_BOARD}/stop", self._stop),
+            ("GetTensorboardSharedUrl", "GET", f"{_BOARD}/sharedurl", self._share),
+        ]
+        return [Operation("dlc", name, method, path, handler) for name, method, path, handler in table]
+
+    def _status(self, board: Board) -> str:
+        now = self._clock.now()
+        minutes = board.asked.get("MaxRunningTimeMinutes")
+        if board.stopped is None and minutes and now >= board.started + 60 * minutes:
+            board.stopped = board.started + 60 * minutes
+        if board.stopped is not None:
+            return "Stopped"
+        return "Running" if now >= board.started + self._settings.board_start else "Creating"
+
+    def _told(self, board: Board) -> Reply:
+        status = self._status(board)
+        told = {name: board.asked[name] for name in _ECHOED if board.asked.get(name) is not None}
+        told |= {
+            "TensorboardId": board.id,
+            "Status": status,
+            "UserId": board.user_id,
+            "Username": "ada",
+            "GmtCreateTime": iso(board.created),
+            "GmtModifyTime": iso(board.stopped or board.started),
+            "Duration": str(int((board.stopped or self._clock.now()) - board.started)),
+            "ReasonCode": "",
+            "ReasonMessage": "",
+        }
+        if status == "Running":
+            told["TensorboardUrl"] = f"{self.address}/{board.id}/"
+        return told
+
+    def _find(self, asked: Asked) -> Board:
+        board = self._boards.get(asked.path["TensorboardId"])
+        if board is None:
+            raise Refusal(404, "TensorboardNotFound", f"Tensorboard {asked.path['TensorboardId']} is not found.")
+        return board
+
+    def _check_room(self) -> None:
+        if sum(self._status(board) != "Stopped" for board in self._boards.values()) >= _MOST:
+            message = f"The number of running tensorboards exceeds the limit of {_MOST}."
+            raise Refusal(400, "TensorboardLimitExceeded", message)
+
+    def _create(self, asked: Asked) -> Reply:
+        body = asked.body
+        if not body.get("WorkspaceId"):
+            raise Refusal(400, "MissingWorkspaceId", "WorkspaceId is mandatory for this action.")
+        uri = body.get("Uri", "")
+        if body.get("DataSourceType") == "OSS" and not re.fullmatch(r"oss://[^./]+\.[^/]+/.*", uri):
+            raise Refusal(400, "InvalidUri", f"Uri must have the form oss://bucket.endpoint/path/, not {uri!r}.")
+        self._check_room()
+        now = self._clock.now()
+        board = Board(body, asked.key.user_id, now, now)
+        self._boards[board.id] = board
+        return {"TensorboardId": board.id}
+
+    def _list(self, asked: Asked) -> Reply:
+        found = [board for board in self._boards.values() if self._matches(board, asked.query)]
+        found.sort(key=lambda board: board.created, reverse=asked.query.get("Order", "desc") != "asc")
+        return {"Tensorboards": [self._told(board) for board in asked.page(found)], "TotalCount": len(found)}
+
+    def _matches(self, board: Board, query: dict[str, str]) -> bool:
+        same = all(query.get(n) in (None, "", board.asked.get(n)) for n in ("WorkspaceId", "SourceType", "SourceId"))
+        named = query.get("DisplayName", "") in board.asked.get("DisplayName", "")
+        return same and named and query.get("Status") in (None, "", self._status(board))
+
+    def _delete(self, asked: Asked) -> Reply:
+        del self._boards[self._find(asked).id]
+        return {}
+
+    def _start(self, asked: Asked) -> Reply:
+        board = self._find(asked)
+        if self._status(board) == "Stopped":
+            self._check_room()
+            board.started, board.stopped, board.pages = self._clock.now(), None, 0
+        return {"TensorboardId": board.id}
+
+    def _stop(self, asked: Asked) -> Reply:
+        board = self._find(asked)
+        if self._status(board) != "Stopped":
+            board.stopped = self._clock.now()
+        return {"TensorboardId": board.id}
+
+    def _share(self, asked: Asked) -> Reply:
+        board = self._find(asked)
+        seconds = int(asked.query.get("ExpireTimeSeconds") or 604800)
+        if seconds > 604800:
+            raise Refusal(400, "InvalidExpireTimeSeconds", "ExpireTimeSeconds must not exceed 604800.")
+        return {"TensorboardSharedUrl": f"{self.address}/{board.id}/?token={secrets.token_hex(8)}"}
+
+    async def handle(self, request: web.BaseRequest) -> web.Response:
+        """A page: an error of the gateway until the program behind it has come up."""
+        board = self._boards.get(request.path.strip("/").split("/")[0])
+        if board is None or self._status(board) != "Running":
+            return web.Response(status=404, text="no such application")
+        ready = board.started + self._settings.board_start + self._settings.board_warm
+        board.pages += 1
+        if self._clock.now() < ready:
+            return web.Response(status=502, text="bad gateway")
+        return web.Response(text=f"<title>TensorBoard</title>{board.id}", content_type="text/html")

@@ -1,0 +1,181 @@
+"""PaiStudio's operations on training jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from . import jobviews
+from .clock import Clock
+from .instancetypes import QUOTAS, SPECS
+from .jobs import TrainingJob
+from .refusals import Refusal
+from .services import Asked, Handler, Operation, Reply
+
+__all__ = ["Training"]
+
+_WEEK = 7 * 86400
+_JOB = "/trainingjobs/{TrainingJobId}"
+
+
+class Training:
+    """All training jobs of the workspace."""
+
+    def __init__(
+        self,
+        workspace_id: str,
+        region: str,
+        clock: Clock,
+        run: Callable[[TrainingJob], Coroutine[Any, Any, None]],
+        stop: Callable[[TrainingJob], None],
+    ) -> None:
+        self._workspace_id, self._region, self._clock = workspace_id, region, clock
+        self._run, self._stop = run, stop
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.jobs: dict[str, TrainingJob] = {}
+        # How the next jobs are to end.
+        self.fates: list[tuple[str, str, str]] = []
+
+    def operations(self) -> list[Operation]:
+        """What can be asked for."""
+        table: list[tuple[str, str, str, Handler]] = [
+            ("CreateTrainingJob", "POST", "/trainingjobs", self._create),
+            ("ListTrainingJobs", "GET", "/trainingjobs", self._list),
+            ("GetTrainingJob", "GET", _JOB, self._get),
+            ("DeleteTrainingJob", "DELETE", _JOB, self._delete),
+            ("StopTrainingJob", "PUT", f"{_JOB}/stop", self._end),
+            ("UpdateTrainingJobLabels", "POST", f"{_JOB}/labels", self._label),
+            ("DeleteTrainingJobLabels", "DELETE", f"{_JOB}/labels", self._unlabel),
+            ("GetToken", "GET", "/tokens", self._token),
+        ]
+        made = [Operation("paistudio", name, method, path, handler) for name, method, path, handler in table]
+        return made + [
+            Operation("paistudio", name, method, f"{_JOB}{path}", self._shown(view))
+            for name, method, path, view in jobviews.VIEWS
+        ]
+
+    def _shown(self, view: jobviews.View) -> Handler:
+        return lambda asked: view(self.find(asked), asked)
+
+    def find(self, asked: Asked) -> TrainingJob:
+        """The job that is asked for. Raises Refusal."""
+        job = self.jobs.get(asked.path["TrainingJobId"])
+        if job is None:
+            message = f"Training job {asked.path['TrainingJobId']} is not found."
+            raise Refusal(404, "TRAINING_JOB_NOT_FOUND", message)
+        return job
+
+    def add(self, body: dict[str, Any], user_id: str = "200000000000000001") -> TrainingJob:
+        """A job that nothing runs: its test says what becomes of it."""
+        job = TrainingJob({"WorkspaceId": self._workspace_id} | body, user_id, self._clock)
+        self.jobs[job.id] = job
+        return job
+
+    async def _create(self, asked: Asked) -> Reply:
+        _check(asked.body, self._workspace_id)
+        job = self.add(asked.body, asked.key.user_id)
+        job.fate = self.fates.pop(0) if self.fates else None
+        task = asyncio.create_task(self._run(job))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return {"TrainingJobId": job.id}
+
+    def _get(self, asked: Asked) -> Reply:
+        return jobviews.whole(self.find(asked), self._region)
+
+    def _delete(self, asked: Asked) -> Reply:
+        job = self.find(asked)
+        if not job.ended:
+            raise Refusal(400, "TRAINING_JOB_STATUS_INVALID", f"A job that is {job.status} cannot be deleted.")
+        del self.jobs[job.id]
+        return {}
+
+    def _end(self, asked: Asked) -> Reply:
+        job = self.find(asked)
+        if job.ended:
+            raise Refusal(400, "TRAINING_JOB_STATUS_INVALID", f"A job that is {job.status} cannot be stopped.")
+        job.stop_wanted = True
+        self._stop(job)
+        return {}
+
+    def _label(self, asked: Asked) -> Reply:
+        labels = asked.body.get("Labels") or []
+        self.find(asked).labels |= {label["Key"]: label.get("Value", "") for label in labels}
+        return {}
+
+    def _unlabel(self, asked: Asked) -> Reply:
+        job = self.find(asked)
+        for name in asked.query.get("Keys", "").split(","):
+            job.labels.pop(name, None)
+        return {}
+
+    def _token(self, asked: Asked) -> Reply:
+        return {"Token": secrets.token_urlsafe(24)}
+
+    def _list(self, asked: Asked) -> Reply:
+        query = asked.query
+        start, end = jobviews.span(asked)
+        start = self._clock.now() - _WEEK if start is None else start
+        found = [
+            job
+            for job in self.jobs.values()
+            if start <= job.created and (end is None or job.created <= end + 0.999) and _matches(job, query)
+        ]
+        found.sort(key=lambda job: _order(job, query.get("SortBy", "")), reverse=query.get("Order", "desc") != "asc")
+        page = asked.page(found)
+        return {"TotalCount": len(found), "TrainingJobs": [jobviews.item(job) for job in page]}
+
+
+def _matches(job: TrainingJob, query: dict[str, str]) -> bool:
+    labels = json.loads(query.get("Labels") or "{}")
+    return (
+        query.get("WorkspaceId") in (None, job.asked["WorkspaceId"])
+        and query.get("TrainingJobId") in (None, "", job.id)
+        and query.get("TrainingJobName", "") in job.asked.get("TrainingJobName", "")
+        and query.get("Status") in (None, "", job.status)
+        and all(job.labels.get(name) == value for name, value in labels.items())
+        and query.get("AlgorithmName") in (None, "", job.asked.get("AlgorithmName"))
+    )
+
+
+def _order(job: TrainingJob, by: str) -> Any:
+    known = {"TrainingJobName": job.asked.get("TrainingJobName", ""), "Status": job.status}
+    return known.get(by) or (job.modified if by == "GmtModifiedTime" else job.created)
+
+
+def _check(body: dict[str, Any], workspace_id: str) -> None:
+    """What the service refuses at once."""
+    for name in ("TrainingJobName", "WorkspaceId"):
+        if not body.get(name):
+            raise Refusal(400, f"Missing{name}", f"{name} is mandatory for this action.")
+    if len(body["TrainingJobName"]) > 256:
+        message = "The specified TrainingJobName is not valid: it is longer than 256 characters."
+        raise Refusal(400, "InvalidTrainingJobName", message)
+    if body["WorkspaceId"] != workspace_id:
+        raise Refusal(404, "WORKSPACE_NOT_FOUND", f"Workspace {body['WorkspaceId']} is not found.")
+    spec = body.get("AlgorithmSpec")
+    if not spec:
+        raise Refusal(404, "ALGORITHM_NOT_FOUND", f"Algorithm {body.get('AlgorithmName')} is not found.")
+    for name in ("Command", "Image", "JobType"):
+        if not spec.get(name):
+            raise Refusal(400, f"MissingAlgorithmSpec.{name}", f"AlgorithmSpec.{name} is mandatory for this action.")
+    _check_resource(body.get("ComputeResource") or {})
+
+
+def _check_resource(resource: dict[str, Any]) -> None:
+    named, quota = resource.get("EcsSpec"), resource.get("ResourceId")
+    if bool(named) == bool(quota):
+        raise Refusal(400, "InvalidComputeResource", "Either EcsSpec or ResourceId must be given, and not both.")
+    if quota:
+        if quota not in QUOTAS:
+            raise Refusal(404, "QuotaNotFound", f"Quota {quota} is not found.")
+        return
+    spec = next((spec for spec in SPECS if spec["InstanceType"] == named), None)
+    if spec is None:
+        raise Refusal(400, "InvalidEcsSpec", f"The specified EcsSpec {named} is not supported in this region.")
+    if not spec["IsAvailable"]:
+        message = f"The resource {named} is sold out in this region. Use another instance type."
+        raise Refusal(403, "OperationDenied.NoStock", message)

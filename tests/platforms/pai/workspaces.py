@@ -1,0 +1,130 @@
+"""AIWorkSpace: the workspace, who is in it, and where it stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .clock import iso
+from .keys import Key
+from .refusals import Refusal
+from .services import Asked, Operation, Reply
+
+__all__ = ["Workspaces"]
+
+_CODES = (
+    "PaiDLC:CreateTensorboard PaiDLC:GetTensorboard PaiDLC:ListTensorboards PaiDLC:StopTensorboard "
+    "PaiDLC:DeleteTensorboard PaiTraining:CreateTrainingJob PaiTraining:GetTrainingJob PaiTraining:ListTrainingJobs "
+    "PaiTraining:StopTrainingJob PaiTraining:DeleteTrainingJob"
+).split()
+
+
+class Workspaces:
+    """One workspace; its default bucket can be none."""
+
+    def __init__(self, workspace_id: str, name: str, storage: str, created: float) -> None:
+        self._id, self._name, self._created = workspace_id, name, created
+        self.storage = storage
+
+    def operations(self) -> list[Operation]:
+        """What can be asked for."""
+        table = [
+            ("ListWorkspaces", "/workspaces", self._list),
+            ("GetWorkspace", "/workspaces/{WorkspaceId}", self._get),
+            ("GetDefaultWorkspace", "/defaultWorkspaces", self._default),
+            ("ListConfigs", "/workspaces/{WorkspaceId}/configs", self._configs),
+            ("ListPermissions", "/workspaces/{WorkspaceId}/permissions", self._permissions),
+            ("GetPermission", "/workspaces/{WorkspaceId}/permissions/{PermissionCode}", self._permission),
+            ("ListMembers", "/workspaces/{WorkspaceId}/members", self._members),
+            ("GetMember", "/workspaces/{WorkspaceId}/member", self._member),
+        ]
+        return [Operation("aiworkspace", name, "GET", path, handler) for name, path, handler in table]
+
+    def _check(self, asked: Asked) -> None:
+        if asked.path["WorkspaceId"] != self._id:
+            raise Refusal(404, "100600008", f"Workspace {asked.path['WorkspaceId']} does not exist.")
+
+    def _told(self) -> Reply:
+        return {
+            "WorkspaceId": self._id,
+            "WorkspaceName": self._name,
+            "DisplayName": self._name,
+            "Description": "of the stand-in",
+            "Status": "ENABLED",
+            "EnvTypes": ["prod"],
+            "Creator": "200000000000000001",
+            "GmtCreateTime": iso(self._created, millis=True),
+            "GmtModifiedTime": iso(self._created, millis=True),
+        }
+
+    def _list(self, asked: Asked) -> Reply:
+        name, ids = asked.query.get("WorkspaceName", ""), asked.query.get("WorkspaceIds", "")
+        here = name in self._name and (not ids or self._id in ids.split(","))
+        found = [self._told() | {"IsDefault": True, "AdminNames": ["ada"]}] if here else []
+        return {"Workspaces": asked.page(found, 20), "TotalCount": len(found)}
+
+    def _get(self, asked: Asked) -> Reply:
+        self._check(asked)
+        owner = {
+            "UserId": "200000000000000001",
+            "UserName": "ada",
+            "DisplayName": "ada",
+            "UserKp": "200000000000000001",
+        }
+        return self._told() | {"IsDefault": True, "AdminNames": ["ada"], "Owner": owner}
+
+    def _default(self, asked: Asked) -> Reply:
+        return self._told()
+
+    def _configs(self, asked: Asked) -> Reply:
+        self._check(asked)
+        keys = [key for key in asked.query.get("ConfigKeys", "").split(",") if key]
+        known = {"modelExportPath": self.storage, "tempTableLifecycle": "28"}
+        found = [
+            {"ConfigKey": key, "ConfigValue": value, "Labels": []}
+            for key, value in known.items()
+            if value and (not keys or key in keys)
+        ]
+        return {"Configs": found, "TotalCount": len(found)}
+
+    def _permissions(self, asked: Asked) -> Reply:
+        self._check(asked)
+        found = [_rule(code) for code in _CODES if _may(asked.key, code)]
+        return {"Permissions": found, "TotalCount": len(found)}
+
+    def _permission(self, asked: Asked) -> Reply:
+        self._check(asked)
+        code = asked.path["PermissionCode"]
+        if not _may(asked.key, code):
+            raise Refusal(403, "Forbidden.NoPermission", f"You have no permission {code} in this workspace.")
+        return _rule(code)
+
+    def _members(self, asked: Asked) -> Reply:
+        self._check(asked)
+        found = [_member(asked.key)]
+        return {"Members": asked.page(found, 20), "TotalCount": len(found)}
+
+    def _member(self, asked: Asked) -> Reply:
+        self._check(asked)
+        return {name: value for name, value in _member(asked.key).items() if name != "AccountName"}
+
+
+def _may(key: Key, code: str) -> bool:
+    product, _, action = code.partition(":")
+    return key.may(f"{'dlc' if product == 'PaiDLC' else 'paistudio'}:{action}")
+
+
+def _rule(code: str) -> Reply:
+    rules = [{"Accessibility": access, "EntityAccessType": "ALL"} for access in ("PUBLIC", "PRIVATE")]
+    return {"PermissionCode": code, "PermissionRules": rules}
+
+
+def _member(key: Key) -> dict[str, Any]:
+    return {
+        "MemberId": f"1001-{key.user_id}",
+        "MemberName": "ada",
+        "AccountName": "ada",
+        "DisplayName": "ada",
+        "UserId": key.user_id,
+        "Roles": [key.role],
+        "GmtCreateTime": "2024-01-01T00:00:00.000Z",
+    }
