@@ -1,29 +1,25 @@
-"""Places where inputs and outputs are kept, by the scheme of their URIs."""
+"""Places where inputs and outputs are kept: ours, and those of other packages by the entry-point group
+``jupyter_pai.storages``."""
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from functools import cache
 
-from ..errors import Unsupported
-from ..i18n import _
 from .base import Storage
-from .local import LocalStorage
 
-__all__ = ["storage_of"]
-
-_STORAGES: dict[str, type[Storage]] = {LocalStorage.scheme: LocalStorage}
+__all__ = ["load_storages"]
 
 
-def storage_of(uri: str) -> Storage:
-    """The storage that a URI belongs to.
+@cache
+def load_storages() -> dict[str, type[Storage]]:
+    """Every kind of storage that is installed, by the scheme of its URIs."""
+    from importlib.metadata import entry_points
 
-    Raises:
-        Unsupported: if there is none for its scheme.
-    """
-    scheme = urlsplit(uri).scheme
-    if scheme not in _STORAGES:
-        raise Unsupported(
-            _("There is no storage for `{uri}`.").format(uri=uri),
-            fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in _STORAGES)),
-        )
-    return _STORAGES[scheme]()
+    from .local import LocalStorage
+    from .oss import OssStorage
+
+    found: dict[str, type[Storage]] = {kind.scheme: kind for kind in (LocalStorage, OssStorage)}
+    for entry in entry_points(group="jupyter_pai.storages"):
+        storage: type[Storage] = entry.load()
+        found[storage.scheme] = storage
+    return found

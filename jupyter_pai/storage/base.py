@@ -1,6 +1,6 @@
 """The seam to places where inputs and outputs are kept: files by URI.
 
-More verbs (putting files, signing addresses) come with the first storage that needs them.
+A URI that ends with ``/`` means a folder, any other a file. All verbs may block.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, NamedTuple, Self
 
-from ..errors import EngineError, NotFound
+from ..errors import Conflict, EngineError, NotFound
 from ..i18n import _
+from ..settings import ProfileSettings
 from .staging import Staging, check_targets
+from .walk import walk
 
 __all__ = ["File", "OpenFile", "Progress", "Storage"]
 
@@ -21,16 +23,24 @@ __all__ = ["File", "OpenFile", "Progress", "Storage"]
 Progress = Callable[[int, int], None]
 
 _PIECE = 1 << 20
+# So many files are asked for one by one; for more, all that is there is listed.
+_FEW = 8
 
 
 class File(NamedTuple):
     """A file in a storage: its path below the URI that was asked for, its size in bytes, when it was written, in
-    seconds since 1970. `problem` says why it cannot be read; empty if it can."""
+    seconds since 1970. `problem` says why it cannot be read; empty if it can. `version` changes with its content, as
+    far as the storage can tell. The path of a folder ends with ``/``."""
 
     path: str
     size: int
     modified: float = 0.0
     problem: str = ""
+    version: str = ""
+
+    @property
+    def is_folder(self) -> bool:
+        return self.path.endswith("/")
 
 
 class OpenFile(ABC):
@@ -59,6 +69,25 @@ class Storage(ABC):
     """One kind of storage, told by the scheme of its URIs."""
 
     scheme: ClassVar[str]
+    # The profiles whose account it needs: those with settings of this kind. None for a storage that needs no account.
+    settings_model: ClassVar[type[ProfileSettings] | None] = None
+
+    @classmethod
+    def of(cls, settings: ProfileSettings | None, state: Path) -> Self:
+        """The storage with a profile's account. In the folder `state` it may note how far long copies have come."""
+        return cls()
+
+    # Looking.
+
+    @abstractmethod
+    def stat(self, uri: str) -> File | None:
+        """The file or folder that a URI means, under its name alone; a folder also where the URI lacks its ``/``. None
+        if there is nothing."""
+
+    @abstractmethod
+    def entries(self, uri: str, after: str = "", most: int = 1000) -> list[File]:
+        """The files and folders directly in a folder, in the order of their names: at most so many after the name
+        `after`; none if there is no such folder."""
 
     @abstractmethod
     def list(self, uri: str) -> list[File]:
@@ -75,6 +104,97 @@ class Storage(ABC):
         Raises:
             NotFound: if there is none, or it is not a file of that folder: a link out of it, a device.
         """
+
+    # Naming.
+
+    def join(self, uri: str, path: str) -> str:
+        """The URI of a path below a folder's URI."""
+        return f"{uri.rstrip('/')}/{path}"
+
+    def split(self, uri: str) -> tuple[str, str]:
+        """The URI of the folder in which a file or folder lies, and its path in that; the path is empty at the top."""
+        folder, _slash, name = uri.rstrip("/").rpartition("/")
+        return f"{folder}/", name + "/" * uri.endswith("/")
+
+    # Changing.
+
+    @abstractmethod
+    def put(self, source: Path | bytes, uri: str, *, overwrite: bool = False, progress: Progress | None = None) -> File:
+        """Write a file: all of it or nothing.
+
+        Raises:
+            Conflict: if there is one already and `overwrite` is not set, or a folder is in the way.
+            BadInput: if the source cannot be read.
+            EngineError: if it cannot be written.
+        """
+
+    @abstractmethod
+    def delete(self, uri: str) -> int:
+        """Remove a file, or a folder with all that is below; how many files that were.
+
+        Raises:
+            NotFound: if there is nothing.
+            Conflict: if it is a folder and the URI does not say so, or the top of all.
+        """
+
+    @abstractmethod
+    def make_folder(self, uri: str) -> None:
+        """Make a folder and those above it. Does nothing if it is there.
+
+        Raises:
+            Conflict: if a file has its name.
+        """
+
+    def put_tree(
+        self,
+        folder: Path,
+        uri: str,
+        files: Sequence[str] | None = None,
+        *,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write the files of a local folder below a folder's URI, all of them or those of these paths; their number.
+        Links count as what they lead to.
+
+        Raises:
+            Conflict: if files are there already and `overwrite` is not set; nothing is written then.
+            BadInput: if one cannot be read.
+            EngineError: if one cannot be written; those before it stay.
+        """
+        chosen = None if files is None else {*files}
+        found = [one for one in walk(folder) if chosen is None or one[0] in chosen]
+        if not overwrite:
+            self.check_free(uri, [path for path, _size in found])
+        self._send(folder, found, uri, overwrite, progress)
+        return len(found)
+
+    def _send(
+        self, folder: Path, found: Sequence[tuple[str, int]], uri: str, overwrite: bool, progress: Progress | None
+    ) -> None:
+        """Write files of a folder, one after the other; a storage that is far away does several at once."""
+        whole, done = sum(size for _path, size in found), 0
+        for path, size in found:
+            tell = _shifted(progress, done, whole) if progress else None
+            self.put(folder / path, self.join(uri, path), overwrite=overwrite, progress=tell)
+            done += size
+
+    def check_free(self, uri: str, paths: Sequence[str]) -> None:
+        """See whether files can get these names below a folder's URI.
+
+        Raises:
+            Conflict: if there are such files.
+        """
+        if len(paths) <= _FEW:
+            there = {path for path in paths if self.stat(self.join(uri, path))}
+        else:
+            there = {file.path for file in self.list(uri)}
+        if names := [path for path in paths if path in there]:
+            raise Conflict(
+                _("{folder} has files of that name already: {names}.").format(folder=uri, names=", ".join(names[:5])),
+                fix=_("Choose another folder, or replace them with --overwrite."),
+                files=names[:100],
+            )
 
     def get_tree(
         self,
@@ -95,16 +215,20 @@ class Storage(ABC):
         """
         found = self.chosen(uri, files)
         check_targets(folder, [file.path for file in found], overwrite=overwrite)
-        done, whole = 0, sum(file.size for file in found)
         with Staging(folder) as staging:
-            for file in found:
-                with self.open(uri, file.path) as source:
-                    for piece in staging.write(file.path, _pieces(source), source.file.modified, source.mode):
-                        done += piece
-                        if progress:
-                            progress(done, max(whole, done))
+            self._fill(uri, found, staging, progress)
             staging.publish(overwrite=overwrite)
         return len(found)
+
+    def _fill(self, uri: str, found: Sequence[File], staging: Staging, progress: Progress | None) -> None:
+        """Copy files into a staging folder, one after the other; a storage that is far away does several at once."""
+        done, whole = 0, sum(file.size for file in found)
+        for file in found:
+            with self.open(uri, file.path) as source:
+                for piece in staging.write(file.path, _pieces(source), source.file.modified, source.mode):
+                    done += piece
+                    if progress:
+                        progress(done, max(whole, done))
 
     def chosen(self, uri: str, files: Sequence[str] | None = None) -> Sequence[File]:
         """The files of these paths; without paths, all that can be read.
@@ -126,14 +250,22 @@ class Storage(ABC):
         return [there[path] for path in dict.fromkeys(files)]
 
 
+def _shifted(progress: Progress, before: int, whole: int) -> Progress:
+    """The progress of one file of several."""
+    return lambda done, _size: progress(before + done, max(whole, before + done))
+
+
 def _pieces(source: OpenFile) -> Iterator[bytes]:
     """The file as it was when it was opened."""
     offset = 0
     while offset < source.file.size:
         data = source.read(offset, min(_PIECE, source.file.size - offset))
         if not data:
-            raise EngineError(
-                _("{file} became shorter while it was read.").format(file=source.file.path), fix=_("Try it again.")
-            )
+            raise shortened(source.file.path)
         offset += len(data)
         yield data
+
+
+def shortened(path: str) -> EngineError:
+    """The error of a file that changed while it was copied."""
+    return EngineError(_("{file} became shorter while it was read.").format(file=path), fix=_("Try it again."))

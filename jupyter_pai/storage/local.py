@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+import heapq
+import io
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
-from urllib.parse import unquote, urlsplit
+from typing import BinaryIO, ClassVar
+from urllib.parse import quote, unquote, urlsplit
 
-from ..errors import NotFound
+from ..errors import Conflict, NotFound
 from ..i18n import _
-from .base import File, OpenFile, Storage
+from .base import File, OpenFile, Progress, Storage
+from .staging import unwritable
+from .walk import unreadable
 
 __all__ = ["LocalStorage", "path_of"]
+
+_PIECE = 1 << 20
 
 
 class LocalStorage(Storage):
     """The file system. A link counts as what it leads to, as long as that is a file of the same folder."""
 
     scheme: ClassVar[str] = "file"
+
+    def stat(self, uri: str) -> File | None:
+        path = _path(uri)
+        try:
+            found = path.stat()
+        except (OSError, ValueError):
+            return None
+        if stat.S_ISDIR(found.st_mode):
+            return File(f"{path.name}/", 0, found.st_mtime)
+        return None if uri.endswith("/") else _file(path.name, found)
+
+    def entries(self, uri: str, after: str = "", most: int = 1000) -> list[File]:
+        top = os.path.realpath(_path(uri))
+        try:
+            with os.scandir(top) as entries:
+                found = ((entry.name + "/" * entry.is_dir(follow_symlinks=False), entry) for entry in entries)
+                page = heapq.nsmallest(most, (pair for pair in found if pair[0] > after), key=lambda pair: pair[0])
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise unreadable(Path(top), error.strerror or str(error)) from None
+        return [one for name, entry in page for one in _entry(top, name.rstrip("/"), entry, name)]
 
     def list(self, uri: str) -> list[File]:
         return sorted(_walk(os.path.realpath(_path(uri))))
@@ -34,6 +64,128 @@ class LocalStorage(Storage):
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise NotFound(_("`{path}` cannot be read: {why}.").format(path=path, why=why)) from None
 
+    def join(self, uri: str, path: str) -> str:
+        return super().join(uri, quote(os.fsencode(path)))
+
+    def split(self, uri: str) -> tuple[str, str]:
+        folder, path = super().split(uri)
+        return (folder, unquote(path)) if path.strip("/") else (uri, "")
+
+    def put(self, source: Path | bytes, uri: str, *, overwrite: bool = False, progress: Progress | None = None) -> File:
+        target = _path(uri)
+        if target.is_dir() or uri.endswith("/"):
+            raise Conflict(
+                _("{file} is a folder; a file is to get that name.").format(file=target),
+                fix=_("Choose another name."),
+            )
+        if not overwrite and os.path.lexists(target):
+            raise _taken(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            file, temporary = tempfile.mkstemp(prefix=".jupyter-pai-put-", dir=target.parent)
+        except OSError as error:
+            raise unwritable(target, error) from None
+        try:
+            with os.fdopen(file, "wb") as place:
+                for done, whole in _copy(source, place, target):
+                    if progress:
+                        progress(done, whole)
+            _name(temporary, target, overwrite=overwrite)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+        return _file(target.name, target.stat())
+
+    def delete(self, uri: str) -> int:
+        path = _path(uri)
+        if path.is_dir() and not path.is_symlink():
+            if not uri.endswith("/"):
+                raise Conflict(
+                    _("{path} is a folder.").format(path=path),
+                    fix=_("With all that is in it: {path}/").format(path=path),
+                )
+            return _remove_tree(path)
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            raise NotFound(_("There is no file `{path}`.").format(path=path)) from None
+        except OSError as error:
+            raise unwritable(path, error) from None
+        return 1
+
+    def make_folder(self, uri: str) -> None:
+        path = _path(uri)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise Conflict(_("{path} is a file.").format(path=path), fix=_("Choose another name.")) from None
+        except OSError as error:
+            raise unwritable(path, error) from None
+
+
+def _copy(source: Path | bytes, target: BinaryIO, name: Path) -> Iterator[tuple[int, int]]:
+    """Write a file's bytes, with its mode and time if it has them; after each piece, bytes done and bytes in all.
+
+    Raises:
+        BadInput: if it cannot be read.
+        EngineError: if it cannot be written.
+    """
+    with _reading(source) as reading:
+        found = None if isinstance(source, bytes) else os.fstat(reading.fileno())
+        done, whole = 0, found.st_size if found else 0
+        try:
+            while piece := reading.read(_PIECE):
+                target.write(piece)
+                done += len(piece)
+                yield done, max(done, whole)
+            target.flush()
+            os.fchmod(target.fileno(), found.st_mode & 0o777 if found else 0o644)
+            if found:
+                os.utime(target.fileno(), (found.st_atime, found.st_mtime))
+        except OSError as error:
+            raise unwritable(name, error) from None
+
+
+def _reading(source: Path | bytes) -> BinaryIO:
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    try:
+        return source.open("rb")
+    except OSError as error:
+        raise unreadable(source, error.strerror or str(error)) from None
+
+
+def _name(temporary: str, target: Path, *, overwrite: bool) -> None:
+    """Give a file its name; where it must not replace another, in one step of the disk's."""
+    try:
+        if overwrite:
+            os.replace(temporary, target)
+        else:
+            os.link(temporary, target)
+    except FileExistsError:
+        raise _taken(target) from None
+    except OSError as error:
+        raise unwritable(target, error) from None
+
+
+def _taken(target: Path) -> Conflict:
+    return Conflict(
+        _("{file} is there already.").format(file=target),
+        fix=_("Choose another name, or replace it with --overwrite."),
+        files=[target.name],
+    )
+
+
+def _remove_tree(path: Path) -> int:
+    real = Path(os.path.realpath(path))
+    if real in (Path("/"), Path.home()) or real in Path.home().parents:
+        raise Conflict(_("{path} is not removed as a whole.").format(path=path), fix=_("Name a folder in it."))
+    count = sum(1 for _file in _walk(str(real)))
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    return count
+
 
 class _LocalFile(OpenFile):
     def __init__(self, path: str, real: str) -> None:
@@ -45,7 +197,7 @@ class _LocalFile(OpenFile):
         if not stat.S_ISREG(found.st_mode):
             self.close()
             raise ValueError(_("it is no file"))
-        self.file = File(path, found.st_size, found.st_mtime)
+        self.file = _file(path, found)
         self.mode = stat.S_IMODE(found.st_mode)
 
     def read(self, offset: int, length: int) -> bytes:
@@ -99,7 +251,13 @@ def _walk(top: str) -> Iterator[File]:
                 yield File(prefix.removesuffix("/"), 0, 0.0, error.strerror or str(error))
 
 
-def _entry(top: str, path: str, entry: os.DirEntry[str]) -> Iterator[File]:
+def _file(path: str, found: os.stat_result) -> File:
+    version = f"{found.st_mtime_ns:x}-{found.st_size:x}-{found.st_ino:x}"
+    return File(path, found.st_size, found.st_mtime, version=version)
+
+
+def _entry(top: str, path: str, entry: os.DirEntry[str], name: str = "") -> Iterator[File]:
+    """A file; what is none has a problem, but for a folder that is to be named as one."""
     try:
         found = os.stat(_inside(top, path)) if entry.is_symlink() else entry.stat(follow_symlinks=False)
     except FileNotFoundError:
@@ -110,7 +268,9 @@ def _entry(top: str, path: str, entry: os.DirEntry[str]) -> Iterator[File]:
         yield File(path, 0, 0.0, str(error))
         return
     if stat.S_ISREG(found.st_mode):
-        yield File(path, found.st_size, found.st_mtime)
+        yield _file(path, found)
+    elif name.endswith("/"):
+        yield File(name, 0, found.st_mtime)
     else:
         folder = stat.S_ISDIR(found.st_mode)
         yield File(path, 0, found.st_mtime, _("it is a link to a folder") if folder else _("it is no file"))

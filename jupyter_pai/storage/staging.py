@@ -8,17 +8,23 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import FileIO
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ..errors import Conflict, EngineError
+from .. import filesystem
+from ..errors import BackendError, Conflict, EngineError, Refused
 from ..i18n import _
 
-__all__ = ["Staging", "check_targets"]
+__all__ = ["Staging", "check_targets", "unwritable"]
 
 _PREFIX = ".jupyter-pai-copy-"
+_PART = ".jupyter-pai-part-"
+# Seconds for which the beginning of a file waits for its rest.
+_KEPT = 7 * 86_400.0
 # What is younger may just be about to be locked.
 _GRACE = 60.0
 
@@ -70,7 +76,7 @@ class Staging:
             self._lock = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             self._unmake()
-            raise _unwritable(self.folder, error) from error
+            raise unwritable(self.folder, error) from error
         with contextlib.suppress(OSError):  # A disk without locks.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return self
@@ -106,7 +112,56 @@ class Staging:
                     os.fchmod(file.fileno(), mode & 0o777)
             os.utime(target, (modified, modified))
         except OSError as error:
-            raise _unwritable(self.folder / path, error) from error
+            raise unwritable(self.folder / path, error) from error
+        self.paths.append(path)
+
+    def go_on(
+        self, path: str, key: str, pieces: Callable[[bytes | mmap], Iterable[bytes]], modified: float
+    ) -> Iterator[int]:
+        """As `write`, for a large file from far away. What arrives is kept in a hidden file of the folder, which stays
+        when the other end or the network fails, so that the next copy goes on: `pieces` is given what is there of the
+        file that `key` stands for, and gives the rest.
+
+        Raises:
+            EngineError: if that cannot be.
+        """
+        part = self.folder / f"{_PART}{key}"
+        try:
+            file = part.open("ab+", buffering=0)
+        except OSError as error:
+            raise unwritable(self.folder / path, error) from error
+        with file:
+            if filesystem.lock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB) is False:
+                yield from self.write(path, pieces(b""), modified, None)  # Another copies the same.
+                return
+            try:
+                yield from self._append(file, pieces)
+                self._take(part, path, modified)
+            except OSError as error:
+                part.unlink(missing_ok=True)
+                raise unwritable(self.folder / path, error) from error
+            except (BackendError, Refused):
+                raise
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
+
+    def _append(self, file: FileIO, pieces: Callable[[bytes | mmap], Iterable[bytes]]) -> Iterator[int]:
+        size = os.fstat(file.fileno()).st_size
+        there = mmap(file.fileno(), size, access=ACCESS_READ) if size else b""
+        yield size
+        for data in pieces(there):
+            rest = memoryview(data)
+            while rest:
+                rest = rest[file.write(rest) :]
+            yield len(data)
+
+    def _take(self, part: Path, path: str, modified: float) -> None:
+        """A file that is complete, among the others."""
+        target = self._place / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.utime(part, (modified, modified))
+        os.replace(part, target)
         self.paths.append(path)
 
     def publish(self, *, overwrite: bool) -> None:
@@ -128,11 +183,15 @@ class Staging:
                 target = self.folder / path
                 os.replace(self._place / path, target)
         except OSError as error:
-            raise _unwritable(target, error) from error
+            raise unwritable(target, error) from error
 
 
 def _clear(folder: Path) -> None:
-    """Remove what killed processes left."""
+    """Remove what killed processes left, and what nobody has gone on with."""
+    for path in folder.glob(f"{_PART}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime > _KEPT:
+                path.unlink()
     for path in folder.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             if time.time() - path.lstat().st_mtime < _GRACE:
@@ -145,7 +204,8 @@ def _clear(folder: Path) -> None:
                 os.close(place)
 
 
-def _unwritable(path: Path, error: OSError) -> EngineError:
+def unwritable(path: Path, error: OSError) -> EngineError:
+    """The error of a file that cannot be written."""
     return EngineError(
         _("{file} cannot be written: {error}.").format(file=path, error=error.strerror or error),
         fix=_("Choose a folder of yours with enough room."),

@@ -1,0 +1,59 @@
+"""Storages: the storage that a URI belongs to, with the account of a profile."""
+
+from __future__ import annotations
+
+from .errors import SettingsError, Unsupported
+from .i18n import _
+from .profiles import Profiles
+from .settings import Profile
+from .storage import load_storages
+from .storage.base import Storage
+
+__all__ = ["Storages"]
+
+
+class Storages:
+    """Reads the settings at each question, as `Profiles` does."""
+
+    def __init__(self, profiles: Profiles) -> None:
+        self.profiles = profiles
+        self._storages: dict[tuple[str, str], tuple[Profile | None, Storage]] = {}
+
+    def of(self, uri: str, profile: str = "") -> Storage:
+        """The storage of a URI. If it needs an account, that of this profile if it has one of that kind, else of the
+        first profile that has: the default one before the others.
+
+        Raises:
+            Unsupported: if there is no storage for its scheme.
+            SettingsError: if no profile has an account for it.
+        """
+        kind = _kind(uri)
+        found = self._account(uri, kind, profile) if kind.settings_model else None
+        key = (kind.scheme, found.name if found else "")
+        known = self._storages.get(key)
+        if known is None or known[0] != found:
+            state = self.profiles.home.path / "transfers"
+            known = self._storages[key] = (found, kind.of(found.settings if found else None, state))
+        return known[1]
+
+    def _account(self, uri: str, kind: type[Storage], profile: str) -> Profile:
+        settings = self.profiles.settings()
+        for name in dict.fromkeys((profile, settings.default, *settings.profiles)):
+            found = settings.profiles.get(name)
+            if found and kind.settings_model and isinstance(found.settings, kind.settings_model):
+                return found
+        raise SettingsError(
+            _("No profile has an account for {uri}.").format(uri=uri),
+            fix=_("Add one: %pai profile set NAME backend={backend} …").format(backend="pai"),
+        )
+
+
+def _kind(uri: str) -> type[Storage]:
+    storages = load_storages()
+    scheme = uri.partition("://")[0].lower() if "://" in uri else ""
+    if scheme not in storages:
+        raise Unsupported(
+            _("There is no storage for `{uri}`.").format(uri=uri),
+            fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in storages)),
+        )
+    return storages[scheme]
