@@ -1,4 +1,5 @@
-"""Copies of output channels that are under way: they go on whoever listens, and can be asked after and ended."""
+"""Copies between storages and this machine that are under way: they go on whoever listens, and can be asked after and
+ended."""
 
 from __future__ import annotations
 
@@ -6,19 +7,20 @@ import asyncio
 import contextvars
 import threading
 import uuid
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .errors import EngineError, NotFound, PaiError
 from .i18n import _
-from .storage import storage_of
+from .storage.base import Progress, Storage
 from .storage.staging import check_targets
 
-__all__ = ["Copies", "Copy"]
+__all__ = ["Copies", "Copy", "Plan", "plan_get"]
 
-# At a time; others wait. More would only share the same disk.
+# At a time; others wait. More would only share the same disk and the same line.
 _AT_A_TIME = 2
 # Of those that are over, so many of the last are remembered.
 _REMEMBERED = 100
@@ -26,16 +28,19 @@ _REMEMBERED = 100
 
 @dataclass
 class Copy:
-    """A copy of files of a channel into a folder. `done` and `bytes` are bytes; `left_out` counts what the channel has
-    and nobody can read, as links out of it."""
+    """A copy of files below `uri` into `folder`, or the other way (`put`). `remove` removes them, `bring` brings the
+    inputs of a job to where it runs. `done` and `bytes` are bytes; `left_out` counts what is there and nobody can read,
+    as links out of a channel. `job` and `channel` are those whose output it is, if it is one."""
 
-    id: str
-    job: str
-    channel: str
+    verb: Literal["get", "put", "remove", "bring"]
+    uri: str
     folder: str
     files: int
     bytes: int
-    left_out: int
+    left_out: int = 0
+    job: str = ""
+    channel: str = ""
+    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     status: Literal["waiting", "running", "done", "failed", "cancelled"] = "waiting"
     done: int = 0
     error: dict[str, Any] | None = None
@@ -49,6 +54,13 @@ class Copy:
         return {name: value for name, value in vars(self).items() if name != "ending"}
 
 
+class Plan(NamedTuple):
+    """A copy that can begin, and what does it: that is told whom to tell, and gives the number of files."""
+
+    copy: Copy
+    work: Callable[[Progress], int]
+
+
 class _Ended(Exception):
     """Somebody has ended the copy."""
 
@@ -60,22 +72,19 @@ class Copies:
         self._pool = ThreadPoolExecutor(_AT_A_TIME, "jupyter-pai copy")
         self._copies: dict[str, Copy] = {}
 
-    async def start(
-        self, job: str, channel: str, uri: str, folder: Path, files: list[str] | None, *, overwrite: bool
-    ) -> Copy:
-        """Begin a copy; all that can be seen to be wrong is said at once.
+    async def start(self, plan: Callable[[], Plan]) -> Copy:
+        """Begin a copy. It is planned in a thread: all that can be seen to be wrong is said at once.
 
         Raises:
-            NotFound: if one of the files is not there, or nothing is.
-            Conflict: if files are in the folder already.
+            PaiError: as `plan` does.
         """
-        copy = await asyncio.to_thread(_planned, job, channel, uri, folder, files, overwrite)
+        copy, work = await asyncio.to_thread(plan)
         over = [known for known in self._copies.values() if known.is_over]
         for known in over[: max(len(over) - _REMEMBERED, 0)]:
             del self._copies[known.id]
         self._copies[copy.id] = copy
         # Errors are said in the language of who asked.
-        self._pool.submit(contextvars.copy_context().run, _run, copy, uri, files, overwrite)
+        self._pool.submit(contextvars.copy_context().run, _run, copy, work)
         return copy
 
     def get(self, copy_id: str) -> Copy:
@@ -108,22 +117,26 @@ class Copies:
         await asyncio.to_thread(self._pool.shutdown)
 
 
-def _planned(job: str, channel: str, uri: str, folder: Path, files: list[str] | None, overwrite: bool) -> Copy:
-    storage = storage_of(uri)
+def plan_get(
+    storage: Storage, uri: str, folder: Path, files: Sequence[str] | None, *, overwrite: bool, nothing: NotFound
+) -> Plan:
+    """A copy of the files below a URI, or those of these paths, into a folder. May block.
+
+    Raises:
+        NotFound: if one of the files is not there; `nothing`, if nothing is.
+        Conflict: if files are in the folder already.
+    """
     found = storage.chosen(uri, files)
     if not found:
-        raise NotFound(
-            _("The job {job} has written nothing to `{name}`.").format(job=job, name=channel),
-            fix=_("Its script finds the folder in the variable PAI_OUTPUT_{name}.").format(name=channel.upper()),
-        )
+        raise nothing
     check_targets(folder, [file.path for file in found], overwrite=overwrite)
     left_out = len(storage.list(uri)) - len(found) if files is None else 0
-    whole = sum(file.size for file in found)
-    return Copy(uuid.uuid4().hex[:12], job, channel, str(folder), len(found), whole, left_out)
+    copy = Copy("get", uri, str(folder), len(found), sum(file.size for file in found), left_out)
+    return Plan(copy, lambda tell: storage.get_tree(uri, folder, files, overwrite=overwrite, progress=tell))
 
 
-def _run(copy: Copy, uri: str, files: list[str] | None, overwrite: bool) -> None:
-    def progress(done: int, whole: int) -> None:
+def _run(copy: Copy, work: Callable[[Progress], int]) -> None:
+    def tell(done: int, whole: int) -> None:
         copy.done, copy.bytes = done, whole
         if copy.ending.is_set():
             raise _Ended
@@ -132,7 +145,7 @@ def _run(copy: Copy, uri: str, files: list[str] | None, overwrite: bool) -> None
         if copy.ending.is_set():
             raise _Ended
         copy.status = "running"
-        copy.files = storage_of(uri).get_tree(uri, Path(copy.folder), files, overwrite=overwrite, progress=progress)
+        copy.files = work(tell)
         copy.status = "done"
     except _Ended:
         copy.status = "cancelled"

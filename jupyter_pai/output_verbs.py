@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from . import outputs
-from .copies import Copy
-from .errors import UsageError
+from .copies import Copy, Plan, plan_get
+from .errors import NotFound, UsageError
 from .i18n import _
+from .job import Job
 from .outputs import FileChunk, Page
 from .request import Download, parse
 from .server_root import ServerRoot
 from .service import JobService
+from .storage.base import Storage
 from .storage.local import path_of
 
 __all__ = ["OutputVerbs"]
@@ -47,7 +49,7 @@ class OutputVerbs:
         return {
             "channels": [
                 {"name": name, "place": self._place(path_of(uri))}
-                | await asyncio.to_thread(outputs.describe, uri, page)
+                | await asyncio.to_thread(outputs.describe, self.service.storages, found, uri, page)
                 for name, uri in uris.items()
             ]
         }
@@ -58,21 +60,34 @@ class OutputVerbs:
         """The pieces of a file. Everything that can be wrong is found before the first of them."""
         if min(offset, limit) < 0 or max(offset, limit) >= 1 << 62:
             raise UsageError(_("offset and limit are 0 or more."))
-        return await outputs.pieces(outputs.channel_uri(self.service.find(job), channel), path, offset, limit)
+        storage, uri = self._channel(self.service.find(job), channel)
+        return await outputs.pieces(storage, uri, path, offset, limit)
 
     async def peek(self, job: str, channel: str, path: str = "") -> dict[str, Any]:
-        uri = outputs.channel_uri(self.service.find(job), channel)
-        return await asyncio.to_thread(outputs.peek, uri, path)
+        storage, uri = self._channel(self.service.find(job), channel)
+        return await asyncio.to_thread(outputs.peek, storage, uri, path)
+
+    def _channel(self, job: Job, channel: str) -> tuple[Storage, str]:
+        """The storage and the URI of an output channel."""
+        uri = outputs.channel_uri(job, channel)
+        return self.service.storages.of(uri, job.profile), uri
 
     async def download(self, job: str, body: object) -> dict[str, Any]:
         asked = parse(Download, body)
         folder = self._folder(asked.folder)
         found = self.service.find(job)
-        uri = outputs.channel_uri(found, asked.channel)
-        copy = await self.service.copies.start(
-            found.id, asked.channel, uri, folder, asked.files, overwrite=asked.overwrite
+        storage, uri = self._channel(found, asked.channel)
+        nothing = NotFound(
+            _("The job {job} has written nothing to `{name}`.").format(job=found.id, name=asked.channel),
+            fix=_("Its script finds the folder in the variable PAI_OUTPUT_{name}.").format(name=asked.channel.upper()),
         )
-        return self._described(copy)
+
+        def plan() -> Plan:
+            copy, work = plan_get(storage, uri, folder, asked.files, overwrite=asked.overwrite, nothing=nothing)
+            copy.job, copy.channel = found.id, asked.channel
+            return Plan(copy, work)
+
+        return self._described(await self.service.copies.start(plan))
 
     async def copies(self, job: str) -> dict[str, Any]:
         return {"copies": [self._described(copy) for copy in self.service.copies.of(self.service.find(job).id)]}
@@ -97,7 +112,7 @@ class OutputVerbs:
         return self.root.resolve(text) if self.root and not folder.is_absolute() else folder
 
     def _described(self, copy: Copy) -> dict[str, Any]:
-        return copy.as_json() | {"place": self._place(Path(copy.folder))}
+        return copy.as_json() | {"place": self._place(Path(copy.folder) if copy.folder else None)}
 
     def _place(self, path: Path | None) -> str | None:
         return self.root.place_of(path) if self.root and path else None

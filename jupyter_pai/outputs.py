@@ -12,8 +12,8 @@ from urllib.parse import quote
 from .errors import NotFound, PaiError, UsageError
 from .i18n import _
 from .job import Job
-from .storage import storage_of
-from .storage.base import File, OpenFile
+from .storage.base import File, OpenFile, Storage
+from .storages import Storages
 
 __all__ = ["FileChunk", "Page", "channel_uri", "describe", "peek", "pieces"]
 
@@ -107,10 +107,10 @@ def channel_uri(job: Job, channel: str) -> str:
     return job.outputs[channel]
 
 
-def describe(uri: str, page: Page) -> dict[str, Any]:
+def describe(storages: Storages, job: Job, uri: str, page: Page) -> dict[str, Any]:
     """What is in a channel, as `replies.OutputChannel` has it. May block."""
     try:
-        storage = storage_of(uri)
+        storage = storages.of(uri, job.profile)
         files = storage.list(uri)
         state = "files" if files else "empty" if storage.exists(uri) else "gone"
     except PaiError as error:
@@ -133,13 +133,13 @@ def describe(uri: str, page: Page) -> dict[str, Any]:
     }
 
 
-async def pieces(uri: str, path: str, offset: int, limit: int) -> AsyncIterator[FileChunk]:
+async def pieces(storage: Storage, uri: str, path: str, offset: int, limit: int) -> AsyncIterator[FileChunk]:
     """The bytes of a file from `offset` on, `limit` of them or all. There is a first chunk also of nothing.
 
     Raises:
         NotFound: if there is no such file; said before the first chunk.
     """
-    file = await asyncio.to_thread(storage_of(uri).open, uri, path)
+    file = await asyncio.to_thread(storage.open, uri, path)
     return _chunks(file, path, offset, limit)
 
 
@@ -156,13 +156,13 @@ async def _chunks(file: OpenFile, path: str, offset: int, limit: int) -> AsyncIt
                 return
 
 
-def peek(uri: str, path: str) -> dict[str, Any]:
+def peek(storage: Storage, uri: str, path: str) -> dict[str, Any]:
     """The beginning of a file as text, as `replies.FileText` has it. May block.
 
     Raises:
         NotFound: if there is no such file.
     """
-    with storage_of(uri).open(uri, path) as file:
+    with storage.open(uri, path) as file:
         data, size = file.read(0, _PEEK), file.file.size
     text = _text(data, final=size <= _PEEK)
     return {"path": path, "bytes": size, "whole": size <= _PEEK, "binary": text is None, "text": text or ""}
