@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+
 from .backends.base import Report
 from .diagnosis import diagnose
 from .event_files import EventFiles
+from .gatherer import Gatherer
 from .home import JobFolder
 from .i18n import _
 from .job import Job, JobStatus
@@ -18,24 +22,46 @@ from .storage.local import path_of
 __all__ = ["Follower"]
 
 _TAIL = 1 << 16
+# Seconds for which a sign counts that somebody watches.
+_WATCHED = 10.0
 
 
 class Follower:
     """Reads one job's metrics, from all that it writes them to."""
 
-    def __init__(self, job: Job, folder: JobFolder, lease: Lease) -> None:
+    def __init__(self, job: Job, folder: JobFolder, lease: Lease, gatherer: Gatherer) -> None:
         self.job = job
         self.folder = folder
         self.lease = lease
+        self.gatherer = gatherer
+        # What the platform itself reads from the log, for as long as nobody here does.
+        self.report = Report(job.status)
         self.readers: list[Reader] = [LogReader(folder.log, job.spec.metric_definitions)]
-        if tensorboard := path_of(job.outputs.get("tensorboard", "")):
+        mirror = gatherer.mirror
+        if tensorboard := mirror.folder if mirror else path_of(job.outputs.get("tensorboard", "")):
             self.readers.append(EventFiles(tensorboard, job.submitted_at.timestamp()))
         self.look_at = 0.0  # By the monotonic clock: not looked at before.
+        self.looked_at = 0.0
+        # Why nothing is heard of it, if its user was told that.
+        self.trouble = ""
         self._writer: SeriesWriter | None = None
 
     def forget(self) -> None:
         """Another process follows the job now: what we know of its metrics is out of date."""
         self._writer = None
+        self.gatherer.forget()
+
+    def tell_watched(self) -> None:
+        """Tell the process that follows the job that somebody here waits for its news."""
+        with contextlib.suppress(OSError):
+            (self.folder.path / "watched").touch(mode=0o600)
+
+    def is_watched_elsewhere(self) -> bool:
+        """Whether another process has told so a moment ago."""
+        try:
+            return time.time() - (self.folder.path / "watched").stat().st_mtime < _WATCHED
+        except FileNotFoundError:
+            return False
 
     def has_news(self) -> bool:
         """Whether there may be something to read. Cheap."""
@@ -58,6 +84,8 @@ class Follower:
     def notes(self) -> tuple[str, ...]:
         """The job's notes, and what came to light while it was followed."""
         found = [note for reader in self.readers for note in reader.notes()]
+        if self.gatherer.note:
+            found.append(self.gatherer.note)
         if self._writer and self._writer.is_full:
             found.append(_("Only the first {n} metrics are kept.").format(n=MOST_METRICS))
         return (*self.job.notes, *(text for text in dict.fromkeys(found) if text not in self.job.notes))

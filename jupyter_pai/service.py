@@ -11,14 +11,18 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from . import comparison, doctor, lineage, provenance
+from . import comparison, doctor, lineage, provenance, transport
+from .adoption import Adoption
 from .backends import load_backends
 from .backends.base import Capability, Finding, Report
+from .backends.remote import RemoteBackend
 from .comparison import Difference, FileDifference
 from .copies import Copies
 from .errors import Conflict, NotFound
 from .event import JobEvent, LogChunk, MetricPoint, json_number
+from .event_mirror import mirror_of
 from .feed import WATCHED, Feed
+from .gatherer import Gatherer
 from .home import Home
 from .i18n import _
 from .job import Job, JobStatus
@@ -32,6 +36,7 @@ from .recipe import Recipe, recipe
 from .retention import Retention
 from .secret_store import SecretStore
 from .series import Series
+from .storages import Storages
 from .store import Store
 from .submitter import Submitter
 from .usage import Usage
@@ -51,12 +56,18 @@ class JobService:
         self.home = (home or Home()).create()
         self.store = Store(self.home.database)
         self.profiles = Profiles(self.home)
-        self.feed = Feed(self.home, self.store, self.profiles.backend_of)
+        self.storages = Storages(self.profiles)
+        self.feed = Feed(self.home, self.store, self.profiles.backend_of, self._gatherer_of)
         self.secrets = SecretStore()
         self.retention = Retention(self.home, self.store, self.profiles)
         self.copies = Copies()
-        self.submitter = Submitter(self.home, self.store, self.feed, self.profiles, self.secrets, self.retention)
+        self.submitter = Submitter(self.home, self.store, self.feed, self.storages, self.secrets, self.retention)
+        self.adoption = Adoption(self.home, self.store, self.feed, self.storages)
         self._views = LogViews()
+
+    def _gatherer_of(self, job: Job) -> Gatherer:
+        folder = self.home.job(job.id)
+        return Gatherer(folder, self.store, mirror_of(job, folder, self.storages.of))
 
     async def start(self) -> None:
         """Look at every job that has not ended, and follow them from now on."""
@@ -68,11 +79,15 @@ class JobService:
         await self.feed.stop()
         await self.retention.stop()
         await self.copies.close()
+        await transport.close()
         self.submitter.recorder.close()
         await asyncio.to_thread(self.store.close)
 
-    async def doctor(self) -> list[Finding]:
-        """Check everything that a job needs, by trying it."""
+    async def doctor(self, profile: str = "", backend: str = "") -> list[Finding]:
+        """Check everything that a job needs, by trying it; or what the jobs of one profile need."""
+        if profile or backend:
+            chosen = self.profiles.settings().pick(profile, backend)
+            return await asyncio.to_thread(doctor.examine_profile, self.profiles, chosen)
         found = await asyncio.to_thread(doctor.examine, self.home, self.profiles)
         return found + await asyncio.to_thread(self.retention.findings)
 
@@ -101,9 +116,10 @@ class JobService:
         folder = self.home.job(job.id)
         series = Series(folder.series)
         cursor = series.cursor()
+        said = self.feed.latest(job.id)
         return job.model_dump(mode="json") | {
-            "progress": cursor.progress,
-            "metrics": _latest(series.latest(cursor)),
+            "progress": said.progress if said and cursor.progress is None else cursor.progress,
+            "metrics": _latest({**(said.metrics if said else {}), **series.latest(cursor)}),
             "usage": _latest(Usage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
         }
 
@@ -257,10 +273,16 @@ class JobService:
         """
         job = self.store.find(word)
         if not job.status.ended:
-            await self.profiles.backend_of(job).stop(job.remote_id or job.id)
+            await self.profiles.backend_of(job).stop(await self._remote_id(job))
             if silent := await self._silent(job):
                 raise Conflict(silent.reason, fix=silent.fix)
         return job
+
+    async def _remote_id(self, job: Job) -> str:
+        """The platform's name for a job, also of one whose submit was cut short."""
+        backend = self.profiles.backend_of(job)
+        found = await backend.find(job.id) if isinstance(backend, RemoteBackend) else job.id
+        return job.remote_id or found
 
     async def _silent(self, job: Job) -> Report | None:
         """The platform's report on a job, if that is that nothing is heard of it any more."""

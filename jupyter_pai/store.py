@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from .change import relabelled, told
+from .chronicle import Chronicle, add_event
 from .database import Database, number_of, storable
 from .errors import Conflict, NotFound
-from .event import JobEvent
 from .home import JobFolder, writing
 from .i18n import _
-from .job import STORED, Job, JobStatus, now
-from .ledger import Ledger, reading
+from .job import STORED, Job, JobStatus
+from .ledger import reading
 from .listing import JobFilter
 from .record import Record, records
 
@@ -37,7 +37,7 @@ _ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", "no
 _DETAIL = tuple(name for name in Job.model_fields if name not in {*_ROW, "spec"})
 
 
-class Store(Ledger):
+class Store(Chronicle):
     """The jobs of a state folder; `path` is that of its database, beside which they lie."""
 
     def __init__(self, path: Path) -> None:
@@ -108,9 +108,9 @@ class Store(Ledger):
             db.execute("DELETE FROM label WHERE job_id = ?", (job.id,))
             _insert_labels(db, job)
         if (before.status, before.platform_status) != (job.status, job.platform_status):
-            _add_event(db, job.id, "status", {"status": job.status.value, "reason": job.reason})
+            add_event(db, job.id, "status", {"status": job.status.value, "reason": job.reason})
         else:
-            _add_event(db, job.id, "detail", told(before, job))
+            add_event(db, job.id, "detail", told(before, job))
         with contextlib.suppress(OSError):  # It is brought up to date at the next change.
             self._keep(_record(db, job))
         return job
@@ -130,7 +130,7 @@ class Store(Ledger):
             db.execute("DELETE FROM disk_use WHERE path = ?", (f"jobs/{job_id}",))
             db.execute("DELETE FROM job WHERE id = ?", (job_id,))
             db.execute("DELETE FROM event WHERE job_id = ?", (job_id,))
-            _add_event(db, job_id, "deleted", {})
+            add_event(db, job_id, "deleted", {})
             with contextlib.suppress(OSError):  # Else it would come back with a database that is made anew.
                 JobFolder(self.jobs / job_id).record.unlink()
 
@@ -157,6 +157,13 @@ class Store(Ledger):
     def by_key(self, key: str) -> Job | None:
         """The job that was submitted with a key."""
         row = self._reader.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone() if key else None
+        return _job(self._reader, row[0]) if row else None
+
+    @reading
+    def by_remote_id(self, backend: str, remote_id: str) -> Job | None:
+        """The job that a platform calls so."""
+        query = "SELECT id FROM job WHERE backend = ? AND remote_id = ?"
+        row = self._reader.execute(query, (backend, remote_id)).fetchone()
         return _job(self._reader, row[0]) if row else None
 
     @reading
@@ -222,6 +229,12 @@ class Store(Ledger):
         return {job_id: (status, remote_id) for job_id, status, remote_id in rows}
 
     @reading
+    def mentions(self, text: str) -> bool:
+        """Whether the spec of any job has this text in it. Looks through all of them."""
+        found = self._reader.execute("SELECT 1 FROM job_spec WHERE instr(spec, ?) LIMIT 1", (text,))
+        return found.fetchone() is not None
+
+    @reading
     def running_backends(self) -> set[str]:
         """The backends of the jobs that have not ended."""
         return {row[0] for row in self._reader.execute("SELECT DISTINCT backend FROM job WHERE NOT ended")}
@@ -239,21 +252,6 @@ class Store(Ledger):
             (attach_key, JobStatus.SUCCEEDED.value),
         ).fetchone()
         return _job(self._reader, row[0]) if attach_key and row else None
-
-    @reading
-    def events(self, after: int = 0, job_id: str = "", limit: int = 1000) -> list[JobEvent]:
-        """Events with an id greater than `after`, of one job or of all, oldest first."""
-        rows = self._reader.execute(
-            "SELECT id, job_id, time, kind, data FROM event WHERE id > ? AND (? = '' OR job_id = ?) "
-            "ORDER BY id LIMIT ?",
-            (after, job_id, job_id, limit),
-        )
-        return [JobEvent(n, job, _datetime(time), kind, json.loads(data)) for n, job, time, kind, data in rows]
-
-    @reading
-    def last_event(self) -> int:
-        """The id of the newest event."""
-        return int(self._reader.execute("SELECT coalesce(max(id), 0) FROM event").fetchone()[0])
 
 
 def _fill(db: sqlite3.Connection, jobs: Path) -> None:
@@ -282,7 +280,7 @@ def _insert(db: sqlite3.Connection, record: Record) -> None:
     rows = [(job.id, storable(name), storable(value), number_of(value), when) for name, value in given]
     db.executemany("INSERT INTO hyperparameter VALUES (?, ?, ?, ?, ?)", rows)
     db.executemany("INSERT INTO job_use VALUES (?, ?)", [(used, job.id) for used in record.uses])
-    _add_event(db, job.id, "status", {"status": job.status.value})
+    add_event(db, job.id, "status", {"status": job.status.value})
 
 
 def _insert_labels(db: sqlite3.Connection, job: Job) -> None:
@@ -351,13 +349,6 @@ def _row(job: Job) -> dict[str, Any]:
 
 def _detail(job: Job) -> str:
     return json.dumps(job.model_dump(mode="json", include=set(_DETAIL)))
-
-
-def _add_event(db: sqlite3.Connection, job_id: str, kind: str, data: dict[str, Any]) -> None:
-    db.execute(
-        "INSERT INTO event (job_id, time, kind, data) VALUES (?, ?, ?, ?)",
-        (job_id, now().timestamp(), kind, json.dumps(data)),
-    )
 
 
 def _datetime(seconds: float) -> datetime:

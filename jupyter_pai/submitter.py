@@ -10,22 +10,23 @@ import re
 import secrets
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from . import inspection, lineage, source
+from . import delivery, inspection, lineage, source
 from .backends.base import Backend, Caller, Capability, Check, Submission
-from .errors import NotFound, SpecError, Unsupported
+from .backends.remote import RemoteBackend
+from .errors import SpecError, Unconfirmed, Unsupported
 from .feed import Feed
 from .home import Home, JobFolder, writing
 from .i18n import _
+from .inputs import Inputs, Way
 from .inspection import Inspection
 from .job import Job, JobSpec, JobStatus, now
 from .lease import Lease
 from .metrics import compile_pattern
-from .profiles import Profiles
+from .packed_code import Code, SourceGone, code_of, write_folder
 from .provenance import Recorder
 from .request import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention
@@ -33,6 +34,7 @@ from .secret import Secret
 from .secret_store import SecretStore
 from .settings import Profile
 from .sizes import parse_size
+from .storages import Storages
 from .store import Store
 
 __all__ = ["Submitter"]
@@ -45,23 +47,6 @@ _CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt", ".c", "
 _MEASURED = 20
 
 
-@dataclass(frozen=True)
-class _Code:
-    """The code of a job, packed, and what is to be said of it. `of`: the earlier job whose code it is."""
-
-    archive: Path
-    digest: str
-    hashes: Mapping[str, str]
-    files: int
-    bytes: int
-    notes: tuple[str, ...] = ()
-    of: str = ""
-
-
-class SourceGone(NotFound):
-    """The archive was removed, with the last other job that had it, since it was found."""
-
-
 class Submitter:
     """Submits jobs of a state folder, and hands them to the feed."""
 
@@ -70,17 +55,19 @@ class Submitter:
         home: Home,
         store: Store,
         feed: Feed,
-        profiles: Profiles,
+        storages: Storages,
         secrets: SecretStore,
         retention: Retention,
     ) -> None:
         self.home = home
         self.store = store
         self.feed = feed
-        self.profiles = profiles
+        self.storages = storages
+        self.profiles = storages.profiles
         self.secrets = secrets
         self.retention = retention
         self.recorder = Recorder(home)
+        self.inputs = Inputs(home, storages)
 
     async def preview(self, request: SubmitRequest) -> Preview:
         """What `submit` would do, without doing it."""
@@ -97,12 +84,27 @@ class Submitter:
             command=spec.command_line,
             python=check.python,
             notes=(*check.notes, *leaks, *inspected.notes),
+            questions=check.questions,
             hyperparameters=inspected.hyperparameters,
             files=manifest.files,
             bytes=manifest.bytes,
             biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(5)],
             left_out=[{"path": left.path, "why": left.why} for left in manifest.left_out],
         )
+
+    async def way(self, request: SubmitRequest) -> Way:
+        """How the inputs of a spec reach the platform, which `submit` sees to as well: to do it before, with its
+        progress told.
+
+        Raises:
+            BadInput: for what the user can mend.
+        """
+        profile, spec, warning = self._resolve(request)
+        check = await self._check(spec, profile, request.python, warning)
+        way = await self.inputs.way(spec, profile.name, self.profiles.backend(profile))
+        if way.channels:
+            _agreed(check, confirmed=request.confirmed)
+        return way
 
     async def inspect(self, request: SubmitRequest) -> Inspection:
         """The hyperparameters that the code of a spec declares."""
@@ -124,7 +126,8 @@ class Submitter:
             if not any(path.endswith(_CODE) or path == spec.entry_point for path in changed):
                 return Submitted(job=earlier, attached=True, changed=changed)
             note = _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3]))
-            check = Check((*check.notes, note), check.python)
+            check = replace(check, notes=(*check.notes, note))
+        _agreed(check, confirmed=request.confirmed)
         origin = {"notebook": request.notebook or spec.notebook}
         try:
             job = await self._start(spec, profile, check, code, request.key, request.attach_key, origin)
@@ -146,12 +149,17 @@ class Submitter:
         profile, spec, warning = self._resolve(self._renewed(earlier, asked))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
         if asked.resume:
-            uri = await asyncio.to_thread(lineage.checkpoints, earlier)
+            uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages.of)
             spec = spec.model_copy(update={"inputs": spec.inputs | {lineage.CHANNEL: uri}})
             origin["resumed_from"] = earlier.id
         check = await self._check(spec, profile, earlier.python, warning)
+        _agreed(check, confirmed=asked.confirmed)
         repack = "source" in asked.changes
-        code = await asyncio.to_thread(self._pack, spec, profile) if repack else self._code(earlier)
+        code = (
+            await asyncio.to_thread(self._pack, spec, profile)
+            if repack
+            else code_of(earlier, self.home.job(earlier.id))
+        )
         return Submitted(job=await self._start(spec, profile, check, code, asked.key, "", origin))
 
     def _renewed(self, earlier: Job, asked: Rerun) -> SubmitRequest:
@@ -169,23 +177,6 @@ class Submitter:
                 if field not in changes and getattr(spec, field) == getattr(defaults, f"default_{field}"):
                     update[field] = ""
         return SubmitRequest(spec=spec.model_copy(update=update), backend=asked.backend)
-
-    def _code(self, job: Job) -> _Code:
-        """The code of an earlier job, as it was packed.
-
-        Raises:
-            NotFound: if its files are gone.
-        """
-        folder = self.home.job(job.id)
-        try:
-            hashes = json.loads((folder.path / "manifest.json").read_text("utf-8"))
-            folder.source.stat()
-        except (OSError, ValueError) as error:
-            raise NotFound(
-                _("The code of the job {job} cannot be read: {error}.").format(job=job.id, error=error),
-                fix=_("Name a folder of code with --source."),
-            ) from None
-        return _Code(folder.source, job.source_digest, hashes, job.source_files, job.source_bytes, of=job.id)
 
     def _resolve(self, request: SubmitRequest) -> tuple[Profile, JobSpec, str]:
         """The profile that is meant, the spec with its defaults, and what is to be said of the disk."""
@@ -217,20 +208,20 @@ class Submitter:
                     _("The backend `{name}` cannot do this: {what}.").format(name=backend.name, what=capability.value)
                 )
         await self._open_secrets(spec)
-        check = await backend.check(spec, Caller(python))
-        return Check((*check.notes, warning), check.python) if warning else check
+        check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
+        return replace(check, notes=(*check.notes, warning)) if warning else check
 
     async def _open_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}
 
-    def _pack(self, spec: JobSpec, profile: Profile) -> _Code:
+    def _pack(self, spec: JobSpec, profile: Profile) -> Code:
         manifest = source.scan(spec.source, _limit(profile), _apart(spec))
         packed = source.pack(manifest, self.home.sources)
         size = sum(entry.size for entry in manifest.entries)
         notes = (*packed.notes, *(inspection.inspect(spec).notes if spec.hyperparameters else ()))
-        return _Code(packed.path, packed.digest, packed.hashes, manifest.files, size, notes)
+        return Code(packed.path, packed.digest, packed.hashes, manifest.files, size, notes)
 
-    def _changed(self, earlier: Job, code: _Code) -> tuple[str, ...]:
+    def _changed(self, earlier: Job, code: Code) -> tuple[str, ...]:
         """The files that are not what they were for an earlier job."""
         if earlier.source_digest == code.digest:
             return ()
@@ -246,7 +237,7 @@ class Submitter:
         spec: JobSpec,
         profile: Profile,
         check: Check,
-        code: _Code,
+        code: Code,
         key: str,
         attach_key: str,
         origin: Mapping[str, str] | None = None,
@@ -274,7 +265,11 @@ class Submitter:
             with writing(self.home.jobs):
                 folder.path.mkdir(mode=0o700)
                 lease.take()
-                _write_folder(folder, job, code)
+                write_folder(folder, job, code)
+            way = await self.inputs.way(spec, profile.name, backend)
+            job = job.model_copy(update={"inputs": await asyncio.to_thread(way.bring, None)})
+            if isinstance(backend, RemoteBackend):
+                await self._send(job, backend, code)
             prepared = await backend.prepare(job, folder)
             notes = (*check.notes, *code.notes, *prepared.notes)
             update = {"notes": notes, "outputs": prepared.outputs}
@@ -291,6 +286,11 @@ class Submitter:
         self.recorder.record(job, code.of)
         self.recorder.also(lambda: self.retention.measure_again(job.id, _MEASURED))
         return job
+
+    async def _send(self, job: Job, backend: RemoteBackend, code: Code) -> None:
+        """Bring packed code to where the platform takes it from, once for the same content."""
+        uri = await backend.code_uri(code.digest)
+        await asyncio.to_thread(delivery.send_code, self.storages.of(uri, job.profile), uri, code.archive, code.hashes)
 
     async def _submit(
         self, job: Job, backend: Backend, folder: JobFolder, lease: Lease, values: Mapping[str, Secret]
@@ -311,17 +311,12 @@ class Submitter:
         return job
 
 
-def _write_folder(folder: JobFolder, job: Job, code: _Code) -> None:
-    folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
-    (folder.path / "manifest.json").write_text(json.dumps(dict(code.hashes)), "utf-8")
-    try:
-        os.link(code.archive, folder.source)
-    except FileNotFoundError as error:
-        raise SourceGone(
-            _("The code that was packed is gone: {error}.").format(error=error), fix=_("Try again.")
-        ) from None
-    except OSError:
-        shutil.copyfile(code.archive, folder.source)
+def _agreed(check: Check, *, confirmed: bool) -> None:
+    """Raises Unconfirmed if the user has to be asked first."""
+    if check.questions and not confirmed:
+        raise Unconfirmed(
+            " ".join(check.questions), fix=_("Submit it all the same with --yes."), questions=list(check.questions)
+        )
 
 
 def _apart(spec: JobSpec) -> dict[str, str]:

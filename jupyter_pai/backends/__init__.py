@@ -20,8 +20,9 @@ def load_backends() -> dict[str, type[Backend]]:
     from importlib.metadata import entry_points
 
     from .local.backend import LocalBackend
+    from .pai.backend import PaiBackend
 
-    found: dict[str, type[Backend]] = {LocalBackend.name: LocalBackend}
+    found: dict[str, type[Backend]] = {kind.name: kind for kind in (LocalBackend, PaiBackend)}
     for entry in entry_points(group="jupyter_pai.backends"):
         backend: type[Backend] = entry.load()
         found[backend.name] = backend

@@ -12,12 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from ..errors import Unsupported
+from ..event import MetricPoint
 from ..home import Home, JobFolder
+from ..i18n import _
 from ..job import Job, JobSpec, JobStatus
 from ..secret import Secret
 from ..settings import ProfileSettings
+from .boards import Boards
 
 __all__ = [
     "Backend",
@@ -25,10 +29,14 @@ __all__ = [
     "Capability",
     "Check",
     "Finding",
+    "Image",
+    "ImageQuery",
     "InstanceType",
     "Prepared",
+    "Quota",
     "Report",
     "Submission",
+    "Trial",
 ]
 
 
@@ -40,6 +48,8 @@ class Capability(StrEnum):
     TTY = "tty"
     SECRETS = "secrets"  # gives jobs secrets, and masks them in logs
     MULTI_NODE = "multi_node"
+    IMAGES = "images"  # knows images that jobs can run in
+    PAID = "paid"  # what runs there costs money
 
 
 @dataclass(frozen=True)
@@ -51,10 +61,11 @@ class Caller:
 
 @dataclass(frozen=True)
 class Check:
-    """What is to be said before a job is submitted."""
+    """What is to be said before a job is submitted. `questions` are for the user to agree to: what it costs."""
 
     notes: tuple[str, ...] = ()
     python: str = ""
+    questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,10 +79,21 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class InstanceType:
-    """A kind of machine that jobs can ask for by name: cores, bytes of memory, GPUs.
+class Trial:
+    """Something that only a person with an account can see, once: what is to be seen, and how."""
 
-    `available`: whether a job would start at once; None where the platform does not tell.
+    name: str
+    what: str
+    how: str
+
+
+@dataclass(frozen=True)
+class InstanceType:
+    """A kind of machine that jobs can ask for by name: cores, bytes of memory, GPUs with so many bytes each.
+
+    `available`: whether a job would start at once; None where the platform does not tell. `price` is that of an hour,
+    None where the platform publishes none; `spot_discount` the share of it that a machine costs which may be taken
+    away, None where there are no such. `pool` is the platform's name for where it comes from.
     """
 
     name: str
@@ -80,6 +102,57 @@ class InstanceType:
     gpu: int = 0
     gpu_name: str = ""
     available: bool | None = None
+    gpu_memory: int = 0
+    price: float | None = None
+    spot_discount: float | None = None
+    pool: str = ""
+
+
+@dataclass(frozen=True)
+class Quota:
+    """A share of machines that is the account's own: cores, bytes of memory and GPUs, in all and free by now."""
+
+    id: str
+    name: str
+    status: str
+    cpu: float
+    memory: int
+    gpu: int
+    free_cpu: float
+    free_memory: int
+    free_gpu: int
+    gpu_name: str = ""
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image that jobs can run in. `uri` is what a job names; the rest is empty where the platform does not tell.
+
+    `accelerator` is CPU or GPU. `created` is an ISO time.
+    """
+
+    uri: str
+    name: str
+    framework: str = ""
+    version: str = ""
+    accelerator: str = ""
+    python: str = ""
+    cuda: str = ""
+    description: str = ""
+    created: str = ""
+
+
+@dataclass(frozen=True)
+class ImageQuery:
+    """Which images are wanted. `version` may be ``latest``: the newest one alone. An empty word leaves it open.
+
+    `scope` is what they are for: training, develop, inference; or own, those of the workspace.
+    """
+
+    framework: str = ""
+    version: str = ""
+    accelerator: str = ""
+    scope: str = "training"
 
 
 @dataclass(frozen=True)
@@ -104,7 +177,8 @@ class Report:
     """Where a job stands on its platform. `exit_code` is 128 + n where signal n ended the command.
 
     `instance`: of a job of several, the one that failed first. `elsewhere`: only an engine on another host can tell how
-    the job ends. `silent`: nothing is heard from there.
+    the job ends. `silent`: nothing is heard from there. `progress` (0 to 1) and the newest point of each metric: where
+    the platform reads them itself.
     """
 
     status: JobStatus
@@ -118,6 +192,9 @@ class Report:
     output_parameters: dict[str, str] = field(default_factory=dict)
     elsewhere: bool = False
     silent: bool = False
+    console_url: str = ""
+    progress: float | None = None
+    metrics: Mapping[str, MetricPoint] = field(default_factory=dict)
 
 
 class Backend(ABC):
@@ -126,10 +203,23 @@ class Backend(ABC):
     name: ClassVar[str]
     capabilities: ClassVar[frozenset[Capability]]
     settings_model: ClassVar[type[ProfileSettings]] = ProfileSettings
+    # The TensorBoards that the platform runs itself; None where it runs none.
+    boards: Boards | None = None
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         self.settings = settings
         self.home = home
+
+    @classmethod
+    def discover(cls) -> dict[str, Any]:
+        """The keys of a profile that needs no file, because they lie ready on this machine. It is named like the
+        backend; what the files say of a profile of that name goes above. Asks nobody."""
+        return {}
+
+    @classmethod
+    def trials(cls) -> Sequence[Trial]:
+        """What a person should try once, since no test can prove it."""
+        return ()
 
     @abstractmethod
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
@@ -172,6 +262,18 @@ class Backend(ABC):
     @abstractmethod
     async def instance_types(self) -> list[InstanceType]:
         """The kinds of machine that jobs of this profile can ask for."""
+
+    async def quotas(self) -> list[Quota]:
+        """The shares of machines that jobs of this profile can run in; none where there is no such thing."""
+        return []
+
+    async def images(self, wanted: ImageQuery) -> list[Image]:
+        """The images that jobs of this profile can run in, newest version first. For those with `Capability.IMAGES`.
+
+        Raises:
+            ImageError: if there is none of the framework or version that is named; it says which there are.
+        """
+        raise Unsupported(_("The backend `{name}` lists no images.").format(name=self.name))
 
     @abstractmethod
     def examine(self) -> list[Finding]:

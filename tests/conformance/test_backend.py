@@ -5,22 +5,28 @@ from __future__ import annotations
 import asyncio
 import sys
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from jupyter_pai import source
+from jupyter_pai import delivery, source, transport
 from jupyter_pai.backends import load_backends
 from jupyter_pai.backends.base import Backend, Caller, Capability, Report
+from jupyter_pai.backends.remote import RemoteBackend
 from jupyter_pai.errors import BadInput
 from jupyter_pai.home import Home, JobFolder
 from jupyter_pai.job import Job, JobStatus, Source, now, parse_spec
 from jupyter_pai.secret import Secret
+from jupyter_pai.storage.oss import OssStorage
+
+from ..pai.conftest import IMAGE
+from ..platforms.pai import StandIn, stand_in
 
 T = TypeVar("T")
-BACKENDS = ["local"]
+BACKENDS = ["local", "pai"]
 
 
 class Bench:
@@ -31,16 +37,21 @@ class Bench:
         self.home = home
 
     async def submit(self, command: str, values: dict[str, Secret] | None = None, **fields: Any) -> tuple[Job, str]:
-        spec = parse_spec({"name": "x", "command": command, "source": {"files": {"a.txt": "a"}}} | fields)
+        defaults = self.backend.settings
+        places = {"image": defaults.default_image, "instance_type": defaults.default_instance_type}
+        spec = parse_spec({"name": "x", "command": command, "source": {"files": {"a.txt": "a"}}} | places | fields)
         check = await self.backend.check(spec, Caller(sys.executable))
         job = Job(
             id=uuid.uuid4().hex[:8], spec=spec, backend=self.backend.name, profile="p", status=JobStatus.STARTING,
-            submitted_at=now(), python=check.python,
+            submitted_at=now(), python=check.python, source_digest=uuid.uuid4().hex,
         )  # fmt: skip
         folder = self.home.job(job.id)
         folder.path.mkdir(parents=True)
         packed = source.pack(source.scan(Source(files={"a.txt": "a"}), 10**6), self.home.sources)
         folder.source.write_bytes(packed.path.read_bytes())
+        if isinstance(self.backend, RemoteBackend):
+            uri = await self.backend.code_uri(job.source_digest)
+            delivery.send_code(OssStorage.of(self.backend.settings, self.home.path), uri, folder.source, packed.hashes)
         prepared = await self.backend.prepare(job, folder)
         job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
         return job, (await self.backend.submit(job, folder, values or {})).remote_id
@@ -60,14 +71,32 @@ class Bench:
         return self.home.job(job.id)
 
 
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
+    """The stand-in for PAI."""
+    with stand_in(tmp_path_factory.mktemp("pai")) as running:
+        yield running
+
+
 @pytest.fixture(params=BACKENDS)
-def bench(request: pytest.FixtureRequest, home: Home) -> Bench:
-    kind = load_backends()[request.param]
-    return Bench(kind(kind.settings_model(backend=request.param), home.create()), home)
+def bench(request: pytest.FixtureRequest, home: Home, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    kind, keys = load_backends()[request.param], {}
+    if request.param == "pai":
+        platform: StandIn = request.getfixturevalue("platform")
+        keys = {"default_image": IMAGE, "default_instance_type": "ecs.c6.large", **platform.settings()}
+        for name, value in platform.environment().items():
+            monkeypatch.setenv(name, value)
+    return Bench(kind(kind.settings_model(backend=request.param, **keys), home.create()), home)
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(coroutine)
+def run(story: Coroutine[Any, Any, T]) -> T:
+    async def to_its_end() -> T:
+        try:
+            return await story
+        finally:
+            await transport.close()
+
+    return asyncio.run(to_its_end())
 
 
 def test_all_installed_backends_are_held_to_this() -> None:
@@ -81,7 +110,8 @@ def test_a_job_that_succeeds(bench: Bench) -> None:
         assert (report.status, report.exit_code, report.reason) == (JobStatus.SUCCEEDED, 0, "")
         assert report.started_at
         assert report.ended_at
-        assert job.submitted_at <= report.started_at <= report.ended_at <= now()
+        # Platforms tell times in seconds.
+        assert job.submitted_at - timedelta(seconds=1) <= report.started_at <= report.ended_at <= now()
         assert {"model", "checkpoints", "tensorboard"} <= job.outputs.keys()
         assert all(uri.endswith("/") for uri in job.outputs.values())
 
@@ -137,6 +167,10 @@ def test_a_job_that_was_never_started_has_failed(bench: Bench, home: Home) -> No
 
     async def story() -> None:
         home.job("gone").path.mkdir()
+        if isinstance(bench.backend, RemoteBackend):
+            assert await bench.backend.find("gone") == ""
+            assert await bench.backend.poll(["gone"]) == {}
+            return
         report = (await bench.backend.poll(["gone"]))["gone"]
         assert report.status is JobStatus.FAILED
         assert report.reason
@@ -172,6 +206,8 @@ def test_secrets_reach_the_job_and_not_its_log(bench: Bench) -> None:
 
 def test_output_parameters_come_back(bench: Bench, tmp_path: Path) -> None:
     async def story() -> None:
+        if Capability.CODE_LAYOUT not in bench.backend.capabilities:
+            return
         folder = "$(dirname $PAI_OUTPUT_MODEL)/output_parameters"
         _job, remote_id = await bench.submit(f"mkdir -p {folder}; printf 0.9 > {folder}/accuracy")
         assert (await bench.ended(remote_id)).output_parameters == {"accuracy": "0.9"}

@@ -31,7 +31,7 @@ class Workspace:
     def __init__(
         self, job: Job, folder: JobFolder, mode: str, *, own_python: bool, container: Container | None = None
     ) -> None:
-        self.spec = job.spec
+        self.spec = job.brought
         self.job = job
         self.folder = folder
         self.mode = mode

@@ -1,0 +1,98 @@
+"""Adoption: jobs that were submitted elsewhere, taken into the list of ours and followed from then on."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import secrets
+import shutil
+from collections.abc import Sequence
+from datetime import datetime
+
+from .backends.remote import RemoteBackend, RemoteJob
+from .errors import Unsupported
+from .feed import Feed
+from .home import Home, writing
+from .i18n import _
+from .job import Job, JobStatus
+from .lease import Lease
+from .settings import Profile
+from .storages import Storages
+from .store import Store
+
+__all__ = ["Adoption"]
+
+
+class Adoption:
+    """Looks at what the platforms have, and adopts of it what the user wants."""
+
+    def __init__(self, home: Home, store: Store, feed: Feed, storages: Storages) -> None:
+        self.home = home
+        self.store = store
+        self.feed = feed
+        self.profiles = storages.profiles
+
+    async def jobs(
+        self, profile: str = "", backend: str = "", before: datetime | None = None, limit: int = 50
+    ) -> tuple[Profile, Sequence[RemoteJob]]:
+        """The jobs of a profile's account, newest first, wherever they were submitted.
+
+        Raises:
+            Unsupported: if its backend has none but ours.
+        """
+        chosen = self.profiles.settings().pick(profile, backend)
+        return chosen, await self._backend(chosen).jobs(before, limit)
+
+    async def adopt(self, remote_id: str, profile: str = "", backend: str = "") -> Job:
+        """Follow a job of the platform from now on; the one of ours that it is, if it is one.
+
+        Raises:
+            NotFound: if the platform has none of that name.
+        """
+        chosen = self.profiles.settings().pick(profile, backend)
+        found = await self._backend(chosen).job(remote_id)
+        key = f"adopted:{chosen.backend}:{found.remote_id}"
+        if there := self.store.by_remote_id(chosen.backend, found.remote_id):
+            return there
+        job = _job(found, chosen)
+        folder = self.home.job(job.id)
+        lease = Lease(folder.path / "follower.lock")
+        stored = None
+        try:
+            with writing(self.home.jobs):
+                folder.path.mkdir(mode=0o700)
+                lease.take()
+                folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
+            stored = await asyncio.wrap_future(self.store.insert(job, key, ""))
+        finally:
+            if not stored or stored.id != job.id:
+                lease.give()
+                shutil.rmtree(folder.path, ignore_errors=True)
+        if stored.id == job.id:
+            self.feed.follow(job, lease)
+        return stored
+
+    def _backend(self, profile: Profile) -> RemoteBackend:
+        backend = self.profiles.backend(profile)
+        if not isinstance(backend, RemoteBackend):
+            raise Unsupported(
+                _("The backend `{name}` has no jobs but those that are listed here.").format(name=backend.name),
+                fix=_("Name a profile of a platform: --profile, --backend."),
+            )
+        return backend
+
+
+def _job(found: RemoteJob, profile: Profile) -> Job:
+    """It counts as starting until the feed has looked: only then is its log brought."""
+    return Job(
+        id=base64.b32encode(secrets.token_bytes(5)).decode().lower(),
+        spec=found.spec.model_copy(update={"profile": profile.name}),
+        backend=profile.backend,
+        profile=profile.name,
+        status=JobStatus.STARTING,
+        remote_id=found.remote_id,
+        submitted_at=found.submitted_at,
+        outputs=found.outputs,
+        console_url=found.console_url,
+        labels=found.spec.labels,
+    )

@@ -1,0 +1,299 @@
+"""The `pai` backend: training jobs on Alibaba Cloud's PAI."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from ...aliyun import Account, AliyunSettings, discovered
+from ...errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
+from ...home import Home, JobFolder
+from ...i18n import _
+from ...job import Job, JobSpec, JobStatus
+from ...secret import Secret
+from ...settings import ProfileSettings
+from ..base import (
+    Caller,
+    Capability,
+    Check,
+    Finding,
+    Image,
+    ImageQuery,
+    InstanceType,
+    Prepared,
+    Quota,
+    Report,
+    Submission,
+    Trial,
+)
+from ..remote import LogPiece, RemoteBackend, RemoteJob, Sample
+from . import examination, images, logs, machines, money, usage
+from .adoption import adopted
+from .body import HOME_LABEL, JOB_LABEL, Target, body_of
+from .options import options_of
+from .status import remedy, report_of
+from .studio import RUNNING, PaiStudio
+from .tensorboards import PaiBoards
+from .trials import TRIALS
+
+__all__ = ["PaiBackend", "PaiSettings"]
+
+# Below this many jobs of a profile each is asked for by itself: an answer tells more than an item of a list.
+_FEW = 3
+_LIST = 100
+# Where the answer to a submit is lost: the seconds before each look for it, until it is sent once more; how often.
+_LOOKS, _ATTEMPTS = (0.1, 1.0, 3.0), 3
+# What the service mounts, or tells a job where to read: its reference of input channels.
+_INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", "file")
+# The most events that the service gives at once.
+_EVENTS = 2000
+
+
+class PaiSettings(AliyunSettings):
+    """What a profile of PAI may set."""
+
+    code_path: str = Field(
+        "", description="Where packed code goes: an oss:// folder; else pai/training_src/jupyter-pai/ of the bucket."
+    )
+
+
+class PaiBackend(RemoteBackend):
+    """Training jobs of one workspace."""
+
+    name: ClassVar[str] = "pai"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(
+        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID}
+    )
+    settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
+    settings: PaiSettings
+
+    def __init__(self, settings: ProfileSettings, home: Home) -> None:
+        super().__init__(settings, home)
+        self.account = Account.of(self.settings)
+        self.studio = PaiStudio(self.account)
+        self.boards = PaiBoards(self.account)
+        # Of jobs that were asked for: their instances, which each answer tells.
+        self._instances: dict[str, list[str]] = {}
+
+    @classmethod
+    def discover(cls) -> dict[str, Any]:
+        return discovered()
+
+    @classmethod
+    def trials(cls) -> Sequence[Trial]:
+        return TRIALS
+
+    # Submitting.
+
+    async def check(self, spec: JobSpec, caller: Caller) -> Check:
+        options = options_of(spec)
+        if not spec.image:
+            raise SpecError(
+                _("image: PAI runs jobs in containers: which image?"),
+                fix=_("Name one with --image, or as the profile's default_image. See them: %pai images"),
+            )
+        # The profile's default one counts for jobs that say nothing.
+        if options.resource_id and spec.instance_type not in ("", self.settings.default_instance_type):
+            raise SpecError(
+                _("options.resource_id: a job runs in a quota or on an instance type, not on both."),
+                fix=_("Leave out --instance-type, or the option."),
+            )
+        if not spec.instance_type and not options.resource_id:
+            raise SpecError(
+                _("instance_type: on which kind of machine?"),
+                fix=_("Name one with --instance-type, or as the profile's default_instance_type. See: %pai instances"),
+            )
+        if spec.runs_notebook:
+            raise Unsupported(_("PAI runs no notebooks, cell by cell."), fix=_("Run it as a script: add --as-script."))
+        for channel, uri in spec.inputs.items():
+            _check_input(channel, uri)
+        notes = []
+        if spec.python:
+            notes.append(_("PAI runs jobs with the image's own Python and ignores {name}.").format(name="python"))
+        if spec.cpu or spec.gpu or spec.memory:
+            notes.append(_("Sizes count where no instance type is named; {name} is.").format(name=spec.instance_type))
+        limit = spec.max_run_time or self.settings.max_run_time
+        if limit:
+            notes.append(_("It is stopped after {hours:.3g} hours at most.").format(hours=limit / 3600))
+        return Check(tuple(notes), questions=money.questions(spec, options, self.settings.price_limit))
+
+    async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
+        base = await self.output_uri(job)
+        outputs = {channel: f"{base}{channel}/" for channel in job.spec.channels}
+        return Prepared(outputs | dict(job.spec.outputs))
+
+    async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
+        target = Target(
+            await self.account.workspace_id(),
+            await self.code_uri(job.source_digest),
+            self.home.id,
+            job.spec.max_run_time or self.settings.max_run_time,
+        )
+        try:
+            remote_id = await self._create(job, target)
+        except Refused as error:
+            error.fix = error.fix or remedy(error.message)
+            raise
+        return Submission(remote_id, self._console_url(remote_id, target.workspace_id))
+
+    async def _create(self, job: Job, target: Target) -> str:
+        """Create a job once. Where the answer is lost, it is looked for before it is asked for again."""
+        for _attempt in range(_ATTEMPTS):
+            try:
+                return await self.studio.create(body_of(job, target))
+            except ReplyLost as error:
+                lost = error
+            for pause in _LOOKS:
+                await asyncio.sleep(pause)
+                if remote_id := await self.find(job.id):
+                    return remote_id
+        raise lost
+
+    def _console_url(self, remote_id: str, workspace_id: str) -> str:
+        region = self.settings.region_id
+        return (
+            f"https://pai.console.aliyun.com/?regionId={region}&workspaceId={workspace_id}#/training/jobs/{remote_id}"
+        )
+
+    async def code_uri(self, digest: str) -> str:
+        base = self.settings.code_path or f"{await self.account.bucket_uri()}pai/training_src/jupyter-pai/"
+        return f"{base.rstrip('/')}/{digest}/"
+
+    async def output_uri(self, job: Job) -> str:
+        base = job.spec.output_path or f"{await self.account.bucket_uri()}pai/training_job/{_plain(job)}/"
+        return base.rstrip("/") + "/"
+
+    async def input_uri(self) -> str:
+        return f"{await self.account.bucket_uri()}pai/input_data/"
+
+    async def find(self, job_id: str) -> str:
+        async for job in self.studio.jobs(labels={JOB_LABEL: job_id}, size=2):
+            return str(job["TrainingJobId"])
+        return ""
+
+    # Following.
+
+    def pace(self, jobs: int, *, watched: bool) -> float:
+        if watched:
+            return 1.0
+        return 5.0 if jobs <= _LIST else 10.0
+
+    async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
+        if len(remote_ids) <= _FEW:
+            return {remote_id: report for remote_id in remote_ids if (report := await self._report(remote_id))}
+        found = await self._listed(set(remote_ids), labels={HOME_LABEL: self.home.id})
+        # Those that were submitted elsewhere and adopted here have no label of ours.
+        if len(others := set(remote_ids) - found.keys()) > _FEW:
+            found |= await self._listed(others, status=RUNNING)
+        for remote_id in set(remote_ids) - found.keys():
+            if report := await self._report(remote_id):
+                found[remote_id] = report
+        return found
+
+    async def _listed(self, wanted: set[str], **which: Any) -> dict[str, Report]:
+        """Where those of the wanted jobs stand that are among the listed ones."""
+        found: dict[str, Report] = {}
+        async for job in self.studio.jobs(**which):
+            if (remote_id := str(job.get("TrainingJobId"))) in wanted:
+                report = report_of(job)
+                # Only the job's own page tells why it ended.
+                found[remote_id] = (await self._report(remote_id) or report) if report.status.ended else report
+            if len(found) == len(wanted):
+                break
+        return found
+
+    async def _report(self, remote_id: str) -> Report | None:
+        """Where one job stands; None if the platform has none of that name."""
+        try:
+            job = await self.studio.get(remote_id)
+        except NotFound:
+            return None
+        report = report_of(job)
+        names = [str(instance["Name"]) for instance in job.get("Instances") or () if instance.get("Name")]
+        if names:
+            self._instances[remote_id] = names
+        if report.status is JobStatus.FAILED:
+            report = report_of(job, await self.studio.error_info(remote_id))
+        return report
+
+    async def instances(self, remote_id: str) -> Sequence[str]:
+        if remote_id not in self._instances:
+            await self._report(remote_id)
+        return self._instances.get(remote_id, [])
+
+    async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
+        async def pages(number: int, size: int) -> tuple[list[str], int | None]:
+            return await self.studio.logs(remote_id, instance, number, size)
+
+        return await logs.read_log(pages, cursor)
+
+    async def events(self, remote_id: str, known: int) -> Sequence[str]:
+        page = known // _EVENTS + 1
+        found: list[str] = []
+        while events := await self.studio.events(remote_id, page, _EVENTS):
+            found += events
+            page += 1
+            if len(events) < _EVENTS:
+                break
+        return found[known % _EVENTS :]
+
+    async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
+        return await usage.samples(self.studio, remote_id, after)
+
+    # Changing.
+
+    async def stop(self, remote_id: str) -> None:
+        report = await self._report(remote_id)
+        if report and not report.status.ended:
+            await self.studio.stop(remote_id)
+
+    async def delete(self, remote_id: str) -> None:
+        try:
+            await self.studio.delete(remote_id)
+        except NotFound:
+            pass  # Gone already, by the console or by the platform's own rule.
+
+    # Looking around.
+
+    async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:
+        found: list[RemoteJob] = []
+        async for job in self.studio.jobs(until=before, size=min(limit, _LIST)):
+            found.append(adopted(job))
+            if len(found) == limit:
+                break
+        return found
+
+    async def job(self, remote_id: str) -> RemoteJob:
+        return adopted(await self.studio.get(remote_id))
+
+    async def instance_types(self) -> list[InstanceType]:
+        return await machines.list_instance_types(self.account)
+
+    async def quotas(self) -> list[Quota]:
+        return await machines.list_quotas(self.account)
+
+    async def images(self, wanted: ImageQuery) -> list[Image]:
+        return await images.list_images(self.account, wanted)
+
+    def examine(self) -> list[Finding]:
+        return examination.examine(self.account, self.home.path / "transfers")
+
+
+def _plain(job: Job) -> str:
+    """A job's name as the platform's own client makes a folder of it, with the id that makes it one of its own."""
+    return f"{re.sub('[^A-Za-z0-9_]', '_', job.name)}_{job.id}"
+
+
+def _check_input(channel: str, uri: str) -> None:
+    """A path of this machine is brought to the bucket; what else the platform mounts it says by its URI."""
+    scheme, _sep, rest = uri.partition("://")
+    if rest and scheme not in _INPUTS:
+        raise SpecError(
+            _("inputs.{name}: PAI reads nothing from {scheme}://.").format(name=channel, scheme=scheme),
+            fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in _INPUTS)),
+        )

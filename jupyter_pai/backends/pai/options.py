@@ -1,0 +1,129 @@
+"""What a spec's `options` may say to PAI, beyond what it may say to every backend.
+
+The names are those of the platform's own fields, in our spelling; `body` puts them where the wire has them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ...errors import SpecError
+from ...i18n import _
+from ...job import JobSpec
+
+__all__ = [
+    "Experiment",
+    "InstanceSpec",
+    "NodeAssignment",
+    "PaiOptions",
+    "ProgressDefinitions",
+    "Spot",
+    "UserVpc",
+    "options_of",
+]
+
+
+class _Options(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Spot(_Options):
+    """Machines that are cheaper and may be taken away."""
+
+    strategy: Literal["SpotWithPriceLimit", "SpotAsPriceGo"] = "SpotAsPriceGo"
+    discount_limit: float | None = Field(
+        None, gt=0, le=1, description="The most to pay, as a share of the usual price: 0.5 is half of it."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Spot:
+        if (self.strategy == "SpotWithPriceLimit") != (self.discount_limit is not None):
+            raise ValueError(_("discount_limit goes with the strategy SpotWithPriceLimit, and with no other."))
+        return self
+
+
+class InstanceSpec(_Options):
+    """The share of a quota that each instance gets."""
+
+    cpu: int = Field(gt=0, description="Cores.")
+    memory: int = Field(gt=0, description="In GiB.")
+    gpu: int = Field(0, ge=0)
+    gpu_type: str = ""
+    shared_memory: int | None = Field(None, gt=0, description="In GiB.")
+
+
+class UserVpc(_Options):
+    """The network that the job's instances are part of."""
+
+    vpc_id: str = Field(min_length=1)
+    switch_id: str = ""
+    security_group_id: str = ""
+    extended_cidrs: tuple[str, ...] = ()
+    default_route: Literal["", "eth0", "eth1"] = ""
+
+
+class Experiment(_Options):
+    """The experiment of the workspace that the job is noted in. The platform then keeps TensorBoard's files with it."""
+
+    experiment_id: str = Field(min_length=1)
+
+
+class ProgressDefinitions(_Options):
+    """Patterns by which the platform reads progress from the log; each has one capture group."""
+
+    overall_progress: str = Field("", description="Its match is a number from 0 to 1.")
+    remaining_time: str = Field("", description="Its match is in seconds.")
+
+
+class NodeAssignment(_Options):
+    """The nodes of a quota that instances go to, or keep away from."""
+
+    nodes: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+
+
+class PaiOptions(_Options):
+    """Options of a training job. `settings` and `credential_config` are passed on as they are."""
+
+    resource_id: str = Field("", description="The quota to run in, in place of an instance type of the public pool.")
+    instance_spec: InstanceSpec | None = Field(None, description="What each instance gets of the quota.")
+    priority: int | None = Field(None, ge=1, le=9, description="Within a quota; 9 comes first.")
+    spot: Spot | None = None
+    user_vpc: UserVpc | None = None
+    experiment: Experiment | None = None
+    job_type: str = Field("PyTorchJob", description="PyTorchJob, TFJob, XGBoostJob, MPIJob, ElasticBatchJob.")
+    description: str = Field("", max_length=1024)
+    role_arn: str = Field("", description="The RAM role that the job runs with.")
+    input_roles: dict[str, str] = Field({}, description="Input channel to the RAM role that it is read with.")
+    credential_config: dict[str, Any] = Field({}, description="Which roles' credentials the job is given.")
+    assign_node: NodeAssignment | None = None
+    progress: ProgressDefinitions = ProgressDefinitions()
+    settings: dict[str, Any] = Field({}, description="The platform's own settings: AdvancedSettings, EnableRDMA, …")
+
+    @model_validator(mode="after")
+    def _check(self) -> PaiOptions:
+        if bool(self.resource_id) != bool(self.instance_spec):
+            raise ValueError(_("resource_id and instance_spec go together: a quota, and each instance's share."))
+        if self.priority and not self.resource_id:
+            raise ValueError(_("priority counts within a quota: name it with resource_id."))
+        return self
+
+
+def options_of(spec: JobSpec) -> PaiOptions:
+    """The options of a spec.
+
+    Raises:
+        SpecError: naming the field that is wrong.
+    """
+    try:
+        options = PaiOptions.model_validate(spec.options)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(("options", *map(str, fault["loc"])))
+        raise SpecError(f"{place}: {fault['msg'].removeprefix('Value error, ')}") from None
+    for channel in options.input_roles:
+        if channel not in spec.inputs:
+            raise SpecError(_("options.input_roles: the job has no input `{name}`.").format(name=channel))
+    return options

@@ -1,0 +1,84 @@
+"""Lines out of numbered pages: whatever pages there are, every line comes once, and in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jupyter_pai.backends.pai.logs import LARGEST_PAGE, read_log
+
+
+class Pages:
+    """What the service does: any page of the lines that there are by now."""
+
+    def __init__(self, lines: Sequence[str] = ()) -> None:
+        self.lines = list(lines)
+        self.asked: list[tuple[int, int]] = []
+
+    async def __call__(self, number: int, size: int) -> tuple[list[str], int]:
+        assert number >= 1
+        assert 1 <= size <= LARGEST_PAGE
+        self.asked.append((number, size))
+        return self.lines[(number - 1) * size : number * size], len(self.lines)
+
+
+def read(pages: Pages, cursor: str) -> tuple[str, str]:
+    """All that there is after a cursor, and the cursor after it."""
+    text = ""
+    while True:
+        piece = asyncio.run(read_log(pages, cursor))
+        text, cursor = text + piece.data.decode(), piece.cursor
+        if not piece.more:
+            return text, cursor
+
+
+@given(st.lists(st.integers(0, 4500), min_size=1, max_size=6), st.booleans())
+@settings(deadline=None)
+def test_each_line_once(growth: list[int], alike: bool) -> None:
+    pages, found, cursor = Pages(), "", ""
+    for n in growth:
+        pages.lines += ["the same" if alike else f"line {len(pages.lines) + i}" for i in range(n)]
+        text, cursor = read(pages, cursor)
+        found += text
+    assert found == "".join(f"{line}\n" for line in pages.lines)
+
+
+def test_a_long_log_takes_few_questions() -> None:
+    pages = Pages([f"line {n}" for n in range(100_000)])
+    text, cursor = read(pages, "")
+    assert text.count("\n") == 100_000
+    assert len(pages.asked) <= 102
+    pages.lines.append("one more")
+    before = len(pages.asked)
+    assert read(pages, cursor)[0] == "one more\n"
+    assert len(pages.asked) == before + 1
+
+
+def test_a_question_asks_for_little_that_is_known() -> None:
+    pages = Pages([f"line {n}" for n in range(40_321)])
+    _text, cursor = read(pages, "")
+    pages.asked.clear()
+    read(pages, cursor)
+    ((number, size),) = pages.asked
+    assert 40_321 - (number - 1) * size < 100
+
+
+def test_lines_that_came_before_the_known_ones_do_not_repeat_them() -> None:
+    pages = Pages([f"line {n}" for n in range(500)])
+    _text, cursor = read(pages, "")
+    pages.lines = ["the launcher's banner came late", *pages.lines, "new"]
+    assert read(pages, cursor)[0] == "new\n"
+
+
+def test_lines_that_went_do_not_hide_new_ones() -> None:
+    pages = Pages([f"line {n}" for n in range(500)])
+    _text, cursor = read(pages, "")
+    pages.lines = [*pages.lines[40:], "new"]
+    assert read(pages, cursor)[0] == "new\n"
+
+
+def test_what_has_no_encoding_passes() -> None:
+    assert asyncio.run(read_log(Pages(["\ud83d", "é\r50%\r100%", ""]), "")).data.endswith("é\r50%\r100%\n\n".encode())
