@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ..client import connect
 from ..handle import JobHandle
-from .estimator import absolute, run
+from .options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, SpotStrategy, UserVpcConfig
+from .place import Place, absolute, code_of
+from .running import named, run, waited
 
-__all__ = ["CustomJob"]
+__all__ = [
+    "CustomJob",
+    "ExperimentConfig",
+    "InstanceSpec",
+    "ResourceType",
+    "SpotSpec",
+    "SpotStrategy",
+    "UserVpcConfig",
+]
 
 
 class CustomJob:
@@ -31,10 +41,10 @@ class CustomJob:
         base_job_name: str = "custom-job",
     ) -> None:
         self.base_job_name = base_job_name
+        self.source_code = source_code
         self.spec: dict[str, Any] = {
             "layout": "code",
             "entry_point": entry_point,
-            "source": {"folder": absolute(source_code or ".")},
             "image": image_uri,
             "hyperparameters": dict(parameters or {}),
             "environment": dict(environments or {}),
@@ -54,8 +64,11 @@ class CustomJob:
             JobFailed: if it was waited for and did not succeed.
         """
         spec = self.spec | {
-            "name": name or f"{self.base_job_name}_{datetime.now():%Y%m%d-%H%M%S}",
+            "name": name or named(self.base_job_name),
             "inputs": {channel: absolute(uri) for channel, uri in (inputs or {}).items()},
             "output_path": absolute(output_path) if output_path else "",
         }
-        return run(spec, "local", wait=wait, show_logs=True)
+        place = Place(connect(), backend="local")
+        with code_of(self.source_code, place) as folder:
+            job = run(place, spec | {"source": {"folder": folder}})
+        return waited(job, None, True) if wait else job

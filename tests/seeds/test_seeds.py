@@ -1,4 +1,4 @@
-"""The seeds' snippets, repaired as `docs/seeds.md` lists, run for real on this machine.
+"""The seeds' snippets, repaired as `docs/seeds.md` lists, run for real: on this machine, and on the stand-in of PAI.
 
 A file `s0_020_….py` in `code/` is the snippet that begins at line 20 of seed 000. `xgb_train.py` is seed 001's script,
 byte for byte.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -18,15 +20,19 @@ import pytest
 
 from jupyter_pai.client import EmbeddedClient
 from jupyter_pai.errors import JobFailed
+from jupyter_pai.handle import get_job
 from jupyter_pai.home import Home
 from jupyter_pai.sdk.estimator import Estimator
 from jupyter_pai.sdk.job import CustomJob
+from jupyter_pai.settings import user_file
 
 from ..conftest import submit
+from ..platforms.pai import StandIn
 from ..server.real import RealServer
+from .places import CODE, Place, use
 
-CODE = Path(__file__).parent / "code"
 NO_TORCH = "torch is not installed"
+NO_TENSORBOARD = "tensorboard is not installed"
 # The seed names its model without an extension.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*Unknown file format:UserWarning"),
@@ -34,46 +40,13 @@ pytestmark = [
 ]
 
 
-def use(folder: Path, snippet: str, name: str) -> None:
-    """Lay a snippet into a folder under the name by which the seed calls it."""
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(CODE / f"{snippet}.py", folder / name)
-
-
-def run(folder: Path, snippet: str) -> str:
-    """What a snippet prints that submits a job."""
-    done = subprocess.run(
-        [sys.executable, str(CODE / f"{snippet}.py")], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture
-def work(home: Home, folder: Path) -> Path:
-    """A folder with what the seeds' snippets refer to. Their images are placeholders: jobs run without."""
-    settings = folder.parent / "jupyter-config/jupyter_pai.toml"
-    settings.parent.mkdir()
-    settings.write_text('[profiles.local]\nbackend = "local"\ncontainer = "none"\n')
-    use(folder, "s0_056_train", "train_src/train.py")
-    for data in ("path/to/train/data/a.csv", "train/data/train.csv", "test/data/test.csv", "path-to-data/b.csv"):
-        (folder / data).parent.mkdir(parents=True, exist_ok=True)
-        (folder / data).write_text("1,2\n")
-    (folder / "data/to/test/data").mkdir(parents=True)
-    (folder / "argv_src").mkdir()
-    (folder / "argv_src/train.py").write_text("import sys; print(*sys.argv[1:])\n")
-    use(folder, "s2_041_train", "read_src/train.py")
-    use(folder, "s2_076_train", "argparse_src/train.py")
-    return folder
-
-
 # Seed 000
 
 
-def test_s0_020_estimator_and_fit(work: Path) -> None:
-    printed = run(work, "s0_020_estimator")
+def test_s0_020_estimator_and_fit(place: Place) -> None:
+    printed = place.run("s0_020_estimator")
     assert "Hyperparameters:  {'n_estimators': '500', 'max_depth': '5'}" in printed
-    assert Path(printed.splitlines()[-1]).is_dir()
+    assert place.is_model(printed.splitlines()[-1])
 
 
 def test_s0_109_the_hyperparameters_file(engine: EmbeddedClient) -> None:
@@ -82,16 +55,30 @@ def test_s0_109_the_hyperparameters_file(engine: EmbeddedClient) -> None:
     assert json.loads(log) == {"batch_size": "32", "learning_rate": "0.01"}
 
 
-def test_s0_121_inputs(work: Path) -> None:
-    printed = run(work, "s0_121_fit")
+def test_s0_121_and_s2_092_inputs(place: Place) -> None:
+    printed = place.run("s0_121_fit")
     assert "/ml/input/data/train/train.csv /ml/input/data/test/\n1,2\ntest.csv\n" in printed
 
 
-def test_s0_196_a_whole_job(work: Path) -> None:
-    printed = run(work, "s0_196_job")
+def test_s0_148_images(there: Place) -> None:
+    lines = there.run("s0_148_images").splitlines()
+    assert len(lines) == 65 + 3
+    assert all("pytorch-training:" in line for line in lines[:-3])
+    assert "tensorflow-training:2.3-cpu" in lines[-3]
+    assert "tensorflow-training:2.12-gpu" in lines[-2]
+    assert "pytorch-training:1.12-gpu" in lines[-1]
+
+
+def test_s0_196_a_whole_job(place: Place) -> None:
+    told = "\nprint(est.latest_job.name, est.latest_job.info['notes'], est.latest_job.spec['image'])\n"
+    printed = place.run("s0_196_job", **{"est.model_data()": f"est.model_data(){told}"})
     assert "'objective': 'reg:squarederror'" in printed
     assert "example_train_job_2" in printed
-    assert "ecs.c6.xlarge" in printed
+    if place.pai:
+        assert "pytorch-training:2.0-gpu" in printed
+        assert place.pai.jobs[-1]["asked"]["ComputeResource"]["EcsSpec"] == "ecs.c6.xlarge"
+    else:
+        assert "ecs.c6.xlarge" in printed
 
 
 @pytest.mark.skipif(find_spec("torch") is None or find_spec("tensorboard") is None, reason=NO_TORCH)
@@ -102,8 +89,31 @@ def test_s0_238_tensorboard_logs(engine: EmbeddedClient, folder: Path) -> None:
     assert list(Path(handle.outputs["tensorboard"].removeprefix("file://")).glob("events.out.tfevents.*"))
 
 
-def test_s0_284_local(work: Path) -> None:
-    printed = run(work, "s0_284_local")
+@pytest.mark.skipif(find_spec("tensorboard") is None, reason=NO_TENSORBOARD)
+def test_s0_254_tensorboard(here: Place, server: RealServer) -> None:
+    writer = (
+        "from tensorboard.summary.writer.event_file_writer import EventFileWriter\nimport os\n"
+        "EventFileWriter(os.environ['PAI_OUTPUT_LOGS']).close()\n"
+    )
+    (server.root / "train.py").write_text(writer)
+    printed = server.notebook().run(here.filled("s0_254_tensorboard")).text
+    assert re.search(rf"^http://localhost:{server.port}/pai/tensorboard/\w+/$", printed, re.MULTILINE)
+    assert server.rest("GET", "/pai/api/v1/tensorboards") == {"tensorboards": []}
+
+
+def test_s0_254_tensorboard_on_pai(there: Place) -> None:
+    (there.folder / "train.py").write_text("print('trained')\n")
+    printed = there.run("s0_254_tensorboard")
+    assert printed.splitlines()[-1].startswith("http://127.0.0.1:")
+    assert there.pai
+    assert (there.pai.count("dlc", "CreateTensorboard"), there.pai.count("dlc", "DeleteTensorboard")) == (1, 1)
+
+
+def test_s0_284_local(place: Place) -> None:
+    """With data of this machine, and with data that lie on OSS."""
+    data = place.folder / "data/to/test/data"
+    data.mkdir(parents=True)
+    printed = place.run("s0_284_local", **{"/data/to/test/data": str(data)})
     assert Path(printed.splitlines()[-1]).is_dir()
 
 
@@ -115,8 +125,8 @@ def test_s0_320_variables_of_hyperparameters(engine: EmbeddedClient) -> None:
         assert line in lines
 
 
-def test_s0_330_variables_in_the_command(work: Path) -> None:
-    assert "\n--epochs 10 --batch-size 32\n" in run(work, "s0_330_variables")
+def test_s0_330_variables_in_the_command(place: Place) -> None:
+    assert "\n--epochs 10 --batch-size 32\n" in place.run("s0_330_variables")
 
 
 def test_s0_349_user_args(engine: EmbeddedClient) -> None:
@@ -125,8 +135,8 @@ def test_s0_349_user_args(engine: EmbeddedClient) -> None:
     assert log == "--epochs 10 --batch-size 32 --learning-rate 0.001\n"
 
 
-def test_s0_359_user_args_in_the_command(work: Path) -> None:
-    assert "\n--epochs 10 --learning-rate 0.001 --batch-size 32\n" in run(work, "s0_359_user_args")
+def test_s0_359_user_args_in_the_command(place: Place) -> None:
+    assert "\n--epochs 10 --learning-rate 0.001 --batch-size 32\n" in place.run("s0_359_user_args")
 
 
 def test_s0_372_hyperparameters_as_json(engine: EmbeddedClient) -> None:
@@ -134,8 +144,8 @@ def test_s0_372_hyperparameters_as_json(engine: EmbeddedClient) -> None:
     assert log == '{"epochs": 10, "batch-size": 32}\n'
 
 
-def test_s0_388_and_405_input_and_output_variables(engine: EmbeddedClient, work: Path) -> None:
-    inputs = {"train": f"{work}/path-to-data/", "test": f"{work}/test/data/test.csv"}
+def test_s0_388_and_405_input_and_output_variables(engine: EmbeddedClient, here: Place) -> None:
+    inputs = {"train": f"{here.folder}/path-to-data/", "test": f"{here.folder}/test/data/test.csv"}
     log = submit(engine, "env | grep -E '^PAI_(IN|OUT)PUT' | sort", inputs=inputs).wait().logs()
     assert log.splitlines() == [
         "PAI_INPUT_TEST=/ml/input/data/test/test.csv",
@@ -231,9 +241,48 @@ def test_s1_215_the_command_line_of_the_document(engine: EmbeddedClient, iris: P
 
 def test_s1_240_custom_job_local_run(iris: Path) -> None:
     for _ in range(2):
-        printed = run(iris, "s1_240_custom_job")
+        printed = Place(iris).run("s1_240_custom_job")
         assert "Save model succeed: model_path=/ml/output/model/xgb_model" in printed
         trained(iris / "output/model", (iris / "output/output_parameters/test-accuracy").read_text())
+
+
+def test_s1_034_a_session_with_keys_in_the_cell(iris: Path, platform: StandIn) -> None:
+    """As printed, but for the address of OSS: the stand-in's is no public one."""
+    words = {
+        "<YourAccessKeyId>": platform.key.id,
+        "<YourAccessKeySecret>": platform.key.secret,
+        "<RegionIdWorking>": platform.region,
+        "<YourWorkspaceId>": platform.workspace_id,
+        '"<YourOssBucketName>",': f'"{platform.bucket}", oss_endpoint="{platform.oss_endpoint}",',
+    }
+    place = Place(iris)
+    printed = place.run("s1_019_session", "s1_083_upload", **words)
+    assert "config session" in printed
+    assert platform.objects.read("custom-job-example/train-data/train.csv") == (iris / "train.csv").read_bytes()
+    settings = user_file().read_text()
+    assert f'workspace_id = "{platform.workspace_id}"' in settings
+    assert platform.key.secret not in settings and platform.key.id not in settings
+
+
+def test_s1_data_training_and_download(iris: Path, keys: StandIn) -> None:
+    """The document's cells in one notebook; its job by the Estimator, since CustomJob runs on another service."""
+    (iris / "train.csv").unlink()
+    place = Place(iris, keys)
+    job = """
+from jupyter_pai.sdk.estimator import Estimator
+est = Estimator(
+    command="python xgb_train.py $PAI_USER_ARGS --train_data $PAI_INPUT_TRAIN_DATA",
+    source_dir="code", hyperparameters={"n_estimators": 50}, output_path=job_output_path_uri)
+est.fit(inputs={"train_data": job_train_data_uri})
+"""
+    cells = [place.filled(name) for name in ("s1_019_session", "s1_074_iris", "s1_083_upload")]
+    cells += [job, place.filled("s1_296_download")]
+    code = "\n".join(cells)
+    done = subprocess.run([sys.executable, "-c", code], cwd=iris, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    accuracy = re.search("Output model accuracy=([0-9.]+)", done.stdout)
+    assert accuracy
+    trained(iris, accuracy[1])
 
 
 def test_local_run_of_what_fails_raises(home: Home, folder: Path) -> None:
@@ -248,16 +297,18 @@ def test_local_run_of_what_fails_raises(home: Home, folder: Path) -> None:
 # Seed 002
 
 
-def test_s2_015_hyperparameters_read_from_the_file(work: Path) -> None:
-    assert "{'batch_size': '32', 'learning_rate': '0.01'}" in run(work, "s2_015_submit_job")
+def test_s2_015_hyperparameters_read_from_the_file(place: Place) -> None:
+    printed = place.run("s2_015_submit_job", **{"<YourTrainingCodeDir>": "read_src"})
+    assert "{'batch_size': '32', 'learning_rate': '0.01'}" in printed
 
 
-def test_s2_060_hyperparameters_read_by_argparse(work: Path) -> None:
-    assert "\n32\n0.01\nlora\n" in run(work, "s2_060_submit_job")
+def test_s2_060_hyperparameters_read_by_argparse(place: Place) -> None:
+    assert "\n32\n0.01\nlora\n" in place.run("s2_060_submit_job")
 
 
-def test_s2_110_the_models_place(work: Path) -> None:
-    assert Path(run(work, "s2_110_model_data").splitlines()[-1]).is_dir()
+def test_s2_110_the_models_place(place: Place) -> None:
+    printed = place.run("s2_110_model_data", **{"<YourTrainingCodeDir>": "train_src"})
+    assert place.is_model(printed.splitlines()[-1])
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason=NO_TORCH)
@@ -280,3 +331,28 @@ def test_an_estimator_that_does_not_wait(engine: EmbeddedClient, folder: Path) -
         estimator.wait()
     with pytest.raises(Exception, match="fit"):
         Estimator(command="x", source_dir=folder).model_data()
+
+
+def test_interrupting_leaves_the_job_alone(engine: EmbeddedClient, folder: Path) -> None:
+    (folder / "a").touch()
+    code = (
+        "from jupyter_pai.sdk.estimator import Estimator\n"
+        "Estimator(command='echo begun; sleep 600', instance_type='local').fit()"
+    )
+    command = [sys.executable, "-u", "-c", code]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as fitting:
+        assert fitting.stdout
+        assert any("begun" in line for line in fitting.stdout)
+        fitting.send_signal(signal.SIGINT)
+        said, _errors = fitting.communicate()
+    job = get_job("last")
+    assert f"The job {job.id} goes on. Stop it: latest_job.stop(), or %pai stop {job.id}" in said
+    assert job.status == "running"
+    assert job.stop().wait().status == "stopped"
+
+
+def test_an_estimator_stops_its_job(engine: EmbeddedClient, folder: Path) -> None:
+    (folder / "a").touch()
+    estimator = Estimator(command="sleep 600", source_dir=folder, instance_type="local")
+    estimator.fit(wait=False)
+    assert estimator.stop().wait().status == "stopped"

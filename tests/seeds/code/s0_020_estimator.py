@@ -2,10 +2,10 @@ from jupyter_pai.sdk.estimator import Estimator
 
 # 通过 Estimator 配置训练作业的信息
 est = Estimator(
-    command="python train.py",
-    source_dir="train_src",
+    command="<LaunchCommand>",
+    source_dir="<SourceCodeDirectory>",
     image_uri="<TrainingImageUri>",
-    instance_type="local",
+    instance_type="<TrainingInstanceType>",
     hyperparameters={
         "n_estimators": 500,
         "max_depth": 5,
@@ -15,7 +15,7 @@ est = Estimator(
 # 指定训练数据，提交训练作业
 est.fit(
     inputs={
-        "train_data": "path/to/train/data/",
+        "train_data": "oss://<YourOssBucket>/path/to/train/data/",
     }
 )
 

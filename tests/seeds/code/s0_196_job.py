@@ -1,4 +1,8 @@
 from jupyter_pai.sdk.estimator import Estimator
+from jupyter_pai.sdk.image import retrieve
+
+# 获取PAI支持的最新 PyTorch 镜像
+torch_image_uri = retrieve("PyTorch", accelerator_type="GPU").image_uri
 
 est = Estimator(
     # 训练作业的启动命令
@@ -7,7 +11,7 @@ est = Estimator(
     # 当目录中有 requirements.txt 文件时，对应的依赖会被自动安装，然后再启动用户的训练脚本。
     source_dir="./train_src/",
     # 训练作业使用的镜像
-    image_uri="torch_image_uri",
+    image_uri=torch_image_uri,
     # 训练作业使用的机器类型， 支持的机器类型见文档 https://help.aliyun.com/document_detail/171758.html#section-55y-4tq-84y
     instance_type="ecs.c6.xlarge",
     # 训练作业的超参

@@ -11,9 +11,10 @@ estimator = Estimator(
 
 estimator.fit(
     inputs={
-        "train": "path-to-data/",
+        # local 模式下，OSS上的数据会被下载到本地，然后挂载到工作容器内。
+        "train": "oss://<BucketName>/path-to-data/",
         # local 模式下，支持本地文件数据，对应的数据会被挂载到相应的channel目录
-        "test": "data/to/test/data"
+        "test": "/data/to/test/data"
     }
 )
 

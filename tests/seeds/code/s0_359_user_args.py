@@ -9,6 +9,5 @@ est = Estimator(
     },
     # more arguments for estimator..
     source_dir="argv_src",
-    instance_type="local",
 )
 est.fit()

@@ -2,7 +2,7 @@ from jupyter_pai.sdk.estimator import Estimator
 
 estimator = Estimator(
     command="python train.py",
-    source_dir="train_src",
+    source_dir="<YourTrainingCodeDir>",
     image_uri="<TrainingImageUri>",
 )
 estimator.fit()

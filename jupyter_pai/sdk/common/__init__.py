@@ -1,0 +1,1 @@
+"""As in the PAI SDK: `pai.common.oss_utils`."""

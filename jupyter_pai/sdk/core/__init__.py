@@ -1,0 +1,1 @@
+"""As in older versions of the PAI SDK: `pai.core.session`."""

@@ -1,0 +1,72 @@
+"""Inputs by the SDK's names: file systems that are mounted into a job."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..frames import is_frame
+from .place import Place, absolute
+
+__all__ = ["CpfsFileSystemInput", "FileSystemInput", "FileSystemInputBase", "Input", "uris_of"]
+
+
+class FileSystemInputBase(ABC):
+    """A file system of a region."""
+
+    @abstractmethod
+    def to_input_uri(self, region_id: str = "") -> str:
+        """The URI of an input channel; in the default session's region, if none is given.
+
+        Raises:
+            SettingsError: if there is no session.
+        """
+
+
+@dataclass(frozen=True)
+class FileSystemInput(FileSystemInputBase):
+    """A folder of a NAS file system; all of it without a folder."""
+
+    file_system_id: str
+    directory_path: str | None = None
+
+    def to_input_uri(self, region_id: str = "") -> str:
+        folder = (self.directory_path or "").lstrip("/")
+        return f"nas://{self.file_system_id}.{region_id or _region()}/{folder}"
+
+
+@dataclass(frozen=True)
+class CpfsFileSystemInput(FileSystemInputBase):
+    """An export of a CPFS file system."""
+
+    file_system_id: str
+    protocol_service_id: str
+    export_id: str
+
+    def to_input_uri(self, region_id: str = "") -> str:
+        place = f"{self.protocol_service_id}/{self.export_id}"
+        return f"cpfs://{self.file_system_id}.{region_id or _region()}/{place}/"
+
+
+Input = Any  # str, Path, FileSystemInputBase, or a data frame of whatever library.
+
+
+def uris_of(inputs: Mapping[str, Input] | None, place: Place) -> dict[str, str]:
+    """Each channel's URI, or absolute path; file systems are those of the place's region."""
+    return {
+        channel: given.to_input_uri(place.region()) if isinstance(given, FileSystemInputBase) else _place(given)
+        for channel, given in (inputs or {}).items()
+    }
+
+
+def _place(given: Input) -> Any:
+    """A frame stays one: it is saved when the job is submitted."""
+    return given if is_frame(given) else absolute(given)
+
+
+def _region() -> str:
+    from .session import default_session
+
+    return default_session().region_id
