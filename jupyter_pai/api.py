@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from . import __version__
 from .backends import load_backends
 from .board_verbs import BoardVerbs
+from .copies import Copy, Plan
+from .data_verbs import DataVerbs
 from .errors import UsageError
 from .event import LogChunk
 from .i18n import _
@@ -20,7 +22,7 @@ from .listing import SORTS, JobFilter
 from .log_search import ERRORS
 from .log_view import parse_moment
 from .logs import Log
-from .output_verbs import OutputVerbs
+from .platform_verbs import PlatformVerbs, ProfileChange
 from .points import columns
 from .request import Labels, Prune, Rerun, SubmitRequest
 from .request import parse as _parse
@@ -37,14 +39,6 @@ _MOST_LINES, _MOST_HITS = 5_000, 1_000
 _PIECE = 1 << 18
 
 
-class ProfileChange(BaseModel):
-    """`values` are keys to set (null removes one); `default` makes the profile the default one."""
-
-    model_config = ConfigDict(extra="forbid")
-    values: dict[str, Any] | None = None
-    default: bool = False
-
-
 class SecretValue(BaseModel):
     """What goes in here comes out for jobs only."""
 
@@ -52,7 +46,7 @@ class SecretValue(BaseModel):
     value: str = Field(json_schema_extra={"format": "password", "writeOnly": True})
 
 
-class Api(OutputVerbs, BoardVerbs):
+class Api(PlatformVerbs, DataVerbs, BoardVerbs):
     """One method for each verb of `routes.ROUTES`, with the names of its parameters."""
 
     def __init__(self, service: JobService, root: ServerRoot | None = None, boards: TensorBoards | None = None) -> None:
@@ -72,6 +66,13 @@ class Api(OutputVerbs, BoardVerbs):
             request = request.model_copy(update={"notebook": self._notebook(request.notebook)})
         submitted = await self.service.submitter.submit(request)
         return submitted.model_dump(mode="json") | {"job": self.service.describe(submitted.job)}
+
+    async def bring(self, body: object) -> dict[str, Any]:
+        way = await self.service.submitter.way(_request(body))
+        copy = Copy("bring", "", "", len(way.channels), 0, status="waiting" if way.channels else "done")
+        if not way.channels:
+            return self._described(copy)
+        return self._described(await self.service.copies.start(lambda: Plan(copy, lambda tell: len(way.bring(tell)))))
 
     async def preview(self, body: object) -> dict[str, Any]:
         return (await self.service.submitter.preview(_request(body))).model_dump(mode="json")
@@ -113,6 +114,7 @@ class Api(OutputVerbs, BoardVerbs):
 
     async def show(self, job: str) -> dict[str, Any]:
         found = self.service.find(job)
+        self.service.feed.glance(found.id)
         git = self.service.provenance(found).git
         return self.service.describe(found) | {
             "instances": self.service.log_instances(found),
@@ -171,6 +173,8 @@ class Api(OutputVerbs, BoardVerbs):
         if min(numbers) < 0 or max(numbers) >= 1 << 62:
             raise UsageError(_("offset, limit, tail, line and lines are 0 or more."))
         found = self.service.find(job)
+        if not follow:
+            await self.service.feed.fresh(found)
         log = self.service.log(found, instance)
         if follow:
             start = log.last_lines(tail, limit) if tail else log.line_offset(line) if line else offset
@@ -196,6 +200,7 @@ class Api(OutputVerbs, BoardVerbs):
         if not 0 <= lines <= _MOST_LINES or min(line, before or 0) < 0 or max(line, before or 0) >= 1 << 62:
             raise UsageError(_("lines is 0 to {n}, line and before are 0 or more.").format(n=_MOST_LINES))
         moment, found = parse_moment(at), self.service.find(job)
+        await self.service.feed.fresh(found)
 
         def read() -> dict[str, Any]:
             view = self.service.view(found, instance, merged=merged)
@@ -240,7 +245,9 @@ class Api(OutputVerbs, BoardVerbs):
             raise UsageError(_("start and points are 0 or more."))
         if any(not -(1 << 63) <= step < 1 << 63 for step in (first, last) if step is not None):
             raise UsageError(_("first and last are numbers of steps."))
-        known = self.service.metrics(self.service.find(job), system=system or bool(name))
+        found = self.service.find(job)
+        await self.service.feed.fresh(found)
+        known = self.service.metrics(found, system=system or bool(name))
 
         def read() -> dict[str, Any]:
             return {
@@ -261,36 +268,6 @@ class Api(OutputVerbs, BoardVerbs):
         found = self.service.events(after, self.service.find(job).id if job else "")
         return {"events": [dataclasses.asdict(event) | {"time": event.time.timestamp()} for event in found]}
 
-    async def instances(self, profile: str = "", backend: str = "") -> dict[str, Any]:
-        chosen = self.service.profiles.settings().pick(profile, backend)
-        found = await self.service.profiles.backend(chosen).instance_types()
-        return {"profile": chosen.name, "instances": [dataclasses.asdict(kind) for kind in found]}
-
-    async def profiles(self) -> dict[str, Any]:
-        settings = self.service.profiles.settings()
-        return {
-            "default": settings.default,
-            "profiles": [
-                {
-                    "name": profile.name,
-                    "file": str(profile.file or ""),
-                    "settings": profile.settings.model_dump(mode="json", exclude_defaults=True),
-                }
-                for profile in settings.profiles.values()
-            ],
-        }
-
-    async def set_profile(self, profile: str, body: object) -> dict[str, Any]:
-        change = _parse(ProfileChange, body)
-        if change.values is None and not change.default:
-            raise UsageError(_("Nothing to change: give values, or make the profile the default one."))
-        self.service.profiles.edit(profile, change.values, default=change.default)
-        return await self.profiles()
-
-    async def remove_profile(self, profile: str) -> dict[str, Any]:
-        self.service.profiles.edit(profile)
-        return await self.profiles()
-
     async def secrets(self) -> dict[str, Any]:
         store = self.service.secrets
         places = await asyncio.to_thread(store.places)
@@ -304,9 +281,6 @@ class Api(OutputVerbs, BoardVerbs):
     async def remove_secret(self, secret: str) -> dict[str, Any]:
         await asyncio.to_thread(self.service.secrets.forget, secret)
         return await self.secrets()
-
-    async def doctor(self) -> dict[str, Any]:
-        return {"findings": [dataclasses.asdict(finding) for finding in await self.service.doctor()]}
 
 
 def _page(log: Log, line: int, lines: int) -> tuple[LogChunk, int]:

@@ -17,11 +17,14 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from . import server_info
+from .copying import finish_copy
 from .errors import EngineError, PaiError, ServerUnreachable
+from .frames import is_frame, save_frame
 from .i18n import _, language
 from .place import notebook_here
 from .routes import PREFIX, ROUTES
@@ -74,34 +77,62 @@ class Client(ABC):
         """What moves, for a view (`topics.py`). `send` and `closed` (it broke) are called from another thread."""
 
     def submit(
-        self, spec: dict[str, Any], *, backend: str = "", attach: bool = False, notebook: str = ""
+        self,
+        spec: dict[str, Any],
+        *,
+        backend: str = "",
+        attach: bool = False,
+        notebook: str = "",
+        confirmed: bool = False,
+        progress: Callable[[int, int], object] | None = None,
     ) -> dict[str, Any]:
         """Submit a job: `{job, attached, changed}`. Repeated once if the answer is lost, which makes no second job.
-        `notebook` is the path of the one that the job is of, if it is another than that of this kernel."""
+        `notebook` is the path of the one that the job is of, if it is another than that of this kernel; `confirmed`:
+        the user knows what it costs; `progress` is told how far its inputs are on their way, in bytes."""
         body = {
-            "spec": spec,
+            "spec": self._plain(spec),
             "backend": backend,
             "python": sys.executable,
             "key": uuid.uuid4().hex,
             "attach": attach,
             "notebook": notebook or notebook_here(),
+            "confirmed": confirmed,
         }
+        if spec.get("inputs"):
+            # They may take longer to bring than anybody waits for one answer.
+            finish_copy(lambda verb, number: self._twice(verb, copy=number), self._twice("bring", body=body), progress)
         return self._twice("submit", body=body)
+
+    def _plain(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """A spec as JSON can have it: data frames among its inputs become files."""
+        frames = {name: value for name, value in (spec.get("inputs") or {}).items() if is_frame(value)}
+        if not frames:
+            return spec
+        folder = Path(self.call("about")["home"]) / "inputs"
+        saved = {name: str(save_frame(frame, name, folder)) for name, frame in frames.items()}
+        return spec | {"inputs": spec["inputs"] | saved}
 
     def preview(self, spec: dict[str, Any], *, backend: str = "") -> dict[str, Any]:
         """What `submit` would do."""
-        body = {"spec": spec, "backend": backend, "python": sys.executable}
+        body = {"spec": self._plain(spec), "backend": backend, "python": sys.executable}
         return dict(self.call("preview", body=body))
 
     def inspect(self, spec: dict[str, Any]) -> dict[str, Any]:
         """The hyperparameters that the code of a spec declares, and doubts about those that it has."""
-        return dict(self.call("inspect", body={"spec": spec}))
+        return dict(self.call("inspect", body={"spec": self._plain(spec)}))
 
     def rerun(
-        self, job: str, changes: dict[str, Any] | None = None, *, backend: str = "", resume: bool = False
+        self,
+        job: str,
+        changes: dict[str, Any] | None = None,
+        *,
+        backend: str = "",
+        resume: bool = False,
+        confirmed: bool = False,
     ) -> dict[str, Any]:
         """Submit the spec and code of a job once more, with changes; `resume` gives it the checkpoints of the job."""
         body = {"key": uuid.uuid4().hex, "changes": changes or {}, "backend": backend, "resume": resume}
+        body["confirmed"] = confirmed
         return self._twice("rerun", job=job, body=body)
 
     def _twice(self, verb: str, **arguments: Any) -> dict[str, Any]:
@@ -277,15 +308,17 @@ async def _next(pieces: Any) -> Any:
     return await anext(pieces, None)
 
 
-def connect(*, again: bool = False) -> Client:
+def connect(*, again: bool = False, here: bool = False) -> Client:
     """The engine of the Jupyter server that started this kernel or terminal; one in this process where there is none.
 
-    Found once a process; `again` looks anew, for when the server has gone.
+    Found once a process; `again` looks anew, for when the server has gone. `here` is for what only this process knows:
+    its own engine, also beside a server's.
     """
     if again:
         _connected.cache_clear()
     key = tuple(os.environ.get(n) for n in (server_info.VARIABLE, "JPY_PARENT_PID", "JUPYTER_PAI_HOME"))
-    return _connected(os.getpid(), key)
+    found = _connected(os.getpid(), key)
+    return _own(os.getpid(), key) if here and not found.embedded else found
 
 
 @cache
@@ -297,4 +330,9 @@ def _connected(pid: int, key: tuple[str | None, ...]) -> Client:
             return client
         except PaiError:
             continue  # Gone, or without our extension.
+    return EmbeddedClient()
+
+
+@cache
+def _own(pid: int, key: tuple[str | None, ...]) -> Client:
     return EmbeddedClient()

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
 from . import difference, summary
 from .boards import Boards
-from .errors import Conflict, NotFound, UsageError
+from .errors import Conflict, NotFound, Unconfirmed, UsageError
 from .grammar import Options
 from .handle import JobHandle
 from .i18n import _, ngettext
 from .screen import as_json
 from .sizes import show_size
+from .storehouse import moment
 from .submission import changes_of, spec_of
 
 __all__ = ["Commands"]
-
-# Seconds between two lines about a copy.
-_SAY_EVERY = 3.0
 
 
 class Commands(Boards):
@@ -47,11 +44,36 @@ class Commands(Boards):
         target = options.target if getattr(options, "as_script", False) and not self.place.notebook else ""
         notebook = str(self.place.path(target)) if target else ""
         attach = attach and not options.again
-        reply = self.client.submit(spec, backend=options.backend or "", attach=attach, notebook=notebook)
+        backend = options.backend or ""
+        reply = self._confirmed(
+            options,
+            lambda yes: self.client.submit(
+                spec,
+                backend=backend,
+                attach=attach,
+                notebook=notebook,
+                confirmed=yes,
+                progress=None if options.json else self.progress(),
+            ),
+        )
+        if not reply:
+            return None
         handle = JobHandle(reply["job"], self.client)
         if reply["attached"]:
             self._say_attached(handle, reply["changed"])
         return handle
+
+    def _confirmed(self, options: Options, ask: Callable[[bool], dict[str, Any]]) -> dict[str, Any]:
+        """The engine's answer; empty if the user is asked whether to go on, for what it costs, and does not want to."""
+        try:
+            return ask(options.yes)
+        except Unconfirmed as error:
+            if options.json or not self.screen.can_ask:
+                raise
+            if self.screen.ask(_("{why} Go on?").format(why=error.message)):
+                return ask(True)
+        self.screen.say(_("Nothing was submitted."))
+        return {}
 
     def _agreed(self, spec: dict[str, Any], options: Options) -> bool:
         """Whether a person who can be asked wants to submit, if the code will refuse hyperparameters. Where nobody can,
@@ -203,10 +225,14 @@ class Commands(Boards):
                 handle.wait()
                 self.screen.say(repr(handle))
 
-    def rerun(self, options: Options) -> JobHandle:
+    def rerun(self, options: Options) -> JobHandle | None:
         changes = changes_of(options, self.place)
-        reply = self.client.rerun(options.job, changes, backend=options.backend or "", resume=options.resume)
-        return JobHandle(reply["job"], self.client)
+        backend = options.backend or ""
+        reply = self._confirmed(
+            options,
+            lambda yes: self.client.rerun(options.job, changes, backend=backend, resume=options.resume, confirmed=yes),
+        )
+        return JobHandle(reply["job"], self.client) if reply else None
 
     def diff(self, options: Options) -> None:
         found = self.client.call("diff", job=options.job, other=options.other)
@@ -237,7 +263,7 @@ class Commands(Boards):
             return handle
         for one in found:
             rows = [
-                (_shown(file["path"]), file["problem"] or show_size(file["bytes"]), _moment(file["modified"]))
+                (_shown(file["path"]), file["problem"] or show_size(file["bytes"]), moment(file["modified"]))
                 for file in one["files"]
             ]
             if rows:
@@ -249,19 +275,6 @@ class Commands(Boards):
                 self.screen.say(_("{channel}: nothing is there.").format(channel=one["name"]))
         return handle
 
-    def _progress(self) -> Callable[[int, int], None]:
-        """Says how far a copy is that takes long."""
-        said = time.monotonic()
-
-        def progress(done: int, whole: int) -> None:
-            nonlocal said
-            if time.monotonic() - said >= _SAY_EVERY:
-                said = time.monotonic()
-                part = {"done": show_size(done), "whole": show_size(whole), "percent": 100 * done // max(whole, 1)}
-                self.screen.say(_("{done} of {whole} copied, {percent} %").format(**part))
-
-        return progress
-
     def download(self, options: Options) -> JobHandle:
         handle = self._job(options.job)
         if len(options.place) > 2:
@@ -271,7 +284,7 @@ class Commands(Boards):
         channel = options.place[0] if len(options.place) == 2 else "model"
         folder = self.place.path(options.place[-1])
         files = options.file or None
-        handle.download(channel, folder, files=files, overwrite=options.overwrite, progress=self._progress())
+        handle.download(channel, folder, files=files, overwrite=options.overwrite, progress=self.progress())
         self.screen.say(_("{channel} of {job} is in {folder}").format(channel=channel, job=handle.id, folder=folder))
         return handle
 
@@ -282,7 +295,3 @@ class Commands(Boards):
 def _shown(path: str) -> str:
     """A path as a terminal may have it: any byte may be in a file's name."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in path)
-
-
-def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if seconds else "-"

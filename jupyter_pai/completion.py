@@ -1,6 +1,11 @@
-"""Tab completion of a line of the grammar: verbs, options, profiles, backends, statuses, jobs, hyperparameters."""
+"""Tab completion of a line of the grammar: verbs, options, profiles, backends, statuses, jobs,
+hyperparameters, what is in a storage."""
 
 from __future__ import annotations
+
+import contextlib
+import re
+import threading
 
 from . import grammar
 from .client import connect
@@ -14,6 +19,10 @@ _JOB_VERBS = (
     *("show", "logs", "metrics", "stop", "rerun", "diff", "delete", "pin", "unpin", "outputs", "tensorboard"),
     "download",
 )
+_DATA_VERBS = ("ls", "put", "get", "rm", "mkdir")
+# Seconds for a storage's answer, and how many names are shown.
+_PATIENCE = 2.0
+_MOST_ENTRIES = 200
 _STATUSES = "queued starting running succeeded failed stopped lost".split()
 
 
@@ -39,6 +48,8 @@ def complete(line: str, word: str, place: Place | None = None) -> list[str]:
         return ["list", "show", "set", "default", "remove"] if before == verb else _profiles("name")
     if before == "--secret":
         return _secrets()
+    if verb in _DATA_VERBS and "://" in (token := _token(line)):
+        return _below(token, word)
     if verb == "secret":
         return ["list", "set", "remove"] if before == verb else _secrets()
     if not word.startswith("-") and (verb in _JOB_VERBS or before == verb == "label"):
@@ -54,6 +65,31 @@ def _profiles(key: str) -> list[str]:
         return []
     found = {profile["name"] if key == "name" else profile["settings"]["backend"] for profile in profiles}
     return sorted(found)
+
+
+def _token(line: str) -> str:
+    """The last word of a line, also where the front end has begun a new one within it, as at a colon."""
+    return re.split(r"\s", line)[-1].lstrip("\"'")
+
+
+def _below(token: str, word: str) -> list[str]:
+    """What there is in the folder in which a URI has been begun, in place of the part `word` of it. A storage that does
+    not answer at once is not waited for."""
+    folder = token[: token.rfind("/") + 1]
+    if folder.endswith("://"):
+        return []
+    found: list[str] = []
+
+    def look() -> None:
+        with contextlib.suppress(PaiError):
+            entries = connect().call("list_data", uri=folder, limit=_MOST_ENTRIES)["entries"]
+            found.extend(entry["uri"] for entry in entries)
+
+    asking = threading.Thread(target=look, daemon=True)
+    asking.start()
+    asking.join(_PATIENCE)
+    begun = token.removesuffix(word)
+    return [uri.removeprefix(begun) for uri in found if uri.startswith(token)]
 
 
 def _hyperparameters(words: list[str], place: Place) -> list[str]:

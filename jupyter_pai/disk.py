@@ -16,10 +16,12 @@ from .lease import Lease
 __all__ = [
     "Environment",
     "environments",
+    "inputs",
     "leftovers",
     "orphaned_sources",
     "remove",
     "remove_environment",
+    "remove_input",
     "remove_source",
     "remove_sources",
     "taken",
@@ -35,12 +37,14 @@ _FRESH = 3600.0
 
 @dataclass(frozen=True)
 class Environment:
-    """An interpreter with requirements. `used_at`: when a job last started with it, in seconds since 1970; `in_use`: a
-    job runs with it, or it is being made."""
+    """An interpreter with requirements, or data that was brought here for jobs. `used_at`: when a job last started with
+    it, in seconds since 1970; `in_use`: a job runs with it, or it is being made. `uri` is where data came from, empty
+    if it is of a notebook's variable."""
 
     key: str
     used_at: float
     in_use: bool
+    uri: str = ""
 
 
 def taken(path: Path, seen: set[tuple[int, int]] | None = None) -> int:
@@ -90,6 +94,32 @@ def environments(home: Home) -> list[Environment]:
                 ready = path / "ready"
                 found.append(Environment(path.name, ready.stat().st_mtime if ready.exists() else 0.0, in_use))
     return found
+
+
+def inputs(home: Home) -> list[Environment]:
+    """All data that was brought here for jobs, also what was never completed. Which jobs use it, their inputs tell."""
+    found = []
+    for path in sorted(home.inputs.iterdir()):
+        if (path / "data").is_dir():
+            with contextlib.suppress(FileNotFoundError):
+                ready = path / "ready"
+                used_at = ready.stat().st_mtime if ready.exists() else 0.0
+                # A job that is just being submitted is not known yet.
+                is_fresh = time.time() - path.stat().st_mtime < _FRESH or time.time() - used_at < _FRESH
+                found.append(Environment(path.name, used_at, is_fresh, ready.read_text("utf-8") if used_at else ""))
+    return found
+
+
+def remove_input(home: Home, key: str) -> bool:
+    """Remove data that was brought here, unless that is just being done; whether it has gone."""
+    folder, lease = home.inputs / key, Lease(home.inputs / f"{key}.lock")
+    if not lease.take():
+        return False
+    try:
+        (folder / "ready").unlink(missing_ok=True)
+        return remove(folder)
+    finally:
+        lease.give()
 
 
 def remove_environment(home: Home, key: str) -> bool:

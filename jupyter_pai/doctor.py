@@ -7,35 +7,43 @@ import shutil
 import sqlite3
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from . import filesystem
-from .backends.base import Finding
+from .backends.base import Capability, Finding
 from .errors import PaiError
 from .home import Home
 from .i18n import _
 from .profiles import Profiles
-from .settings import user_file
+from .settings import Profile, user_file
 
-__all__ = ["examine", "shared"]
+__all__ = ["examine", "examine_profile", "shared"]
 
 _LOW_DISK = 1 << 30
 
 
 def examine(home: Home, profiles: Profiles) -> list[Finding]:
-    """What was found, good and bad. Works without any backend that can be reached."""
+    """What was found, good and bad. Works without any backend that can be reached. Blocks."""
     found = [_python(), _state(home), _disk(home), *shared(home), _database(home), _labextension()]
     try:
         known = profiles.settings().profiles
         found.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
     except PaiError as error:
         return [*found, Finding("bad", _("settings"), error.message, error.fix)]
-    for profile in known.values():
-        try:
-            found += profiles.backend(profile).examine()
-        except PaiError as error:
-            found.append(Finding("bad", _("profile {name}").format(name=profile.name), error.message, error.fix))
-    return found
+    return found + [finding for profile in known.values() for finding in examine_profile(profiles, profile)]
+
+
+def examine_profile(profiles: Profiles, profile: Profile) -> list[Finding]:
+    """What was found for the jobs of one profile. Blocks."""
+    try:
+        backend = profiles.backend(profile)
+        found = backend.examine()
+    except PaiError as error:
+        return [Finding("bad", _("profile {name}").format(name=profile.name), error.message, error.fix)]
+    if Capability.RUNS_HERE in backend.capabilities:
+        return found
+    return [replace(finding, what=f"{profile.name}: {finding.what}") for finding in found]
 
 
 def _python() -> Finding:

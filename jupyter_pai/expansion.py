@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Mapping
 
 from .errors import UsageError
+from .frames import is_frame
 from .i18n import _
 
 __all__ = ["words_of"]
@@ -47,6 +48,9 @@ def words_of(line: str, variables: Mapping[str, object]) -> list[str]:
 def _expand(word: str, variables: Mapping[str, object]) -> str:
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[2]
-        return format(variables[name]) if name in variables else found[0]
+        if name not in variables:
+            return found[0]
+        # A table is no text for a line: it stays the name, by which an input finds it.
+        return name if is_frame(variables[name]) else format(variables[name])
 
     return _NAME.sub(value, word)

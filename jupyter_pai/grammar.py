@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NoReturn
 
+from . import data_grammar, platform_grammar
 from .errors import UsageError
 from .i18n import N_, _
+from .platform_grammar import add_json
 
 __all__ = ["VERBS", "Options", "cell_parser", "options_of", "parse", "parser"]
 
@@ -111,7 +113,7 @@ def _add_inspect(command: argparse.ArgumentParser) -> None:
     command.set_defaults(**vars(unset.parse_args([])))
     _add_target(command)
     _add_code(command)
-    _add_json(command, _("print one JSON object"))
+    add_json(command, _("print one JSON object"))
 
 
 def _several(command: argparse.ArgumentParser, name: str, form: str, text: str) -> None:
@@ -151,7 +153,9 @@ def _add_spec_options(command: argparse.ArgumentParser) -> None:
     pairs("--requirement", "SPEC", _("a package to install, as in requirements.txt; several times"))
     add("--max-run-time", metavar="SECONDS", type=int, help=_("stop the job after so long"))
     pairs("--label", "KEY=VALUE", _("a label to find the job by; several times"))
+    pairs("--option", "KEY=VALUE", _("an option of the backend's own, as spot.strategy=SpotAsPriceGo; several times"))
     add("--tty", action="store_true", help=_("give the job a terminal"))
+    add("--yes", action="store_true", help=_("do not ask, also where it costs money"))
     add("--as", dest="variable", metavar="NAME", type=_variable, help=_("the variable that becomes the job"))
     _add_waiting(command)
 
@@ -199,10 +203,6 @@ def _add_job(command: argparse.ArgumentParser) -> None:
     command.add_argument("job", metavar="ID", help=_("an id, the beginning of one, a name, or `last`"))
 
 
-def _add_json(command: argparse.ArgumentParser, text: str) -> None:
-    command.add_argument("--json", action="store_true", help=text)
-
-
 def _add_list(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--status", metavar="STATUS", action="append", default=[], help=_("only jobs of this status; several times"))
@@ -213,12 +213,12 @@ def _add_list(command: argparse.ArgumentParser) -> None:
     add("--limit", metavar="N", type=int, default=20, help=_("how many jobs, at most 500"))
     add("--sort", metavar="KEY", default="", help=_("by submitted, name, status, took or hp:NAME, a hyperparameter"))
     add("--order", metavar="asc|desc", default="", help=_("smallest or largest first"))
-    _add_json(command, _("print a JSON array"))
+    add_json(command, _("print a JSON array"))
 
 
 def _add_show(command: argparse.ArgumentParser) -> None:
     _add_job(command)
-    _add_json(command, _("print one JSON object"))
+    add_json(command, _("print one JSON object"))
 
 
 def _add_logs(command: argparse.ArgumentParser) -> None:
@@ -234,7 +234,7 @@ def _add_metrics(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", metavar="NAME", nargs="*", help=_("only these metrics"))
     command.add_argument("--points", metavar="N", type=int, default=0, help=_("at most N points of each, thinned"))
     command.add_argument("--system", action="store_true", help=_("those of the machine's use as well"))
-    _add_json(command, _("print all points as one JSON object"))
+    add_json(command, _("print all points as one JSON object"))
 
 
 def _add_rerun(command: argparse.ArgumentParser) -> None:
@@ -242,13 +242,13 @@ def _add_rerun(command: argparse.ArgumentParser) -> None:
     _add_spec_options(command)
     _several(command, "--remove", "WHAT", _("without what it had: hp.NAME, max-run-time …"))
     command.add_argument("--resume", action="store_true", help=_("its checkpoints become the input `checkpoints`"))
-    _add_json(command, _("print one JSON object"))
+    add_json(command, _("print one JSON object"))
 
 
 def _add_diff(command: argparse.ArgumentParser) -> None:
     for name in ("job", "other"):
         command.add_argument(name, metavar="ID", help=_("an id, the beginning of one, a name, or `last`"))
-    _add_json(command, _("print one JSON object"))
+    add_json(command, _("print one JSON object"))
 
 
 def _add_pin(command: argparse.ArgumentParser) -> None:
@@ -259,7 +259,7 @@ def _add_label(command: argparse.ArgumentParser) -> None:
     _add_job(command)
     command.add_argument("labels", metavar="KEY=VALUE", nargs="*", help=_("labels to give it; else they are shown"))
     _several(command, "--remove", "KEY", _("a label to take away; several times"))
-    _add_json(command, _("print one JSON object"))
+    add_json(command, _("print one JSON object"))
 
 
 def _add_prune(command: argparse.ArgumentParser) -> None:
@@ -269,14 +269,14 @@ def _add_prune(command: argparse.ArgumentParser) -> None:
     add("--keep", metavar="N", type=int, help=_("of those, keep the newest N"))
     add("--status", metavar="STATUS", action="append", default=[], help=_("only jobs of this status; several times"))
     add("--label", metavar="KEY=VALUE", action="append", default=[], help=_("only jobs with this label; several times"))
-    add("--environments", action="store_true", help=_("environments too, all that no job runs with"))
+    add("--environments", action="store_true", help=_("environments and fetched inputs too, all that no job uses"))
     add("--dry-run", action="store_true", help=_("show what would go, and remove nothing"))
     add("--yes", action="store_true", help=_("do not ask"))
-    _add_json(command, _("print one JSON object"))
+    add_json(command, _("print one JSON object"))
 
 
 def _add_disk(command: argparse.ArgumentParser) -> None:
-    _add_json(command, _("print one JSON object"))
+    add_json(command, _("print one JSON object"))
 
 
 def _add_delete(command: argparse.ArgumentParser) -> None:
@@ -292,14 +292,20 @@ def _add_stop(command: argparse.ArgumentParser) -> None:
 def _add_outputs(command: argparse.ArgumentParser) -> None:
     _add_job(command)
     command.add_argument("channel", nargs="?", default="", help=_("only this channel"))
-    _add_json(command, _("print a JSON array"))
+    add_json(command, _("print a JSON array"))
 
 
 def _add_tensorboard(command: argparse.ArgumentParser) -> None:
     text = _("the jobs, several to compare them; none to list what runs, or with --stop to stop all")
     command.add_argument("jobs", metavar="ID", nargs="*", help=text)
-    command.add_argument("--stop", action="store_true", help=_("stop it"))
-    _add_json(command, _("print a JSON array"))
+    what = command.add_mutually_exclusive_group()
+    what.add_argument("--stop", action="store_true", help=_("stop it"))
+    what.add_argument("--delete", action="store_true", help=_("with --on-platform: stop it and forget it"))
+    command.add_argument("--on-platform", action="store_true", help=_("one that the job's platform runs"))
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--backend", metavar="NAME", default="", help=_("those of this backend's default profile"))
+    where.add_argument("--profile", metavar="NAME", default="", help=_("those of this profile"))
+    add_json(command, _("print a JSON array"))
 
 
 def _add_download(command: argparse.ArgumentParser) -> None:
@@ -311,30 +317,12 @@ def _add_download(command: argparse.ArgumentParser) -> None:
     command.add_argument("--overwrite", action="store_true", help=_("replace files that are there"))
 
 
-def _add_profile(command: argparse.ArgumentParser) -> None:
-    command.add_argument("action", choices=["list", "show", "set", "default", "remove"], help=_("what to do"))
-    command.add_argument("name", nargs="?", default="", help=_("the profile"))
-    command.add_argument("values", metavar="KEY=VALUE", nargs="*", help=_("with set: keys; an empty value removes one"))
-    _add_json(command, _("print one JSON object"))
-
-
-def _add_instances(command: argparse.ArgumentParser) -> None:
-    where = command.add_mutually_exclusive_group()
-    where.add_argument("--backend", metavar="NAME", default="", help=_("those of this backend's default profile"))
-    where.add_argument("--profile", metavar="NAME", default="", help=_("those of this profile"))
-    _add_json(command, _("print a JSON array"))
-
-
 def _add_secret(command: argparse.ArgumentParser) -> None:
     command.add_argument("action", choices=["list", "set", "remove"], help=_("what to do"))
     command.add_argument("name", nargs="?", default="", help=_("the secret's name; its value is asked for"))
     # What is written here by mistake may be the value: it must not come back in a message.
     command.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
-    _add_json(command, _("print one JSON object"))
-
-
-def _add_doctor(command: argparse.ArgumentParser) -> None:
-    _add_json(command, _("print a JSON array"))
+    add_json(command, _("print one JSON object"))
 
 
 def _add_tutorial(command: argparse.ArgumentParser) -> None:
@@ -358,13 +346,12 @@ VERBS = {
     "pin": (N_("Keep jobs from being deleted and pruned."), _add_pin),
     "unpin": (N_("No longer keep jobs from being deleted."), _add_pin),
     "label": (N_("Give a job labels, or take some away."), _add_label),
-    "prune": (N_("Delete many jobs, by age, size or status, and environments."), _add_prune),
+    "prune": (N_("Delete many jobs, by age, size or status, and what was made for them."), _add_prune),
     "disk": (N_("Show what takes room on the disk."), _add_disk),
     "outputs": (N_("List the files that a job has written so far."), _add_outputs),
     "download": (N_("Copy an output channel of a job into a folder."), _add_download),
-    "profile": (N_("Look at the settings' profiles, and change them."), _add_profile),
-    "instances": (N_("List the instance types that jobs can ask for."), _add_instances),
+    **data_grammar.VERBS,
+    **platform_grammar.VERBS,
     "secret": (N_("Keep secrets for jobs; nobody gets to see them again."), _add_secret),
-    "doctor": (N_("Check everything that a job needs."), _add_doctor),
     "tutorial": (N_("Copy the tutorial notebooks into a folder."), _add_tutorial),
 }

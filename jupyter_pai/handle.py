@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import summary
 from .client import Client, connect
-from .errors import JobFailed, PaiError, ServerUnreachable
+from .copying import finish_copy
+from .errors import JobFailed, ServerUnreachable
 from .i18n import _
 from .place import page_of
 from .printer import Printer
@@ -209,16 +209,18 @@ class JobHandle:
         self._call("stop")
         return self
 
-    def rerun(self, *, backend: str = "", resume: bool = False, **changes: Any) -> JobHandle:
+    def rerun(self, *, backend: str = "", resume: bool = False, confirmed: bool = False, **changes: Any) -> JobHandle:
         """Submit its spec and code once more: a new job. The keywords are fields of `JobSpec` that change; in a table
         (hyperparameters, inputs …) only the names that are given, and None removes one. `resume` gives the new job
-        this one's checkpoints, as the input channel `checkpoints`.
+        this one's checkpoints, as the input channel `checkpoints`; `confirmed` agrees to what it costs.
 
         Raises:
             BadInput: naming the field that is wrong.
+            Unconfirmed: saying what it costs, where that is to be agreed to.
             Conflict: if it is to be resumed and has not ended, or has no checkpoints.
         """
-        return JobHandle(self._client.rerun(self.id, changes, backend=backend, resume=resume)["job"], self._client)
+        reply = self._client.rerun(self.id, changes, backend=backend, resume=resume, confirmed=confirmed)
+        return JobHandle(reply["job"], self._client)
 
     def delete(self, *, force: bool = False) -> None:
         """Forget the job, which must have ended, with all its files; if `force`, also one whose host is gone."""
@@ -258,21 +260,12 @@ class JobHandle:
         chosen = None if files is None else list(files)
         body = {"channel": channel, "folder": place, "files": chosen, "overwrite": overwrite}
         copy = self._call("download", body=body)
-        number, pause = copy["id"], 0.02
-        try:
-            while copy["status"] in ("waiting", "running"):
-                time.sleep(pause)
-                pause = min(pause * 1.5, _ASK_EVERY)
-                copy = self._ask(lambda client: client.call("copy", copy=number))
-                if progress:
-                    progress(copy["done"], copy["bytes"])
-        except BaseException:
-            with contextlib.suppress(PaiError):
-                self._ask(lambda client: client.call("cancel_copy", copy=number))
-            raise
-        if copy["status"] == "done":
-            return Path(copy["folder"])
-        raise PaiError.from_json(copy["error"] or {"message": _("The copy was ended."), "code": "Conflict"})
+
+        def ask(verb: str, number: str) -> dict[str, Any]:
+            found: dict[str, Any] = self._ask(lambda client: client.call(verb, copy=number))
+            return found
+
+        return Path(finish_copy(ask, copy, progress)["folder"])
 
     def text(self) -> str:
         """The job in several lines."""
@@ -340,14 +333,16 @@ def job_failed(handle: JobHandle) -> JobFailed:
     )
 
 
-def submit(*, backend: str = "", wait: bool = False, **spec: Any) -> JobHandle:
-    """Submit a job; the keywords are the fields of `JobSpec`. With `wait`, print its log and return when it has ended.
+def submit(*, backend: str = "", wait: bool = False, confirmed: bool = False, **spec: Any) -> JobHandle:
+    """Submit a job; the keywords are the fields of `JobSpec`. With `wait`, print its log and return when it has ended;
+    `confirmed` agrees to what it costs.
 
     Raises:
         BadInput: naming what is wrong and what to do.
+        Unconfirmed: saying what it costs, where that is to be agreed to.
     """
     client = connect()
-    handle = JobHandle(client.submit(spec, backend=backend)["job"], client)
+    handle = JobHandle(client.submit(spec, backend=backend, confirmed=confirmed)["job"], client)
     return handle.wait(logs=True) if wait else handle
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 from .errors import StateError
@@ -57,6 +61,11 @@ class JobFolder:
     def usage(self) -> Path:
         return self.path / "usage"
 
+    @property
+    def curves(self) -> Path:
+        """Event files of a job that runs elsewhere, as far as they are here."""
+        return self.path / "curves"
+
 
 class Home:
     """The state folder of a user. Nobody else may read it (0700).
@@ -69,11 +78,25 @@ class Home:
         self.jobs = self.path / "jobs"
         self.sources = self.path / "sources"
         self.environments = self.path / "environments"
+        self.inputs = self.path / "inputs"
         self.interpreters = self.path / "interpreters"
         self.database = self.path / "pai.sqlite3"
 
     def job(self, job_id: str) -> JobFolder:
         return JobFolder(self.jobs / job_id)
+
+    @cached_property
+    def id(self) -> str:
+        """A name that no other state folder has, by which platforms tell whose jobs they have."""
+        path = self.path / "id"
+        with writing(path):
+            if not path.exists():
+                with tempfile.NamedTemporaryFile("w", dir=self.path, prefix=".id") as file:
+                    file.write(secrets.token_hex(8))
+                    file.flush()
+                    with contextlib.suppress(FileExistsError):  # Another process was first.
+                        os.link(file.name, path)
+            return path.read_text("utf-8").strip()
 
     def create(self) -> Home:
         """Make the folders that are missing.
@@ -82,7 +105,7 @@ class Home:
             StateError: naming the folder that cannot be made or written.
         """
         with writing(self.path):
-            for folder in (self.path, self.jobs, self.sources, self.environments, self.interpreters):
+            for folder in (self.path, self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not os.access(self.path, os.W_OK | os.X_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

@@ -236,6 +236,9 @@ class Job(_Value):
     submitted_at: datetime
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    inputs: dict[str, str] = Field(
+        {}, description="Input channels as the platform knows them, name to URI, where that is not as in the spec."
+    )
     outputs: dict[str, str] = Field({}, description="Output channels: name to URI.")
     output_parameters: dict[str, str] = Field({}, description="Files of /ml/output/output_parameters: name to text.")
     notes: tuple[str, ...] = Field((), description="What the user should know: an option that was ignored.")
@@ -261,6 +264,11 @@ class Job(_Value):
             spec.labels if isinstance(spec, JobSpec) else spec.get("labels", {}) if isinstance(spec, Mapping) else {}
         )
         return {**value, "labels": labels}
+
+    @property
+    def brought(self) -> JobSpec:
+        """The spec with its inputs as the platform knows them: sent there, or fetched to this machine."""
+        return self.spec.model_copy(update={"inputs": self.inputs}) if self.inputs else self.spec
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from .errors import Conflict, SpecError
 from .home import Home
 from .i18n import _
 from .job import Job, JobSpec, parse_spec
-from .storage import storage_of
+from .storage.base import Storage
 
 __all__ = ["CHANNEL", "changed", "checkpoints", "is_generated", "path_name", "used_jobs"]
 
@@ -48,8 +48,10 @@ def _merged(value: object, change: object, place: str) -> object:
     return found
 
 
-def checkpoints(job: Job) -> str:
+def checkpoints(job: Job, storage_of: Callable[[str, str], Storage]) -> str:
     """The URI of the checkpoints that a job which has ended has left. May block.
+
+    `storage_of` gives the storage of a URI with the account of a profile.
 
     Raises:
         Conflict: if it has not ended, or left none; saying what to do.
@@ -60,7 +62,7 @@ def checkpoints(job: Job) -> str:
             fix=_("Stop it first: %pai stop {job}").format(job=job.id),
         )
     uri = job.outputs.get(CHANNEL, "")
-    if not uri or not storage_of(uri).list(uri):
+    if not uri or not storage_of(uri, job.profile).list(uri):
         fix = _("Scripts write them to the folder in PAI_OUTPUT_CHECKPOINTS. From the beginning: %pai rerun {job}")
         if job.resumed_from:
             fix = _("Resume the job before it: %pai rerun {job} --resume")

@@ -7,8 +7,10 @@ from typing import Any
 
 from . import settings as settings_files
 from .backends import load_backends
-from .backends.base import Backend
+from .backends.base import Backend, Capability
+from .errors import Unsupported
 from .home import Home
+from .i18n import _
 from .job import Job
 from .settings import Profile, Settings
 
@@ -25,7 +27,7 @@ class Profiles:
 
     def settings(self) -> Settings:
         """The settings as their files say now."""
-        return settings_files.load(self._models)
+        return settings_files.load(self._models, _discovered())
 
     def edit(self, profile: str, values: Mapping[str, Any] | None = None, *, default: bool = False) -> Settings:
         """Set keys of a profile (None removes a key), make it the default one; without either, remove it.
@@ -33,7 +35,7 @@ class Profiles:
         Raises:
             SettingsError: if the settings would be wrong then; they stay as they were.
         """
-        return settings_files.edit(self._models, profile, values, default)
+        return settings_files.edit(self._models, profile, values, default, _discovered())
 
     def backend(self, profile: Profile) -> Backend:
         """The backend of a profile; a new one when the profile has changed."""
@@ -45,6 +47,25 @@ class Profiles:
             )
         return known[1]
 
+    def with_capability(self, capability: Capability, profile: str = "", backend: str = "") -> Profile:
+        """The profile that is meant; if none is named and the default one cannot do this, the first that can.
+
+        Raises:
+            NotFound: naming what was meant.
+            Unsupported: if the profile that is meant cannot do this.
+        """
+        settings = self.settings()
+        chosen = settings.pick(profile, backend)
+        able = [p for p in settings.profiles.values() if capability in load_backends()[p.backend].capabilities]
+        if chosen in able:
+            return chosen
+        if profile or backend or not able:
+            raise Unsupported(
+                _("The backend `{name}` cannot do this: {what}.").format(name=chosen.backend, what=capability.value),
+                fix=_("Name a profile of another backend: --profile."),
+            )
+        return able[0]
+
     def backend_of(self, job: Job) -> Backend:
         """The backend that runs a job.
 
@@ -52,3 +73,8 @@ class Profiles:
             NotFound: if its profile was removed.
         """
         return self.backend(self.settings().pick(job.profile))
+
+
+def _discovered() -> dict[str, dict[str, Any]]:
+    """The profiles that need no file."""
+    return {name: found for name, backend in load_backends().items() if (found := backend.discover())}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import Field
 
+from .data_replies import DataFolder, DataSize, MadeFolder
 from .hyperparameters import Hyperparameter
-from .job import Job
+from .job import Job, JobStatus
 from .output_replies import Copies, CopyView, FileText, Outputs
+from .platform_replies import Findings, Images, Instances, PlatformBoard, PlatformBoards, Trials
 from .provenance import Git, Provenance
 from .reply import Reply as _Reply
 from .request import Submitted as _Submitted
@@ -19,27 +22,35 @@ __all__ = [
     "Comparison",
     "Copies",
     "CopyView",
+    "DataFolder",
+    "DataSize",
     "DiskUse",
     "Error",
     "Events",
     "FileText",
     "Findings",
+    "Images",
     "Inspection",
     "Instances",
     "JobView",
     "Jobs",
     "LogHits",
     "LogPage",
+    "MadeFolder",
     "Metrics",
     "Outputs",
+    "PlatformBoard",
+    "PlatformBoards",
     "Profiles",
     "Provenance",
     "Pruned",
+    "RemoteJobs",
     "Secrets",
     "Submitted",
     "TensorBoardView",
     "TensorBoards",
     "Texts",
+    "Trials",
 ]
 
 # JSON has no NaN: these texts stand for it.
@@ -77,6 +88,24 @@ class Jobs(_Reply):
 
     jobs: list[JobView]
     total: int
+
+
+class RemoteJobView(_Reply):
+    """A job as its platform has it; `job_id` is ours, if it is in the list here."""
+
+    remote_id: str
+    name: str
+    status: JobStatus
+    platform_status: str
+    submitted_at: datetime
+    user: str
+    console_url: str
+    job_id: str
+
+
+class RemoteJobs(_Reply):
+    profile: str
+    jobs: list[RemoteJobView]
 
 
 class Code(_Reply):
@@ -187,22 +216,6 @@ class Events(_Reply):
     events: list[Event]
 
 
-class InstanceTypeView(_Reply):
-    """Cores, bytes of memory, GPUs. `available`: whether a job would start at once; null where that is not known."""
-
-    name: str
-    cpu: float
-    memory: int
-    gpu: int
-    gpu_name: str
-    available: bool | None
-
-
-class Instances(_Reply):
-    profile: str
-    instances: list[InstanceTypeView]
-
-
 class Difference(_Reply):
     """A value of the first job and of the second; null where there is none."""
 
@@ -231,7 +244,8 @@ class Comparison(_Reply):
 
 
 class CandidateView(_Reply):
-    """A job or an environment that may go. `used_at`, in seconds since 1970, is when a job ended."""
+    """A job, an environment, or data that was brought here for jobs, that may go. `used_at`, in seconds since 1970, is
+    when a job ended. The name of data is the URI that it came from."""
 
     id: str
     used_at: float
@@ -253,7 +267,7 @@ class Pruned(_Reply):
 
 
 class DiskPart(_Reply):
-    what: Literal["jobs", "running", "environments", "sources", "database"]
+    what: Literal["jobs", "running", "environments", "inputs", "sources", "database"]
     count: int
     bytes: int
 
@@ -320,17 +334,6 @@ class TensorBoardView(_Reply):
 
 class TensorBoards(_Reply):
     tensorboards: list[TensorBoardView]
-
-
-class FindingView(_Reply):
-    state: Literal["ok", "warn", "bad"]
-    what: str
-    text: str
-    fix: str
-
-
-class Findings(_Reply):
-    findings: list[FindingView]
 
 
 class Error(_Reply):

@@ -14,8 +14,12 @@ from .i18n import _
 from .job import Job, JobSpec, JobStatus
 
 __all__ = [
+    "Adopt",
+    "DataCopy",
+    "DataPlace",
     "Download",
     "Labels",
+    "PlatformBoardRequest",
     "Preview",
     "Prune",
     "Rerun",
@@ -40,6 +44,7 @@ class SubmitRequest(BaseModel):
     python: str = Field("", description="The interpreter of the kernel or command line that submits.")
     key: str = Field("", max_length=200, description="A submit that is repeated with the same key makes no second job.")
     attach: bool = Field(False, description="Attach to a job of the same spec that runs or has succeeded.")
+    confirmed: bool = Field(False, description="The user knows what it costs; else that is asked about first.")
     notebook: str = Field(
         "",
         max_length=4096,
@@ -68,6 +73,7 @@ class Rerun(BaseModel):
     changes: dict[str, Any] = Field({}, description="What is not as it was: a part of a spec.")
     backend: str = Field("", description="Use this backend's default profile.")
     resume: bool = Field(False, description="The job's checkpoints become the input channel `checkpoints`.")
+    confirmed: bool = Field(False, description="The user knows what it costs; else that is asked about first.")
 
 
 def _check_label(name: str) -> str:
@@ -111,6 +117,40 @@ class Download(BaseModel):
     overwrite: bool = Field(False, description="Replace files that are there.")
 
 
+class DataCopy(BaseModel):
+    """Copy files between a storage and a place on the machine of the engine."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096, description="A file, or a folder if it ends with a slash.")
+    path: str = Field(
+        max_length=4096,
+        description="What is put, or the folder for what is got: an absolute path, or one below the folder that "
+        "JupyterLab shows.",
+    )
+    overwrite: bool = Field(False, description="Replace files that are there.")
+    profile: str = Field("", description="The profile whose account is used; else the first that has one for it.")
+
+
+class DataPlace(BaseModel):
+    """A folder to make."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096)
+    profile: str = Field("", description="The profile whose account is used; else the first that has one for it.")
+
+
+class Adopt(BaseModel):
+    """A job of a platform that is to be followed here from now on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    remote_id: str = Field(min_length=1, max_length=200, description="The platform's name for it.")
+    profile: str = Field("", description="The profile whose account has it; the default one if empty.")
+    backend: str = Field("", description="Or this backend's default profile.")
+
+
 class Submitted(BaseModel):
     """The answer to a submit. `attached`: the job was there before; `changed` names files that changed since."""
 
@@ -128,6 +168,7 @@ class Preview(BaseModel):
     command: str
     python: str
     notes: tuple[str, ...]
+    questions: tuple[str, ...] = Field((), description="What is to be confirmed before it is submitted: what it costs.")
     hyperparameters: tuple[Hyperparameter, ...] = Field(description="Those that the code declares.")
     files: int
     bytes: int
@@ -153,3 +194,10 @@ class TensorBoardRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     jobs: list[str] = Field(min_length=1, max_length=_MOST_JOBS)
+
+
+class PlatformBoardRequest(BaseModel):
+    """`job` is an id, the beginning of one, a name, or `last`."""
+
+    model_config = ConfigDict(extra="forbid")
+    job: str

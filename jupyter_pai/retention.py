@@ -1,8 +1,8 @@
 """What is kept on the disk, and for how long.
 
 A job goes only when a user says so: its model may be the one thing that cannot be made again. What can be made again at
-any time, and what nobody can reach any more, goes by itself: environments that were not used for long, packed code that
-no job has, what is left of jobs that were deleted or never stored.
+any time, and what nobody can reach any more, goes by itself: environments that were not used for long, inputs that were
+fetched and not used for long, packed code that no job has, what is left of jobs that were deleted or never stored.
 """
 
 from __future__ import annotations
@@ -157,8 +157,9 @@ class Retention:
                 return
             ids = unknown[start : start + _BATCH]
             self.store.note_sizes({f"jobs/{job_id}": self._size(job_id) for job_id in ids}).result()
-        known = self.store.sizes("environments/")
+        known = self.store.sizes("environments/") | self.store.sizes("inputs/")
         there = {f"environments/{found.key}" for found in disk.environments(self.home) if found.used_at}
+        there |= {f"inputs/{found.key}" for found in disk.inputs(self.home) if found.used_at}
         for path in known.keys() - there:
             self.store.forget_size(path).result()
         sizes = {path: disk.taken(self.home.path / path) for path in there - known.keys()}
@@ -183,11 +184,13 @@ class Retention:
         ended = self.store.ended()
         running = {job.id: self._size(job.id) for job in self.store.running()}
         environments = self.store.sizes("environments/")
+        inputs = self.store.sizes("inputs/")
         sources = list(self.home.sources.glob("*.tar.gz"))
         parts = [
             {"what": "jobs", "count": len(ended), "bytes": sum(job.bytes or 0 for job in ended)},
             {"what": "running", "count": len(running), "bytes": sum(running.values())},
             {"what": "environments", "count": len(environments), "bytes": sum(environments.values())},
+            {"what": "inputs", "count": len(inputs), "bytes": sum(inputs.values())},
             {"what": "sources", "count": len(sources), "bytes": disk.taken(self.home.sources)},
             {"what": "database", "count": 1, "bytes": sum(map(disk.taken, self.home.path.glob("pai.sqlite3*")))},
         ]
@@ -231,11 +234,23 @@ class Retention:
         return time.time() - self.profiles.settings().disk.environment_days * _DAY
 
     def _environments(self, before: float) -> Iterator[Candidate]:
-        """Environments that no job uses and none has used since; all of them if `before` is 0."""
-        sizes = self.store.sizes("environments/")
+        """Environments, and data that was brought here, that no job uses and none has used since; all of that if
+        `before` is 0."""
+        sizes = self.store.sizes("environments/") | self.store.sizes("inputs/")
         for found in disk.environments(self.home):
             if not found.in_use and (not before or found.used_at < before):
                 yield Candidate(found.key, found.used_at, sizes.get(f"environments/{found.key}", 0))
+        used = {uri for job in self.store.running() for uri in job.brought.inputs.values()}
+        for found in disk.inputs(self.home):
+            in_use = found.in_use or any(found.key in uri for uri in used)
+            # A data frame is nowhere else: it stays as long as there is a job that a rerun could be made of.
+            if (
+                not in_use
+                and (not before or found.used_at < before)
+                and (found.uri or not self.store.mentions(found.key))
+            ):
+                name = found.uri or _("a data frame")
+                yield Candidate(found.key, found.used_at, sizes.get(f"inputs/{found.key}", 0), name)
 
     async def prune(
         self,
@@ -259,7 +274,7 @@ class Retention:
                 except PaiError as error:
                     kept[job.id] = error.message  # It was pinned meanwhile, or a job began that needs it.
             for one in environments:
-                if not await asyncio.to_thread(disk.remove_environment, self.home, one.id):
+                if not await asyncio.to_thread(self._remove_made, one.id):
                     kept[one.id] = _("in use")
             await asyncio.to_thread(self._tidy)
         jobs, environments = ([one for one in found if one.id not in kept] for found in (jobs, environments))
@@ -300,8 +315,13 @@ class Retention:
                 disk.remove(self.home.job(name).path)
                 lease.give()
         for one in self._environments(self._unused_since()):
-            disk.remove_environment(self.home, one.id)
+            self._remove_made(one.id)
         self._tidy()
+
+    def _remove_made(self, key: str) -> bool:
+        """Remove an environment or data that was brought here; whether it has gone."""
+        is_data = (self.home.inputs / key).exists()
+        return disk.remove_input(self.home, key) if is_data else disk.remove_environment(self.home, key)
 
     def _tidy(self) -> None:
         disk.remove_sources(self.home)

@@ -57,6 +57,7 @@ class Room(Upkeep):
             "jobs": _("jobs that have ended"),
             "running": _("jobs that have not"),
             "environments": _("environments"),
+            "inputs": _("inputs that were brought here"),
             "sources": _("packed code"),
             "database": _("database"),
         }
@@ -112,7 +113,8 @@ class Room(Upkeep):
 
     def _show(self, found: dict[str, Any]) -> None:
         rows = [(job["id"], job["name"], _state(job), *_day_and_size(job)) for job in found["jobs"]]
-        rows += [(one["id"][:8], _("environment"), "", *_day_and_size(one)) for one in found["environments"]]
+        for one in found["environments"]:
+            rows.append((one["id"][:8], one["name"] or _("environment"), "", *_day_and_size(one)))
         if rows:
             self.screen.table((_("id"), _("name"), _("status"), _("ended, last used"), _("takes")), rows)
 

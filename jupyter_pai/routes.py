@@ -68,9 +68,15 @@ _PAGE = (
     Parameter("sort", str, "submitted (if nothing is said), name, status, took, or hp:NAME, a hyperparameter."),
     Parameter("order", str, "desc or asc; if nothing is said, desc for times and asc for others."),
 )
+_PLATFORM = (
+    Parameter("profile", str, "The profile; if empty, the default one, or the first that can do this."),
+    Parameter("backend", str, "Or this backend's default profile."),
+)
 _INSTANCE = Parameter("instance", str, "The instance whose log is meant; the first if empty.")
 _MERGED = Parameter("merged", bool, "All instances, by the time at which the lines came.")
 
+_URI = Parameter("uri", str, "A file, or a folder if it ends with a slash: oss://bucket/key, file:///path.")
+_ACCOUNT = Parameter("profile", str, "The profile whose account is used; else the first that has one for the URI.")
 _FILE = Parameter("path", str, "The file's path in the channel.")
 
 ROUTES: dict[str, Route] = {
@@ -79,6 +85,13 @@ ROUTES: dict[str, Route] = {
     "list_jobs": Route("GET", "/jobs", "A page of jobs, newest first if nothing else is said.", _PAGE, reply="Jobs"),
     "submit": Route("POST", "/jobs", "Submit a job.", body="SubmitRequest", reply="Submitted"),
     "preview": Route("POST", "/preview", "What would be submitted.", body="SubmitRequest", reply="Preview"),
+    "bring": Route(
+        "POST",
+        "/bring",
+        "Begin to bring the inputs of a spec to where it would run, as submitting it does.",
+        body="SubmitRequest",
+        reply="CopyView",
+    ),
     "inspect": Route(
         "POST", "/inspect", "The hyperparameters that the code declares.", body="SubmitRequest", reply="Inspection"
     ),
@@ -92,6 +105,19 @@ ROUTES: dict[str, Route] = {
     ),
     "stop": Route("POST", "/jobs/{job}/stop", "Ask for a job's end.", reply="JobView"),
     "rerun": Route("POST", "/jobs/{job}/rerun", "Submit its spec and code once more.", body="Rerun", reply="Submitted"),
+    "remote_jobs": Route(
+        "GET",
+        "/remote-jobs",
+        "The jobs of a profile's account on its platform, newest first, wherever they were submitted.",
+        (
+            Parameter("profile", str, "The profile; the default one if empty."),
+            Parameter("backend", str, "Or this backend's default profile."),
+            Parameter("before", str, "Only jobs older than this: seconds since 1970, or an ISO time."),
+            Parameter("limit", int, "How many at most, up to 500; 50 if nothing is said."),
+        ),
+        reply="RemoteJobs",
+    ),
+    "adopt": Route("POST", "/adopt", "Follow a job of the platform from now on.", body="Adopt", reply="JobView"),
     "diff": Route("GET", "/jobs/{job}/diff/{other}", "How two jobs differ.", reply="Comparison"),
     "provenance": Route("GET", "/jobs/{job}/provenance", "Where a job comes from.", reply="Provenance"),
     "pin": Route("PUT", "/jobs/{job}/pin", "Keep a job from being deleted and pruned.", reply="JobView"),
@@ -210,15 +236,59 @@ ROUTES: dict[str, Route] = {
     "copies": Route("GET", "/jobs/{job}/copies", "A job's copies, also those that are over.", reply="Copies"),
     "copy": Route("GET", "/copies/{copy}", "How far a copy is.", reply="CopyView"),
     "cancel_copy": Route("DELETE", "/copies/{copy}", "End a copy; nothing is left of it.", reply="CopyView"),
+    "list_data": Route(
+        "GET",
+        "/data",
+        "What is at a URI of a storage: a file, or what is directly in a folder, by names.",
+        (
+            _URI,
+            Parameter("after", str, "Only what comes after this name."),
+            Parameter("limit", int, "How much at most, up to 10000."),
+            Parameter("recursive", bool, "All files below the folder instead, by paths."),
+            _ACCOUNT,
+        ),
+        reply="DataFolder",
+    ),
+    "measure_data": Route("GET", "/data/size", "How many files a URI means.", (_URI, _ACCOUNT), reply="DataSize"),
+    "get_data": Route(
+        "POST", "/data/get", "Begin to copy a file or folder into a local folder.", body="DataCopy", reply="CopyView"
+    ),
+    "put_data": Route("POST", "/data/put", "Begin to copy a local file or folder.", body="DataCopy", reply="CopyView"),
+    "remove_data": Route(
+        "DELETE",
+        "/data",
+        "Begin to remove a file, or a folder if its URI ends with a slash.",
+        (_URI, _ACCOUNT),
+        reply="CopyView",
+    ),
+    "make_data_folder": Route("POST", "/data/folder", "Make a folder.", body="DataPlace", reply="MadeFolder"),
     "instances": Route(
         "GET",
         "/instances",
-        "The instance types that jobs of a profile can ask for.",
+        "The instance types that jobs of a profile can ask for, and the account's quotas.",
         (
             Parameter("profile", str, "The profile; the default one if empty."),
             Parameter("backend", str, "Or this backend's default profile."),
         ),
         reply="Instances",
+    ),
+    "images": Route(
+        "GET",
+        "/images",
+        "The images that jobs of a profile can run in, newest version first.",
+        (
+            Parameter("profile", str, "The profile; if empty, the default one, or the first that has images."),
+            Parameter("backend", str, "Or this backend's default profile."),
+            Parameter("framework", str, "Only those of this framework."),
+            Parameter("version", str, "Only this version, or those that begin with it; `latest` for the newest alone."),
+            Parameter("accelerator", str, "Only those for CPU, or for GPU."),
+            Parameter(
+                "scope",
+                str,
+                "What they are for: training (if nothing is said), develop, inference; own for those of the workspace.",
+            ),
+        ),
+        reply="Images",
     ),
     "profiles": Route("GET", "/profiles", "The profiles of the settings.", reply="Profiles"),
     "set_profile": Route("PUT", "/profiles/{profile}", "Make or change one.", body="ProfileChange", reply="Profiles"),
@@ -237,6 +307,37 @@ ROUTES: dict[str, Route] = {
         reply="TensorBoardView",
     ),
     "stop_tensorboard": Route("DELETE", "/tensorboards/{tensorboard}", "End one.", reply="TensorBoards"),
-    "doctor": Route("GET", "/doctor", "Check everything that a job needs.", reply="Findings"),
+    "platform_boards": Route(
+        "GET",
+        "/platform-tensorboards",
+        "The TensorBoards that a platform runs itself.",
+        (*_PLATFORM, Parameter("job", str, "Only those of this job.")),
+        reply="PlatformBoards",
+    ),
+    "open_platform_board": Route(
+        "POST",
+        "/platform-tensorboards",
+        "Let a job's platform start a TensorBoard for it; the one that there is, if there is one.",
+        body="PlatformBoardRequest",
+        reply="PlatformBoard",
+    ),
+    "stop_platform_board": Route(
+        "DELETE",
+        "/platform-tensorboards/{board}",
+        "Stop one of them.",
+        (*_PLATFORM, Parameter("delete", bool, "And forget it.")),
+        reply="PlatformBoards",
+    ),
+    "doctor": Route(
+        "GET",
+        "/doctor",
+        "Check everything that a job needs.",
+        (
+            Parameter("profile", str, "Only what the jobs of this profile need."),
+            Parameter("backend", str, "Only what those of this backend's default profile need."),
+        ),
+        reply="Findings",
+    ),
+    "trials": Route("GET", "/trials", "What a person with an account should try once.", reply="Trials"),
     "schema": Route("GET", "/schema", "The JSON Schema of a job's spec."),
 }

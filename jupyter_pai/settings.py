@@ -14,7 +14,7 @@
 
 The file is the one that ``JUPYTER_PAI_CONFIG`` names, else the one in Jupyter's config folder; beneath it lies that of
 the administrator in ``/etc/jupyter``. A profile that both have takes each key from the upper file. Without any file
-there is the profile `local`.
+there is the profile `local`, and one for each backend whose keys lie ready (`Backend.discover`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ class DiskSettings(BaseModel):
         pattern=r"(?i)^\s*(\d+(\.\d+)?\s*([KMGT]i?)?B?)?\s*$",
         description="Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth.",
     )
-    environment_days: float = Field(30, gt=0, description="Days after which an environment that no job used goes.")
+    environment_days: float = Field(
+        30, gt=0, description="Days after which an environment or a fetched input that no job used goes."
+    )
 
 
 class TensorBoardSettings(BaseModel):
@@ -137,14 +139,18 @@ def user_file() -> Path:
     return Path(jupyter_config_dir()) / NAME
 
 
-def load(models: Mapping[str, type[ProfileSettings]]) -> Settings:
+def load(
+    models: Mapping[str, type[ProfileSettings]], discovered: Mapping[str, Mapping[str, Any]] | None = None
+) -> Settings:
     """The settings, checked against each backend's model.
+
+    `discovered` has the keys of profiles that need no file, by the backend that they are named like.
 
     Raises:
         SettingsError: naming the file and the line.
     """
     files = [SettingsFile(path) for path in (SYSTEM_FILE, user_file())]
-    merged: dict[str, dict[str, Any]] = {"local": {"backend": "local"}}
+    merged: dict[str, dict[str, Any]] = {"local": {"backend": "local"}} | _ready(models, discovered or {}, files)
     where: dict[str, list[SettingsFile]] = {}
     default = "local"
     for file in files:
@@ -165,7 +171,11 @@ def load(models: Mapping[str, type[ProfileSettings]]) -> Settings:
 
 
 def edit(
-    models: Mapping[str, type[ProfileSettings]], profile: str, values: Mapping[str, Any] | None, default: bool
+    models: Mapping[str, type[ProfileSettings]],
+    profile: str,
+    values: Mapping[str, Any] | None,
+    default: bool,
+    discovered: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Settings:
     """Change a profile in the user's file: set keys (None removes one), make it the default; without either, remove it.
 
@@ -189,10 +199,30 @@ def edit(
     before = file.text
     file.save()
     try:
-        return load(models)
+        return load(models, discovered)
     except Exception:  # Whatever is wrong with it: what cannot be loaded must not stay.
         path.resolve().write_text(before, "utf-8")
         raise
+
+
+def _ready(
+    models: Mapping[str, type[ProfileSettings]],
+    discovered: Mapping[str, Mapping[str, Any]],
+    files: list[SettingsFile],
+) -> dict[str, dict[str, Any]]:
+    """The profiles that need no file. Keys that cannot be right were not meant for us, and a file may use the name for
+    another backend."""
+    taken = {name for file in files for name, keys in file.profiles().items() if keys.get("backend", name) != name}
+    found = {name: {"backend": name, **keys} for name, keys in discovered.items() if name not in taken}
+    return {name: keys for name, keys in found.items() if _fits(models[name], keys)}
+
+
+def _fits(model: type[ProfileSettings], keys: Mapping[str, Any]) -> bool:
+    try:
+        model.model_validate(keys)
+    except ValidationError:
+        return False
+    return True
 
 
 def _profile(
@@ -226,7 +256,8 @@ def _profile(
                 name,
                 fix=similar(key, models[backend].model_fields),
             ) from None
-        raise saying(key).error(f"{key}: {fault['msg']}.", key, name) from None
+        said = fault["msg"].removeprefix("Value error, ")
+        raise saying(key).error(f"{key}: {said}.", key, name) from None
 
 
 def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
+from .frames import is_frame
 from .grammar import Options
 from .i18n import _
 from .place import Place
@@ -69,6 +70,10 @@ def _given(options: Options, place: Place) -> dict[str, Any]:
         if values := _pairs(f"--{name}", getattr(options, name)):
             is_uri = field in ("inputs", "outputs")
             found[field] = {key: _uri(text, place) for key, text in values.items()} if is_uri else values
+            if field == "inputs":
+                found[field] |= {
+                    key: frame for key, text in values.items() if (frame := _frame(text, place)) is not None
+                }
     if options.output_path:
         found["output_path"] = _uri(options.output_path, place)
     if metrics := _pairs("--metric", options.metric):
@@ -77,8 +82,11 @@ def _given(options: Options, place: Place) -> dict[str, Any]:
         found["requirements"] = options.requirement
     if options.secret:
         found["secrets"] = _secrets(options.secret)
+    own = _nested(_pairs("--option", options.option))
     if options.container:
-        found["options"] = {"container": options.container}
+        own["container"] = options.container
+    if own:
+        found["options"] = own
     if options.tty:
         found["tty"] = True
     return found
@@ -215,6 +223,23 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _nested(given: dict[str, str]) -> dict[str, Any]:
+    """Options as a table: dots in their names lead into tables of it; a value that is JSON is what JSON says."""
+    found: dict[str, Any] = {}
+    for name, text in given.items():
+        *tables, last = name.split(".")
+        place = found
+        for table in tables:
+            place = place.setdefault(table, {})
+            if not isinstance(place, dict):
+                raise UsageError(_("--option: `{name}` is a value and a table.").format(name=name))
+        try:
+            place[last] = json.loads(text)
+        except ValueError:
+            place[last] = text
+    return found
+
+
 def _secrets(given: Sequence[str]) -> dict[str, str]:
     """Variable to the name of its secret."""
     return {text.partition("=")[0]: text.partition("=")[2] or text for text in given}
@@ -242,6 +267,12 @@ def _uri(text: str, place: Place) -> str:
         raise UsageError(_("An input or output needs a path or URI."))
     path = str(place.path(text))
     return path + "/" if text.endswith("/") and path != "/" else path
+
+
+def _frame(text: str, place: Place) -> object:
+    """The data frame in a variable of the notebook; None if there is none, or a file has that name."""
+    found = getattr(place.shell, "user_ns", {}).get(text) if text.isidentifier() else None
+    return found if is_frame(found) and not place.path(text).exists() else None
 
 
 def _name(base: str) -> str:

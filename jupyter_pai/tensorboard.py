@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -54,10 +54,13 @@ class TensorBoard:
     process: Process = field(repr=False)
     started_at: float = field(default_factory=time.time)
     used: float = field(default_factory=time.monotonic)
+    # Told of each look.
+    on_use: Callable[[], None] = field(default=lambda: None, repr=False)
 
     def touch(self) -> None:
         """Somebody looks at it."""
         self.used = time.monotonic()
+        self.on_use()
 
     def as_json(self) -> dict[str, Any]:
         """As `replies.TensorBoardView` has it."""
@@ -94,8 +97,15 @@ class TensorBoards:
             )
         return self._running[board_id]
 
-    async def start(self, jobs: Sequence[Job], idle_timeout: float) -> TensorBoard:
-        """The TensorBoard of these jobs; the one that runs, if one does.
+    async def start(
+        self,
+        jobs: Sequence[Job],
+        idle_timeout: float,
+        folders: Mapping[str, Path] | None = None,
+        on_use: Callable[[], None] = lambda: None,
+    ) -> TensorBoard:
+        """The TensorBoard of these jobs; the one that runs, if one does. `folders` has where the event files of those
+        are that ran elsewhere, by their ids; `on_use` is told whenever somebody looks at it.
 
         Raises:
             NotFound: if none of them has written anything for it, or no TensorBoard is installed.
@@ -108,11 +118,13 @@ class TensorBoards:
             if board := self._running.get(board_id):
                 board.touch()
                 return board
-            runs = await asyncio.to_thread(_runs, jobs)
+            runs = await asyncio.to_thread(_runs, jobs, folders or {})
             interpreters = dict.fromkeys([sys.executable, *filter(None, (job.python for job in jobs))])
             process, url = await _launch(list(interpreters), runs, _title(jobs))
             address = f"{self.base}{quote(board_id)}/"
-            board = self._running[board_id] = TensorBoard(board_id, jobs, address, idle_timeout, url, process)
+            board = self._running[board_id] = TensorBoard(
+                board_id, jobs, address, idle_timeout, url, process, on_use=on_use
+            )
             self._watchers[board_id] = asyncio.create_task(self._watch(board), name=f"jupyter-pai {board_id}")
         return board
 
@@ -147,9 +159,9 @@ class TensorBoards:
         await _finish(board.process)
 
 
-def _runs(jobs: Sequence[Job]) -> dict[str, str]:
+def _runs(jobs: Sequence[Job], elsewhere: Mapping[str, Path]) -> dict[str, str]:
     """The folder of each job's event files, by the name of the run that TensorBoard is to show."""
-    folders = {job.id: _folder(job) for job in jobs}
+    folders = {job.id: elsewhere.get(job.id) or _folder(job) for job in jobs}
     if not any(_has_events(folder) for folder in folders.values()):
         ids = ", ".join(job.id for job in jobs)
         raise NotFound(

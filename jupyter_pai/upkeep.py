@@ -15,6 +15,7 @@ from .place import Place
 from .screen import Screen
 from .secret import is_secret_name
 from .sizes import show_size
+from .summary import local_time
 
 __all__ = ["Upkeep"]
 
@@ -62,22 +63,66 @@ class Upkeep:
         self.screen.table((_("profile"), _("backend"), _("keys"), _("file")), rows)
 
     def instances(self, options: Options) -> None:
-        found = self.client.call("instances", profile=options.profile, backend=options.backend)["instances"]
+        found = self.client.call("instances", profile=options.profile, backend=options.backend)
+        if options.json:
+            self.screen.say(json.dumps(found["instances"], ensure_ascii=False, indent=1))
+            return
+        self._show_instances(found["instances"])
+        if found["quotas"]:
+            self._show_quotas(found["quotas"])
+
+    def _show_instances(self, kinds: list[dict[str, Any]]) -> None:
+        words = {True: _("free"), False: _("in use"), None: ""}
+        spot = any(kind["spot_discount"] for kind in kinds)
+        rows = []
+        for kind in kinds:
+            share = f"{kind['spot_discount']:.0%}" if kind["spot_discount"] else ""
+            row = (kind["name"], f"{kind['cpu']:g}", show_size(kind["memory"]), _gpus(kind), words[kind["available"]])
+            rows.append((*row, share) if spot else row)
+        heads = (_("instance type"), _("cores"), _("memory"), "GPU", "")
+        self.screen.table((*heads, _("spot price")) if spot else heads, rows)
+
+    def _show_quotas(self, quotas: list[dict[str, Any]]) -> None:
+        rows = [
+            (
+                quota["id"],
+                quota["name"],
+                _("{free:g} of {all:g}").format(free=quota["free_cpu"], all=quota["cpu"]),
+                _("{free} of {all}").format(free=show_size(quota["free_memory"]), all=show_size(quota["memory"])),
+                _("{free:g} of {all:g}").format(free=quota["free_gpu"], all=quota["gpu"]) + f" {quota['gpu_name']}",
+            )
+            for quota in quotas
+        ]
+        self.screen.table((_("quota"), _("name"), _("free cores"), _("free memory"), _("free GPUs")), rows)
+
+    def images(self, options: Options) -> None:
+        words = ("framework", "version", "accelerator", "scope", "profile", "backend")
+        found = self.client.call("images", **{word: getattr(options, word) for word in words})["images"]
         if options.json:
             self.screen.say(json.dumps(found, ensure_ascii=False, indent=1))
             return
-        words = {True: _("free"), False: _("in use"), None: ""}
         rows = [
-            (
-                kind["name"],
-                f"{kind['cpu']:g}",
-                show_size(kind["memory"]),
-                f"{kind['gpu']} × {kind['gpu_name']}" if kind["gpu"] else "",
-                words[kind["available"]],
-            )
-            for kind in found
+            (image["framework"], image["version"], image["accelerator"], image["python"], image["cuda"], image["uri"])
+            for image in found
         ]
-        self.screen.table((_("instance type"), _("cores"), _("memory"), "GPU", ""), rows)
+        self.screen.table((_("framework"), _("version"), "", "Python", "CUDA", _("image")), rows)
+
+    def adopt(self, options: Options) -> None:
+        where = {"profile": options.profile, "backend": options.backend}
+        if options.remote_id:
+            found = self.client.call("adopt", body=where | {"remote_id": options.remote_id})
+        else:
+            found = self.client.call("remote_jobs", **where, before=options.before, limit=options.limit)
+        if options.json:
+            self.screen.say(json.dumps(found, ensure_ascii=False, indent=1))
+        elif options.remote_id:
+            self.screen.say(_("{name} is the job {id} here.").format(**found))
+        else:
+            rows = [
+                (job["remote_id"], job["name"], job["platform_status"], local_time(job["submitted_at"]), job["job_id"])
+                for job in found["jobs"]
+            ]
+            self.screen.table((_("platform's name"), _("name"), _("status"), _("submitted"), _("id")), rows)
 
     def secret(self, options: Options) -> None:
         if options.rest or (options.name and not is_secret_name(options.name)):
@@ -113,7 +158,10 @@ class Upkeep:
         self.screen.table((_("secret"), _("kept in")), rows)
 
     def doctor(self, options: Options) -> None:
-        findings = self.client.call("doctor")["findings"]
+        if options.live:
+            self._show_trials(options)
+            return
+        findings = self.client.call("doctor", profile=options.profile, backend=options.backend)["findings"]
         if options.json:
             self.screen.say(json.dumps(findings, ensure_ascii=False, indent=1))
         else:
@@ -122,6 +170,14 @@ class Upkeep:
             self.screen.table(("", _("what"), _("found"), _("what to do")), rows)
         if any(finding["state"] == "bad" for finding in findings):
             raise BadInput(_("Jobs cannot run until this is mended."))
+
+    def _show_trials(self, options: Options) -> None:
+        trials = self.client.call("trials")["trials"]
+        if options.json:
+            self.screen.say(json.dumps(trials, ensure_ascii=False, indent=1))
+            return
+        rows = [(f"{trial['backend']} {trial['name']}", trial["what"], trial["how"]) for trial in trials]
+        self.screen.table((_("trial"), _("what is to be seen"), _("how")), rows)
 
     def tutorial(self, options: Options) -> Path:
         source = _tutorial_folder()
@@ -156,6 +212,13 @@ def _setting(text: str) -> tuple[str, Any]:
         except ValueError:
             pass
     return key, value
+
+
+def _gpus(kind: dict[str, Any]) -> str:
+    if not kind["gpu"]:
+        return ""
+    memory = f" ({show_size(kind['gpu_memory'])})" if kind["gpu_memory"] else ""
+    return f"{kind['gpu']} × {kind['gpu_name']}{memory}"
 
 
 def _tutorial_folder() -> Path:

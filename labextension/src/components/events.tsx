@@ -50,14 +50,18 @@ export function Events(props: ITabProps): React.JSX.Element {
 /** Whether it is a status that the job had already: only the platform's own word for it was another. */
 function isRepeated({ kind, data }: IEvent, before: readonly IEvent[]): boolean {
   const last = before.filter(event => event.kind === 'status').at(-1);
-  return kind === 'status' && last !== undefined && JSON.stringify(last.data) === JSON.stringify(data);
+  const same = (name: string) => string(last?.data[name]) === string(data[name]);
+  return kind === 'status' && last !== undefined && same('status') && same('reason');
 }
 
-/** What an event says. Those of a kind of their platform's own are shown as they are. */
+/** What an event says. Those of a kind that nobody knows are shown as they are. */
 function words({ kind, data }: IEvent, trans: TranslationBundle): [string, string] {
   const status = string(data['status']);
   if (kind === 'status' && isStatus(status)) {
     return [word(status, trans), string(data['reason'])];
+  }
+  if (kind === 'platform') {
+    return [trans.__('platform'), string(data['text'])];
   }
   if (kind !== 'detail') {
     return [kind, Object.keys(data).length ? JSON.stringify(data) : ''];

@@ -1,0 +1,106 @@
+"""What the verbs about platforms answer."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .reply import Reply
+
+__all__ = ["Findings", "Images", "Instances", "PlatformBoard", "PlatformBoards", "Trials"]
+
+
+class InstanceTypeView(Reply):
+    """Cores, bytes of memory, GPUs with so many bytes each. `available`: whether a job would start at once; null where
+    that is not known. `price` is that of an hour, null where the platform publishes none; `spot_discount` is the share
+    of it that a machine costs which may be taken away, null where there are no such. `pool` is where it comes from."""
+
+    name: str
+    cpu: float
+    memory: int
+    gpu: int
+    gpu_name: str
+    available: bool | None
+    gpu_memory: int
+    price: float | None
+    spot_discount: float | None
+    pool: str
+
+
+class QuotaView(Reply):
+    """A share of machines that is the account's own: cores, bytes of memory and GPUs, in all and free by now."""
+
+    id: str
+    name: str
+    status: str
+    cpu: float
+    memory: int
+    gpu: int
+    free_cpu: float
+    free_memory: int
+    free_gpu: int
+    gpu_name: str
+
+
+class Instances(Reply):
+    profile: str
+    instances: list[InstanceTypeView]
+    quotas: list[QuotaView]
+
+
+class ImageView(Reply):
+    """An image; what the platform does not tell of it is empty. `accelerator` is CPU or GPU."""
+
+    uri: str
+    name: str
+    framework: str
+    version: str
+    accelerator: str
+    python: str
+    cuda: str
+    description: str
+    created: str
+
+
+class Images(Reply):
+    profile: str
+    images: list[ImageView]
+
+
+class PlatformBoard(Reply):
+    """A TensorBoard that a platform runs. `url` is where a browser finds it, empty until it can be opened."""
+
+    id: str
+    name: str
+    status: Literal["starting", "running", "stopped", "failed"]
+    url: str
+    reason: str
+    created: str
+
+
+class PlatformBoards(Reply):
+    profile: str
+    boards: list[PlatformBoard]
+
+
+class FindingView(Reply):
+    state: Literal["ok", "warn", "bad"]
+    what: str
+    text: str
+    fix: str
+
+
+class Findings(Reply):
+    findings: list[FindingView]
+
+
+class TrialView(Reply):
+    """Something that only a person with an account can see: what is to be seen, and how."""
+
+    name: str
+    backend: str
+    what: str
+    how: str
+
+
+class Trials(Reply):
+    trials: list[TrialView]

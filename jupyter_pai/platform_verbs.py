@@ -1,0 +1,131 @@
+"""The engine's verbs about platforms: what there is on them, profiles, jobs from elsewhere, and whether all is well."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from .backends import load_backends
+from .backends.base import Capability, ImageQuery
+from .errors import UsageError
+from .i18n import _
+from .log_view import parse_moment
+from .request import Adopt
+from .request import parse as _parse
+from .service import JobService
+
+__all__ = ["PlatformVerbs", "ProfileChange"]
+
+_LARGEST_LIST = 500
+
+
+class ProfileChange(BaseModel):
+    """`values` are keys to set (null removes one); `default` makes the profile the default one."""
+
+    model_config = ConfigDict(extra="forbid")
+    values: dict[str, Any] | None = None
+    default: bool = False
+
+
+class PlatformVerbs:
+    """A part of `api.Api`."""
+
+    service: JobService
+
+    async def instances(self, profile: str = "", backend: str = "") -> dict[str, Any]:
+        chosen = self.service.profiles.settings().pick(profile, backend)
+        asked = self.service.profiles.backend(chosen)
+        kinds, quotas = await asyncio.gather(asked.instance_types(), asked.quotas())
+        return {
+            "profile": chosen.name,
+            "instances": [dataclasses.asdict(kind) for kind in kinds],
+            "quotas": [dataclasses.asdict(quota) for quota in quotas],
+        }
+
+    async def images(
+        self,
+        profile: str = "",
+        backend: str = "",
+        framework: str = "",
+        version: str = "",
+        accelerator: str = "",
+        scope: str = "",
+    ) -> dict[str, Any]:
+        chosen = self.service.profiles.with_capability(Capability.IMAGES, profile, backend)
+        wanted = ImageQuery(framework, version, accelerator, scope or "training")
+        found = await self.service.profiles.backend(chosen).images(wanted)
+        return {"profile": chosen.name, "images": [dataclasses.asdict(image) for image in found]}
+
+    async def profiles(self) -> dict[str, Any]:
+        settings = self.service.profiles.settings()
+        return {
+            "default": settings.default,
+            "profiles": [
+                {
+                    "name": profile.name,
+                    "file": str(profile.file or ""),
+                    "settings": profile.settings.model_dump(mode="json", exclude_defaults=True),
+                }
+                for profile in settings.profiles.values()
+            ],
+        }
+
+    async def set_profile(self, profile: str, body: object) -> dict[str, Any]:
+        change = _parse(ProfileChange, body)
+        if change.values is None and not change.default:
+            raise UsageError(_("Nothing to change: give values, or make the profile the default one."))
+        self.service.profiles.edit(profile, change.values, default=change.default)
+        return await self.profiles()
+
+    async def remove_profile(self, profile: str) -> dict[str, Any]:
+        self.service.profiles.edit(profile)
+        return await self.profiles()
+
+    async def remote_jobs(
+        self, profile: str = "", backend: str = "", before: str = "", limit: int = 50
+    ) -> dict[str, Any]:
+        if not 0 < limit <= _LARGEST_LIST:
+            raise UsageError(_("limit is 1 to {n}.").format(n=_LARGEST_LIST))
+        moment = parse_moment(before)
+        when = None if moment is None else datetime.fromtimestamp(moment, UTC)
+        chosen, found = await self.service.adoption.jobs(profile, backend, when, limit)
+        known = self.service.store.by_remote_id
+        return {
+            "profile": chosen.name,
+            "jobs": [
+                {
+                    "remote_id": job.remote_id,
+                    "name": job.spec.name,
+                    "status": job.report.status,
+                    "platform_status": job.report.platform_status,
+                    "submitted_at": job.submitted_at.isoformat(),
+                    "user": job.user,
+                    "console_url": job.console_url,
+                    "job_id": ours.id if (ours := known(chosen.backend, job.remote_id)) else "",
+                }
+                for job in found
+            ],
+        }
+
+    async def adopt(self, body: object) -> dict[str, Any]:
+        asked = _parse(Adopt, body)
+        job = await self.service.adoption.adopt(asked.remote_id, asked.profile, asked.backend)
+        return self.service.describe(job)
+
+    async def doctor(self, profile: str = "", backend: str = "") -> dict[str, Any]:
+        found = await self.service.doctor(profile, backend)
+        return {"findings": [dataclasses.asdict(finding) for finding in found]}
+
+    async def trials(self) -> dict[str, Any]:
+        backends = load_backends().values()
+        return {
+            "trials": [
+                {"name": trial.name, "backend": backend.name, "what": _(trial.what), "how": _(trial.how)}
+                for backend in backends
+                for trial in backend.trials()
+            ]
+        }
