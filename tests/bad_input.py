@@ -24,7 +24,7 @@ REFUSED = [
     ("--command true --metric l=a(b", "a(b\n     ^", ""),
     ("--command true --metric l=ab", "`l`", "group"),
     ("--command true --input a=http://[bad", "http://[bad", ""),
-    ("--command true --input a=oss://bucket/key", "oss://bucket/key", "local path"),
+    ("--command true --input a=oss://bucket/key", "oss://bucket/key", "profile set"),
     ("--command true --input a=empty --input a=empty", "`a` is given twice", "Leave"),
     ("--command true --input a=/no/data", "/no/data", "Relative paths"),
     ("--command true --output model=/etc/passwd", "/etc/passwd", "folder of yours"),

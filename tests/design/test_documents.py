@@ -42,6 +42,11 @@ def test_every_setting_is_documented(guide: str) -> None:
             assert f"`{key}`" in said, key
 
 
+def test_every_trial_is_documented_and_listed() -> None:
+    rows = set(re.findall(r"^\| `(\w+)` \|", text("docs/unverified.md"), re.MULTILINE))
+    assert rows == {trial.name for backend in load_backends().values() for trial in backend.trials()}
+
+
 @pytest.mark.parametrize("guide", GUIDES)
 def test_every_variable_and_exit_code_is_documented(guide: str) -> None:
     said = text(guide)

@@ -104,3 +104,10 @@ def test_a_client_of_a_server_is_light() -> None:
     modules = ("client", "handle", "grammar", "commands", "submission")
     code = "import " + ", ".join(f"jupyter_pai.{module}" for module in modules)
     assert loaded_by(code) & {"pydantic", "tornado", "httpx", "numpy", "pandas", "sqlite3", "jupyter_server"} == set()
+
+
+def test_the_sdks_names_are_light() -> None:
+    """A cell that begins with them waits for them."""
+    code = "import jupyter_pai.sdk.estimator, jupyter_pai.sdk.session, jupyter_pai.sdk.image, jupyter_pai.sdk.job"
+    heavy = {"pydantic", "httpx", "oss2", "numpy", "pandas", "sqlite3", "tornado", "alibabacloud_credentials"}
+    assert loaded_by(code) & heavy == set()

@@ -201,8 +201,8 @@ def test_a_submit_that_is_repeated_makes_one_job(engine: EmbeddedClient) -> None
     ("spec", "error", "what", "fix"),
     [
         ({"inputs": {"train": "/no/such/data"}}, BadInput, "`train` is not there: /no/such/data", "Relative paths"),
-        ({"inputs": {"train": "oss://bucket/key"}}, BadInput, "oss://bucket/key", "local path"),
-        ({"inputs": {"train": "http://[bad"}}, BadInput, "http://[bad", ""),
+        ({"inputs": {"train": "oss://bucket/key"}}, BadInput, "oss://bucket/key", "profile set"),
+        ({"inputs": {"train": "http://[bad"}}, Unsupported, "http://[bad", "oss://"),
         ({"inputs": {"train": "file://elsewhere/x"}}, BadInput, "file://elsewhere/x", "local path"),
         ({"outputs": {"model": "/etc/passwd"}}, BadInput, "/etc/passwd", "folder of yours"),
         ({"output_path": "/etc/passwd/x"}, BadInput, "/etc/passwd/x", "folder of yours"),

@@ -30,11 +30,12 @@ def two_cores(engine: EmbeddedClient) -> EmbeddedClient:
 
 
 class Held:
-    """A job that runs until it is let go."""
+    """A job that runs until it is let go. It has its place in the line before the next one is submitted."""
 
     def __init__(self, engine: EmbeddedClient, gate: Path, **spec: Any) -> None:
         self.gate = gate
         self.job = submit(engine, f"while [ ! -e {gate} ]; do sleep 0.01; done", name=gate.name, **spec)
+        status(self.job, "queued", "running")
 
     def let_go(self) -> JobHandle:
         self.gate.touch()

@@ -310,3 +310,13 @@ def test_once_more_with_changes_and_how_it_differs(server: RealServer) -> None:
     assert "is pinned" in str(notebook.run("try:\n    job.delete()\nexcept Exception as error:\n    print(error)").text)
     notebook.run("%pai prune --keep 0 --yes")
     assert [one["id"] for one in server.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [first]
+
+
+def test_a_data_frame_is_an_input(server: RealServer) -> None:
+    notebook = server.notebook()
+    notebook.run("import pandas as pd; df = pd.DataFrame({'a': [1, 2]})")
+    for word in ("df", "$df", "{df}"):
+        said = notebook.run(f"%pai submit --command 'ls $PAI_INPUT_TRAIN' --input train={word} --wait").text
+        assert "train." in said
+    notebook.run("open('df', 'w').close()")
+    assert "/df" in notebook.run("%pai submit --command 'ls $PAI_INPUT_TRAIN' --input train=df --wait").text

@@ -16,6 +16,16 @@ from jupyter_pai.routes import ROUTES
 
 from .conftest import PREFIX
 
+# Verbs that say nothing without a platform: `test_platforms.py` has them.
+ON_PLATFORMS = {
+    "adopt",
+    "images",
+    "open_platform_board",
+    "platform_boards",
+    "remote_jobs",
+    "stop_platform_board",
+}
+
 
 async def ask(jp_fetch: Any, method: str, *path: str, body: object = None, **params: Any) -> Any:
     data = json.dumps(body) if body is not None else ("{}" if method in ("POST", "PUT") else None)
@@ -104,6 +114,17 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
         hold("peek", await ask(jp_fetch, "GET", "jobs", job["id"], "outputs", "model", "text", path="m"))["text"]
         == "1\n"
     )
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store/a").write_text("1")
+    uri, there = (tmp_path / "store").as_uri(), (tmp_path / "there").as_uri() + "/"
+    assert hold("list_data", await ask(jp_fetch, "GET", "data", uri=uri))["entries"][0]["path"] == "a"
+    assert hold("measure_data", await ask(jp_fetch, "GET", "data", "size", uri=uri))["files"] == 1
+    hold("make_data_folder", await ask(jp_fetch, "POST", "data", "folder", body={"uri": there}))
+    up, down = ({"uri": place, "path": str(tmp_path / name)} for place, name in ((there, "store"), (uri, "got")))
+    hold("put_data", await ask(jp_fetch, "POST", "data", "put", body=up))
+    hold("get_data", await ask(jp_fetch, "POST", "data", "get", body=down))
+    assert hold("remove_data", await ask(jp_fetch, "DELETE", "data", uri=uri + "/a"))["verb"] == "remove"
+    assert hold("bring", await ask(jp_fetch, "POST", "bring", body={"spec": spec}))["status"] == "done"
     hold("profiles", await ask(jp_fetch, "GET", "profiles"))
     hold("set_profile", await ask(jp_fetch, "PUT", "profiles", "x", body={"values": {"backend": "local"}}))
     hold("remove_profile", await ask(jp_fetch, "DELETE", "profiles", "x"))
@@ -116,7 +137,8 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     hold("doctor", await ask(jp_fetch, "GET", "doctor"))
     hold("stop", await ask(jp_fetch, "POST", "jobs", job["id"], "stop", body={}))
     hold("delete", await ask(jp_fetch, "DELETE", "jobs", job["id"]))
-    assert document.held == {verb for verb, route in ROUTES.items() if route.reply}
+    hold("trials", await ask(jp_fetch, "GET", "trials"))
+    assert document.held | ON_PLATFORMS == {verb for verb, route in ROUTES.items() if route.reply}
 
 
 async def test_a_job_is_told_as_what_asks_for_it(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:

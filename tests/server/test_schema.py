@@ -63,12 +63,17 @@ class Served:
 
     def ask(self, case: Case[Any], checks: list[Any] = CHECKS) -> None:
         """Send a request; nothing may come of it outside of the test's own folder."""
-        if case.body and isinstance(case.body, dict):
-            self._confine(case.body)
+        for asked in (case.body, case.query):
+            if asked and isinstance(asked, dict):
+                self._confine(asked)
         headers = {"Authorization": f"token {self.server.token}"}
         case.call_and_validate(headers=headers, timeout=PATIENCE, checks=checks)
 
     def _confine(self, body: dict[str, Any]) -> None:
+        if "://" in str(body.get("uri", "")):  # Anything else is no URI, and is refused.
+            body["uri"] = (self.place / "data/").as_uri()
+        if isinstance(body.get("path"), str) and "uri" in body:
+            body["path"] = str(self.place / "data/file")
         spec = body.get("spec")
         if isinstance(spec, dict):
             if isinstance(spec.get("command"), str) and spec["command"]:

@@ -1,0 +1,25 @@
+"""The long counts on a platform: one request of ten fails, and no job is lost or there twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.client import EmbeddedClient
+
+from ..pai.conftest import engine, pai, platform  # noqa: F401  fixtures
+from ..pai.faulty import submit_and_follow
+from ..platforms.pai import StandIn
+
+pytestmark = pytest.mark.soak
+
+JOBS, DELAYS = 300, 50
+
+
+def test_each_submit_is_one_job_and_its_log_is_whole(
+    pai: StandIn,  # noqa: F811
+    engine: EmbeddedClient,  # noqa: F811
+    folder: Path,
+) -> None:
+    print(submit_and_follow(pai, engine, folder, JOBS, DELAYS))
