@@ -149,6 +149,8 @@ def _wait(job: JobHandle, target: object) -> int:
         job.wait()
     except KeyboardInterrupt:
         sys.stderr.write(_("\nThe job {job} goes on. Stop it: jupyter pai stop {job}\n").format(job=job.id))
+        if job.info.get("paid"):
+            sys.stderr.write(_("It costs money until it ends.") + "\n")
         raise
     return SUCCESS if job.status == "succeeded" else NO_SUCCESS
 

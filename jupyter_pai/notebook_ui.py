@@ -193,6 +193,8 @@ def _wait(handle: JobHandle, *, quiet: bool) -> None:
         handle.wait(logs=True, write=Printer(handle.id, sys.stderr) if quiet else None)
     except KeyboardInterrupt:
         print(_("\nThe job {job} goes on. Stop it: %pai stop {job}").format(job=handle.id))
+        if handle.info.get("paid"):
+            print(_("It costs money until it ends."))
         raise
     if handle.status != "succeeded":
         raise job_failed(handle)

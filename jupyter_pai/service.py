@@ -119,6 +119,7 @@ class JobService:
         said = self.feed.latest(job.id)
         return job.model_dump(mode="json") | {
             "progress": said.progress if said and cursor.progress is None else cursor.progress,
+            "paid": not job.status.ended and _is_paid(job.backend),
             "metrics": _latest({**(said.metrics if said else {}), **series.latest(cursor)}),
             "usage": _latest(Usage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
         }
@@ -313,6 +314,11 @@ class JobService:
             NotFound: if one is to be taken away that the job has not.
         """
         return await asyncio.wrap_future(self.store.label(self.store.find(word).id, changes))
+
+
+def _is_paid(backend: str) -> bool:
+    kind = load_backends().get(backend)
+    return bool(kind and Capability.PAID in kind.capabilities)
 
 
 def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:

@@ -73,6 +73,8 @@ def line(job: Mapping[str, Any]) -> str:
     parts = [f"{job['name']}", status_word(job["status"]), f"{job['backend']}"] + ([took] if took else [])
     if job.get("progress") is not None and job["status"] == "running":
         parts.append(f"{job['progress']:.0%}")
+    if job.get("paid"):
+        parts.append(_("costs money until it ends"))
     if job.get("reason"):
         parts.append(job["reason"])
     return f"<{job['id']} {', '.join(parts)}>"

@@ -47,6 +47,8 @@ export interface IJob {
   readonly rerunOf: string;
   readonly resumedFrom: string;
   readonly pinned: boolean;
+  /** Whether it costs money until it ends. */
+  readonly paid: boolean;
   /** The path of the notebook that it was submitted from, on the server's machine; empty if it was none. */
   readonly notebook: string;
   /** `JobSpec` as the server has it. */
@@ -182,6 +184,7 @@ export function parseJob(value: unknown): IJob | null {
     rerunOf: string(job['rerun_of']),
     resumedFrom: string(job['resumed_from']),
     pinned: job['pinned'] === true,
+    paid: job['paid'] === true,
     notebook: string(job['notebook']),
     spec
   };

@@ -97,6 +97,7 @@ function Head(props: IProps & { job: IJob }): React.JSX.Element {
         </span>
         <span className="jp-pai-Job-name">{job.name}</span>
         <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
+        {job.paid && <span className="jp-pai-Job-facts">{trans.__('costs money until it ends')}</span>}
         {job.pinned && <span className="jp-pai-Job-facts">{trans.__('pinned')}</span>}
       </div>
       <Actions {...props} />
