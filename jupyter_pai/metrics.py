@@ -6,12 +6,14 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-
-import regex
+from typing import TYPE_CHECKING
 
 from .errors import SpecError
 from .i18n import _
 from .job import MetricDefinition
+
+if TYPE_CHECKING:
+    import regex
 
 __all__ = ["Found", "Scanner", "compile_pattern"]
 
@@ -28,6 +30,8 @@ def compile_pattern(definition: MetricDefinition) -> regex.Pattern[str]:
     Raises:
         SpecError: showing where the pattern is wrong, or if it has not exactly one capture group.
     """
+    import regex  # A megabyte, which a server without such jobs does without.
+
     try:
         pattern = regex.compile(definition.regex, regex.MULTILINE)
     except regex.error as error:

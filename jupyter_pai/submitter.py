@@ -266,8 +266,9 @@ class Submitter:
                 folder.path.mkdir(mode=0o700)
                 lease.take()
                 write_folder(folder, job, code)
-            way = await self.inputs.way(spec, profile.name, backend)
-            job = job.model_copy(update={"inputs": await asyncio.to_thread(way.bring, None)})
+            if spec.inputs:
+                way = await self.inputs.way(spec, profile.name, backend)
+                job = job.model_copy(update={"inputs": await asyncio.to_thread(way.bring, None)})
             if isinstance(backend, RemoteBackend):
                 await self._send(job, backend, code)
             prepared = await backend.prepare(job, folder)

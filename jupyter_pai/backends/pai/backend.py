@@ -1,4 +1,7 @@
-"""The `pai` backend: training jobs on Alibaba Cloud's PAI."""
+"""The `pai` backend: training jobs on Alibaba Cloud's PAI.
+
+What an idle server has no use for is loaded when it is asked for: images, machines, options, what the doctor tries.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +35,9 @@ from ..base import (
     Trial,
 )
 from ..remote import LogPiece, RemoteBackend, RemoteJob, Sample
-from . import examination, images, logs, machines, money, usage
+from . import logs, money, usage
 from .adoption import adopted
 from .body import HOME_LABEL, JOB_LABEL, Target, body_of
-from .options import options_of
 from .status import remedy, report_of
 from .studio import RUNNING, PaiStudio
 from .tensorboards import PaiBoards
@@ -91,6 +93,8 @@ class PaiBackend(RemoteBackend):
     # Submitting.
 
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
+        from .options import options_of
+
         options = options_of(spec)
         if not spec.image:
             raise SpecError(
@@ -272,15 +276,23 @@ class PaiBackend(RemoteBackend):
         return adopted(await self.studio.get(remote_id))
 
     async def instance_types(self) -> list[InstanceType]:
+        from . import machines
+
         return await machines.list_instance_types(self.account)
 
     async def quotas(self) -> list[Quota]:
+        from . import machines
+
         return await machines.list_quotas(self.account)
 
     async def images(self, wanted: ImageQuery) -> list[Image]:
+        from . import images
+
         return await images.list_images(self.account, wanted)
 
     def examine(self) -> list[Finding]:
+        from . import examination
+
         return examination.examine(self.account, self.home.path / "transfers")
 
 

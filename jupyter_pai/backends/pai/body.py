@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...job import Job, JobSpec
 from .command import script_of
-from .options import InstanceSpec, PaiOptions, options_of
+
+if TYPE_CHECKING:
+    from .options import InstanceSpec, PaiOptions
 
 __all__ = ["HOME_LABEL", "JOB_LABEL", "Target", "body_of"]
 
@@ -33,6 +35,8 @@ class Target:
 
 def body_of(job: Job, target: Target) -> dict[str, Any]:
     """The body that creates a job. Its outputs are known: `job.outputs` has the URI of each channel."""
+    from .options import options_of
+
     spec, options = job.brought, options_of(job.spec)
     return _filled(
         {

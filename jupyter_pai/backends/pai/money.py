@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ...i18n import _, ngettext
 from ...job import JobSpec
-from .options import PaiOptions
+
+if TYPE_CHECKING:
+    from .options import PaiOptions
 
 __all__ = ["has_gpu", "questions"]
 
