@@ -1,8 +1,7 @@
 """The seam to a platform that jobs run on: few verbs, stated capabilities.
 
 A backend knows its platform and nothing of storage, database or windows. Callers ask for a capability, never for a
-platform's name. More verbs (logs, metrics and events of platforms that keep them) come with the first platform that
-needs them.
+platform's name. What platforms have beyond it whose jobs run elsewhere is in `remote`.
 """
 
 from __future__ import annotations
