@@ -20,6 +20,7 @@ from .i18n import _
 from .remote_log import RemoteLog
 from .samples import RECORD
 from .store import Store
+from .usage import Usage
 
 __all__ = ["Gatherer"]
 
@@ -93,7 +94,7 @@ class Gatherer:
 
     async def _bring_samples(self, backend: RemoteBackend, remote_id: str, *, ended: bool) -> None:
         if self._is_due("samples", _SAMPLES_EVERY, ended=ended):
-            self._append(await backend.samples(remote_id, self._last_sample()))
+            self._append(await backend.samples(remote_id, self._sampled_until()))
 
     async def _bring_curves(self, *, ended: bool) -> bool:
         """Whether that is all. Where they cannot be had, the job goes on without."""
@@ -115,14 +116,9 @@ class Gatherer:
             self._due[what] = math.inf if ended else time.monotonic() + every
         return is_due
 
-    def _last_sample(self) -> float:
-        try:
-            with open(self.folder.usage, "rb") as file:
-                whole = os.fstat(file.fileno()).st_size // RECORD.size
-                data = os.pread(file.fileno(), RECORD.size, max(whole - 1, 0) * RECORD.size)
-        except FileNotFoundError:
-            return 0.0
-        return float(RECORD.unpack(data)[0]) if len(data) == RECORD.size else 0.0
+    def _sampled_until(self) -> float:
+        """When the last sample was taken that we have, in seconds since 1970."""
+        return max((point.time for point in Usage(self.folder.usage).latest().values()), default=0.0)
 
     def _append(self, samples: Sequence[Sample]) -> None:
         if not samples:

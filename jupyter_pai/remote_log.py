@@ -8,9 +8,7 @@ count; the next one cuts them off. So nothing is lost and nothing is there twice
 from __future__ import annotations
 
 import json
-import os
 import re
-import struct
 import time
 
 from .backends.remote import LogPiece, RemoteBackend
@@ -20,7 +18,6 @@ from .logs import Log, sizes
 
 __all__ = ["RemoteLog"]
 
-_INDEX = struct.Struct("<qd")
 # Pieces of one instance between two looks at whether somebody still reads.
 _PIECES = 50
 
@@ -67,7 +64,7 @@ class RemoteLog:
         self.folder.log.mkdir(mode=0o700, exist_ok=True)
         for name, there in sizes(self.folder.log).items():
             if there > (size := found.get(name, (0, ""))[0]):
-                _cut(Log(self.folder.log, name), size)
+                Log(self.folder.log, name).cut(size)
         return found
 
     def _append(self, instance: str, piece: LogPiece) -> None:
@@ -78,11 +75,8 @@ class RemoteLog:
         log = Log(self.folder.log, instance)
         if piece.data:
             if log.size > size:  # What a full disk took of the last one.
-                _cut(log, size)
-            with open(log.path, "ab", opener=_private) as file:
-                file.write(piece.data)
-            with open(log.index, "ab", opener=_private) as file:
-                file.write(_INDEX.pack(size, time.time()))
+                log.cut(size)
+            log.append(piece.data, time.time())
         cursors = self._cursors | {instance: (size + len(piece.data), piece.cursor)}
         with replacing(self.folder.path / "log.cursors") as out:
             out.write(json.dumps(cursors))
@@ -93,16 +87,3 @@ def _file_name(instance: str) -> str:
     """An instance's name as that of a file: the platform's words are not paths of ours."""
     name = re.sub(r"[^\w.-]", "_", instance).lstrip(".")[:200] or "instance"
     return f"{name}_" if name.endswith((".index", ".lines")) else name
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
-
-
-def _cut(log: Log, size: int) -> None:
-    """Take away what does not count, with the times and lines that were noted of it."""
-    times = [noted for noted in log.times() if noted[0] < size]
-    log.line_index.unlink(missing_ok=True)
-    with open(log.index, "wb", opener=_private) as file:
-        file.write(b"".join(_INDEX.pack(*noted) for noted in times))
-    os.truncate(log.path, size)
