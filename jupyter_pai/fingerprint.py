@@ -1,6 +1,7 @@
 """Digests of data on this machine, so that the same content is known again.
 
-What was read once is noted with size, time and inode, and not read again before one of them changes.
+What was read once is noted with size, time of change and inode, and not read again before one of them changes. The time
+of change, since nobody can set it back: a file may keep its size, and be given its old modification time.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
+import time
 from pathlib import Path
 
+from .filesystem import replacing
 from .storage.walk import unreadable, walk
 
 __all__ = ["fingerprint"]
 
 _LENGTH = 32
+# A file that was changed this shortly ago may be written again without another time: it is not noted yet.
+_RACY_NS = 2_000_000_000
 
 
 def fingerprint(path: Path, notes: Path) -> str:
@@ -44,7 +48,7 @@ def _entry(path: Path, known: list[object] | None) -> list[object]:
     try:
         with path.open("rb") as file:
             seen = os.fstat(file.fileno())
-            stamp: list[object] = [seen.st_size, seen.st_mtime_ns, seen.st_ino]
+            stamp: list[object] = [seen.st_size, seen.st_ctime_ns, seen.st_ino]
             if known and known[:-1] == stamp:
                 return known
             return [*stamp, hashlib.file_digest(file, "sha256").hexdigest()]
@@ -61,10 +65,10 @@ def _read(note: Path) -> dict[str, list[object]]:
 
 
 def _write(note: Path, found: dict[str, list[object]]) -> None:
-    """On a full disk it is read again next time."""
+    """What may change unseen is left out. On a full disk it is read again next time."""
+    old = time.time_ns() - _RACY_NS
+    settled = {name: entry for name, entry in found.items() if int(str(entry[1])) < old}
     with contextlib.suppress(OSError):
         note.parent.mkdir(mode=0o700, exist_ok=True)
-        file, temporary = tempfile.mkstemp(dir=note.parent, suffix=".new")
-        with os.fdopen(file, "w") as target:
-            json.dump(found, target)
-        os.replace(temporary, note)
+        with replacing(note) as target:
+            target.write(json.dumps(settled))

@@ -210,3 +210,18 @@ def test_code_that_lies_in_a_storage(pai: StandIn, home: Home, tmp_path: Path) -
     assert pai.count("oss", "GetObject") == 2
     with pytest.raises(SourceError, match="cannot be unpacked"):
         inputs.code(f"oss://{pai.bucket}/c/bad.tar.gz", "pai")
+
+
+def test_other_content_of_the_same_size_and_modification_time_is_sent(
+    engine: EmbeddedClient, pai: StandIn, tmp_path: Path
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("one")
+    old = time.time() - 1000
+    os.utime(path, (old, old))
+    command = 'cat "$PAI_INPUT_TRAIN"'
+    assert "one" in submit(engine, command, inputs={"train": str(path)}, profile="pai").wait().logs()
+    with path.open("r+") as file:  # The same inode.
+        file.write("two")
+    os.utime(path, (old, old))
+    assert "two" in submit(engine, command, inputs={"train": str(path)}, profile="pai").wait().logs()
