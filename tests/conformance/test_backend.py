@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import uuid
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +22,8 @@ from jupyter_pai.job import Job, JobStatus, Source, now, parse_spec
 from jupyter_pai.secret import Secret
 from jupyter_pai.storage.oss import OssStorage
 
-from ..pai.conftest import IMAGE
-from ..platforms.pai import StandIn, stand_in
+from ..pai.conftest import IMAGE, platform  # noqa: F401  a fixture
+from ..platforms.pai import StandIn
 
 T = TypeVar("T")
 BACKENDS = ["local", "pai"]
@@ -71,20 +71,13 @@ class Bench:
         return self.home.job(job.id)
 
 
-@pytest.fixture(scope="module")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
-    """The stand-in for PAI."""
-    with stand_in(tmp_path_factory.mktemp("pai")) as running:
-        yield running
-
-
 @pytest.fixture(params=BACKENDS)
 def bench(request: pytest.FixtureRequest, home: Home, monkeypatch: pytest.MonkeyPatch) -> Bench:
     kind, keys = load_backends()[request.param], {}
     if request.param == "pai":
-        platform: StandIn = request.getfixturevalue("platform")
-        keys = {"default_image": IMAGE, "default_instance_type": "ecs.c6.large", **platform.settings()}
-        for name, value in platform.environment().items():
+        pai: StandIn = request.getfixturevalue("platform")
+        keys = {"default_image": IMAGE, "default_instance_type": "ecs.c6.large", **pai.settings()}
+        for name, value in pai.environment().items():
             monkeypatch.setenv(name, value)
     return Bench(kind(kind.settings_model(backend=request.param, **keys), home.create()), home)
 

@@ -26,11 +26,13 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
 
 @pytest.fixture
 def pai(platform: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    """The stand-in, with a profile for it."""
+    """The stand-in, its bucket empty, with a profile for it."""
     for name, value in platform.environment().items():
         monkeypatch.setenv(name, value)
     write_profile(platform)
     platform.faults.clear()
+    for key in platform.objects.keys(""):
+        platform.objects.delete(key)
     platform.forget_requests()
     return platform
 
