@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import secrets
-import shutil
 from collections.abc import Sequence
 from datetime import datetime
 
 from .backends.remote import RemoteBackend, RemoteJob
+from .claim import claim, new_id
 from .errors import Unsupported
 from .feed import Feed
 from .home import Home, writing
 from .i18n import _
 from .job import Job, JobStatus
-from .lease import Lease
 from .settings import Profile
 from .storages import Storages
 from .store import Store
@@ -51,26 +48,16 @@ class Adoption:
         """
         chosen = self.profiles.settings().pick(profile, backend)
         found = await self._backend(chosen).job(remote_id)
-        key = f"adopted:{chosen.backend}:{found.remote_id}"
         if there := self.store.by_remote_id(chosen.backend, found.remote_id):
             return there
-        job = _job(found, chosen)
-        folder = self.home.job(job.id)
-        lease = Lease(folder.path / "follower.lock")
-        stored = None
-        try:
+        job, key = _job(found, chosen), f"adopted:{chosen.backend}:{found.remote_id}"
+        with claim(self.home, job.id) as held:
             with writing(self.home.jobs):
-                folder.path.mkdir(mode=0o700)
-                lease.take()
-                folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
-            stored = await asyncio.wrap_future(self.store.insert(job, key, ""))
-        finally:
-            if not stored or stored.id != job.id:
-                lease.give()
-                shutil.rmtree(folder.path, ignore_errors=True)
-        if stored.id == job.id:
-            self.feed.follow(job, lease)
-        return stored
+                held.folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
+            held.stored = await asyncio.wrap_future(self.store.insert(job, key, ""))
+        if held.is_kept:
+            self.feed.follow(job, held.lease)
+        return held.stored
 
     def _backend(self, profile: Profile) -> RemoteBackend:
         backend = self.profiles.backend(profile)
@@ -85,7 +72,7 @@ class Adoption:
 def _job(found: RemoteJob, profile: Profile) -> Job:
     """It counts as starting until the feed has looked: only then is its log brought."""
     return Job(
-        id=base64.b32encode(secrets.token_bytes(5)).decode().lower(),
+        id=new_id(),
         spec=found.spec.model_copy(update={"profile": profile.name}),
         backend=profile.backend,
         profile=profile.name,

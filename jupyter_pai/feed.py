@@ -101,7 +101,7 @@ class Feed:
 
     def _add(self, job: Job, lease: Lease | None = None) -> None:
         folder = self.home.job(job.id)
-        lease = lease or Lease(folder.path / "follower.lock")
+        lease = lease or Lease(folder.lease)
         self._followers[job.id] = Follower(job, folder, lease, self.gatherer_of(job))
 
     def latest(self, job_id: str) -> Report | None:

@@ -58,6 +58,11 @@ class JobFolder:
         return self.path / "output"
 
     @property
+    def lease(self) -> Path:
+        """Held by the process that follows the job."""
+        return self.path / "follower.lock"
+
+    @property
     def usage(self) -> Path:
         return self.path / "usage"
 

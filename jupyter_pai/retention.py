@@ -310,7 +310,7 @@ class Retention:
         """Remove what goes by itself."""
         self.finish_removals()
         for name in disk.leftovers(self.home, self.store.job_ids):
-            lease = Lease(self.home.job(name).path / "follower.lock")
+            lease = Lease(self.home.job(name).lease)
             if lease.take():  # Else somebody is about to submit it.
                 disk.remove(self.home.job(name).path)
                 lease.give()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -17,14 +15,14 @@ from typing import Any
 from . import delivery, inspection, lineage, source
 from .backends.base import Backend, Caller, Capability, Check, Submission
 from .backends.remote import RemoteBackend
+from .claim import Claim, claim, new_id
 from .errors import SpecError, Unconfirmed, Unsupported
 from .feed import Feed
-from .home import Home, JobFolder, writing
+from .home import Home, writing
 from .i18n import _
 from .inputs import Inputs, Way
 from .inspection import Inspection
 from .job import Job, JobSpec, JobStatus, now
-from .lease import Lease
 from .metrics import compile_pattern
 from .packed_code import Code, SourceGone, code_of, write_folder
 from .provenance import Recorder
@@ -246,7 +244,7 @@ class Submitter:
             return there
         values = await self._open_secrets(spec)
         job = Job(
-            id=base64.b32encode(secrets.token_bytes(5)).decode().lower(),
+            id=new_id(),
             spec=spec,
             backend=profile.backend,
             profile=profile.name,
@@ -258,32 +256,24 @@ class Submitter:
             source_bytes=code.bytes,
             **(origin or {}),
         )
-        backend, folder = self.profiles.backend(profile), self.home.job(job.id)
-        lease = Lease(folder.path / "follower.lock")
-        stored = None
-        try:
+        backend = self.profiles.backend(profile)
+        with claim(self.home, job.id) as held:
             with writing(self.home.jobs):
-                folder.path.mkdir(mode=0o700)
-                lease.take()
-                write_folder(folder, job, code)
+                write_folder(held.folder, job, code)
             if spec.inputs:
                 way = await self.inputs.way(spec, profile.name, backend)
                 job = job.model_copy(update={"inputs": await asyncio.to_thread(way.bring, None)})
             if isinstance(backend, RemoteBackend):
                 await self._send(job, backend, code)
-            prepared = await backend.prepare(job, folder)
+            prepared = await backend.prepare(job, held.folder)
             notes = (*check.notes, *code.notes, *prepared.notes)
             update = {"notes": notes, "outputs": prepared.outputs}
             job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
             uses = lineage.used_jobs(spec, self.home)
-            stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key, uses))
-        finally:
-            if not stored or stored.id != job.id:
-                lease.give()
-                shutil.rmtree(folder.path, ignore_errors=True)
-        if stored.id != job.id:
-            return stored
-        job = await self._submit(job, backend, folder, lease, values)
+            held.stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key, uses))
+        if not held.is_kept:
+            return held.stored
+        job = await self._submit(job, backend, held, values)
         self.recorder.record(job, code.of)
         self.recorder.also(lambda: self.retention.measure_again(job.id, _MEASURED))
         return job
@@ -293,22 +283,20 @@ class Submitter:
         uri = await backend.code_uri(code.digest)
         await asyncio.to_thread(delivery.send_code, self.storages.of(uri, job.profile), uri, code.archive, code.hashes)
 
-    async def _submit(
-        self, job: Job, backend: Backend, folder: JobFolder, lease: Lease, values: Mapping[str, Secret]
-    ) -> Job:
+    async def _submit(self, job: Job, backend: Backend, held: Claim, values: Mapping[str, Secret]) -> Job:
         """Start a job that is stored, and follow it."""
         try:
-            submission = await backend.submit(job, folder, values)
+            submission = await backend.submit(job, held.folder, values)
         except Exception as error:
             # Whatever it was: the job is stored, and must not look as if it were still starting.
             failed = {"status": JobStatus.FAILED, "reason": str(error), "ended_at": now()}
             await asyncio.wrap_future(self.store.update(job.id, **failed))
-            lease.give()
+            held.lease.give()
             raise
         if submission != Submission(job.remote_id):
             known = {"remote_id": submission.remote_id, "console_url": submission.console_url}
             job = await asyncio.wrap_future(self.store.update(job.id, **known))
-        self.feed.follow(job, lease)
+        self.feed.follow(job, held.lease)
         return job
 
 
