@@ -146,7 +146,7 @@ class PaiBackend(RemoteBackend):
         from .settling import settle
 
         settings = self.settings
-        return await settle(spec, check, self.catalogue, settings.default_instance_type, settings.price_limit)
+        return await settle(spec, check, lambda: self.catalogue, settings.default_instance_type, settings.price_limit)
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
         base = await self.output_uri(job)

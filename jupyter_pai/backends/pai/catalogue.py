@@ -17,7 +17,7 @@ __all__ = ["Catalogue"]
 
 # Seconds for which a list of instance types counts, and a price of a spot machine.
 _KEPT, _PRICES_KEPT = 600.0, 60.0
-# Seconds that a submit waits for the price of a spot machine, which it does without.
+# Seconds that a submit waits for the price of a spot machine; it can do without.
 _PATIENCE = 5.0
 _DAY = timedelta(days=1)
 
@@ -32,7 +32,7 @@ class Catalogue:
         self._patience = patience
         self._kinds: list[InstanceType] = []
         self._listed_at = float("-inf")
-        self._discounts: dict[str, tuple[float, Discount]] = {}
+        self._discounts: dict[str, tuple[float, Discount | None]] = {}
 
     async def instance_types(self, *, anew: bool = False) -> list[InstanceType]:
         """The kinds of machine of the public pools; with `anew` the platform is asked in any case."""
@@ -41,23 +41,19 @@ class Catalogue:
             self._listed_at = time.monotonic()
         return self._kinds
 
-    def known(self, name: str) -> InstanceType | None:
-        """An instance type, if a list was asked for that has it."""
-        return next((kind for kind in self._kinds if kind.name == name), None)
-
     async def discount(self, name: str) -> Discount | None:
         """What an instance type costs as a spot machine; None where that is not known, or not within a few seconds.
-        Raises nothing that the platform may answer: a job can do without."""
+        That it is not known is remembered as well. Raises nothing that the platform may answer."""
         at, known = self._discounts.get(name, (float("-inf"), None))
-        if known and time.monotonic() - at <= _PRICES_KEPT:
+        if time.monotonic() - at <= _PRICES_KEPT:
             return known
+        found = None
         try:
             async with asyncio.timeout(self._patience):
                 found = await self._history(name) or await self._listed(name)
         except TimeoutError:
-            return None
-        if found:
-            self._discounts[name] = (time.monotonic(), found)
+            pass
+        self._discounts[name] = (time.monotonic(), found)
         return found
 
     async def _history(self, name: str) -> Discount | None:
@@ -69,9 +65,8 @@ class Catalogue:
 
     async def _listed(self, name: str) -> Discount | None:
         try:
-            await self.instance_types()
+            kinds = await self.instance_types()
         except PaiError:
             return None
-        kind = self.known(name)
-        share = spot.share_of(kind.spot_discount) if kind else None
+        share = next((spot.share_of(kind.spot_discount) for kind in kinds if kind.name == name), None)
         return Discount((share, share)) if share else None

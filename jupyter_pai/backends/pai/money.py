@@ -29,4 +29,4 @@ def questions(spec: JobSpec, price_limit: float | None, *, has_gpu: bool, spot: 
         text = _("It runs on {machines}; the platform does not publish the price, so the limit cannot be held.")
     else:
         return ()
-    return (text.format(machines=machines), *filter(None, [spot]))
+    return (" ".join(filter(None, (text.format(machines=machines), spot))),)
