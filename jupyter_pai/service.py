@@ -87,8 +87,8 @@ class JobService:
         """Check everything that a job needs, by trying it; or what the jobs of one profile need."""
         if profile or backend:
             chosen = self.profiles.settings().pick(profile, backend)
-            return await asyncio.to_thread(doctor.examine_profile, self.profiles, chosen)
-        found = await asyncio.to_thread(doctor.examine, self.home, self.profiles)
+            return await asyncio.to_thread(doctor.examine_profile, self.storages, chosen)
+        found = await asyncio.to_thread(doctor.examine, self.home, self.storages)
         return found + await asyncio.to_thread(self.retention.findings)
 
     def shared(self) -> list[Finding]:
