@@ -36,8 +36,9 @@ class Adoption:
 
         Raises:
             Unsupported: if its backend has none but ours.
+            NotAllowed: if the administrator does not allow the profile.
         """
-        chosen = self.profiles.settings().pick(profile, backend)
+        chosen = self.profiles.chosen(profile, backend)
         return chosen, await self._backend(chosen).jobs(before, limit)
 
     async def adopt(self, remote_id: str, profile: str = "", backend: str = "") -> Job:
@@ -45,8 +46,9 @@ class Adoption:
 
         Raises:
             NotFound: if the platform has none of that name.
+            NotAllowed: if the administrator does not allow the profile.
         """
-        chosen = self.profiles.settings().pick(profile, backend)
+        chosen = self.profiles.chosen(profile, backend)
         found = await self._backend(chosen).job(remote_id)
         if there := self.store.by_remote_id(chosen.backend, found.remote_id):
             return there

@@ -46,6 +46,7 @@ class BoardVerbs:
         jobs = [self.service.find(word) for word in parse(TensorBoardRequest, body).jobs]
         if self._boards is None:
             raise _no_server(jobs)
+        self.service.profiles.policy().check_tensorboard()
         idle_minutes = self.service.profiles.settings().tensorboard.idle_minutes
         folders = await self._mirrored(jobs)
 
@@ -80,6 +81,7 @@ class BoardVerbs:
     async def open_platform_board(self, body: object) -> dict[str, Any]:
         asked = parse(PlatformBoardRequest, body)
         job = self.service.find(asked.job)
+        self.service.profiles.policy().check_profile(job.profile, job.backend)
         boards = self.service.profiles.backend_of(job).boards
         if boards is None:
             raise _no_boards(job.backend)

@@ -18,6 +18,7 @@ from .backends.remote import RemoteBackend
 from .errors import PaiError
 from .home import Home
 from .i18n import _
+from .policy import Policy
 from .settings import Profile, user_file
 from .storage.base import Storage
 from .storages import Storages
@@ -33,6 +34,7 @@ def examine(home: Home, storages: Storages) -> list[Finding]:
     try:
         known = storages.profiles.settings().profiles
         found.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
+        found += _policy(storages.profiles.policy())
     except PaiError as error:
         return [*found, Finding("bad", _("settings"), error.message, error.fix)]
     return found + [finding for profile in known.values() for finding in examine_profile(storages, profile)]
@@ -40,6 +42,8 @@ def examine(home: Home, storages: Storages) -> list[Finding]:
 
 def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:
     """What was found for the jobs of one profile. Blocks: for a thread without an event loop."""
+    if why := storages.profiles.policy().why_not(profile.name, profile.backend):
+        return [Finding("warn", _("profile {name}").format(name=profile.name), why)]
     try:
         backend = storages.profiles.backend(profile)
         found = backend.examine()
@@ -50,6 +54,14 @@ def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:
     if isinstance(backend, RemoteBackend) and all(finding.state != "bad" for finding in found):
         found.append(_storage(backend, storages, profile))
     return [replace(finding, what=f"{profile.name}: {finding.what}") for finding in found]
+
+
+def _policy(policy: Policy) -> list[Finding]:
+    """What the administrator's rules say, if there are any."""
+    if not (said := policy.summary()):
+        return []
+    fix = _("Ask {whom}.").format(whom=policy.rules.contact) if policy.rules.contact else ""
+    return [Finding("ok", _("policy"), f"{policy.file}: {said}", fix)]
 
 
 def _storage(backend: RemoteBackend, storages: Storages, profile: Profile) -> Finding:

@@ -7,6 +7,7 @@
     │   ├── SourceError      the folder of code                           400
     │   ├── NotebookError    a notebook or a cell                         400
     │   ├── SettingsError    the settings file                            400
+    │   ├── NotAllowed       the administrator's policy forbids it        400
     │   └── Refused          a platform does not take it                  400
     │       ├── CredentialsError  keys are missing, wrong or expired      400
     │       ├── PermissionDenied  this account may not do that            400
@@ -49,6 +50,7 @@ __all__ = [
     "EngineError",
     "ImageError",
     "JobFailed",
+    "NotAllowed",
     "NotFound",
     "NotebookError",
     "PaiError",
@@ -135,6 +137,10 @@ class NotebookError(BadInput):
 
 class SettingsError(BadInput):
     pass
+
+
+class NotAllowed(BadInput):
+    """`details` has `rule`, the key of the policy, and `contact`, whom to ask."""
 
 
 class Refused(BadInput):

@@ -42,7 +42,10 @@ class QuotaView(Reply):
 
 
 class Instances(Reply):
+    """`left_out` is how many the administrator does not allow."""
+
     profile: str
+    left_out: int
     instances: list[InstanceTypeView]
     quotas: list[QuotaView]
 
@@ -62,7 +65,10 @@ class ImageView(Reply):
 
 
 class Images(Reply):
+    """`left_out` is how many the administrator does not allow."""
+
     profile: str
+    left_out: int
     images: list[ImageView]
 
 

@@ -37,12 +37,15 @@ class PlatformVerbs:
     service: JobService
 
     async def instances(self, profile: str = "", backend: str = "") -> dict[str, Any]:
-        chosen = self.service.profiles.settings().pick(profile, backend)
+        chosen = self.service.profiles.chosen(profile, backend)
         asked = self.service.profiles.backend(chosen)
         kinds, quotas = await asyncio.gather(asked.instance_types(), asked.quotas())
+        allows = self.service.profiles.policy().allows
+        allowed = [kind for kind in kinds if allows("instance_types", kind.name)]
         return {
             "profile": chosen.name,
-            "instances": [dataclasses.asdict(kind) for kind in kinds],
+            "instances": [dataclasses.asdict(kind) for kind in allowed],
+            "left_out": len(kinds) - len(allowed),
             "quotas": [dataclasses.asdict(quota) for quota in quotas],
         }
 
@@ -58,7 +61,13 @@ class PlatformVerbs:
         chosen = self.service.profiles.with_capability(Capability.IMAGES, profile, backend)
         wanted = ImageQuery(framework, version, accelerator, scope or "training")
         found = await self.service.profiles.backend(chosen).images(wanted)
-        return {"profile": chosen.name, "images": [dataclasses.asdict(image) for image in found]}
+        allows = self.service.profiles.policy().allows
+        allowed = [image for image in found if allows("images", image.uri)]
+        return {
+            "profile": chosen.name,
+            "images": [dataclasses.asdict(image) for image in allowed],
+            "left_out": len(found) - len(allowed),
+        }
 
     async def profiles(self) -> dict[str, Any]:
         settings = self.service.profiles.settings()
@@ -68,6 +77,8 @@ class PlatformVerbs:
                 {
                     "name": profile.name,
                     "file": str(profile.file or ""),
+                    "locked": profile.name in settings.locked,
+                    "refused": settings.policy.why_not(profile.name, profile.backend),
                     "settings": profile.settings.model_dump(mode="json", exclude_defaults=True),
                 }
                 for profile in settings.profiles.values()

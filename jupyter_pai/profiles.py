@@ -12,6 +12,7 @@ from .errors import Unsupported
 from .home import Home
 from .i18n import _
 from .job import Job
+from .policy import Policy
 from .settings import Profile, Settings
 
 __all__ = ["Profiles"]
@@ -28,6 +29,22 @@ class Profiles:
     def settings(self) -> Settings:
         """The settings as their files say now."""
         return settings_files.load(self._models, _discovered())
+
+    def policy(self) -> Policy:
+        """What the administrator's file allows now."""
+        return settings_files.policy()
+
+    def chosen(self, profile: str = "", backend: str = "") -> Profile:
+        """The profile that is meant, for jobs to go with.
+
+        Raises:
+            NotFound: naming what was meant.
+            NotAllowed: if the administrator does not allow it.
+        """
+        settings = self.settings()
+        chosen = settings.pick(profile, backend)
+        settings.policy.check_profile(chosen.name, chosen.backend)
+        return chosen
 
     def edit(self, profile: str, values: Mapping[str, Any] | None = None, *, default: bool = False) -> Settings:
         """Set keys of a profile (None removes a key), make it the default one; without either, remove it.
@@ -57,11 +74,16 @@ class Profiles:
 
         Raises:
             NotFound: naming what was meant.
+            NotAllowed: if the administrator does not allow it.
             Unsupported: if the profile that is meant cannot do this.
         """
         settings = self.settings()
-        chosen = settings.pick(profile, backend)
-        able = [p for p in settings.profiles.values() if capability in load_backends()[p.backend].capabilities]
+        chosen = self.chosen(profile, backend) if profile or backend else settings.pick()
+        able = [
+            p
+            for p in settings.profiles.values()
+            if capability in load_backends()[p.backend].capabilities and not settings.policy.why_not(p.name, p.backend)
+        ]
         if chosen in able:
             return chosen
         if profile or backend or not able:

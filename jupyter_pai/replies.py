@@ -293,10 +293,13 @@ class DiskUse(_Reply):
 
 
 class ProfileView(_Reply):
-    """`file` is empty for a profile that needs none."""
+    """`file` is empty for a profile that needs none. `locked`: users may not change it. `refused`: why no job may go
+    with it, empty where jobs may."""
 
     name: str
     file: str
+    locked: bool
+    refused: str
     settings: dict[str, Any]
 
 

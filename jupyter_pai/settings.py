@@ -13,15 +13,17 @@
     idle_minutes = 120
 
 The file is the one that ``JUPYTER_PAI_CONFIG`` names, else the one in Jupyter's config folder; beneath it lies that of
-the administrator in ``/etc/jupyter``. A profile that both have takes each key from the upper file. Without any file
-there is the profile `local`, and one for each backend whose keys lie ready (`Backend.discover`).
+the administrator in ``/etc/jupyter``, which alone may have a table `[policy]` (`policy.Rules`). A profile that both
+have takes each key from the upper file. Without any file there is the profile `local`, and one for each backend whose
+keys lie ready (`Backend.discover`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import NotFound
 from .i18n import _
+from .policy import Policy, Rules
 from .settings_file import SettingsFile, similar
 
 __all__ = [
@@ -39,6 +42,7 @@ __all__ = [
     "TensorBoardSettings",
     "edit",
     "load",
+    "policy",
     "user_file",
 ]
 
@@ -97,13 +101,16 @@ class Profile:
 
 @dataclass(frozen=True)
 class Settings:
-    """All profiles, the name of the default one, what is true of all, and the keys of each backend that there is."""
+    """All profiles, the name of the default one, what is true of all, and the keys of each backend that there is.
+    `locked` are the profiles that the user may not change."""
 
     profiles: dict[str, Profile]
     default: str
     disk: DiskSettings
     tensorboard: TensorBoardSettings
     backends: Mapping[str, Sequence[str]]
+    policy: Policy
+    locked: Set[str]
 
     def pick(self, profile: str = "", backend: str = "") -> Profile:
         """The profile of that name; that backend's default one; the default one.
@@ -147,6 +154,15 @@ def user_file() -> Path:
     return Path(jupyter_config_dir()) / NAME
 
 
+def policy() -> Policy:
+    """What the administrator's file allows; everything where there is none.
+
+    Raises:
+        SettingsError: naming the file and the line.
+    """
+    return _policy(SettingsFile(SYSTEM_FILE))
+
+
 def load(
     models: Mapping[str, type[ProfileSettings]], discovered: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Settings:
@@ -159,6 +175,9 @@ def load(
         SettingsError: naming the file and the line.
     """
     files = [SettingsFile(path) for path in (SYSTEM_FILE, user_file())]
+    rules = _policy(files[0])
+    locked = _locked(files[0], rules)
+    _check_own(files[1], files[0], rules, locked)
     merged: dict[str, dict[str, Any]] = {"local": {"backend": "local"}} | _ready(models, discovered or {}, files)
     where: dict[str, list[SettingsFile]] = {}
     default = "local"
@@ -168,7 +187,8 @@ def load(
             merged[name] = own | merged.get(name, {}) | keys
             where.setdefault(name, []).append(file)
         default = file.default() or default
-    profiles = {name: _profile(name, keys, where.get(name, []), models) for name, keys in merged.items()}
+    written = {name: _profile(name, keys, where.get(name, []), models) for name, keys in merged.items()}
+    profiles = {name: replace(found, settings=rules.capped(found.settings)) for name, found in written.items()}
     if default not in profiles:
         file = next(file for file in reversed(files) if file.default())
         raise file.error(
@@ -178,7 +198,7 @@ def load(
         )
     disk, tensorboard = _table(files, "disk", DiskSettings), _table(files, "tensorboard", TensorBoardSettings)
     backends = {name: [key for key in model.model_fields if key != "backend"] for name, model in models.items()}
-    return Settings(profiles, default, disk, tensorboard, backends)
+    return Settings(profiles, default, disk, tensorboard, backends, rules, locked)
 
 
 def edit(
@@ -193,9 +213,12 @@ def edit(
     Raises:
         SettingsError: if the settings would be wrong then; the file stays as it was.
         NotFound: if a profile is to be removed that the file does not have.
+        NotAllowed: if the administrator has locked it.
     """
     path = user_file()
     file = SettingsFile(path)
+    if values is not None or not default:
+        policy().check_change(profile, SettingsFile(SYSTEM_FILE).profiles())
     if values is not None:
         file.set(profile, values)
     elif not default:
@@ -214,6 +237,38 @@ def edit(
     except Exception:  # Whatever is wrong with it: what cannot be loaded must not stay.
         path.resolve().write_text(before, "utf-8")
         raise
+
+
+def _policy(system: SettingsFile) -> Policy:
+    return Policy(_table([system], "policy", Rules), system.path)
+
+
+def _locked(system: SettingsFile, rules: Policy) -> set[str]:
+    """The profiles that users may not change; one that is named, and not there, is a slip of the administrator's."""
+    names = system.profiles()
+    gone = [name for name in rules.rules.locked if not set("*?[") & set(name) and name not in names]
+    if gone:
+        text = _("There is no profile `{name}` in this file that could be locked.").format(name=gone[0])
+        raise system.error(text, "locked", "[policy]")
+    return rules.locked(names)
+
+
+def _check_own(own: SettingsFile, system: SettingsFile, rules: Policy, locked: Set[str]) -> None:
+    """Refuse what a user's own file may not say.
+
+    Raises:
+        SettingsError: naming the line.
+    """
+    if own.path.resolve() == system.path.resolve():
+        return
+    take_out = _("Take it out.")
+    if "policy" in own.document:
+        header = "[policy]" if re.search(r"^\s*\[\s*policy\s*\]", own.text, re.MULTILINE) else ""
+        text = _("Only the administrator's file {file} may have a [policy].").format(file=system.path)
+        raise own.error(text, "" if header else "policy", header, fix=take_out)
+    if mine := next((name for name in own.profiles() if name in locked), ""):
+        refused = rules.locked_refusal(mine)
+        raise own.error(refused.message, "", mine, fix=f"{take_out} {refused.fix}")
 
 
 def _ready(

@@ -17,8 +17,8 @@ from .i18n import _
 
 __all__ = ["SettingsFile", "similar"]
 
-# The last two are tables that are no profiles; `settings` has their keys.
-_TOP = ("default", "profiles", "disk", "tensorboard")
+# The last ones are tables that are no profiles; `settings` and `policy` have their keys.
+_TOP = ("default", "profiles", "disk", "tensorboard", "policy")
 
 
 def similar(name: str, names: Any) -> str:

@@ -11,7 +11,7 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,9 +50,17 @@ class Store(Chronicle):
 
     # Writing. Each method returns a future, which fails with a StateError if the database cannot be written.
 
-    def insert(self, job: Job, key: str, attach_key: str, uses: Collection[str] = ()) -> Future[Job]:
+    def insert(
+        self,
+        job: Job,
+        key: str,
+        attach_key: str,
+        uses: Collection[str] = (),
+        admit: Callable[[int], None] = lambda jobs: None,
+    ) -> Future[Job]:
         """Add a job. If one was added with the same `key`, that one is the result: a submit that is repeated because
-        its answer was lost makes no second job. `uses` are the jobs whose files it needs while it runs.
+        its answer was lost makes no second job. `uses` are the jobs whose files it needs while it runs; `admit` is told
+        how many have not ended, and raises if there is no room for one more.
 
         Raises:
             Conflict: if one of those was deleted meanwhile.
@@ -62,6 +70,7 @@ class Store(Chronicle):
             there = db.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone()
             if there:
                 return _job(db, there[0])
+            admit(db.execute("SELECT COUNT(*) FROM job WHERE NOT ended").fetchone()[0])
             for used in uses:
                 if not db.execute("SELECT 1 FROM job WHERE id = ?", (used,)).fetchone():
                     raise Conflict(_("The job {job}, whose files this one needs, was deleted.").format(job=used))

@@ -72,6 +72,7 @@ class Submitter:
         profile, spec, warning = self._resolve(request)
         spec, check = await self._check(spec, profile, request.python, warning)
         found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec, self.home))
+        self.profiles.policy().check_source(found.bytes)
         manifest = await asyncio.to_thread(found.ready)
         leaks = await asyncio.to_thread(source.inspect, manifest, self.home.sources)
         inspected = await asyncio.to_thread(inspection.inspect, spec)
@@ -191,12 +192,19 @@ class Submitter:
             stamp = f"{now():%Y%m%d%H%M%S}-{secrets.token_hex(3)}"
             update["output_path"] = f"{defaults.default_output.rstrip('/')}/{lineage.path_name(spec.name)}-{stamp}/"
         update["image"] = spec.image or defaults.default_image
+        spec = settings.policy.filled(spec, defaults)
         if not (spec.is_sized and Capability.SIZES in self.profiles.capabilities(profile.backend)):
             update["instance_type"] = spec.instance_type or defaults.default_instance_type
         return profile, spec.model_copy(update=update), self.retention.warning(settings.disk)
 
     async def _check(self, spec: JobSpec, profile: Profile, python: str, warning: str) -> tuple[JobSpec, Check]:
-        """The spec with what the platform settled, and what is to be said of it."""
+        """The spec with what the platform settled, and what is to be said of it.
+
+        Raises:
+            BadInput: for what the platform cannot run, or the administrator does not allow.
+        """
+        policy = self.profiles.policy()
+        policy.check(spec, profile.name, profile.backend)
         for definition in spec.metric_definitions:
             compile_pattern(definition)
         backend = self.profiles.backend(profile)
@@ -214,6 +222,7 @@ class Submitter:
         await self._open_secrets(spec)
         check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
         spec, check = await backend.settle(spec, check)
+        policy.check(spec, profile.name, profile.backend)
         return spec, replace(check, notes=(*check.notes, warning)) if warning else check
 
     async def _open_secrets(self, spec: JobSpec) -> dict[str, Secret]:
@@ -249,6 +258,9 @@ class Submitter:
     ) -> Job:
         if there := self.store.by_key(key):
             return there
+        policy = self.profiles.policy()
+        policy.check_source(code.bytes)
+        policy.check_room(len(self.store.standing()))
         values = await self._open_secrets(spec)
         job = Job(
             id=new_id(),
@@ -277,7 +289,9 @@ class Submitter:
             update = {"notes": notes, "outputs": prepared.outputs}
             job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
             uses = lineage.used_jobs(spec, self.home)
-            held.stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key, uses))
+            held.stored = await asyncio.wrap_future(
+                self.store.insert(job, key or job.id, attach_key, uses, policy.check_room)
+            )
         if not held.is_kept:
             return held.stored
         job = await self._submit(job, backend, held, values)

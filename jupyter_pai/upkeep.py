@@ -10,7 +10,7 @@ from typing import Any
 from .client import Client
 from .errors import BadInput, Conflict, NotFound, UsageError
 from .grammar import Options
-from .i18n import _, language
+from .i18n import _, language, ngettext
 from .place import Place
 from .screen import Screen
 from .secret import is_secret_name
@@ -61,6 +61,9 @@ class Upkeep:
             mark = "*" if profile["name"] == found["default"] else ""
             rows.append((profile["name"] + mark, backend, keys, profile["file"]))
         self.screen.table((_("profile"), _("backend"), _("keys"), _("file")), rows)
+        for profile in profiles:
+            if profile["refused"]:
+                self.screen.say(f"{profile['name']}: {profile['refused']}")
 
     def instances(self, options: Options) -> None:
         found = self.client.call("instances", profile=options.profile, backend=options.backend)
@@ -68,8 +71,16 @@ class Upkeep:
             self.screen.say(json.dumps(found["instances"], ensure_ascii=False, indent=1))
             return
         self._show_instances(found["instances"])
+        self._say_left_out(found["left_out"])
         if found["quotas"]:
             self._show_quotas(found["quotas"])
+
+    def _say_left_out(self, count: int) -> None:
+        if count:
+            text = ngettext(
+                "{n} more is not allowed by the administrator.", "{n} more are not allowed by the administrator.", count
+            )
+            self.screen.say(text.format(n=count))
 
     def _show_instances(self, kinds: list[dict[str, Any]]) -> None:
         words = {True: _("free"), False: _("in use"), None: ""}
@@ -97,7 +108,8 @@ class Upkeep:
 
     def images(self, options: Options) -> None:
         words = ("framework", "version", "accelerator", "scope", "profile", "backend")
-        found = self.client.call("images", **{word: getattr(options, word) for word in words})["images"]
+        reply = self.client.call("images", **{word: getattr(options, word) for word in words})
+        found = reply["images"]
         if options.json:
             self.screen.say(json.dumps(found, ensure_ascii=False, indent=1))
             return
@@ -106,6 +118,7 @@ class Upkeep:
             for image in found
         ]
         self.screen.table((_("framework"), _("version"), "", "Python", "CUDA", _("image")), rows)
+        self._say_left_out(reply["left_out"])
 
     def adopt(self, options: Options) -> None:
         where = {"profile": options.profile, "backend": options.backend}
