@@ -17,7 +17,7 @@ from .data_verbs import DataVerbs
 from .errors import UsageError
 from .event import LogChunk
 from .i18n import _
-from .job import JobSpec, JobStatus, parse_spec
+from .job import Job, JobSpec, JobStatus, parse_spec
 from .listing import SORTS, JobFilter
 from .log_search import ERRORS
 from .log_view import parse_moment
@@ -61,10 +61,13 @@ class Api(PlatformVerbs, DataVerbs, BoardVerbs):
         return JobSpec.model_json_schema()
 
     async def submit(self, body: object) -> dict[str, Any]:
-        request = _request(body)
-        if request.notebook:
-            request = request.model_copy(update={"notebook": self._notebook(request.notebook)})
-        submitted = await self.service.submitter.submit(request)
+        async with self.service.audit.entry("submit", starts=True) as entry:
+            request = _request(body)
+            entry.of_spec(request.spec, request.backend)
+            if request.notebook:
+                request = request.model_copy(update={"notebook": self._notebook(request.notebook)})
+            submitted = await self.service.submitter.submit(request)
+            entry.of_job(submitted.job, "attached" if submitted.attached else "ok")
         return submitted.model_dump(mode="json") | {"job": self.service.describe(submitted.job)}
 
     async def bring(self, body: object) -> dict[str, Any]:
@@ -81,7 +84,11 @@ class Api(PlatformVerbs, DataVerbs, BoardVerbs):
         return dataclasses.asdict(await self.service.submitter.inspect(_request(body)))
 
     async def rerun(self, job: str, body: object = None) -> dict[str, Any]:
-        submitted = await self.service.submitter.rerun(job, _parse(Rerun, body or {}))
+        async with self.service.audit.entry("rerun", job, starts=True) as entry:
+            asked = _parse(Rerun, body or {})
+            entry.of_job(self.service.find(job))
+            submitted = await self.service.submitter.rerun(job, asked)
+            entry.of_job(submitted.job)
         return submitted.model_dump(mode="json") | {"job": self.service.describe(submitted.job)}
 
     async def list_jobs(
@@ -150,14 +157,26 @@ class Api(PlatformVerbs, DataVerbs, BoardVerbs):
             asked.older_than, asked.larger_than, asked.keep, asked.status, asked.labels, asked.environments
         )
         retention = self.service.retention
-        done = await retention.prune(criteria, asked.only_jobs, asked.only_environments, dry_run=asked.dry_run)
+
+        async def delete(job: Job) -> None:
+            async with self.service.audit.entry("delete") as entry:
+                entry.of_job(job)
+                await retention.delete(job)
+
+        done = await retention.prune(
+            criteria, asked.only_jobs, asked.only_environments, dry_run=asked.dry_run, delete=delete
+        )
         return dataclasses.asdict(done)
 
     async def stop(self, job: str) -> dict[str, Any]:
-        return self.service.describe(await self.service.stop(job))
+        async with self.service.audit.entry("stop", job) as entry:
+            entry.of_job(self.service.find(job))
+            return self.service.describe(await self.service.stop(job))
 
     async def delete(self, job: str, force: bool = False) -> dict[str, Any]:
-        return self.service.describe(await self.service.delete(job, force=force))
+        async with self.service.audit.entry("delete", job) as entry:
+            entry.of_job(self.service.find(job))
+            return self.service.describe(await self.service.delete(job, force=force))
 
     async def log(
         self,

@@ -13,17 +13,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import filesystem, transport
+from .audit import Audit
 from .backends.base import Capability, Finding
 from .backends.remote import RemoteBackend
 from .errors import PaiError
 from .home import Home
 from .i18n import _
 from .policy import Policy
+from .profiles import Profiles
 from .settings import Profile, user_file
 from .storage.base import Storage
 from .storages import Storages
 
-__all__ = ["examine", "examine_profile", "shared"]
+__all__ = ["audited", "examine", "examine_profile", "shared"]
 
 _LOW_DISK = 1 << 30
 
@@ -62,6 +64,22 @@ def _policy(policy: Policy) -> list[Finding]:
         return []
     fix = _("Ask {whom}.").format(whom=policy.rules.contact) if policy.rules.contact else ""
     return [Finding("ok", _("policy"), f"{policy.file}: {said}", fix)]
+
+
+def audited(profiles: Profiles, audit: Audit) -> list[Finding]:
+    """Whether what users do can be written down where the administrator wants it. Blocks."""
+    try:
+        policy, trouble = profiles.policy(), audit.trouble()
+    except PaiError:
+        return []  # The settings are wrong, which is said above.
+    rules = policy.rules
+    if not rules.audit_file:
+        return []
+    if not trouble:
+        return [Finding("ok", _("audit log"), rules.audit_file)]
+    text = _("{file} cannot be written: {error}.").format(file=rules.audit_file, error=trouble)
+    fix = _("Ask {whom}.").format(whom=rules.contact) if rules.contact else ""
+    return [Finding("bad" if rules.audit_required else "warn", _("audit log"), text, fix)]
 
 
 def _storage(backend: RemoteBackend, storages: Storages, profile: Profile) -> Finding:

@@ -123,8 +123,11 @@ class PlatformVerbs:
         }
 
     async def adopt(self, body: object) -> dict[str, Any]:
-        asked = _parse(Adopt, body)
-        job = await self.service.adoption.adopt(asked.remote_id, asked.profile, asked.backend)
+        async with self.service.audit.entry("adopt") as entry:
+            asked = _parse(Adopt, body)
+            entry.fields |= {"job": asked.remote_id, "profile": asked.profile, "backend": asked.backend}
+            job = await self.service.adoption.adopt(asked.remote_id, asked.profile, asked.backend)
+            entry.of_job(job)
         return self.service.describe(job)
 
     async def doctor(self, profile: str = "", backend: str = "") -> dict[str, Any]:

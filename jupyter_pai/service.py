@@ -13,12 +13,13 @@ from typing import Any
 
 from . import comparison, doctor, lineage, provenance, transport
 from .adoption import Adoption
+from .audit import Audit
 from .backends import load_backends
 from .backends.base import Capability, Finding, Report
 from .backends.remote import RemoteBackend
 from .comparison import Difference, FileDifference
 from .copies import Copies
-from .errors import Conflict, NotFound
+from .errors import Conflict, NotFound, SettingsError
 from .event import JobEvent, LogChunk, MetricPoint, json_number
 from .event_mirror import mirror_of
 from .feed import WATCHED, Feed
@@ -61,6 +62,7 @@ class JobService:
         self.secrets = SecretStore()
         self.retention = Retention(self.home, self.store, self.profiles)
         self.copies = Copies()
+        self.audit = Audit(self.profiles.policy)
         self.submitter = Submitter(self.home, self.store, self.feed, self.storages, self.secrets, self.retention)
         self.adoption = Adoption(self.home, self.store, self.feed, self.storages)
         self._views = LogViews()
@@ -89,6 +91,7 @@ class JobService:
             chosen = self.profiles.settings().pick(profile, backend)
             return await asyncio.to_thread(doctor.examine_profile, self.storages, chosen)
         found = await asyncio.to_thread(doctor.examine, self.home, self.storages)
+        found += await asyncio.to_thread(doctor.audited, self.profiles, self.audit)
         return found + await asyncio.to_thread(self.retention.findings)
 
     def shared(self) -> list[Finding]:
@@ -99,6 +102,13 @@ class JobService:
         """Whether a job runs on this machine."""
         backends = {name for name, kind in load_backends().items() if Capability.RUNS_HERE in kind.capabilities}
         return bool(backends & self.store.running_backends())
+
+    def keeps_server(self) -> bool:
+        """Whether the machine's server is in use by jobs that run here, in the administrator's eyes."""
+        try:
+            return self.runs_here() and self.profiles.policy().rules.jobs_keep_server
+        except SettingsError:
+            return True  # Nobody's job is lost by a slip in a file.
 
     # Looking.
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from . import delivery, inspection, lineage, source
+from . import delivery, hub, inspection, lineage, source
 from .backends.base import Backend, Caller, Capability, Check, Submission
 from .backends.remote import RemoteBackend
 from .claim import Claim, claim, new_id
@@ -223,7 +223,8 @@ class Submitter:
         check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
         spec, check = await backend.settle(spec, check)
         policy.check(spec, profile.name, profile.backend)
-        return spec, replace(check, notes=(*check.notes, warning)) if warning else check
+        ends = hub.note() if Capability.RUNS_HERE in backend.capabilities else ""
+        return spec, replace(check, notes=(*check.notes, *filter(None, (warning, ends))))
 
     async def _open_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from jupyter_pai import settings
 from jupyter_pai.backends.local import namespaces, process
 from jupyter_pai.client import Client, EmbeddedClient
 from jupyter_pai.handle import JobHandle
@@ -91,6 +92,23 @@ def private_ml() -> None:
     """For tests of jobs that spell paths below /ml."""
     if not allows(namespaces.MOUNTS):
         pytest.skip(NO_ML)
+
+
+SystemFile = Callable[[str], Path]
+
+
+@pytest.fixture
+def system(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SystemFile:
+    """Writes the administrator's settings file, as this process has it. (For others see `system_file`.)"""
+    path = tmp_path / "etc jupyter" / "jupyter_pai.toml"
+    path.parent.mkdir()
+    monkeypatch.setattr(settings, "SYSTEM_FILE", path)
+
+    def write(text: str) -> Path:
+        path.write_text(text)
+        return path
+
+    return write
 
 
 @pytest.fixture

@@ -55,8 +55,8 @@ class Engine:
             return self._api
 
     def is_busy(self) -> bool:
-        """Whether jobs run on this machine."""
-        return self._api is not None and self._api.service.runs_here()
+        """Whether jobs run on this machine, and that is to keep the server."""
+        return self._api is not None and self._api.service.keeps_server()
 
     async def close(self) -> None:
         """Let go of everything. Jobs go on; TensorBoards do not."""

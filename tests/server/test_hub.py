@@ -15,16 +15,18 @@ from .real import RealServer
 
 
 class HubServer(RealServer):
-    program = ("-m", "jupyterhub.singleuser")
+    program: tuple[str, ...] = ("-m", "jupyterhub.singleuser")
     token = Hub.token
 
-    def __init__(self, root: Path, hub: Hub) -> None:
+    def __init__(self, root: Path, hub: Hub, **environment: str) -> None:
         self.hub = hub
-        super().__init__(root, f"/user/{hub.user}/")
+        self.more = environment
+        super().__init__(root, hub.prefix)
 
     def arguments(self) -> list[str]:
         self.environment = self.hub.environment(self.port) | {
-            "JUPYTERHUB_SINGLEUSER_APP": "jupyter_server.serverapp.ServerApp"
+            "JUPYTERHUB_SINGLEUSER_APP": "jupyter_server.serverapp.ServerApp",
+            **self.more,
         }
         return ["--allow-root", "--no-browser", f"--ServerApp.root_dir={self.root}"]
 

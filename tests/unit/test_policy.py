@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from jupyter_pai.errors import NotAllowed, PaiError, SettingsError
 from jupyter_pai.job import JobSpec
 from jupyter_pai.policy import Policy, Rules
 
-from ..conftest import submit, until
+from ..conftest import SystemFile, submit, until
 
 MODELS = {name: backend.settings_model for name, backend in load_backends().items()}
 LOCKED = """\
@@ -27,22 +26,6 @@ contact = 'ada@example.com'
 backend = 'local'
 grace_time = 5
 """
-
-Write = Callable[[str], Path]
-
-
-@pytest.fixture
-def system(home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes the administrator's file."""
-    path = tmp_path / "etc jupyter" / "jupyter_pai.toml"
-    path.parent.mkdir()
-    monkeypatch.setattr(files, "SYSTEM_FILE", path)
-
-    def write(text: str) -> Path:
-        path.write_text(text)
-        return path
-
-    return write
 
 
 @pytest.fixture
@@ -60,7 +43,7 @@ def spec(**fields: Any) -> JobSpec:
     return JobSpec(name="x", command="true", **fields)
 
 
-def test_without_rules_everything_is_allowed(system: Write) -> None:
+def test_without_rules_everything_is_allowed(system: SystemFile) -> None:
     assert files.policy().rules == Rules()
     Policy().check(spec(instance_type="x", image="y", max_run_time=10**9), "any", "any")
     Policy().check_source(1 << 60)
@@ -133,7 +116,7 @@ def test_nobody_to_ask_is_said_as_well() -> None:
     ],
 )
 def test_a_slip_of_the_administrator_refuses_everything_and_names_the_line(
-    system: Write, engine: EmbeddedClient, text: str, line: int, words: str
+    system: SystemFile, engine: EmbeddedClient, text: str, line: int, words: str
 ) -> None:
     path = system(text)
     with pytest.raises(SettingsError) as caught:
@@ -151,7 +134,7 @@ def test_a_slip_of_the_administrator_refuses_everything_and_names_the_line(
         ("[policy]\n", 1),
     ],
 )
-def test_a_users_own_file_has_no_policy(system: Write, own: Path, text: str, line: int) -> None:
+def test_a_users_own_file_has_no_policy(system: SystemFile, own: Path, text: str, line: int) -> None:
     own.write_text(text)
     with pytest.raises(SettingsError, match=r"Only the administrator's file .* may have a \[policy\]") as caught:
         files.load(MODELS)
@@ -159,12 +142,12 @@ def test_a_users_own_file_has_no_policy(system: Write, own: Path, text: str, lin
     assert (caught.value.details["file"], caught.value.details["line"]) == (str(own), line)
 
 
-def test_the_administrators_file_may_be_named_as_ones_own(system: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_administrators_file_may_be_named_as_ones_own(system: SystemFile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(system(LOCKED)))
     assert files.load(MODELS).locked == {"work"}
 
 
-def test_a_locked_profile_is_not_in_a_users_own_file(system: Write, own: Path) -> None:
+def test_a_locked_profile_is_not_in_a_users_own_file(system: SystemFile, own: Path) -> None:
     system(LOCKED)
     own.write_text("default = 'work'\n[profiles.work]\ngrace_time = 50\n")
     with pytest.raises(SettingsError, match="`work` is locked") as caught:
@@ -173,7 +156,7 @@ def test_a_locked_profile_is_not_in_a_users_own_file(system: Write, own: Path) -
     assert "Ask ada@example.com." in caught.value.fix
 
 
-def test_nor_is_it_changed_by_verbs(system: Write, own: Path, engine: EmbeddedClient) -> None:
+def test_nor_is_it_changed_by_verbs(system: SystemFile, own: Path, engine: EmbeddedClient) -> None:
     system(LOCKED)
     for verb, body in (("set_profile", {"values": {"grace_time": 50}}), ("remove_profile", None)):
         with pytest.raises(NotAllowed, match="`work` is locked") as caught:
@@ -189,7 +172,7 @@ def test_nor_is_it_changed_by_verbs(system: Write, own: Path, engine: EmbeddedCl
     assert found["default"] == "work"
 
 
-def test_locks_are_patterns_of_what_the_system_has(system: Write, own: Path) -> None:
+def test_locks_are_patterns_of_what_the_system_has(system: SystemFile, own: Path) -> None:
     system(LOCKED.replace("'work'", "'*'"))
     own.write_text("[profiles.mine]\nbackend = 'local'\n")
     assert files.load(MODELS).locked == {"work"}
@@ -206,7 +189,7 @@ def test_locks_are_patterns_of_what_the_system_has(system: Write, own: Path) -> 
     ],
 )
 def test_limits_of_profiles_go_no_further(
-    system: Write, own: Path, own_limits: str, limits: tuple[float, float]
+    system: SystemFile, own: Path, own_limits: str, limits: tuple[float, float]
 ) -> None:
     system("[policy]\nmax_run_time = 600\nprice_limit = 2.5\n")
     own.write_text(f"[profiles.pai]\nregion_id = 'cn-hangzhou'\n{own_limits}")
@@ -228,7 +211,7 @@ def test_a_backend_without_run_times_gets_the_limit_by_the_spec() -> None:
 # The engine.
 
 
-def test_the_file_is_read_again_at_each_submit(system: Write, engine: EmbeddedClient) -> None:
+def test_the_file_is_read_again_at_each_submit(system: SystemFile, engine: EmbeddedClient) -> None:
     submit(engine, "true").wait()
     system("[policy]\nlocal = false\n")
     for verb, body in (
@@ -245,7 +228,7 @@ def test_the_file_is_read_again_at_each_submit(system: Write, engine: EmbeddedCl
     submit(engine, "true").wait()
 
 
-def test_jobs_from_before_a_rule_can_be_looked_at_stopped_and_deleted(system: Write, engine: EmbeddedClient) -> None:
+def test_jobs_from_before_a_rule_can_be_stopped_and_deleted(system: SystemFile, engine: EmbeddedClient) -> None:
     job = submit(engine, "sleep 1000")
     system("[policy]\nlocal = false\n")
     job.stop()
@@ -253,14 +236,14 @@ def test_jobs_from_before_a_rule_can_be_looked_at_stopped_and_deleted(system: Wr
     engine.call("delete", job=job.id)
 
 
-def test_a_job_is_stopped_at_the_longest_run_time_although_it_names_none(system: Write, engine: EmbeddedClient) -> None:
+def test_a_job_that_names_no_run_time_is_stopped_at_the_longest(system: SystemFile, engine: EmbeddedClient) -> None:
     system("[policy]\nmax_run_time = 1\n")
     job = submit(engine, "sleep 1000")
     until(lambda: job.status == "stopped")
     assert "longest run time" in job.info["reason"]
 
 
-def test_too_much_code_is_refused_also_of_a_rerun(system: Write, engine: EmbeddedClient, folder: Path) -> None:
+def test_too_much_code_is_refused_also_of_a_rerun(system: SystemFile, engine: EmbeddedClient, folder: Path) -> None:
     (folder / "big").write_bytes(bytes(5000))
     submit(engine, "true", folder).wait()
     system("[policy]\nsource_limit = '4kB'\n")
@@ -273,7 +256,7 @@ def test_too_much_code_is_refused_also_of_a_rerun(system: Write, engine: Embedde
             call()
 
 
-def test_so_many_jobs_at_a_time_and_no_more_however_they_come(system: Write, engine: EmbeddedClient) -> None:
+def test_so_many_jobs_at_a_time_and_no_more_however_they_come(system: SystemFile, engine: EmbeddedClient) -> None:
     system("[policy]\njobs_at_a_time = 2\n")
 
     def one(_n: int) -> str:
@@ -292,7 +275,7 @@ def test_so_many_jobs_at_a_time_and_no_more_however_they_come(system: Write, eng
     submit(engine, "true")
 
 
-def test_two_engines_keep_the_number_together(system: Write, engine: EmbeddedClient) -> None:
+def test_two_engines_keep_the_number_together(system: SystemFile, engine: EmbeddedClient) -> None:
     system("[policy]\njobs_at_a_time = 1\n")
     other = EmbeddedClient()
     try:
@@ -303,7 +286,7 @@ def test_two_engines_keep_the_number_together(system: Write, engine: EmbeddedCli
         other.close()
 
 
-def test_what_is_listed_is_what_is_allowed(system: Write, own: Path, engine: EmbeddedClient) -> None:
+def test_what_is_listed_is_what_is_allowed(system: SystemFile, own: Path, engine: EmbeddedClient) -> None:
     own.write_text("[profiles.mine]\nbackend = 'local'\n")
     everything = engine.call("instances")
     assert everything["left_out"] == 0
@@ -324,7 +307,7 @@ def test_what_is_listed_is_what_is_allowed(system: Write, own: Path, engine: Emb
     assert [f["state"] for f in findings if f["what"] == "profile mine"] == ["warn"]
 
 
-def test_tensorboards_are_refused(system: Write, engine: EmbeddedClient) -> None:
+def test_tensorboards_are_refused(system: SystemFile, engine: EmbeddedClient) -> None:
     from jupyter_pai.board_verbs import BoardVerbs
     from jupyter_pai.tensorboard import TensorBoards
 
