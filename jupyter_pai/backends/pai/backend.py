@@ -69,7 +69,7 @@ class PaiBackend(RemoteBackend):
 
     name: ClassVar[str] = "pai"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID}
+        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID, Capability.BOARDS}
     )
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     settings: PaiSettings
