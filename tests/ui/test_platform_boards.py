@@ -16,7 +16,8 @@ from jupyter_pai.home import Home
 from ..conftest import ROOT
 from ..pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..platforms.pai import StandIn
-from .conftest import Lab, execute
+from .conftest import Lab, execute, open_notebook, run_cells
+from .test_widget import lab as plain_lab  # noqa: F401  fixture
 
 LONG = 60_000
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -171,3 +172,26 @@ def test_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     sizes = view.evaluate("node => [node.scrollWidth, node.clientWidth]")
     assert sizes[0] <= sizes[1]
     assert faults(page) == []
+
+
+def test_in_a_page_without_our_extension(pai: StandIn, plain_lab: Lab, page: Page) -> None:  # noqa: F811
+    """Fed by the kernel, with dialogs of the page's own; in Chinese."""
+    train = "%%pai_train --backend pai --name digits --as job --wait\nprint(1)"
+    # A view that shows the end of its job from the start, and so is drawn once.
+    plain_lab.write("a.ipynb", "%load_ext jupyter_pai", train, "job.widget()")
+    open_notebook(page, plain_lab, "a.ipynb")
+    run_cells(page, 3)
+    shown = page.locator(".jp-CodeCell").nth(2).locator(".jp-pai-Page")
+    shown.locator('[data-tab="tensorboard"]').click(timeout=LONG)
+    part = page.get_by_role("region", name="平台上的 TensorBoard")
+    part.get_by_role("button", name="在平台上启动 TensorBoard").click(timeout=LONG)
+    link = part.get_by_role("link", name="在新窗口中打开")
+    with page.context.expect_page() as other:
+        link.click(timeout=LONG)
+    expect(other.value).to_have_title("TensorBoard")
+    other.value.close()
+    assert faults(page) == []
+    part.get_by_role("button", name="从平台上删除").click()
+    page.locator(".jp-pai-Dialog button[value=yes]").click()
+    expect(part.get_by_role("group")).to_have_count(0, timeout=LONG)
+    expect(part.get_by_role("button", name="在平台上启动 TensorBoard")).to_be_enabled()
