@@ -53,10 +53,10 @@ export function usePlatformActs({ engine, model, isVisible }: ITabProps): IPlatf
         setOccupants(null);
       } catch (error) {
         const running = occupantsOf(error);
-        setOccupants(running);
         if (!running) {
-          throw error;
+          throw error; // Those that were listed can still make room.
         }
+        setOccupants(running);
       } finally {
         looked.hold(false);
         await looked.look();
