@@ -50,6 +50,7 @@ class Capability(StrEnum):
     IMAGES = "images"  # knows images that jobs can run in
     PAID = "paid"  # what runs there costs money
     BOARDS = "boards"  # runs TensorBoards itself
+    SIZES = "sizes"  # picks an instance type for a job that says what it needs by sizes
 
 
 @dataclass(frozen=True)
@@ -228,6 +229,18 @@ class Backend(ABC):
         Raises:
             BadInput: for what the platform cannot run.
         """
+
+    async def settle(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
+        """Settle what only the platform can tell of a spec that was checked: the spec with that filled in, and the
+        check with what is to be said and asked. Before anything is packed, so that a refusal costs nothing.
+
+        A backend with `Capability.SIZES` fills in the instance type of a spec that names sizes and none of its own.
+
+        Raises:
+            BadInput: if the platform has nothing that fits.
+            PaiError: if it has to be asked and does not answer.
+        """
+        return spec, check
 
     @abstractmethod
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:

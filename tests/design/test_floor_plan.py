@@ -123,7 +123,7 @@ TYPESCRIPT = [
     "components/sight css.d format host icon lazy naming routes tail version wire",
     "components/joblink components/status csv differences edits engine history hyperrows labhost "
     "logtext memory pagehost points selection",
-    "boards components/difference components/jobrow components/texts curves logwindow model news outputs "
+    "boards components/difference components/jobrow components/texts consent curves logwindow model news outputs "
     "platformboards serverpart stream",
     "chartsettings components/context components/logterminal components/trouble ends jobsmodel kernel labels "
     "lifeline logpager metricsmodel statusitem",
