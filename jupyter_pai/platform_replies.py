@@ -67,7 +67,8 @@ class Images(Reply):
 
 
 class PlatformBoard(Reply):
-    """A TensorBoard that a platform runs. `url` is where a browser finds it, empty until it can be opened."""
+    """A TensorBoard that a platform runs. `url` is where a browser finds it, empty until it can be opened. `user` is
+    whose it is, as far as the platform tells."""
 
     id: str
     name: str
@@ -75,10 +76,16 @@ class PlatformBoard(Reply):
     url: str
     reason: str
     created: str
+    user: str
 
 
 class PlatformBoards(Reply):
+    """`most` of them may run at a time in an account, and each ends by itself after so many `minutes`; 0 where nothing
+    is known of it."""
+
     profile: str
+    most: int
+    minutes: int
     boards: list[PlatformBoard]
 
 

@@ -73,13 +73,15 @@ class JobView(Job):
     """A job with what is read from its files: progress, 0 to 1, and the latest point of each metric.
 
     `usage` are, while it runs, the latest samples of the machine's use: system/cpu in cores, system/memory in bytes,
-    system/gpu in percent of a GPU, system/gpu_memory in bytes. `paid`: it costs money until it ends.
+    system/gpu in percent of a GPU, system/gpu_memory in bytes. `paid`: it costs money until it ends. `platform_boards`:
+    its platform runs TensorBoards itself.
     """
 
     progress: float | None
     metrics: dict[str, LatestPoint]
     usage: dict[str, LatestPoint] = {}
     paid: bool = False
+    platform_boards: bool = False
     instances: list[str] = []
     git: Git | None = None
 

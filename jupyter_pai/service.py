@@ -119,7 +119,8 @@ class JobService:
         said = self.feed.latest(job.id)
         return job.model_dump(mode="json") | {
             "progress": said.progress if said and cursor.progress is None else cursor.progress,
-            "paid": not job.status.ended and _is_paid(job.backend),
+            "paid": not job.status.ended and _can(job.backend, Capability.PAID),
+            "platform_boards": _can(job.backend, Capability.BOARDS),
             "metrics": _latest({**(said.metrics if said else {}), **series.latest(cursor)}),
             "usage": _latest(Usage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
         }
@@ -321,9 +322,9 @@ class JobService:
         return await asyncio.wrap_future(self.store.label(self.store.find(word).id, changes))
 
 
-def _is_paid(backend: str) -> bool:
+def _can(backend: str, capability: Capability) -> bool:
     kind = load_backends().get(backend)
-    return bool(kind and Capability.PAID in kind.capabilities)
+    return bool(kind and capability in kind.capabilities)
 
 
 def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:

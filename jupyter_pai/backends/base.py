@@ -49,6 +49,7 @@ class Capability(StrEnum):
     MULTI_NODE = "multi_node"
     IMAGES = "images"  # knows images that jobs can run in
     PAID = "paid"  # what runs there costs money
+    BOARDS = "boards"  # runs TensorBoards itself
     SIZES = "sizes"  # picks an instance type for a job that says what it needs by sizes
 
 

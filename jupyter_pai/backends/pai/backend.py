@@ -73,7 +73,7 @@ class PaiBackend(RemoteBackend):
 
     name: ClassVar[str] = "pai"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID, Capability.SIZES}
+        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID, Capability.BOARDS, Capability.SIZES}
     )
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     settings: PaiSettings

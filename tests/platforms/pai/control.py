@@ -15,6 +15,7 @@ from .faults import Fault, Faults
 from .jobs import TrainingJob
 from .keys import Keyring
 from .oss import Oss
+from .tensorboards import Tensorboards
 from .training import Training
 
 __all__ = ["Control"]
@@ -30,6 +31,7 @@ class Control:
         faults: Faults,
         oss: Oss,
         training: Training,
+        boards: Tensorboards,
         notes: list[dict[str, Any]],
     ) -> None:
         self._keyring, self._clock, self._oss, self._training = keyring, clock, oss, training
@@ -52,6 +54,7 @@ class Control:
             "add_jobs": self._add_jobs,
             "set_job": self._set_job,
             "fail_next": lambda status, code, message: training.fates.append((status, code, message)),
+            "fail_next_board": boards.fail_next,
             "add_lines": self._add_lines,
             "age_job": lambda job_id, seconds: training.jobs[job_id].age(seconds),
             "uploads": lambda bucket: [upload.key for upload in oss.buckets[bucket].uploads.values()],

@@ -143,6 +143,10 @@ class StandIn:
         """The next job that is created ends like this (CreateFailed, InitializeFailed, Failed) instead of running."""
         self.call("fail_next", status=status, code=code, message=message)
 
+    def fail_next_board(self, reason: str = "it was to fail") -> None:
+        """The next TensorBoard that is started does not come up."""
+        self.call("fail_next_board", reason=reason)
+
     def credentials_uri(self, seconds: float = 3600) -> str:
         """For `ALIBABA_CLOUD_CREDENTIALS_URI`: each request there gives a new key that is good for so long."""
         return f"http://127.0.0.1:{self._ports['pages']}/credentials?seconds={seconds:g}"

@@ -46,7 +46,7 @@ async def serve(folder: Path, settings: Settings) -> None:
     operations = [operation for room in rooms for operation in room.operations()]
     runs.ask_for_room(types.has_room)
     services = Services(operations, keyring, clock, settings)
-    control = Control(keyring, clock, faults, oss, training, notes)
+    control = Control(keyring, clock, faults, oss, training, boards, notes)
     runners: list[web.ServerRunner] = []
     ports = {
         "oss": await _listen(Desk(oss, faults, notes, clock).handle, runners),
