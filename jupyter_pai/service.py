@@ -116,11 +116,11 @@ class JobService:
         folder = self.home.job(job.id)
         series = Series(folder.series)
         cursor = series.cursor()
-        said = self.feed.latest(job.id)
+        said, able = self.feed.latest(job.id), self.profiles.capabilities(job.backend)
         return job.model_dump(mode="json") | {
             "progress": said.progress if said and cursor.progress is None else cursor.progress,
-            "paid": not job.status.ended and _can(job.backend, Capability.PAID),
-            "platform_boards": _can(job.backend, Capability.BOARDS),
+            "paid": not job.status.ended and Capability.PAID in able,
+            "platform_boards": Capability.BOARDS in able,
             "metrics": _latest({**(said.metrics if said else {}), **series.latest(cursor)}),
             "usage": _latest(Usage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
         }
@@ -320,11 +320,6 @@ class JobService:
             NotFound: if one is to be taken away that the job has not.
         """
         return await asyncio.wrap_future(self.store.label(self.store.find(word).id, changes))
-
-
-def _can(backend: str, capability: Capability) -> bool:
-    kind = load_backends().get(backend)
-    return bool(kind and capability in kind.capabilities)
 
 
 def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:
