@@ -60,6 +60,11 @@ def _add_images(command: argparse.ArgumentParser) -> None:
     add_json(command, _("print a JSON array"))
 
 
+def _add_models(command: argparse.ArgumentParser) -> None:
+    command.add_argument("job", metavar="ID", help=_("an id, the beginning of one, a name, or `last`"))
+    add_json(command, _("print a JSON array"))
+
+
 def _add_doctor(command: argparse.ArgumentParser) -> None:
     where = command.add_mutually_exclusive_group()
     where.add_argument(
@@ -75,5 +80,6 @@ VERBS = {
     "instances": (N_("List the instance types that jobs can ask for, and quotas."), _add_instances),
     "images": (N_("List the images that jobs can run in."), _add_images),
     "adopt": (N_("Follow a job that was submitted elsewhere, or list those of a platform."), _add_adopt),
+    "models": (N_("List the models that a job has made, as its platform notes them."), _add_models),
     "doctor": (N_("Check everything that a job needs."), _add_doctor),
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from .reply import Reply
 
-__all__ = ["Findings", "Images", "Instances", "PlatformBoard", "PlatformBoards", "Trials"]
+__all__ = ["Findings", "Images", "Instances", "OutputModels", "PlatformBoard", "PlatformBoards", "Trials"]
 
 
 class InstanceTypeView(Reply):
@@ -80,6 +80,19 @@ class PlatformBoard(Reply):
 class PlatformBoards(Reply):
     profile: str
     boards: list[PlatformBoard]
+
+
+class OutputModelView(Reply):
+    """A model that a job has made: where it lies, the output channel that it is, and what the platform says of it."""
+
+    uri: str
+    channel: str
+    labels: dict[str, str]
+    metrics: dict[str, Any]
+
+
+class OutputModels(Reply):
+    models: list[OutputModelView]
 
 
 class FindingView(Reply):

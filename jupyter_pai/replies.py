@@ -11,7 +11,7 @@ from .data_replies import DataFolder, DataSize, MadeFolder
 from .hyperparameters import Hyperparameter
 from .job import Job, JobStatus
 from .output_replies import Copies, CopyView, FileText, Outputs
-from .platform_replies import Findings, Images, Instances, PlatformBoard, PlatformBoards, Trials
+from .platform_replies import Findings, Images, Instances, OutputModels, PlatformBoard, PlatformBoards, Trials
 from .provenance import Git, Provenance
 from .reply import Reply as _Reply
 from .request import Submitted as _Submitted
@@ -38,6 +38,7 @@ __all__ = [
     "LogPage",
     "MadeFolder",
     "Metrics",
+    "OutputModels",
     "Outputs",
     "PlatformBoard",
     "PlatformBoards",

@@ -226,6 +226,9 @@ ROUTES: dict[str, Route] = {
         (_FILE,),
         reply="FileText",
     ),
+    "output_models": Route(
+        "GET", "/jobs/{job}/models", "The models that a job has made, as its platform notes them.", reply="OutputModels"
+    ),
     "download": Route(
         "POST",
         "/jobs/{job}/download",

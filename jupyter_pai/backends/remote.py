@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from ..errors import Unsupported
+from ..i18n import _
 from ..job import Job, JobSpec
 from .base import Backend, Report
 
-__all__ = ["LogPiece", "RemoteBackend", "RemoteJob", "Sample"]
+__all__ = ["LogPiece", "OutputModel", "RemoteBackend", "RemoteJob", "Sample"]
 
 
 class LogPiece(NamedTuple):
@@ -48,6 +50,17 @@ class RemoteJob:
     user: str = ""
     console_url: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OutputModel:
+    """A model that a job has made, as its platform notes it: where it lies, the output channel that it is, and what
+    the platform says of it. `metrics` are plain JSON values."""
+
+    uri: str
+    channel: str
+    labels: dict[str, str] = field(default_factory=dict)
+    metrics: dict[str, object] = field(default_factory=dict)
 
 
 class RemoteBackend(Backend):
@@ -103,3 +116,7 @@ class RemoteBackend(Backend):
         Raises:
             NotFound: if there is none of that name.
         """
+
+    async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
+        """The models that a job has made so far. For those with `Capability.OUTPUT_MODELS`."""
+        raise Unsupported(_("The backend `{name}` notes no models of its jobs.").format(name=self.name))

@@ -10,7 +10,7 @@ from ..remote import RemoteJob
 from .body import HOME_LABEL, JOB_LABEL
 from .status import moment, report_of
 
-__all__ = ["adopted"]
+__all__ = ["adopted", "pairs"]
 
 
 def adopted(job: Mapping[str, Any]) -> RemoteJob:
@@ -36,12 +36,12 @@ def _spec(job: Mapping[str, Any]) -> JobSpec:
         image=str(algorithm.get("Image") or ""),
         instance_type=str(compute.get("EcsSpec") or ""),
         instance_count=int(compute.get("EcsCount") or compute.get("InstanceCount") or 1),
-        hyperparameters=_pairs(job.get("HyperParameters"), "Name"),
+        hyperparameters=pairs(job.get("HyperParameters"), "Name"),
         inputs=_channels(job.get("InputChannels"), "InputUri"),
         environment={str(name): str(value) for name, value in (job.get("Environments") or {}).items()},
         requirements=tuple(map(str, job.get("PythonRequirements") or ())),
         metric_definitions=_definitions(algorithm),
-        labels={k: v for k, v in _pairs(job.get("Labels"), "Key").items() if k not in (JOB_LABEL, HOME_LABEL)},
+        labels={k: v for k, v in pairs(job.get("Labels"), "Key").items() if k not in (JOB_LABEL, HOME_LABEL)},
     )
 
 
@@ -62,7 +62,8 @@ def _channels(items: Any, uri: str) -> dict[str, str]:
     return {str(item["Name"]): str(item[uri]) for item in items or () if item.get("Name") and item.get(uri)}
 
 
-def _pairs(items: Any, name: str) -> dict[str, str]:
+def pairs(items: Any, name: str) -> dict[str, str]:
+    """A list of objects with a name and a `Value` as a table; `name` is what the wire calls the name."""
     return {str(item[name]): str(item.get("Value") or "") for item in items or () if item.get(name)}
 
 

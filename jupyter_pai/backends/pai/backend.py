@@ -34,7 +34,7 @@ from ..base import (
     Submission,
     Trial,
 )
-from ..remote import LogPiece, RemoteBackend, RemoteJob, Sample
+from ..remote import LogPiece, OutputModel, RemoteBackend, RemoteJob, Sample
 from . import logs, money, usage
 from .adoption import adopted
 from .body import HOME_LABEL, JOB_LABEL, Target, body_of
@@ -69,7 +69,7 @@ class PaiBackend(RemoteBackend):
 
     name: ClassVar[str] = "pai"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID}
+        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID, Capability.OUTPUT_MODELS}
     )
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     settings: PaiSettings
@@ -248,6 +248,11 @@ class PaiBackend(RemoteBackend):
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         return await usage.samples(self.studio, remote_id, after)
+
+    async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
+        from .models import output_model
+
+        return [output_model(item) for item in await self.studio.output_models(remote_id)]
 
     # Changing.
 

@@ -111,6 +111,11 @@ class PaiStudio:
         reply = await self._call("GetTrainingJobErrorInfo", "GET", f"{_path(job_id)}/errorinfo")
         return dict(reply.get("ErrorInfo") or {})
 
+    async def output_models(self, job_id: str) -> Sequence[Mapping[str, Any]]:
+        """The models that a job has made."""
+        reply = await self._call("ListTrainingJobOutputModels", "GET", f"{_path(job_id)}/outputmodels")
+        return list(reply.get("OutputModels") or ())
+
     async def instance_metrics(self, job_id: str, kind: str, since: datetime, step: str) -> Sequence[Mapping[str, Any]]:
         """What each instance used: `kind` is GpuCoreUsage, GpuMemoryUsage, CpuCoreUsage, MemoryUsage."""
         query = {"MetricType": kind, "StartTime": stamp(since), "TimeStep": step}

@@ -117,6 +117,7 @@ class Folder:
     def save(self) -> None:
         """Write back what changed since the last time, and forget what is no more."""
         found = self._outputs()
+        self._job.written = {path.relative_to(self._ml / "output").parts[0] for _state, path, *_ in found.values()}
         for name, (state, path, bucket, key) in found.items():
             if self._known.get(name) != state:
                 try:

@@ -1,0 +1,30 @@
+"""What the verbs of the grammar do that ask a job's platform itself: for the models that it notes."""
+
+from __future__ import annotations
+
+import json
+
+from .boards import Boards
+from .grammar import Options
+from .i18n import _
+from .summary import plain
+
+__all__ = ["Reach"]
+
+
+class Reach(Boards):
+    """One method for each verb."""
+
+    def models(self, options: Options) -> None:
+        found = self.client.call("output_models", job=options.job)["models"]
+        if options.json:
+            self.screen.say(json.dumps(found, ensure_ascii=False, indent=1))
+            return
+        rows = [
+            (plain(model["channel"]), plain(model["uri"]), ", ".join(f"{k}={v}" for k, v in model["labels"].items()))
+            for model in found
+        ]
+        if rows:
+            self.screen.table((_("channel"), _("model"), _("labels")), rows)
+        else:
+            self.screen.say(_("The platform notes no model of this job."))
