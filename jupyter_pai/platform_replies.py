@@ -6,7 +6,16 @@ from typing import Any, Literal
 
 from .reply import Reply
 
-__all__ = ["Findings", "Images", "Instances", "OutputModels", "PlatformBoard", "PlatformBoards", "Trials"]
+__all__ = [
+    "Findings",
+    "Images",
+    "Instances",
+    "OutputModels",
+    "PlatformBoard",
+    "PlatformBoards",
+    "TerminalLink",
+    "Trials",
+]
 
 
 class InstanceTypeView(Reply):
@@ -93,6 +102,13 @@ class OutputModelView(Reply):
 
 class OutputModels(Reply):
     models: list[OutputModelView]
+
+
+class TerminalLink(Reply):
+    """Where a terminal in an instance is: a page (``https:``) or a WebSocket (``wss:``). Kept nowhere."""
+
+    instance: str
+    url: str
 
 
 class FindingView(Reply):

@@ -1,4 +1,4 @@
-"""What the verbs of the grammar do that ask a job's platform itself: for the models that it notes."""
+"""What the verbs of the grammar do that ask a job's platform itself: for the models that it notes, for a terminal."""
 
 from __future__ import annotations
 
@@ -28,3 +28,12 @@ class Reach(Boards):
             self.screen.table((_("channel"), _("model"), _("labels")), rows)
         else:
             self.screen.say(_("The platform notes no model of this job."))
+
+    def terminal(self, options: Options) -> None:
+        found = self.client.call("open_terminal", job=options.job, instance=options.instance)
+        if options.json:
+            self.screen.say(json.dumps(found, ensure_ascii=False, indent=1))
+            return
+        self.screen.say(_("Terminal in {instance}:").format(instance=plain(found["instance"])))
+        self.screen.say(plain(found["url"]))
+        self.screen.say(_("The address is good for a moment, and lets in whoever has it."))

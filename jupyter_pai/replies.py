@@ -11,7 +11,16 @@ from .data_replies import DataFolder, DataSize, MadeFolder
 from .hyperparameters import Hyperparameter
 from .job import Job, JobStatus
 from .output_replies import Copies, CopyView, FileText, Outputs
-from .platform_replies import Findings, Images, Instances, OutputModels, PlatformBoard, PlatformBoards, Trials
+from .platform_replies import (
+    Findings,
+    Images,
+    Instances,
+    OutputModels,
+    PlatformBoard,
+    PlatformBoards,
+    TerminalLink,
+    Trials,
+)
 from .provenance import Git, Provenance
 from .reply import Reply as _Reply
 from .request import Submitted as _Submitted
@@ -50,6 +59,7 @@ __all__ = [
     "Submitted",
     "TensorBoardView",
     "TensorBoards",
+    "TerminalLink",
     "Texts",
     "Trials",
 ]

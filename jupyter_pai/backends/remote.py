@@ -120,3 +120,8 @@ class RemoteBackend(Backend):
     async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
         """The models that a job has made so far. For those with `Capability.OUTPUT_MODELS`."""
         raise Unsupported(_("The backend `{name}` notes no models of its jobs.").format(name=self.name))
+
+    async def terminal(self, remote_id: str, instance: str) -> str:
+        """The address of a terminal in an instance that runs: a page's, or a WebSocket's. Whoever has it is let in, for
+        a moment: it is made for each question, and kept nowhere. For those with `Capability.TERMINAL`."""
+        raise Unsupported(_("The backend `{name}` opens no terminals.").format(name=self.name))

@@ -1,18 +1,21 @@
-"""What PAI alone has of a job: the models that it has made."""
+"""What PAI alone has of a job: the models that it has made, terminals in its instances."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from jupyter_pai.client import EmbeddedClient
-from jupyter_pai.errors import Unsupported
+from jupyter_pai.errors import Conflict, NotFound, Unsupported
+from jupyter_pai.home import Home
 
-from ..conftest import script, submit
+from ..conftest import script, submit, until
 from ..platforms.pai import StandIn
 
 TRAIN = """
@@ -51,3 +54,57 @@ def test_a_job_of_this_machine_has_none_that_are_noted(engine: EmbeddedClient, p
     with pytest.raises(Unsupported, match="`local` cannot do this: output_models") as caught:
         job.output_models()
     assert "%pai outputs" in caught.value.fix
+
+
+# Terminals.
+
+
+def typed(url: str, line: str) -> str:
+    """What a shell behind an address answers to a line."""
+
+    async def type_it() -> str:
+        async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
+            await socket.send_json({"operation": "stdin", "data": f"{line}\nexit\n"})
+            return "".join([message.json()["data"] async for message in socket])
+
+    return asyncio.run(type_it())
+
+
+def test_a_terminal_opens_in_a_job_that_runs(
+    engine: EmbeddedClient, pai: StandIn, home: Home, cli: Callable[..., Any]
+) -> None:
+    job = submit(engine, "echo here; echo x > /ml/output/model/x; sleep 1000", profile="pai")
+    until(lambda: "here\n" in job.logs())
+    url = job.terminal()
+    assert typed(url, "cat output/model/x; echo $((6 * 7))") == "x\n42\n"
+    with pytest.raises(aiohttp.WSServerHandshakeError):
+        typed(url, "true")
+    told = json.loads(cli("terminal", job.id, "--json").stdout)
+    assert typed(told["url"], "echo again") == "again\n"
+    assert told["url"].split("?")[0] == url.split("?")[0]
+    assert told["instance"] in cli("terminal", job.id, "--instance", told["instance"]).stdout
+    with pytest.raises(NotFound, match="no instance `worker-7`") as caught:
+        job.terminal("worker-7")
+    assert told["instance"] in caught.value.fix
+    job.stop().wait()
+    with pytest.raises(Conflict, match="has ended") as ended:
+        job.terminal()
+    assert f"%pai logs {job.id}" in ended.value.fix
+    tokens = [address.rpartition("Token=")[2].encode() for address in (url, told["url"])]
+    kept = [path for path in home.path.rglob("*") if path.is_file() and any(t in path.read_bytes() for t in tokens)]
+    assert kept == []
+
+
+def test_a_job_that_does_not_run_yet_has_no_terminal(engine: EmbeddedClient, pai: StandIn) -> None:
+    waiting = {"resource_id": "quota2empty", "instance_spec": {"cpu": 2, "memory": 4}}
+    job = submit(engine, "true", profile="pai", instance_type="", options=waiting)
+    with pytest.raises(Conflict, match="no instance yet") as caught:
+        job.terminal()
+    assert f"%pai show {job.id}" in caught.value.fix
+    job.stop()
+
+
+def test_a_job_of_this_machine_has_no_terminal_of_a_platform(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "true", profile="local").wait()
+    with pytest.raises(Unsupported, match="`local` cannot do this: terminal"):
+        job.terminal()

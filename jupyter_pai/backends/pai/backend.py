@@ -69,7 +69,7 @@ class PaiBackend(RemoteBackend):
 
     name: ClassVar[str] = "pai"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID, Capability.OUTPUT_MODELS}
+        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID, Capability.OUTPUT_MODELS, Capability.TERMINAL}
     )
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     settings: PaiSettings
@@ -253,6 +253,9 @@ class PaiBackend(RemoteBackend):
         from .models import output_model
 
         return [output_model(item) for item in await self.studio.output_models(remote_id)]
+
+    async def terminal(self, remote_id: str, instance: str) -> str:
+        return await self.studio.terminal(remote_id, instance)
 
     # Changing.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from calendar import timegm
 from collections.abc import Callable
 from time import strptime
@@ -189,10 +188,6 @@ def _models(job: TrainingJob, asked: Asked) -> Reply:
     }  # fmt: skip
 
 
-def _terminal(job: TrainingJob, asked: Asked) -> Reply:
-    return {"WebTerminalId": f"{asked.path['InstanceId']}-{secrets.token_hex(4)}"}
-
-
 View = Callable[[TrainingJob, Asked], Reply]
 VIEWS: list[tuple[str, str, str, View]] = [
     ("ListTrainingJobLogs", "GET", "/logs", _logs),
@@ -203,5 +198,4 @@ VIEWS: list[tuple[str, str, str, View]] = [
     ("ListTrainingJobInstanceMetrics", "GET", "/instancemetrics", _instance_metrics),
     ("GetTrainingJobErrorInfo", "GET", "/errorinfo", _error),
     ("ListTrainingJobOutputModels", "GET", "/outputmodels", _models),
-    ("CreateInstanceWebTerminal", "POST", "/instances/{InstanceId}/webterminals", _terminal),
 ]
