@@ -7,17 +7,18 @@ reads on, in whatever process, misses nothing and has nothing twice.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
 from ..errors import Unsupported
+from ..event import MetricPoint
 from ..i18n import _
 from ..job import Job, JobSpec
 from .base import Backend, Report
 
-__all__ = ["LogPiece", "OutputModel", "RemoteBackend", "RemoteJob", "Sample"]
+__all__ = ["LogPiece", "OutputModel", "PointPage", "RemoteBackend", "RemoteJob", "Sample"]
 
 
 class LogPiece(NamedTuple):
@@ -37,6 +38,13 @@ class Sample(NamedTuple):
     memory: float
     gpu: float
     gpu_memory: float
+
+
+class PointPage(NamedTuple):
+    """What comes next of a metric that the platform reads itself; steps say nothing. `more`: there is more at once."""
+
+    points: Sequence[MetricPoint]
+    more: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +112,14 @@ class RemoteBackend(Backend):
     @abstractmethod
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         """What a job used of its machines after a time."""
+
+    async def metric_names(self, remote_id: str) -> Collection[str]:
+        """The metrics of which the platform keeps points itself; none where there is no such thing."""
+        return ()
+
+    async def points(self, remote_id: str, name: str, known: int) -> PointPage:
+        """The points of such a metric after the first `known` ones, oldest first."""
+        return PointPage(())
 
     @abstractmethod
     async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:

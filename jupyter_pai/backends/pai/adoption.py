@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...errors import SpecError
 from ...job import JobSpec, MetricDefinition, now
+from ...metrics import compile_pattern
 from ..remote import RemoteJob
 from .body import HOME_LABEL, JOB_LABEL
 from .status import moment, report_of
 
 __all__ = ["adopted", "pairs"]
+
+_LONGEST_NAME = 200
 
 
 def adopted(job: Mapping[str, Any]) -> RemoteJob:
@@ -68,10 +72,18 @@ def pairs(items: Any, name: str) -> dict[str, str]:
 
 
 def _definitions(algorithm: Mapping[str, Any]) -> tuple[MetricDefinition, ...]:
-    """The metrics that the platform reads from the log, each once."""
+    """The metrics that we can read from the log as the platform does, each once. Points of the others it gives us."""
     found = {
         str(item["Name"]): str(item["Regex"])
         for item in algorithm.get("MetricDefinitions") or ()
-        if item.get("Name") and item.get("Regex")
+        if item.get("Name") and item.get("Regex") and len(str(item["Name"])) <= _LONGEST_NAME
     }
-    return tuple(MetricDefinition(name=name[:200], regex=regex) for name, regex in found.items())
+    return tuple(filter(_is_readable, (MetricDefinition(name=name, regex=regex) for name, regex in found.items())))
+
+
+def _is_readable(definition: MetricDefinition) -> bool:
+    try:
+        compile_pattern(definition)
+    except SpecError:
+        return False
+    return True

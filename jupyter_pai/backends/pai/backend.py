@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -34,11 +34,11 @@ from ..base import (
     Submission,
     Trial,
 )
-from ..remote import LogPiece, OutputModel, RemoteBackend, RemoteJob, Sample
+from ..remote import LogPiece, OutputModel, PointPage, RemoteBackend, RemoteJob, Sample
 from . import logs, money, usage
 from .adoption import adopted
 from .body import HOME_LABEL, JOB_LABEL, Target, body_of
-from .status import remedy, report_of
+from .status import points_of, remedy, report_of
 from .studio import RUNNING, PaiStudio
 from .tensorboards import PaiBoards
 from .trials import TRIALS
@@ -79,8 +79,9 @@ class PaiBackend(RemoteBackend):
         self.account = Account.of(self.settings)
         self.studio = PaiStudio(self.account)
         self.boards = PaiBoards(self.account)
-        # Of jobs that were asked for: their instances, which each answer tells.
+        # Of jobs that were asked for: their instances and metrics, which each answer tells.
         self._instances: dict[str, list[str]] = {}
+        self._metrics: dict[str, list[str]] = {}
 
     @classmethod
     def discover(cls) -> dict[str, Any]:
@@ -221,6 +222,7 @@ class PaiBackend(RemoteBackend):
         names = [str(instance["Name"]) for instance in job.get("Instances") or () if instance.get("Name")]
         if names:
             self._instances[remote_id] = names
+        self._metrics[remote_id] = list(report.metrics)
         if report.status is JobStatus.FAILED:
             report = report_of(job, await self.studio.error_info(remote_id))
         return report
@@ -248,6 +250,15 @@ class PaiBackend(RemoteBackend):
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         return await usage.samples(self.studio, remote_id, after)
+
+    async def metric_names(self, remote_id: str) -> Collection[str]:
+        if remote_id not in self._metrics:
+            await self._report(remote_id)
+        return self._metrics.get(remote_id, [])
+
+    async def points(self, remote_id: str, name: str, known: int) -> PointPage:
+        found = await self.studio.metrics(remote_id, name, known // _LIST + 1, _LIST)
+        return PointPage(points_of(found)[known % _LIST :], len(found) == _LIST)
 
     async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
         from .models import output_model

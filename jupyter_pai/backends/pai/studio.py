@@ -112,6 +112,12 @@ class PaiStudio:
         reply = await self._call("GetTrainingJobErrorInfo", "GET", f"{_path(job_id)}/errorinfo")
         return dict(reply.get("ErrorInfo") or {})
 
+    async def metrics(self, job_id: str, name: str, page: int, size: int) -> list[Mapping[str, Any]]:
+        """A page of a metric's points, oldest first."""
+        query = {"Name": name, "Order": "ASC", "PageNumber": page, "PageSize": size}
+        reply = await self._call("ListTrainingJobMetrics", "GET", f"{_path(job_id)}/metrics", query=query)
+        return list(reply.get("Metrics") or ())
+
     async def output_models(self, job_id: str) -> Sequence[Mapping[str, Any]]:
         """The models that a job has made."""
         reply = await self._call("ListTrainingJobOutputModels", "GET", f"{_path(job_id)}/outputmodels")

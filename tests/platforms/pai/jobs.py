@@ -127,6 +127,10 @@ class TrainingJob:
             self.lines.add(text, now)
             self.lines_of[instance].add(text, now)
 
+    def expire_log(self) -> None:
+        """The service keeps logs for a while only."""
+        self.lines, self.lines_of = Lines(), {name: Lines() for name in self.lines_of}
+
     def age(self, seconds: float) -> None:
         """It was created so much earlier."""
         self.created -= seconds

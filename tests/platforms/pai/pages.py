@@ -1,4 +1,4 @@
-"""What is reached without a signature: pages of TensorBoards, terminals, a source of credentials as machines have it."""
+"""What is reached without a signature: TensorBoards, terminals, and a source of credentials as machines have one."""
 
 from __future__ import annotations
 
