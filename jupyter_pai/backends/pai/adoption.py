@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...datasets import DataSet
 from ...errors import SpecError
 from ...job import JobSpec, MetricDefinition, now
 from ...metrics import compile_pattern
@@ -41,7 +42,7 @@ def _spec(job: Mapping[str, Any]) -> JobSpec:
         instance_type=str(compute.get("EcsSpec") or ""),
         instance_count=int(compute.get("EcsCount") or compute.get("InstanceCount") or 1),
         hyperparameters=pairs(job.get("HyperParameters"), "Name"),
-        inputs=_channels(job.get("InputChannels"), "InputUri"),
+        inputs=_channels(job.get("InputChannels"), "InputUri") | _datasets(job.get("InputChannels")),
         environment={str(name): str(value) for name, value in (job.get("Environments") or {}).items()},
         requirements=tuple(map(str, job.get("PythonRequirements") or ())),
         metric_definitions=_definitions(algorithm),
@@ -64,6 +65,15 @@ def _command(words: Any) -> str:
 def _channels(items: Any, uri: str) -> dict[str, str]:
     """Channel to URI; those that are data sets of the platform's own have none."""
     return {str(item["Name"]): str(item[uri]) for item in items or () if item.get("Name") and item.get(uri)}
+
+
+def _datasets(items: Any) -> dict[str, str]:
+    """The channels that are such data sets, by our URIs for them."""
+    return {
+        str(item["Name"]): DataSet(str(item["DatasetId"]), str(item.get("VersionName") or "")).uri
+        for item in items or ()
+        if item.get("Name") and item.get("DatasetId") and not item.get("InputUri")
+    }
 
 
 def pairs(items: Any, name: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from ... import datasets
 from ...aliyun import Account, AliyunSettings, discovered
 from ...errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
 from ...home import Home, JobFolder
@@ -51,7 +52,7 @@ _LIST = 100
 # Where the answer to a submit is lost: the seconds before each look for it, until it is sent once more; how often.
 _LOOKS, _ATTEMPTS = (0.1, 1.0, 3.0), 3
 # What the service mounts, or tells a job where to read: its reference of input channels.
-_INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", "file")
+_INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", datasets.SCHEME, "file")
 # The most events that the service gives at once.
 _EVENTS = 2000
 
@@ -69,7 +70,14 @@ class PaiBackend(RemoteBackend):
 
     name: ClassVar[str] = "pai"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID, Capability.OUTPUT_MODELS, Capability.TERMINAL}
+        {
+            Capability.MULTI_NODE,
+            Capability.IMAGES,
+            Capability.PAID,
+            Capability.DATASETS,
+            Capability.OUTPUT_MODELS,
+            Capability.TERMINAL,
+        }
     )
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     settings: PaiSettings
@@ -117,6 +125,12 @@ class PaiBackend(RemoteBackend):
             raise Unsupported(_("PAI runs no notebooks, cell by cell."), fix=_("Run it as a script: add --as-script."))
         for channel, uri in spec.inputs.items():
             _check_input(channel, uri)
+        for channel, uri in spec.outputs.items():
+            if datasets.is_dataset(uri):
+                raise SpecError(
+                    _("outputs.{name}: a data set is an input only.").format(name=channel),
+                    fix=_("Give a folder: oss://bucket/key/"),
+                )
         notes = []
         if spec.python:
             notes.append(_("PAI runs jobs with the image's own Python and ignores {name}.").format(name="python"))
@@ -141,7 +155,7 @@ class PaiBackend(RemoteBackend):
         )
         try:
             remote_id = await self._create(job, target)
-        except Refused as error:
+        except (Refused, NotFound) as error:
             error.fix = error.fix or remedy(error.message)
             raise
         return Submission(remote_id, self._console_url(remote_id, target.workspace_id))
@@ -328,3 +342,5 @@ def _check_input(channel: str, uri: str) -> None:
             _("inputs.{name}: PAI reads nothing from {scheme}://.").format(name=channel, scheme=scheme),
             fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in _INPUTS)),
         )
+    if scheme == datasets.SCHEME:
+        datasets.DataSet.parse(uri)

@@ -107,6 +107,8 @@ def remedy(text: str) -> str:
         return _("See which images there are: %pai images")
     if any(word in words for word in ("outofstock", "sold out", "no stock", "insufficient", "nostock")):
         return _("See which instance types can be had: %pai instances")
+    if "dataset" in words:
+        return _("The platform's console lists the data sets of the workspace, with their ids and versions.")
     if "quota" in words:
         return _("See what is free: %pai instances. Stop jobs that are not needed, or ask for less.")
     if "oom" in words or "out of memory" in words:

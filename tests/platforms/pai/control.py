@@ -54,6 +54,7 @@ class Control:
             "fail_next": lambda status, code, message: training.fates.append((status, code, message)),
             "add_lines": self._add_lines,
             "add_points": self._add_points,
+            "add_dataset": training.datasets.add,
             "expire_log": lambda job_id: training.jobs[job_id].expire_log(),
             "age_job": lambda job_id, seconds: training.jobs[job_id].age(seconds),
             "uploads": lambda bucket: [upload.key for upload in oss.buckets[bucket].uploads.values()],

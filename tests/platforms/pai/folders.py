@@ -92,7 +92,7 @@ class Folder:
                 archive.extractall(target, filter="tar")
 
     def _fetch_input(self, channel: dict[str, Any]) -> None:
-        name, uri = channel["Name"], channel.get("InputUri", "")
+        name, uri = channel["Name"], self._job.places[channel["Name"]]
         target = self._ml / "input/data" / name
         target.mkdir(parents=True, exist_ok=True)
         bucket, key = place_of(uri, self._oss)

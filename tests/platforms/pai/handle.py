@@ -155,6 +155,11 @@ class StandIn:
         """The service has read these values of a metric from a job's log, now."""
         self.call("add_points", job_id=job_id, name=name, values=values)
 
+    def add_dataset(self, **versions: str) -> str:
+        """A data set of the workspace: each version's URI, the default one last; its id."""
+        made: str = self.call("add_dataset", versions=versions)
+        return made
+
     def expire_log(self, job_id: str) -> None:
         """A job's log is not kept any longer; what was read from it is."""
         self.call("expire_log", job_id=job_id)

@@ -77,6 +77,8 @@ class TrainingJob:
         self.remaining: Point | None = None
         self.stop_wanted = False
         self.pip: list[str] = []
+        # Where the data of each input is.
+        self.places: dict[str, str] = {}
         # The output channels that it has written something to.
         self.written: set[str] = set()
         # How it is to end instead of running, if its test wants that: status, code, message.
