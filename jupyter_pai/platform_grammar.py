@@ -68,6 +68,7 @@ def _add_models(command: argparse.ArgumentParser) -> None:
 def _add_terminal(command: argparse.ArgumentParser) -> None:
     command.add_argument("job", metavar="ID", help=_("an id, the beginning of one, a name, or `last`"))
     command.add_argument("--instance", metavar="NAME", default="", help=_("in this instance; else the first"))
+    command.add_argument("--link", action="store_true", help=_("print its address, and do not open it"))
     add_json(command, _("print one JSON object"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from . import terminal_client
 from .boards import Boards
 from .grammar import Options
 from .i18n import _
@@ -33,7 +34,14 @@ class Reach(Boards):
         found = self.client.call("open_terminal", job=options.job, instance=options.instance)
         if options.json:
             self.screen.say(json.dumps(found, ensure_ascii=False, indent=1))
-            return
-        self.screen.say(_("Terminal in {instance}:").format(instance=plain(found["instance"])))
-        self.screen.say(plain(found["url"]))
-        self.screen.say(_("The address is good for a moment, and lets in whoever has it."))
+        elif self.screen.can_ask and not options.link and terminal_client.is_attachable(found["url"]):
+            self.screen.say(_("This is {instance}. It ends with: exit").format(instance=plain(found["instance"])))
+            terminal_client.attach(found["url"])
+        else:
+            self.screen.say(_("Terminal in {instance}:").format(instance=plain(found["instance"])))
+            self.screen.say(plain(found["url"]))
+            self.screen.say(_("The address is good for a moment, and lets in whoever has it."))
+            if terminal_client.is_attachable(found["url"]):
+                self.screen.say(
+                    _("To sit at it, say in a terminal: jupyter pai terminal {job}").format(job=options.job)
+                )

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,11 +84,11 @@ def test_a_terminal_opens_in_a_job_that_runs(
     job = submit(engine, "echo here; echo x > /ml/output/model/x; sleep 1000", profile="pai")
     until(lambda: "here\n" in job.logs())
     url = job.terminal()
-    assert typed(url, "cat output/model/x; echo $((6 * 7))") == "x\n42\n"
+    assert "x\r\n42\r\n" in typed(url, "cat output/model/x; echo $((6 * 7))")
     with pytest.raises(aiohttp.WSServerHandshakeError):
         typed(url, "true")
     told = json.loads(cli("terminal", job.id, "--json").stdout)
-    assert typed(told["url"], "echo again") == "again\n"
+    assert "again\r\n" in typed(told["url"], "echo ag''ain")
     assert told["url"].split("?")[0] == url.split("?")[0]
     assert told["instance"] in cli("terminal", job.id, "--instance", told["instance"]).stdout
     with pytest.raises(NotFound, match="no instance `worker-7`") as caught:
@@ -93,6 +101,61 @@ def test_a_terminal_opens_in_a_job_that_runs(
     tokens = [address.rpartition("Token=")[2].encode() for address in (url, told["url"])]
     kept = [path for path in home.path.rglob("*") if path.is_file() and any(t in path.read_bytes() for t in tokens)]
     assert kept == []
+
+
+class Desk:
+    """A terminal with somebody at it, of 97 columns and 31 rows."""
+
+    def __init__(self) -> None:
+        self.ours, self.theirs = pty.openpty()
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
+        self._shown = ""
+
+    def see(self, wanted: str) -> None:
+        """Wait until this is shown, after what was seen before."""
+        while wanted not in self._shown:
+            ready, _writable, _wrong = select.select([self.ours], [], [], 30)
+            assert ready, f"{wanted!r} does not come after {self._shown!r}"
+            self._shown += os.read(self.ours, 1 << 16).decode()
+        self._shown = self._shown.partition(wanted)[2]
+
+    def press(self, keys: str) -> None:
+        os.write(self.ours, keys.encode())
+
+
+def test_somebody_sits_at_it(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "echo here; sleep 1000", profile="pai")
+    until(lambda: "here\n" in job.logs())
+    desk = Desk()
+    before = termios.tcgetattr(desk.theirs)
+    command = [sys.executable, "-m", "jupyter_pai", "terminal", job.id]
+    process = subprocess.Popen(command, stdin=desk.theirs, stdout=desk.theirs, stderr=desk.theirs)
+    desk.see("It ends with: exit")
+    desk.see("$ ")
+    desk.press("stty size; echo a''b; sleep 1000\r")
+    desk.see("31 97\r\nab\r\n")
+    desk.press("\x03")  # Ctrl+C
+    desk.see("$ ")
+    desk.press("exit\r")
+    assert process.wait(30) == 0
+    assert termios.tcgetattr(desk.theirs) == before
+    job.stop()
+
+
+def test_an_address_that_is_no_longer_good_is_not_told(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "echo here; sleep 1000", profile="pai")
+    until(lambda: "here\n" in job.logs())
+    url = job.terminal()
+    typed(url, "true")
+    desk = Desk()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from jupyter_pai.terminal_client import attach; attach(sys.argv[1])", url],
+        stdin=desk.theirs, stdout=desk.theirs, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    _out, wrong = process.communicate(timeout=30)
+    assert "BackendError: The terminal cannot be reached: HTTP 403" in wrong
+    assert "Token=" not in wrong
+    job.stop()
 
 
 def test_a_job_that_does_not_run_yet_has_no_terminal(engine: EmbeddedClient, pai: StandIn) -> None:

@@ -7,9 +7,14 @@ Messages are JSON, as the service documents them: ``{"operation": "stdin", "data
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
+import pty
 import secrets
+import signal
+import struct
+import termios
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -71,26 +76,38 @@ class Terminals:
             return web.Response(status=403, text="the token is not valid")
         socket = web.WebSocketResponse()
         await socket.prepare(request)
+        ours, theirs = pty.openpty()
         shell = await asyncio.create_subprocess_exec(
-            "sh", cwd=folder, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT, env={"PATH": os.environ["PATH"], "HOME": str(folder)},
+            "sh", cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, preexec_fn=_own,
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), "PS1": "$ ", "TERM": "dumb"},
         )  # fmt: skip
-        telling = asyncio.create_task(_tell(shell, socket))
-        async for message in socket:
-            said = json.loads(message.data) if message.type is WSMsgType.TEXT else {}
-            if said.get("operation") == "stdin" and shell.stdin:
-                shell.stdin.write(said["data"].encode())
-        with suppress(ProcessLookupError):
-            shell.kill()
-        await telling
+        os.close(theirs)
+        telling = asyncio.create_task(_tell(ours, socket))
+        try:
+            async for message in socket:
+                said = json.loads(message.data) if message.type is WSMsgType.TEXT else {}
+                if said.get("operation") == "stdin":
+                    os.write(ours, said["data"].encode())
+                elif said.get("operation") == "resize":
+                    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", said["rows"], said["cols"], 0, 0))
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)
+            await shell.wait()
+            await telling
+            os.close(ours)
         return socket
 
 
-async def _tell(shell: asyncio.subprocess.Process, socket: web.WebSocketResponse) -> None:
+def _own() -> None:
+    """The terminal becomes the shell's own: it gets the signals that keys mean."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+async def _tell(ours: int, socket: web.WebSocketResponse) -> None:
     """What the shell says, to its end."""
-    assert shell.stdout
-    with suppress(ConnectionError):
-        while data := await shell.stdout.read(1 << 16):
+    loop = asyncio.get_running_loop()
+    with suppress(OSError):  # As when the last one lets go of the other end.
+        while data := await loop.run_in_executor(None, os.read, ours, 1 << 16):
             await socket.send_json({"operation": "stdout", "data": data.decode("utf-8", "replace")})
-        await shell.wait()
-        await socket.close()
+    await socket.close()
