@@ -110,10 +110,12 @@ class Api(PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs):
         key, descending = _sorting(sort, order)
         path = self._notebook(notebook) if notebook else ""
         wanted = JobFilter(statuses, name, labels, limit, offset, key, descending, backend, path)
+        await self.service.feed.first_look()
         jobs, total = self.service.jobs(wanted)
         return {"jobs": [self.service.describe(job) for job in jobs], "total": total}
 
     async def show(self, job: str) -> dict[str, Any]:
+        await self.service.feed.first_look()
         found = self.service.find(job)
         self.service.feed.glance(found.id)
         git = self.service.provenance(found).git

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import secrets
 import shutil
 import sqlite3
 import sys
@@ -10,40 +12,71 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from . import filesystem
+from . import filesystem, transport
 from .backends.base import Capability, Finding
+from .backends.remote import RemoteBackend
 from .errors import PaiError
 from .home import Home
 from .i18n import _
-from .profiles import Profiles
 from .settings import Profile, user_file
+from .storage.base import Storage
+from .storages import Storages
 
 __all__ = ["examine", "examine_profile", "shared"]
 
 _LOW_DISK = 1 << 30
 
 
-def examine(home: Home, profiles: Profiles) -> list[Finding]:
+def examine(home: Home, storages: Storages) -> list[Finding]:
     """What was found, good and bad. Works without any backend that can be reached. Blocks."""
     found = [_python(), _state(home), _disk(home), *shared(home), _database(home), _labextension()]
     try:
-        known = profiles.settings().profiles
+        known = storages.profiles.settings().profiles
         found.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
     except PaiError as error:
         return [*found, Finding("bad", _("settings"), error.message, error.fix)]
-    return found + [finding for profile in known.values() for finding in examine_profile(profiles, profile)]
+    return found + [finding for profile in known.values() for finding in examine_profile(storages, profile)]
 
 
-def examine_profile(profiles: Profiles, profile: Profile) -> list[Finding]:
-    """What was found for the jobs of one profile. Blocks."""
+def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:
+    """What was found for the jobs of one profile. Blocks: for a thread without an event loop."""
     try:
-        backend = profiles.backend(profile)
+        backend = storages.profiles.backend(profile)
         found = backend.examine()
     except PaiError as error:
         return [Finding("bad", _("profile {name}").format(name=profile.name), error.message, error.fix)]
     if Capability.RUNS_HERE in backend.capabilities:
         return found
+    if isinstance(backend, RemoteBackend) and all(finding.state != "bad" for finding in found):
+        found.append(_storage(backend, storages, profile))
     return [replace(finding, what=f"{profile.name}: {finding.what}") for finding in found]
+
+
+def _storage(backend: RemoteBackend, storages: Storages, profile: Profile) -> Finding:
+    """Whether code and inputs can be sent, and outputs be had."""
+    try:
+        uri = asyncio.run(_folder(backend))
+        _write_and_read(storages.of(uri, profile.name), f"{uri}.doctor-{secrets.token_hex(8)}")
+    except PaiError as error:
+        return Finding("bad", _("storage"), error.message, error.fix)
+    return Finding("ok", _("storage"), _("{uri} can be read and written").format(uri=uri))
+
+
+async def _folder(backend: RemoteBackend) -> str:
+    try:
+        return await backend.input_uri()
+    finally:
+        await transport.close()
+
+
+def _write_and_read(storage: Storage, uri: str) -> None:
+    storage.put(b"Written by `doctor`, and removed again.\n", uri)
+    try:
+        folder, name = storage.split(uri)
+        with storage.open(folder, name) as file:
+            file.read(0, file.file.size)
+    finally:
+        storage.delete(uri)
 
 
 def _python() -> Finding:

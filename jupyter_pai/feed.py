@@ -13,7 +13,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from .backends.base import Backend, Report
@@ -24,28 +23,26 @@ from .follower import Follower
 from .gatherer import Gatherer
 from .home import Home
 from .i18n import _
+from .intake import Intake
 from .job import Job, JobStatus, now
 from .lease import Lease
 from .store import Store
 
 __all__ = ["Feed"]
 
-# Seconds between two looks at a job that somebody watches, and at all of them; after trouble; at a job that runs on
-# another host.
-WATCHED, UNWATCHED, OTHERS, ELSEWHERE = 0.05, 0.25, 1.0, 2.0
+# Seconds between two looks at a job that somebody watches, and at all of them; after trouble.
+WATCHED, UNWATCHED, OTHERS = 0.05, 0.25, 1.0
 # Until what an ended job left on its platform is asked for again; until a job that its platform does not list counts
 # as never submitted.
 SETTLING, UNSEEN = 0.5, 20.0
 # Between two looks at a job elsewhere that somebody asks after again and again.
 GLANCE = 1.0
-# How long somebody waits who reads a log once.
+# How long somebody waits who reads a log once, or asks after jobs before they were looked at.
 _FRESH = 5.0
 # Looking at all of many jobs that do nothing takes time too: not more than this share of a core, or each so often.
 _SHARE, _SELDOM = 0.004, 3.0
-# A look does not wait longer than this for jobs with much to read; the first one does, as somebody is about to ask.
-_PATIENCE, _FIRST = 0.25, 10.0
-# Pieces of log between two questions to the platform, and threads that read them: not those of the whole server.
-_PIECES, _THREADS = 16, 4
+# A look does not wait longer than this for jobs with much to read.
+_PATIENCE = 0.25
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +55,7 @@ class Feed:
     ) -> None:
         self.home = home
         self.store = store
+        self.intake = Intake(store)
         self.backend_of, self.gatherer_of = backend_of, gatherer_of
         self._followers: dict[str, Follower] = {}
         self._watchers: dict[str, int] = {}
@@ -65,8 +63,9 @@ class Feed:
         self._busy: dict[str, asyncio.Task[None]] = {}
         # Profiles whose platform is being asked.
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self._threads = ThreadPoolExecutor(_THREADS, "jupyter-pai follow")
-        self._stopping = False
+        # The questions of the first look.
+        self._first: Sequence[asyncio.Task[None]] = ()
+        self._started_at = 0.0
         self._wake = asyncio.Event()
         # When the first of the jobs is due that are looked at at a time of their own.
         self._soon = math.inf
@@ -76,8 +75,8 @@ class Feed:
         self._complaints = Complaints(_log)
 
     async def start(self) -> None:
-        """Look once at every job that has not ended, then go on in the background."""
-        await self.look(_FIRST)
+        """Begin to look at every job that has not ended, and go on in the background."""
+        self._first, self._started_at = await self.look(0), time.monotonic()
         self._task = asyncio.create_task(self._run(), name="jupyter-pai feed")
 
     async def stop(self) -> None:
@@ -85,14 +84,27 @@ class Feed:
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        self._stopping = True
+        self.intake.stop()
         for question in self._asking.values():
             question.cancel()
         await asyncio.gather(*self._asking.values(), *self._busy.values(), return_exceptions=True)
-        self._threads.shutdown()
+        self.intake.close()
         for follower in self._followers.values():
             follower.lease.give()
         self._followers.clear()
+
+    async def first_look(self) -> None:
+        """Wait until every job was looked at since the start, and those that ended meanwhile are stored, for somebody
+        who asks how they stand; but not long for a platform that does not answer."""
+        if not self._first:
+            return
+        patience = max(self._started_at + _FRESH - time.monotonic(), 0.0)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await asyncio.wait(self._first)
+                while any(follower.report.status.ended for follower in self._followers.values()):
+                    await asyncio.sleep(WATCHED)
+        self._first = ()
 
     def follow(self, job: Job, lease: Lease | None = None) -> None:
         """Follow a job from now on. Who submitted it hands over the lease."""
@@ -180,9 +192,12 @@ class Feed:
                 self._complaints.say(error)
                 await asyncio.sleep(OTHERS)
 
-    async def look(self, patience: float = _PATIENCE, only: Collection[str] | None = None) -> None:
+    async def look(
+        self, patience: float = _PATIENCE, only: Collection[str] | None = None
+    ) -> Sequence[asyncio.Task[None]]:
         """Look once at every job that has not ended, or at those of `only`: one question for all jobs of a profile.
-        Those that take longer than `patience` seconds to read go on in the background, and hold up no other."""
+        Those that take longer than `patience` seconds to read go on in the background, and hold up no other.
+        Gives the questions."""
         standing = await asyncio.to_thread(self.store.standing)
         for job_id in standing.keys() - self._followers.keys():
             self._find(job_id)
@@ -198,6 +213,7 @@ class Feed:
             begun.append(task)
         if begun:
             await asyncio.wait(begun, timeout=patience)
+        return begun
 
     async def _ask(self, profile: str, followers: Sequence[Follower]) -> None:
         """Ask a platform after jobs, and attend to what it says. One that does not answer holds up no other's jobs."""
@@ -212,7 +228,7 @@ class Feed:
                 report = reports.get(follower.job.remote_id or follower.job.id, lost)
                 follower.report, follower.trouble = report, ""
                 watched = isinstance(backend, RemoteBackend) and self._is_watched(follower)
-                if (news := follower.has_news()) or watched or self._tells_more(follower, report):
+                if (news := follower.has_news()) or watched or self.intake.tells_more(follower, report):
                     task = asyncio.create_task(self._attend(follower, backend, report, news))
                     self._busy[follower.job.id] = task
                     begun.append(task)
@@ -241,9 +257,8 @@ class Feed:
             return True
         if (now() - job.submitted_at).total_seconds() > UNSEEN:
             reason = _("The job was never started: the server ended while it was being submitted.")
-            await self._store(follower, Report(JobStatus.FAILED, reason=reason), ended_at=now())
-            follower.lease.give()
-            self._followers.pop(job.id, None)
+            await self.intake.store_report(follower, Report(JobStatus.FAILED, reason=reason), ended_at=now())
+            self._drop(follower)
         return False
 
     async def _unanswered(self, followers: Sequence[Follower], error: PaiError) -> None:
@@ -257,41 +272,28 @@ class Feed:
             with contextlib.suppress(PaiError):  # A profile that was removed; its jobs wait for it to come back.
                 if isinstance(self.backend_of(job), RemoteBackend):
                     report = Report(job.status, job.platform_status, error.message, error.fix)
-                    await self._store(follower, report)
+                    await self.intake.store_report(follower, report)
 
     def _find(self, job_id: str) -> None:
         """Follow a job that another process stored."""
         with contextlib.suppress(NotFound):  # Deleted meanwhile.
             self._add(self.store.get(job_id))
 
-    @staticmethod
-    def _tells_more(follower: Follower, report: Report) -> bool:
-        """Whether there is something to store."""
-        job = follower.job
-        known = (job.status, job.platform_status, job.notes, job.reason)
-        return report.elsewhere or known != (report.status, report.platform_status, follower.notes, report.reason)
-
     async def _attend(self, follower: Follower, backend: Backend, report: Report, news: bool) -> None:
         try:
-            whole = True
-            if isinstance(backend, RemoteBackend) and (report.status.ended or self._is_watched(follower)):
-                whole = await self._bring(follower, backend, report)
-                news = follower.has_news() or news  # It may say so once only.
-            if whole or not report.status.ended:
-                await self._note(follower, report, news)
+            watched = self._is_watched(follower)
+            if not await self.intake.take(follower, backend, report, news=news, watched=watched):
+                self._look_again(follower, time.monotonic() + SETTLING)
+            if follower.is_done:
+                self._drop(follower)
         except Exception as error:
             self._complaints.say(error)  # One job whose files cannot be read or written holds up no other.
         finally:
             del self._busy[follower.job.id]
 
-    async def _bring(self, follower: Follower, backend: RemoteBackend, report: Report) -> bool:
-        """Bring what the platform has of a job; whether that is all."""
-        if report.status is JobStatus.LOST:
-            return True
-        whole = await follower.gatherer.bring(backend, follower.job.remote_id, ended=report.status.ended)
-        if not whole:
-            self._look_again(follower, time.monotonic() + SETTLING)
-        return whole
+    def _drop(self, follower: Follower) -> None:
+        follower.lease.give()
+        self._followers.pop(follower.job.id, None)
 
     def _ours(self, job_id: str, follower: Follower, stands: tuple[str, str] | None) -> bool:
         """Whether this process is the one to follow the job now, which stands as the store says."""
@@ -315,8 +317,7 @@ class Feed:
             self._complaints.say(error)
             return False
         if gone:
-            follower.lease.give()
-            self._followers.pop(job_id, None)
+            self._drop(follower)
             return False
         follower.job = job
         if not ours:
@@ -324,45 +325,3 @@ class Feed:
             if job_id in self._watchers:
                 follower.tell_watched()
         return ours
-
-    async def _note(self, follower: Follower, report: Report, news: bool) -> None:
-        """Store what a look found; a job's end when its log and metrics are complete, not before."""
-        if report.elsewhere:
-            # Not ours to follow. Who can must find the lease free.
-            follower.look_at = time.monotonic() + ELSEWHERE
-            follower.lease.give()
-            await self._store(follower, report)
-            return
-        ended = report.status.ended
-        if not ended:
-            await self._store(follower, report)
-        if (ended or news) and not await self._read(follower, ended):
-            return
-        if ended:
-            outcome = await asyncio.to_thread(follower.outcome, report)
-            await self._store(follower, report, ended_at=report.ended_at or now(), **outcome)
-            follower.lease.give()
-            self._followers.pop(follower.job.id, None)
-
-    async def _read(self, follower: Follower, ended: bool) -> bool:
-        """Read on in the logs, when the job has ended to their ends; whether that was reached."""
-        loop, pieces, more = asyncio.get_running_loop(), 0, True
-        while more and not self._stopping and (ended or pieces < _PIECES):
-            more = not await loop.run_in_executor(self._threads, follower.advance, ended)
-            pieces += 1
-        return not more
-
-    async def _store(self, follower: Follower, report: Report, **more: object) -> None:
-        changes: dict[str, object] = {
-            "status": report.status,
-            "platform_status": report.platform_status,
-            "started_at": report.started_at or follower.job.started_at,
-            "notes": follower.notes,
-            "reason": report.reason,
-            "fix": report.fix,
-            **more,
-        }
-        if report.console_url:
-            changes["console_url"] = report.console_url
-        if any(getattr(follower.job, name) != value for name, value in changes.items()):
-            follower.job = await asyncio.wrap_future(self.store.update(follower.job.id, **changes))

@@ -46,6 +46,7 @@ class Follower:
         self.readers.append(self.gatherer.points)
         self.look_at = 0.0  # By the monotonic clock: not looked at before.
         self.looked_at = 0.0
+        self.is_done = False  # The job has ended, and all of it is stored.
         # Why nothing is heard of it, if its user was told that.
         self.trouble = ""
         self._writer: SeriesWriter | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from . import filesystem
@@ -39,17 +41,25 @@ class Lease:
         try:
             locked = filesystem.lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._beats = locked is None or bool(filesystem.network(self.path.parent))
-            if locked is False or (self._beats and _is_held(file, locked)):
+            if locked is False or (self._beats and not self._write_in(file, locked)):
                 os.close(file)
                 return False
-            if self._beats:
-                self._me = str(Process.me())
-                _write(file, self._me)
         except OSError:
             os.close(file)
             raise
         self._file, self._beaten = file, time.monotonic()
         return True
+
+    def _write_in(self, file: int, locked: bool | None) -> bool:
+        """Write down that we hold it, unless somebody does. One process at a time looks and writes."""
+        with (
+            contextlib.nullcontext(True) if locked else _alone(self.path.with_name(f"{self.path.name}.taking")) as alone
+        ):
+            if not alone or _is_held(file, locked):
+                return False
+            self._me = str(Process.me())
+            _write(file, self._me)
+            return True
 
     def give(self) -> None:
         """Let others have it."""
@@ -69,6 +79,27 @@ class Lease:
             os.utime(self._file)
             self._beaten = time.monotonic()
         return True
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[bool]:
+    """Whether nobody else is within, by a file that only one process can make. Who died within is outwaited."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        _clear(path)
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        path.unlink()
+
+
+def _clear(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError), path.open() as file:
+        if filesystem.age(file.fileno()) >= SILENT:
+            path.unlink()
 
 
 def _is_held(file: int, locked: bool | None) -> bool:

@@ -70,7 +70,7 @@ class JobService:
         return Gatherer(folder, self.store, mirror_of(job, folder, self.storages.of))
 
     async def start(self) -> None:
-        """Look at every job that has not ended, and follow them from now on."""
+        """Follow every job that has not ended from now on."""
         await self.feed.start()
         self.retention.start()
 
@@ -87,8 +87,8 @@ class JobService:
         """Check everything that a job needs, by trying it; or what the jobs of one profile need."""
         if profile or backend:
             chosen = self.profiles.settings().pick(profile, backend)
-            return await asyncio.to_thread(doctor.examine_profile, self.profiles, chosen)
-        found = await asyncio.to_thread(doctor.examine, self.home, self.profiles)
+            return await asyncio.to_thread(doctor.examine_profile, self.storages, chosen)
+        found = await asyncio.to_thread(doctor.examine, self.home, self.storages)
         return found + await asyncio.to_thread(self.retention.findings)
 
     def shared(self) -> list[Finding]:
@@ -270,11 +270,15 @@ class JobService:
         """Ask for a job's end; it has not ended yet when this returns. Does nothing to one that has.
 
         Raises:
-            Conflict: if it runs where nobody seems to hear; somebody who does after all will end it.
+            Conflict: if its platform does not have it yet; or if it runs where nobody seems to hear; somebody who does
+                after all will end it.
         """
         job = self.store.find(word)
         if not job.status.ended:
-            await self.profiles.backend_of(job).stop(await self._remote_id(job))
+            if not (remote_id := await self._remote_id(job)):
+                text = _("{job} is still being submitted: its platform does not have it yet.").format(job=job.id)
+                raise Conflict(text, fix=_("Stop it when it shows as running, or in some seconds."))
+            await self.profiles.backend_of(job).stop(remote_id)
             if silent := await self._silent(job):
                 raise Conflict(silent.reason, fix=silent.fix)
         return job
@@ -282,8 +286,9 @@ class JobService:
     async def _remote_id(self, job: Job) -> str:
         """The platform's name for a job, also of one whose submit was cut short."""
         backend = self.profiles.backend_of(job)
-        found = await backend.find(job.id) if isinstance(backend, RemoteBackend) else job.id
-        return job.remote_id or found
+        if isinstance(backend, RemoteBackend):
+            return job.remote_id or await backend.find(job.id)
+        return job.remote_id or job.id
 
     async def _silent(self, job: Job) -> Report | None:
         """The platform's report on a job, if that is that nothing is heard of it any more."""

@@ -71,7 +71,7 @@ class Submitter:
         """What `submit` would do, without doing it."""
         profile, spec, warning = self._resolve(request)
         check = await self._check(spec, profile, request.python, warning)
-        found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec))
+        found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec, self.home))
         manifest = await asyncio.to_thread(found.ready)
         leaks = await asyncio.to_thread(source.inspect, manifest, self.home.sources)
         inspected = await asyncio.to_thread(inspection.inspect, spec)
@@ -213,7 +213,7 @@ class Submitter:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}
 
     def _pack(self, spec: JobSpec, profile: Profile) -> Code:
-        manifest = source.scan(spec.source, _limit(profile), _apart(spec))
+        manifest = source.scan(spec.source, _limit(profile), _apart(spec, self.home))
         packed = source.pack(manifest, self.home.sources)
         size = sum(entry.size for entry in manifest.entries)
         notes = (*packed.notes, *(inspection.inspect(spec).notes if spec.hyperparameters else ()))
@@ -308,12 +308,14 @@ def _agreed(check: Check, *, confirmed: bool) -> None:
         )
 
 
-def _apart(spec: JobSpec) -> dict[str, str]:
-    """Folders of this machine that the job gets or fills anyway: not packed as well."""
+def _apart(spec: JobSpec, home: Home) -> dict[str, str]:
+    """Folders of this machine that are not packed: what the job gets or fills anyway, and the jobs before it."""
     inputs = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
     outputs = dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
     paths = {uri.removeprefix("file://").rstrip("/"): why for uri, why in (inputs | outputs).items()}
-    return {path: why for path, why in paths.items() if os.path.isdir(path)}
+    return {path: why for path, why in paths.items() if os.path.isdir(path)} | {
+        str(home.path): _("jobs and their data")
+    }
 
 
 def _limit(profile: Profile) -> int:

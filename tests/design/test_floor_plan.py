@@ -80,6 +80,13 @@ def test_imports_go_downhill() -> None:
     assert wrong == []
 
 
+def test_platforms_and_storages_know_nothing_of_each_other() -> None:
+    for here, there in (("backends", "storage"), ("storage", "backends")):
+        for name, path in modules().items():
+            if name.split(".")[0] == here:
+                assert {other for other in imports(name, path) if other.split(".")[0] == there} == set(), name
+
+
 def test_the_standard_library_is_enough_where_we_own_no_packages() -> None:
     import sys
 

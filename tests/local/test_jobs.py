@@ -404,3 +404,11 @@ def test_a_job_whose_files_are_broken_holds_up_no_other(home: Home, tmp_path: Pa
         assert JobHandle(engine.call("show", job=broken.id), engine).wait(timeout=30).status == "succeeded"
     finally:
         engine.close()
+
+
+def test_the_state_folder_is_no_part_of_what_is_packed(engine: EmbeddedClient, home: Home) -> None:
+    folder = home.path.parent
+    script(folder, "import os; print(sorted(os.listdir()))", "train.py")
+    first, second = (submit(engine, "python train.py", folder).wait() for _ in range(2))
+    for log in first.logs(), second.logs():
+        assert ("train.py" in log, home.path.name in log) == (True, False)

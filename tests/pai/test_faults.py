@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.client import EmbeddedClient
+from jupyter_pai.errors import Conflict
 from jupyter_pai.home import Home
 
 from ..conftest import script, submit, until
@@ -86,6 +87,32 @@ def test_killed_when_the_platform_never_got_it(pai: StandIn, home: Home, folder:
         until(lambda: engine.call("show", job=job["id"])["status"] == "failed")
         assert "never started" in engine.call("show", job=job["id"])["reason"]
         assert len(pai.jobs) == before
+    finally:
+        engine.close()
+
+
+def test_what_the_platform_does_not_have_yet_cannot_be_stopped(pai: StandIn, home: Home, folder: Path) -> None:
+    script(folder, "print('here', 4)")
+    pai.faults.add("delay", "paistudio:CreateTrainingJob", seconds=60, count=1)
+    killed(pai, folder, "CreateTrainingJob")
+    engine = EmbeddedClient()
+    try:
+        (job,) = jobs_of(engine)
+        with pytest.raises(Conflict, match="is still being submitted"):
+            engine.call("stop", job=job["id"])
+    finally:
+        engine.close()
+
+
+def test_an_engine_that_starts_says_how_jobs_stand_by_now(pai: StandIn, home: Home, folder: Path) -> None:
+    script(folder, "print('here', 5)")
+    engine = EmbeddedClient()
+    remote_id = submit(engine, "python train.py", folder, profile="pai").info["remote_id"]
+    engine.close()
+    until(lambda: {one["id"]: one["status"] for one in pai.jobs}[remote_id] == "Succeed")
+    engine = EmbeddedClient()
+    try:
+        assert [job["status"] for job in jobs_of(engine)] == ["succeeded"]
     finally:
         engine.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,9 +15,12 @@ from jupyter_pai import transport
 from jupyter_pai.aliyun import Account, AliyunSettings
 from jupyter_pai.backends.base import Finding, Image, ImageQuery
 from jupyter_pai.backends.pai import images, machines
-from jupyter_pai.backends.pai.examination import examine
+from jupyter_pai.doctor import examine_profile
 from jupyter_pai.errors import BadInput, BucketError, ImageError, NotFound
+from jupyter_pai.home import Home
 from jupyter_pai.openapi import STUDIO, WORKSPACE
+from jupyter_pai.profiles import Profiles
+from jupyter_pai.storages import Storages
 
 from ..platforms.pai import AccessKey, StandIn, stand_in
 from .conftest import write_profile
@@ -191,13 +195,17 @@ def test_what_a_refusal_says_comes_through(pai: StandIn) -> None:
 # The doctor.
 
 
-def doctor(pai: StandIn, tmp_path: Path, **changes: Any) -> dict[str, Finding]:
-    return {finding.what: finding for finding in examine(account(pai, **changes), tmp_path / "transfers")}
+def doctor(pai: StandIn, home: Home, **changes: Any) -> dict[str, Finding]:
+    write_profile(pai, **changes)
+    storages = Storages(Profiles(home.create()))
+    found = examine_profile(storages, storages.profiles.settings().pick("pai", ""))
+    names = [finding.what.removeprefix("pai: ") for finding in found]
+    return {name: replace(finding, what=name) for name, finding in zip(names, found, strict=True)}
 
 
-def test_an_account_in_good_health(pai: StandIn, tmp_path: Path) -> None:
-    findings = doctor(pai, tmp_path)
-    looked = ["credentials", "region", "clock", "workspace", "role", "training jobs", "bucket", "quotas"]
+def test_an_account_in_good_health(pai: StandIn, home: Home) -> None:
+    findings = doctor(pai, home)
+    looked = ["credentials", "region", "clock", "workspace", "role", "training jobs", "quotas", "storage"]
     assert {finding.what: finding.state for finding in findings.values()} == dict.fromkeys(looked, "ok")
     assert "PAI.WorkspaceOwner" in findings["role"].text
     assert "4 of 4 GPUs" in findings["quotas"].text
@@ -206,62 +214,66 @@ def test_an_account_in_good_health(pai: StandIn, tmp_path: Path) -> None:
     assert pai.count("oss", "PutObject") == pai.count("oss", "DeleteObject") == 1
 
 
-def test_no_key(pai: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in pai.environment():
         monkeypatch.delenv(name)
-    findings = doctor(pai, tmp_path)
+    findings = doctor(pai, home)
     assert [(f.what, f.state) for f in findings.values()] == [("credentials", "bad")]
     assert "aliyun configure" in findings["credentials"].fix
 
 
-def test_a_key_that_is_wrong(pai: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_wrong(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, pai, AccessKey(pai.key.id, "wrong"))
-    findings = doctor(pai, tmp_path)
+    findings = doctor(pai, home)
     assert (findings["region"].state, findings["credentials"].state) == ("ok", "bad")
     assert "SignatureDoesNotMatch" in findings["credentials"].text
     use(monkeypatch, pai, AccessKey("LT" + "nobody", "wrong"))
-    assert "InvalidAccessKeyId" in doctor(pai, tmp_path)["credentials"].text
+    assert "InvalidAccessKeyId" in doctor(pai, home)["credentials"].text
 
 
 @pytest.mark.parametrize(("offset", "word"), [(1200, "20 minutes slow"), (-1200, "20 minutes fast")])
-def test_a_clock_that_is_off(pai: StandIn, tmp_path: Path, offset: int, word: str) -> None:
+def test_a_clock_that_is_off(pai: StandIn, home: Home, offset: int, word: str) -> None:
     pai.set_clock(offset)
-    findings = doctor(pai, tmp_path)
+    findings = doctor(pai, home)
     assert findings["clock"].state == "bad"
     assert word in findings["clock"].text
 
 
-def test_a_region_that_does_not_answer(pai: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_region_that_does_not_answer(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_ATTEMPTS", 1)
-    findings = doctor(pai, tmp_path, endpoint="http://127.0.0.1:9")
+    findings = doctor(pai, home, endpoint="http://127.0.0.1:9")
     assert findings["region"].state == "bad"
     assert "127.0.0.1:9" in findings["region"].text
 
 
-def test_a_workspace_that_is_not_there(pai: StandIn, tmp_path: Path) -> None:
-    findings = doctor(pai, tmp_path, workspace_id="999")
+def test_a_workspace_that_is_not_there(pai: StandIn, home: Home) -> None:
+    findings = doctor(pai, home, workspace_id="999")
     assert findings["workspace"].state == "bad"
     assert "`workspace_id`" in findings["workspace"].fix
 
 
-def test_a_guest_may_not_submit(pai: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guest_may_not_submit(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, pai, pai.make_key("PAI.WorkspaceGuest"))
-    finding = doctor(pai, tmp_path)["role"]
+    finding = doctor(pai, home)["role"]
     assert (finding.state, finding.text) == ("warn", "PAI.WorkspaceGuest")
     assert "PAI.AlgoDeveloper" in finding.fix
 
 
-def test_what_a_key_may_not_do_is_named(pai: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, pai, pai.make_key(denied=("paistudio:ListTrainingJobs", "oss:PutObject")))
-    findings = doctor(pai, tmp_path)
+def test_what_a_key_may_not_do_is_named(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, pai, pai.make_key(denied=("paistudio:ListTrainingJobs",)))
+    findings = doctor(pai, home)
     assert findings["training jobs"].state == "bad"
     assert "pai:ListTrainingJobs" in findings["training jobs"].fix
-    assert findings["bucket"].state == "bad"
-    assert "AccessDenied" in findings["bucket"].text
 
 
-def test_a_bucket_that_is_not_there(pai: StandIn, tmp_path: Path) -> None:
-    finding = doctor(pai, tmp_path, oss_bucket_name="not-there")["bucket"]
+def test_a_bucket_that_may_not_be_written(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, pai, pai.make_key(denied=("oss:PutObject",)))
+    finding = doctor(pai, home)["storage"]
+    assert (finding.state, "AccessDenied" in finding.text) == ("bad", True)
+
+
+def test_a_bucket_that_is_not_there(pai: StandIn, home: Home) -> None:
+    finding = doctor(pai, home, oss_bucket_name="not-there")["storage"]
     assert finding.state == "bad"
     assert "oss_bucket_name" in finding.fix
 
@@ -293,7 +305,7 @@ def test_instances_and_quotas_in_a_terminal(pai: StandIn, cli: Callable[..., Any
 
 def test_the_doctor_looks_at_every_profile(pai: StandIn, cli: Callable[..., Any]) -> None:
     said = {finding["what"]: finding for finding in json.loads(cli("doctor", "--json").stdout)}
-    assert said["pai: bucket"]["state"] == "ok"
+    assert said["pai: storage"]["state"] == "ok"
     write_profile(pai, oss_bucket_name="not-there")
     done = cli("doctor")
     assert done.returncode != 0

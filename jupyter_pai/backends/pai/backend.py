@@ -326,7 +326,7 @@ class PaiBackend(RemoteBackend):
     def examine(self) -> list[Finding]:
         from . import examination
 
-        return examination.examine(self.account, self.home.path / "transfers")
+        return examination.examine(self.account)
 
 
 def _plain(job: Job) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-from pathlib import Path
 
 from ... import transport
 from ...aliyun import Account
 from ...errors import ClockError, CredentialsError, PaiError, RegionError, Unreachable
 from ...i18n import _, ngettext
 from ...openapi import STS, STUDIO, WORKSPACE
-from ...storage.oss import OssStorage
 from ..base import Finding, Quota
 from . import machines
 
@@ -21,19 +18,19 @@ __all__ = ["examine"]
 _SUBMITTERS = {"PAI.WorkspaceOwner", "PAI.WorkspaceAdmin", "PAI.AlgoDeveloper"}
 
 
-def examine(account: Account, state: Path) -> list[Finding]:
-    """Check what jobs need, by trying it. Blocks: for a thread without an event loop. `state` is the storage's."""
-    return asyncio.run(_examine(account, state))
+def examine(account: Account) -> list[Finding]:
+    """Check what jobs need, by trying it. Blocks: for a thread without an event loop."""
+    return asyncio.run(_examine(account))
 
 
-async def _examine(account: Account, state: Path) -> list[Finding]:
+async def _examine(account: Account) -> list[Finding]:
     try:
         found = [await _credentials(account)]
         if found[-1].state != "bad":
             found += await _reached(account)
         if any(finding.state == "bad" for finding in found):
             return found  # Nothing else can be tried.
-        looked = [_workspace(account), _role(account), _jobs(account), _bucket(account, state), _quotas(account)]
+        looked = [_workspace(account), _role(account), _jobs(account), _quotas(account)]
         return found + list(await asyncio.gather(*looked))
     finally:
         await transport.close()
@@ -114,26 +111,6 @@ async def _jobs(account: Account) -> Finding:
     n = int(told.get("TotalCount") or 0)
     text = ngettext("{n} job in the last seven days", "{n} jobs in the last seven days", n)
     return Finding("ok", _("training jobs"), text.format(n=n))
-
-
-async def _bucket(account: Account, state: Path) -> Finding:
-    try:
-        base = await account.bucket_uri()
-        await asyncio.to_thread(_write_and_read, account, state, f"{base}pai/.doctor-{secrets.token_hex(8)}")
-    except PaiError as error:
-        return _bad(_("bucket"), error)
-    return Finding("ok", _("bucket"), _("{uri} can be read and written").format(uri=base))
-
-
-def _write_and_read(account: Account, state: Path, uri: str) -> None:
-    storage = OssStorage(account, state)
-    storage.put(b"Written by `doctor`, and removed again.\n", uri)
-    try:
-        folder, name = storage.split(uri)
-        with storage.open(folder, name) as file:
-            file.read(0, file.file.size)
-    finally:
-        storage.delete(uri)
 
 
 async def _quotas(account: Account) -> Finding:
