@@ -21,6 +21,11 @@ __all__ = ["VERBS", "Options", "cell_parser", "options_of", "parse", "parser"]
 Options = argparse.Namespace
 
 
+# What other tools call our verbs.
+_SAME = "status=show describe=show jobs=list ps=list run=submit train=submit cancel=stop kill=stop upload=put"
+_ELSEWHERE = dict(pair.split("=") for pair in _SAME.split())
+
+
 class _Parser(argparse.ArgumentParser):
     """Raises instead of leaving the process, and names what was meant."""
 
@@ -36,7 +41,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _meant(word: str, known: Sequence[str]) -> str:
-    near = get_close_matches(word, known, 1, 0.5)
+    near = [_ELSEWHERE[word]] if _ELSEWHERE.get(word) in known else get_close_matches(word, known, 1, 0.5)
     if near:
         return _("Did you mean `{name}`?").format(name=near[0])
     return _("Known are: {names}.").format(names=", ".join(known))

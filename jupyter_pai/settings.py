@@ -20,7 +20,7 @@ there is the profile `local`, and one for each backend whose keys lie ready (`Ba
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -97,12 +97,13 @@ class Profile:
 
 @dataclass(frozen=True)
 class Settings:
-    """All profiles, the name of the default one, and what is true of all."""
+    """All profiles, the name of the default one, what is true of all, and the keys of each backend that there is."""
 
     profiles: dict[str, Profile]
     default: str
     disk: DiskSettings
     tensorboard: TensorBoardSettings
+    backends: Mapping[str, Sequence[str]]
 
     def pick(self, profile: str = "", backend: str = "") -> Profile:
         """The profile of that name; that backend's default one; the default one.
@@ -123,11 +124,18 @@ class Settings:
             return self.profiles[self.default]
         of_backend = [name for name, found in self.profiles.items() if found.backend == backend]
         if not of_backend:
-            backends = sorted({found.backend for found in self.profiles.values()})
-            raise NotFound(
-                _("No profile has the backend `{name}`.").format(name=backend), fix=similar(backend, backends)
-            )
+            raise self._no_profile_of(backend)
         return self.profiles[next((n for n in (self.default, backend) if n in of_backend), of_backend[0])]
+
+    def _no_profile_of(self, backend: str) -> NotFound:
+        if backend not in self.backends:
+            text = _("There is no backend `{name}`.").format(name=backend)
+            return NotFound(text, fix=similar(backend, self.backends))
+        add = _("Add one: %pai profile set {name} KEY=VALUE …  Its keys are: {keys}.")
+        keys = ", ".join(self.backends[backend])
+        return NotFound(
+            _("No profile has the backend `{name}`.").format(name=backend), fix=add.format(name=backend, keys=keys)
+        )
 
 
 def user_file() -> Path:
@@ -144,7 +152,8 @@ def load(
 ) -> Settings:
     """The settings, checked against each backend's model.
 
-    `discovered` has the keys of profiles that need no file, by the backend that they are named like.
+    `discovered` has the keys of profiles that need no file, by the backend that they are named like. A profile of a
+    file that is named like a backend need not name it.
 
     Raises:
         SettingsError: naming the file and the line.
@@ -155,7 +164,8 @@ def load(
     default = "local"
     for file in files:
         for name, keys in file.profiles().items():
-            merged[name] = merged.get(name, {}) | keys
+            own = {"backend": name} if name in models else {}
+            merged[name] = own | merged.get(name, {}) | keys
             where.setdefault(name, []).append(file)
         default = file.default() or default
     profiles = {name: _profile(name, keys, where.get(name, []), models) for name, keys in merged.items()}
@@ -167,7 +177,8 @@ def load(
             fix=similar(default, profiles),
         )
     disk, tensorboard = _table(files, "disk", DiskSettings), _table(files, "tensorboard", TensorBoardSettings)
-    return Settings(profiles, default, disk, tensorboard)
+    backends = {name: [key for key in model.model_fields if key != "backend"] for name, model in models.items()}
+    return Settings(profiles, default, disk, tensorboard, backends)
 
 
 def edit(

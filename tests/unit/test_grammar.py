@@ -42,6 +42,7 @@ def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
         ("logs", "ID"),
         ("", "VERB"),
         ("list --stauts running", "Did you mean `--status`?"),
+        ("status x", "Did you mean `show`?"),
         ("profile delete x", "there is no `delete`"),
     ],
 )

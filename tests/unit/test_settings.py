@@ -109,6 +109,18 @@ def test_an_unknown_backend_is_named(file: Path) -> None:
     assert "`local`" in caught.value.fix
 
 
+def test_a_backend_without_a_profile_is_named_with_what_to_do(file: Path) -> None:
+    with pytest.raises(NotFound, match="No profile has the backend `pai`") as caught:
+        files.load(MODELS).pick(backend="pai")
+    assert "%pai profile set pai KEY=VALUE" in caught.value.fix
+    assert "region_id" in caught.value.fix
+
+
+def test_a_profile_that_is_named_like_a_backend_need_not_name_it(file: Path) -> None:
+    files.edit(MODELS, "pai", {"region_id": "cn-hangzhou"}, False)
+    assert files.load(MODELS).pick(backend="pai").name == "pai"
+
+
 def test_what_the_state_folder_may_take(file: Path) -> None:
     assert (files.load(MODELS).disk.limit, files.load(MODELS).disk.environment_days) == ("", 30)
     file.write_text(TEXT + "\n[disk]\nlimit = '1.5 TiB'\nenvironment_days = 7\n")
