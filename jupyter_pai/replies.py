@@ -85,12 +85,14 @@ class JobView(Job):
 
     `usage` are, while it runs, the latest samples of the machine's use: system/cpu in cores, system/memory in bytes,
     system/gpu in percent of a GPU, system/gpu_memory in bytes. `paid`: it costs money until it ends.
+    `terminal`: the command line that opens a terminal in it, in one of the server's; empty where none can.
     """
 
     progress: float | None
     metrics: dict[str, LatestPoint]
     usage: dict[str, LatestPoint] = {}
     paid: bool = False
+    terminal: str = ""
     instances: list[str] = []
     git: Git | None = None
 

@@ -7,6 +7,8 @@ threads.
 from __future__ import annotations
 
 import asyncio
+import shlex
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -119,7 +121,8 @@ class JobService:
         said = self.feed.latest(job.id)
         return job.model_dump(mode="json") | {
             "progress": said.progress if said and cursor.progress is None else cursor.progress,
-            "paid": not job.status.ended and _is_paid(job.backend),
+            "paid": not job.status.ended and _can(job.backend, Capability.PAID),
+            "terminal": _terminal(job),
             "metrics": _latest({**(said.metrics if said else {}), **series.latest(cursor)}),
             "usage": _latest(Usage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
         }
@@ -321,9 +324,16 @@ class JobService:
         return await asyncio.wrap_future(self.store.label(self.store.find(word).id, changes))
 
 
-def _is_paid(backend: str) -> bool:
+def _terminal(job: Job) -> str:
+    """What opens a terminal in a job, wherever the shell finds its programs."""
+    if job.status is not JobStatus.RUNNING or not _can(job.backend, Capability.TERMINAL):
+        return ""
+    return shlex.join((sys.executable, "-m", "jupyter_pai", "terminal", job.id))
+
+
+def _can(backend: str, capability: Capability) -> bool:
     kind = load_backends().get(backend)
-    return bool(kind and Capability.PAID in kind.capabilities)
+    return bool(kind and capability in kind.capabilities)
 
 
 def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:
