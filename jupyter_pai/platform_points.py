@@ -77,9 +77,8 @@ class PlatformPoints(Reader):
     def _is_read(self, name: str) -> bool:
         """Whether our own reading has points of a metric, of whichever instance."""
         cursor = self.series.cursor()
-        return any(
-            known.partition("@")[0] == name and cursor.origins.get(known, _LOG) == _LOG for known in cursor.counts
-        )
+        names = {name, *(f"{name}@{instance}" for instance in cursor.offsets)}
+        return any(cursor.origins.get(known, _LOG) == _LOG for known in names & cursor.counts.keys())
 
     def _known(self) -> dict[str, int]:
         """How many points of each metric are here."""

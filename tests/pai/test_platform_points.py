@@ -62,10 +62,12 @@ def test_a_log_that_expired_leaves_the_platforms_points(engine: EmbeddedClient, 
 
 
 def test_a_job_of_ours_has_no_point_twice(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
-    script(folder, "for n in range(120): print(f'loss={n}', flush=True)")
-    loss = [{"name": "loss", "regex": r"loss=(\d+)"}]
-    job = submit(engine, folder=folder, entry_point="train.py", profile="pai", metric_definitions=loss).wait()
-    assert points(engine, job)["loss"]["value"] == list(range(120))
+    script(folder, "for n in range(120): print(f'loss={n} recall={n}', flush=True)")
+    defined = [{"name": "loss", "regex": r"loss=(\d+)"}, {"name": "recall@5", "regex": r"recall=(\d+)"}]
+    job = submit(engine, folder=folder, entry_point="train.py", profile="pai", metric_definitions=defined).wait()
+    found = points(engine, job)
+    assert found.keys() == {"loss", "recall@5"}
+    assert found["loss"]["value"] == found["recall@5"]["value"] == list(range(120))
     assert pai.count("paistudio", "ListTrainingJobMetrics") == 0
 
 
