@@ -196,6 +196,11 @@ class JobSpec(_Value):
                     )
 
     @property
+    def is_sized(self) -> bool:
+        """Whether it says by sizes which machine it needs. That it needs no GPUs, alone, says too little of that."""
+        return bool(self.cpu or self.gpu or self.memory)
+
+    @property
     def runs_notebook(self) -> bool:
         """Whether a notebook is run, cell by cell."""
         return self.entry_point.endswith(".ipynb") and not self.command.strip()

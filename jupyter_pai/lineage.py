@@ -16,7 +16,7 @@ from .i18n import _
 from .job import Job, JobSpec, parse_spec
 from .storage.base import Storage
 
-__all__ = ["CHANNEL", "changed", "checkpoints", "is_generated", "path_name", "used_jobs"]
+__all__ = ["CHANNEL", "changed", "checkpoints", "has_other_needs", "is_generated", "path_name", "used_jobs"]
 
 # The output of a job that is the input of one that resumes it.
 CHANNEL = "checkpoints"
@@ -71,6 +71,13 @@ def checkpoints(job: Job, storage_of: Callable[[str, str], Storage]) -> str:
             fix=fix.format(job=job.resumed_from or job.id),
         )
     return uri
+
+
+def has_other_needs(before: JobSpec, now: JobSpec) -> bool:
+    """Whether a spec asks by sizes for another machine than an earlier one, or for one of another profile."""
+    return now.is_sized and any(
+        getattr(before, field) != getattr(now, field) for field in ("profile", "cpu", "gpu", "memory")
+    )
 
 
 def is_generated(output_path: str, name: str) -> bool:

@@ -47,6 +47,11 @@ class Profiles:
             )
         return known[1]
 
+    def capabilities(self, backend: str) -> frozenset[Capability]:
+        """What a backend can do: nothing, if it is not installed any more."""
+        known = load_backends().get(backend)
+        return known.capabilities if known else frozenset()
+
     def with_capability(self, capability: Capability, profile: str = "", backend: str = "") -> Profile:
         """The profile that is meant; if none is named and the default one cannot do this, the first that can.
 

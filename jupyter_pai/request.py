@@ -160,7 +160,8 @@ class Submitted(BaseModel):
 
 
 class Preview(BaseModel):
-    """What would be submitted and packed; nobody is contacted."""
+    """What would be submitted and packed. A platform is asked only for what it has to settle: the instance type of a
+    job that names sizes, the price of a spot machine."""
 
     spec: JobSpec
     backend: str

@@ -70,7 +70,7 @@ class Submitter:
     async def preview(self, request: SubmitRequest) -> Preview:
         """What `submit` would do, without doing it."""
         profile, spec, warning = self._resolve(request)
-        check = await self._check(spec, profile, request.python, warning)
+        spec, check = await self._check(spec, profile, request.python, warning)
         found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec, self.home))
         manifest = await asyncio.to_thread(found.ready)
         leaks = await asyncio.to_thread(source.inspect, manifest, self.home.sources)
@@ -98,9 +98,9 @@ class Submitter:
             BadInput: for what the user can mend.
         """
         profile, spec, warning = self._resolve(request)
-        check = await self._check(spec, profile, request.python, warning)
+        spec, check = await self._check(spec, profile, request.python, warning)
         way = await self.inputs.way(spec, profile.name, self.profiles.backend(profile))
-        if way.channels:
+        if way.channels and not self.store.attachable(request.attach_key):
             _agreed(check, confirmed=request.confirmed)
         return way
 
@@ -116,7 +116,7 @@ class Submitter:
             BackendError: if the platform did not take the job; it is stored as failed.
         """
         profile, spec, warning = self._resolve(request)
-        check = await self._check(spec, profile, request.python, warning)
+        spec, check = await self._check(spec, profile, request.python, warning)
         code = await asyncio.to_thread(self._pack, spec, profile)
         earlier = self.store.attachable(request.attach_key)
         if earlier:
@@ -150,7 +150,7 @@ class Submitter:
             uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages.of)
             spec = spec.model_copy(update={"inputs": spec.inputs | {lineage.CHANNEL: uri}})
             origin["resumed_from"] = earlier.id
-        check = await self._check(spec, profile, earlier.python, warning)
+        spec, check = await self._check(spec, profile, earlier.python, warning)
         _agreed(check, confirmed=asked.confirmed)
         repack = "source" in asked.changes
         code = (
@@ -161,7 +161,8 @@ class Submitter:
         return Submitted(job=await self._start(spec, profile, check, code, asked.key, "", origin))
 
     def _renewed(self, earlier: Job, asked: Rerun) -> SubmitRequest:
-        """An earlier job's spec with its changes. What its profile filled in is filled in anew."""
+        """An earlier job's spec with its changes. What its profile filled in is filled in anew; so is an instance type
+        that goes by sizes, for other sizes and elsewhere."""
         changes = {"name": _new_name(earlier.name)} | asked.changes
         profile = "" if asked.backend else earlier.profile
         spec = lineage.changed(earlier.spec.model_copy(update={"profile": profile}), changes)
@@ -174,6 +175,9 @@ class Submitter:
             for field in ("image", "instance_type"):
                 if field not in changes and getattr(spec, field) == getattr(defaults, f"default_{field}"):
                     update[field] = ""
+        picks = Capability.SIZES in self.profiles.capabilities(earlier.backend)
+        if picks and lineage.has_other_needs(earlier.spec, spec) and "instance_type" not in changes:
+            update["instance_type"] = ""
         return SubmitRequest(spec=spec.model_copy(update=update), backend=asked.backend)
 
     def _resolve(self, request: SubmitRequest) -> tuple[Profile, JobSpec, str]:
@@ -187,10 +191,12 @@ class Submitter:
             stamp = f"{now():%Y%m%d%H%M%S}-{secrets.token_hex(3)}"
             update["output_path"] = f"{defaults.default_output.rstrip('/')}/{lineage.path_name(spec.name)}-{stamp}/"
         update["image"] = spec.image or defaults.default_image
-        update["instance_type"] = spec.instance_type or defaults.default_instance_type
+        if not (spec.is_sized and Capability.SIZES in self.profiles.capabilities(profile.backend)):
+            update["instance_type"] = spec.instance_type or defaults.default_instance_type
         return profile, spec.model_copy(update=update), self.retention.warning(settings.disk)
 
-    async def _check(self, spec: JobSpec, profile: Profile, python: str, warning: str) -> Check:
+    async def _check(self, spec: JobSpec, profile: Profile, python: str, warning: str) -> tuple[JobSpec, Check]:
+        """The spec with what the platform settled, and what is to be said of it."""
         for definition in spec.metric_definitions:
             compile_pattern(definition)
         backend = self.profiles.backend(profile)
@@ -207,7 +213,8 @@ class Submitter:
                 )
         await self._open_secrets(spec)
         check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
-        return replace(check, notes=(*check.notes, warning)) if warning else check
+        spec, check = await backend.settle(spec, check)
+        return spec, replace(check, notes=(*check.notes, warning)) if warning else check
 
     async def _open_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}

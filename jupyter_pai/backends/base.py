@@ -49,6 +49,7 @@ class Capability(StrEnum):
     MULTI_NODE = "multi_node"
     IMAGES = "images"  # knows images that jobs can run in
     PAID = "paid"  # what runs there costs money
+    SIZES = "sizes"  # picks an instance type for a job that says what it needs by sizes
     DATASETS = "datasets"  # jobs can read data sets that the platform keeps
     TERMINAL = "terminal"  # opens terminals in instances that run
     OUTPUT_MODELS = "output_models"  # notes which models a job has made
@@ -230,6 +231,18 @@ class Backend(ABC):
         Raises:
             BadInput: for what the platform cannot run.
         """
+
+    async def settle(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
+        """Settle what only the platform can tell of a spec that was checked: the spec with that filled in, and the
+        check with what is to be said and asked. Before anything is packed, so that a refusal costs nothing.
+
+        A backend with `Capability.SIZES` fills in the instance type of a spec that names sizes and none of its own.
+
+        Raises:
+            BadInput: if the platform has nothing that fits.
+            PaiError: if it has to be asked and does not answer.
+        """
+        return spec, check
 
     @abstractmethod
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:

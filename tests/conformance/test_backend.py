@@ -40,7 +40,7 @@ class Bench:
         defaults = self.backend.settings
         places = {"image": defaults.default_image, "instance_type": defaults.default_instance_type}
         spec = parse_spec({"name": "x", "command": command, "source": {"files": {"a.txt": "a"}}} | places | fields)
-        check = await self.backend.check(spec, Caller(sys.executable))
+        spec, check = await self.backend.settle(spec, await self.backend.check(spec, Caller(sys.executable)))
         job = Job(
             id=uuid.uuid4().hex[:8], spec=spec, backend=self.backend.name, profile="p", status=JobStatus.STARTING,
             submitted_at=now(), python=check.python, source_digest=uuid.uuid4().hex,
@@ -144,6 +144,20 @@ def test_many_are_asked_for_in_one_call(bench: Bench) -> None:
         assert await bench.backend.poll([]) == {}
 
     run(story())
+
+
+def test_who_picks_by_sizes_gives_a_machine_that_there_is(bench: Bench) -> None:
+    async def settled() -> str:
+        spec = parse_spec({"name": "x", "command": "true", "image": bench.backend.settings.default_image, "cpu": 1})
+        check = await bench.backend.check(spec, Caller(sys.executable))
+        spec, again = await bench.backend.settle(spec, check)
+        assert set(check.notes) <= set(again.notes)
+        assert (await bench.backend.settle(spec, check))[0] == spec, "what is settled stays so"
+        names = [kind.name for kind in await bench.backend.instance_types()]
+        assert not spec.instance_type or spec.instance_type in names
+        return spec.instance_type
+
+    assert bool(run(settled())) == (Capability.SIZES in bench.backend.capabilities)
 
 
 def test_check_refuses_before_anything_is_made(bench: Bench) -> None:

@@ -123,8 +123,8 @@ TYPESCRIPT = [
     "components/sight css.d format host icon lazy naming routes tail version wire",
     "components/joblink components/status csv differences edits engine history hyperrows labhost "
     "logtext memory pagehost points selection",
-    "boards components/difference components/jobrow components/texts curves logwindow model news outputs serverpart "
-    "stream",
+    "boards components/difference components/jobrow components/texts consent curves logwindow model news outputs "
+    "serverpart stream",
     "chartsettings components/context components/logterminal components/trouble ends jobsmodel kernel labels "
     "lifeline logpager metricsmodel statusitem",
     "server components/chartbar components/connection components/copies components/filepreview components/following "

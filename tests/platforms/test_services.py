@@ -283,7 +283,8 @@ def test_images_types_quotas_and_the_workspace(pai: StandIn) -> None:
     assert {spec.accelerator_type for spec in specs} == {"GPU"}
     assert [spec.instance_type for spec in specs if not spec.is_available] == ["ecs.gn7i-c8g1.2xlarge"]
     history = studio(pai).get_spot_price_history("ecs.c6.large", models.GetSpotPriceHistoryRequest()).body
-    assert (history.total_count, history.spot_price_history[0].spot_discount) == (24, 0.25)
+    newest = {price.zone_id: price.spot_discount for price in history.spot_price_history}
+    assert (history.total_count, newest) == (2 * 72, {"cn-shanghai-b": 0.25, "cn-shanghai-c": 0.28})
     pai.add_jobs(1, ComputeResource={
         "ResourceId": "quota1stand", "InstanceCount": 2, "InstanceSpec": {"CPU": "8", "GPU": "1", "Memory": "32"},
     })  # fmt: skip

@@ -9,7 +9,8 @@ import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -36,13 +37,16 @@ from ..base import (
     Trial,
 )
 from ..remote import LogPiece, OutputModel, PointPage, RemoteBackend, RemoteJob, Sample
-from . import logs, money, usage
+from . import logs, usage
 from .adoption import adopted
 from .body import HOME_LABEL, JOB_LABEL, Target, body_of
 from .status import points_of, remedy, report_of
 from .studio import RUNNING, PaiStudio
 from .tensorboards import PaiBoards
 from .trials import TRIALS
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 __all__ = ["PaiBackend", "PaiSettings"]
 
@@ -74,6 +78,7 @@ class PaiBackend(RemoteBackend):
             Capability.MULTI_NODE,
             Capability.IMAGES,
             Capability.PAID,
+            Capability.SIZES,
             Capability.DATASETS,
             Capability.OUTPUT_MODELS,
             Capability.TERMINAL,
@@ -90,6 +95,13 @@ class PaiBackend(RemoteBackend):
         # Of jobs that were asked for: their instances and metrics, which each answer tells.
         self._instances: dict[str, list[str]] = {}
         self._metrics: dict[str, list[str]] = {}
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What the platform offers, remembered for a while."""
+        from .catalogue import Catalogue
+
+        return Catalogue(self.account)
 
     @classmethod
     def discover(cls) -> dict[str, Any]:
@@ -116,10 +128,13 @@ class PaiBackend(RemoteBackend):
                 _("options.resource_id: a job runs in a quota or on an instance type, not on both."),
                 fix=_("Leave out --instance-type, or the option."),
             )
-        if not spec.instance_type and not options.resource_id:
+        if not spec.instance_type and not options.resource_id and not spec.is_sized:
             raise SpecError(
                 _("instance_type: on which kind of machine?"),
-                fix=_("Name one with --instance-type, or as the profile's default_instance_type. See: %pai instances"),
+                fix=_(
+                    "Say what it needs with --cpu, --memory, --gpu; or name one with --instance-type, or as the "
+                    "profile's default_instance_type. See: %pai instances"
+                ),
             )
         if spec.runs_notebook:
             raise Unsupported(_("PAI runs no notebooks, cell by cell."), fix=_("Run it as a script: add --as-script."))
@@ -134,12 +149,20 @@ class PaiBackend(RemoteBackend):
         notes = []
         if spec.python:
             notes.append(_("PAI runs jobs with the image's own Python and ignores {name}.").format(name="python"))
-        if spec.cpu or spec.gpu or spec.memory:
+        if spec.is_sized and options.resource_id and "instance_spec" in spec.options:
+            notes.append(_("Sizes count where no share of the quota is named; options.instance_spec is."))
+        elif spec.is_sized and not options.resource_id and spec.instance_type:
             notes.append(_("Sizes count where no instance type is named; {name} is.").format(name=spec.instance_type))
         limit = spec.max_run_time or self.settings.max_run_time
         if limit:
             notes.append(_("It is stopped after {hours:.3g} hours at most.").format(hours=limit / 3600))
-        return Check(tuple(notes), questions=money.questions(spec, options, self.settings.price_limit))
+        return Check(tuple(notes))
+
+    async def settle(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
+        from .settling import settle
+
+        settings = self.settings
+        return await settle(spec, check, lambda: self.catalogue, settings.default_instance_type, settings.price_limit)
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
         base = await self.output_uri(job)
@@ -309,9 +332,7 @@ class PaiBackend(RemoteBackend):
         return adopted(await self.studio.get(remote_id))
 
     async def instance_types(self) -> list[InstanceType]:
-        from . import machines
-
-        return await machines.list_instance_types(self.account)
+        return await self.catalogue.instance_types(anew=True)
 
     async def quotas(self) -> list[Quota]:
         from . import machines

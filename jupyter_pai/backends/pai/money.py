@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ...i18n import _, ngettext
 from ...job import JobSpec
-
-if TYPE_CHECKING:
-    from .options import PaiOptions
 
 __all__ = ["has_gpu", "questions"]
 
@@ -22,16 +18,15 @@ def has_gpu(instance_type: str) -> bool:
     return bool(_GPU.match(instance_type))
 
 
-def questions(spec: JobSpec, options: PaiOptions, price_limit: float | None) -> tuple[str, ...]:
-    """What the user is asked before a job is submitted. A quota is paid for anyway."""
-    if options.resource_id:
-        return ()
+def questions(spec: JobSpec, price_limit: float | None, *, has_gpu: bool, spot: str = "") -> tuple[str, ...]:
+    """What the user is asked before a job is submitted to an instance type; `spot` says what it costs as a spot
+    machine."""
     n = spec.instance_count
     machines = ngettext("{n} machine {kind}", "{n} machines {kind}", n).format(n=n, kind=spec.instance_type)
-    if has_gpu(spec.instance_type):
+    if has_gpu:
         text = _("It runs on {machines} with GPUs; the platform does not publish the price.")
-        return (text.format(machines=machines),)
-    if price_limit is not None:
+    elif price_limit is not None:
         text = _("It runs on {machines}; the platform does not publish the price, so the limit cannot be held.")
-        return (text.format(machines=machines),)
-    return ()
+    else:
+        return ()
+    return (" ".join(filter(None, (text.format(machines=machines), spot))),)

@@ -5,6 +5,7 @@ The names are those of the platform's own fields, in our spelling; `body` puts t
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ...errors import SpecError
 from ...i18n import _
 from ...job import JobSpec
+from ...sizes import parse_size
 
 __all__ = [
     "Experiment",
@@ -106,19 +108,21 @@ class PaiOptions(_Options):
     def _check(self) -> PaiOptions:
         if bool(self.resource_id) != bool(self.instance_spec):
             raise ValueError(_("resource_id and instance_spec go together: a quota, and each instance's share."))
+        if self.spot and self.resource_id:
+            raise ValueError(_("spot counts on an instance type, not in a quota: leave out one of the two."))
         if self.priority and not self.resource_id:
             raise ValueError(_("priority counts within a quota: name it with resource_id."))
         return self
 
 
 def options_of(spec: JobSpec) -> PaiOptions:
-    """The options of a spec.
+    """The options of a spec. Its sizes are each instance's share of a quota, unless `instance_spec` says that.
 
     Raises:
         SpecError: naming the field that is wrong.
     """
     try:
-        options = PaiOptions.model_validate(spec.options)
+        options = PaiOptions.model_validate(spec.options | _share(spec))
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(("options", *map(str, fault["loc"])))
@@ -127,3 +131,16 @@ def options_of(spec: JobSpec) -> PaiOptions:
         if channel not in spec.inputs:
             raise SpecError(_("options.input_roles: the job has no input `{name}`.").format(name=channel))
     return options
+
+
+def _share(spec: JobSpec) -> dict[str, Any]:
+    """What the sizes of a spec ask for in its quota: whole cores and GiB there."""
+    if not spec.options.get("resource_id") or "instance_spec" in spec.options or not spec.is_sized:
+        return {}
+    if not spec.cpu or not spec.memory:
+        raise SpecError(
+            _("options.resource_id: how many cores and how much memory of the quota does each instance get?"),
+            fix=_("Say both: --cpu and --memory, beside --gpu."),
+        )
+    share = {"cpu": spec.cpu, "memory": parse_size(spec.memory) / (1 << 30), "gpu": spec.gpu or 0}
+    return {"instance_spec": {name: math.ceil(value) for name, value in share.items()}}

@@ -135,6 +135,16 @@ class PaiStudio:
         reply = await self._call("ListTrainingJobInstanceMetrics", "GET", path, query=query)
         return list(reply.get("InstanceMetrics") or ())
 
+    async def spot_prices(self, instance_type: str, since: datetime) -> list[Mapping[str, Any]]:
+        """What an instance type has cost as a spot machine since a time: one answer, and of a long one the newest.
+
+        Pages are the Lingjun pool's alone: the ECS pool gives all at once, in an order of its own.
+        """
+        query = {"StartTime": stamp(since), "SortBy": "GmtCreatedTime", "Order": "desc", "PageSize": _LARGEST_LIST}
+        path = f"/spots/{instance_type}/pricehistory"
+        reply = await self._call("GetSpotPriceHistory", "GET", path, query=query)
+        return [item for item in reply.get("SpotPriceHistory") or () if isinstance(item, Mapping)]
+
     async def _call(
         self,
         action: str,

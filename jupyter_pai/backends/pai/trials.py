@@ -34,6 +34,9 @@ TRIALS = (
           N_("Submit `sleep 600` with `--max-run-time 60`: it is stopped, and the reason says why.")),
     Trial("machines", N_("Availability, spot discounts and what is free in quotas are as listed."),
           N_("Compare `%pai instances --backend pai` with PAI's console; submit to one that is shown as in use.")),
+    Trial("spot", N_("What a spot machine costs is as told before the submit, and a limit below it lets the job wait."),
+          N_("Submit `true` with `--option spot.strategy=SpotWithPriceLimit --option spot.discount_limit=0.05`; "
+             "compare the note with PAI's console, and stop the job.")),
     Trial("images", N_("Images that are listed can be pulled, also from newer registries."),
           N_("`%pai images PyTorch --version latest --gpu`, and submit with it.")),
     Trial("refusals", N_("Refusals have the codes that we know."),

@@ -5,6 +5,7 @@
 import { UUID } from '@lumino/coreutils';
 import * as React from 'react';
 
+import { agreed } from '../consent.js';
 import { keptWith } from '../history.js';
 import type { Json } from '../wire.js';
 import { hasEnded, parseJob, record } from '../wire.js';
@@ -28,9 +29,14 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
   const parameters = { job: job.id };
 
   const rerun = async (once: string, changes: Json) => {
-    const answer = record(await engine.call('rerun', parameters, { key: once, changes }));
+    const call = (confirmed: boolean) => engine.call('rerun', parameters, { key: once, changes, confirmed });
+    const question = { title: trans.__('Run %1?', job.name), yes: trans.__('Run'), warn: true };
+    const answer = await agreed(call, text => host.confirm({ ...question, text }));
+    if (answer === null) {
+      return;
+    }
     key.current = UUID.uuid4();
-    const jobId = parseJob(answer['job'])?.id ?? '';
+    const jobId = parseJob(record(answer)['job'])?.id ?? '';
     setStarted(jobId);
     setEdited(false);
     host.openJob?.(jobId);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any
 
 from .clock import Clock, iso
@@ -33,6 +34,7 @@ def _spec(
     return told | more
 
 
+_DAY = 86_400
 SOLD_OUT = "ecs.gn7i-c8g1.2xlarge"
 SPECS = [
     _spec("ecs.c6.large", 2, 4),
@@ -83,12 +85,14 @@ class InstanceTypes:
         spec = next((spec for spec in SPECS if spec["InstanceType"] == name), None)
         if spec is None:
             raise Refusal(400, "InvalidInstanceType", f"The instance type {name} is not supported.")
-        hour = self._clock.now() // 3600 * 3600
-        found = [
-            {"InstanceType": name, "SpotDiscount": spec["NonProtectSpotDiscount"], "ZoneId": "cn-shanghai-b",
-             "Timestamp": iso(hour - 3600 * back)}
-            for back in range(24)
-        ]  # fmt: skip
+        until = _seconds(asked.query.get("EndTime")) or self._clock.now()
+        since = _seconds(asked.query.get("StartTime")) or until - 3 * _DAY
+        if not 0 <= until - since <= 7 * _DAY:
+            raise Refusal(400, "InvalidStartTime", "StartTime must be within seven days before EndTime.")
+        found = _history(spec, since, until)
+        if spec["ResourceType"] == "ECS":  # Order and pages are of Lingjun only.
+            return {"SpotPriceHistory": found, "TotalCount": len(found)}
+        found.sort(key=lambda item: str(item["Timestamp"]), reverse=asked.query.get("Order") == "desc")
         return {"SpotPriceHistory": asked.page(found, 10), "TotalCount": len(found)}
 
     def _quotas(self, asked: Asked) -> Reply:
@@ -142,6 +146,28 @@ class InstanceTypes:
     def _used(self, job: TrainingJob) -> list[int]:
         spec = (job.asked.get("ComputeResource") or {}).get("InstanceSpec") or {}
         return [int(float(spec.get(word) or 0)) * job.nodes for word in ("CPU", "GPU", "Memory")]
+
+
+def _history(spec: Reply, since: float, until: float) -> list[Reply]:
+    """What a type has cost as a spot machine, each hour in two zones, oldest first: what it costs now in one, and a
+    little more in the other; it was dearer by a hundredth for each hour of a day that it is ago."""
+    if "Spot" not in spec["PaymentTypes"] or spec["SpotStockStatus"] == "NoStock":
+        return []
+    hours = range(int(-(-since // 3600)), int(until // 3600) + 1)
+    return [
+        {
+            "InstanceType": spec["InstanceType"],
+            "SpotDiscount": round(spec["NonProtectSpotDiscount"] + dearer + (hours[-1] - hour) % 24 / 100, 2),
+            "ZoneId": f"cn-shanghai-{zone}",
+            "Timestamp": iso(3600 * hour),
+        }
+        for hour in hours
+        for zone, dearer in (("b", 0), ("c", 0.03))
+    ]
+
+
+def _seconds(text: str | None) -> float:
+    return datetime.fromisoformat(text).timestamp() if text else 0.0
 
 
 def _amount(cpu: float, gpu: float, memory: float) -> Reply:

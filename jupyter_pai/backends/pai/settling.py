@@ -1,0 +1,55 @@
+"""What only the platform can tell before a job is packed: the machine that sizes ask for, and what it costs.
+
+A job that names its machine is settled without a question to anybody, and as fast as if there were none to ask, unless
+that is to be a spot machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...job import JobSpec
+from ..base import Check
+from . import money
+from .options import PaiOptions, options_of
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
+
+__all__ = ["settle"]
+
+
+async def settle(
+    spec: JobSpec, check: Check, catalogue: Callable[[], Catalogue], default: str, price_limit: float | None
+) -> tuple[JobSpec, Check]:
+    """The spec with its instance type, and the check with what is to be said and asked of that. `default` is the
+    profile's instance type, `price_limit` its limit; `catalogue` is called only if the platform is to be asked.
+
+    Raises:
+        SpecError: if no instance type is big enough.
+    """
+    options = options_of(spec)
+    if options.resource_id:
+        return spec, check
+    picked = cost = ""
+    has_gpu = money.has_gpu(spec.instance_type)
+    if not spec.instance_type:
+        from . import choice
+
+        kind = choice.pick(await catalogue().instance_types(), spec, spot=bool(options.spot))
+        spec = spec.model_copy(update={"instance_type": kind.name})
+        picked, has_gpu = choice.note(kind, spec, default), kind.gpu > 0
+    if options.spot:
+        cost = await _spot_note(spec, options, catalogue())
+    questions = money.questions(spec, price_limit, has_gpu=has_gpu, spot=cost)
+    notes = filter(None, (*check.notes, picked, cost))
+    return spec, replace(check, notes=tuple(notes), questions=(*check.questions, *questions))
+
+
+async def _spot_note(spec: JobSpec, options: PaiOptions, catalogue: Catalogue) -> str:
+    from . import spot
+
+    limit = options.spot.discount_limit if options.spot else None
+    return spot.note(await catalogue.discount(spec.instance_type), limit)
