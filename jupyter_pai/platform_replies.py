@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from .reply import Reply
 
-__all__ = ["Findings", "Images", "Instances", "PlatformBoard", "PlatformBoards", "Trials"]
+__all__ = [
+    "Findings",
+    "Images",
+    "Instances",
+    "OutputModels",
+    "PlatformBoard",
+    "PlatformBoards",
+    "TerminalLink",
+    "Trials",
+]
 
 
 class InstanceTypeView(Reply):
@@ -87,6 +96,26 @@ class PlatformBoards(Reply):
     most: int
     minutes: int
     boards: list[PlatformBoard]
+
+
+class OutputModelView(Reply):
+    """A model that a job has made: where it lies, the output channel that it is, and what the platform says of it."""
+
+    uri: str
+    channel: str
+    labels: dict[str, str]
+    metrics: dict[str, Any]
+
+
+class OutputModels(Reply):
+    models: list[OutputModelView]
+
+
+class TerminalLink(Reply):
+    """Where a terminal in an instance is: a page (``https:``) or a WebSocket (``wss:``). Kept nowhere."""
+
+    instance: str
+    url: str
 
 
 class FindingView(Reply):

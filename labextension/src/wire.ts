@@ -51,6 +51,8 @@ export interface IJob {
   readonly paid: boolean;
   /** Whether its platform runs TensorBoards itself. */
   readonly platformBoards: boolean;
+  /** What to say in a terminal of the server's to open one in the job; empty if none can be opened. */
+  readonly terminal: string;
   /** The path of the notebook that it was submitted from, on the server's machine; empty if it was none. */
   readonly notebook: string;
   /** `JobSpec` as the server has it. */
@@ -188,6 +190,7 @@ export function parseJob(value: unknown): IJob | null {
     pinned: job['pinned'] === true,
     paid: job['paid'] === true,
     platformBoards: job['platform_boards'] === true,
+    terminal: string(job['terminal']),
     notebook: string(job['notebook']),
     spec
   };

@@ -155,6 +155,19 @@ class StandIn:
         """A job's log grows by these lines, `count` times over; `{number}` in them is the line's number."""
         self.call("add_lines", job_id=job_id, lines=lines, count=count, instance=instance)
 
+    def add_points(self, job_id: str, name: str, *values: float) -> None:
+        """The service has read these values of a metric from a job's log, now."""
+        self.call("add_points", job_id=job_id, name=name, values=values)
+
+    def add_dataset(self, **versions: str) -> str:
+        """A data set of the workspace: each version's URI, the default one last; its id."""
+        made: str = self.call("add_dataset", versions=versions)
+        return made
+
+    def expire_log(self, job_id: str) -> None:
+        """A job's log is not kept any longer; what was read from it is."""
+        self.call("expire_log", job_id=job_id)
+
     def age_job(self, job_id: str, seconds: float) -> None:
         """A job was created so much earlier."""
         self.call("age_job", job_id=job_id, seconds=seconds)
