@@ -58,10 +58,9 @@ class Profiles:
         """The backend of a profile; a new one when the profile has changed."""
         known = self._backends.get(profile.name)
         if known is None or known[0] != profile:
-            known = self._backends[profile.name] = (
-                profile,
-                load_backends()[profile.backend](profile.settings, self.home),
-            )
+            backend = load_backends()[profile.backend](profile.settings, self.home)
+            backend.allows = lambda instance_type: self.policy().allows("instance_types", instance_type)
+            known = self._backends[profile.name] = (profile, backend)
         return known[1]
 
     def capabilities(self, backend: str) -> frozenset[Capability]:

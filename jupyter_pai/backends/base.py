@@ -7,7 +7,7 @@ platform's name. What platforms have beyond it whose jobs run elsewhere is in `r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -49,7 +49,11 @@ class Capability(StrEnum):
     MULTI_NODE = "multi_node"
     IMAGES = "images"  # knows images that jobs can run in
     PAID = "paid"  # what runs there costs money
+    BOARDS = "boards"  # runs TensorBoards itself
     SIZES = "sizes"  # picks an instance type for a job that says what it needs by sizes
+    DATASETS = "datasets"  # jobs can read data sets that the platform keeps
+    TERMINAL = "terminal"  # opens terminals in instances that run
+    OUTPUT_MODELS = "output_models"  # notes which models a job has made
 
 
 @dataclass(frozen=True)
@@ -209,6 +213,8 @@ class Backend(ABC):
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         self.settings = settings
         self.home = home
+        # Whether the administrator lets jobs have an instance type: for backends that pick one.
+        self.allows: Callable[[str], bool] = lambda instance_type: True
 
     @classmethod
     def discover(cls) -> dict[str, Any]:

@@ -193,6 +193,11 @@ def test_it_examines_itself(bench: Bench) -> None:
         assert finding.state == "ok" or finding.fix
 
 
+def test_it_says_whether_it_runs_tensorboards(bench: Bench) -> None:
+    backend = bench.backend
+    assert (backend.boards is not None) == (Capability.BOARDS in backend.capabilities)
+
+
 def test_its_settings_are_documented_in_their_model(bench: Bench) -> None:
     for name, field in bench.backend.settings_model.model_fields.items():
         assert name == "backend" or field.description, name

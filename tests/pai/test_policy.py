@@ -39,6 +39,14 @@ def test_a_machine_or_image_that_is_not_allowed_reaches_nobody(
     submit(engine, "true", profile="pai")
 
 
+def test_sizes_get_the_smallest_that_is_allowed(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
+    system("[policy]\ninstance_types = ['ecs.c6.large', 'ecs.g6.4xlarge']\n")
+    assert submit(engine, "true", profile="pai", cpu=3).info["spec"]["instance_type"] == "ecs.g6.4xlarge"
+    system("[policy]\ninstance_types = ['ecs.none']\n")
+    with pytest.raises(NotAllowed, match=r"`ecs\.c6\.xlarge` is not allowed here"):
+        submit(engine, "true", profile="pai", cpu=3)
+
+
 def test_a_profile_that_is_not_allowed_is_neither_listed_nor_adopted_from(
     engine: EmbeddedClient, pai: StandIn, system: SystemFile
 ) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ...datasets import DataSet, is_dataset
 from ...job import Job, JobSpec
 from .command import script_of
 
@@ -123,7 +124,11 @@ def _share(share: InstanceSpec) -> dict[str, str]:
 
 
 def _input(name: str, uri: str, options: PaiOptions) -> dict[str, Any]:
-    return _filled({"Name": name, "InputUri": uri, "RoleArn": options.input_roles.get(name)})
+    place = {"InputUri": uri}
+    if is_dataset(uri):
+        wanted = DataSet.parse(uri)
+        place = {"DatasetId": wanted.id, "VersionName": wanted.version}
+    return _filled({"Name": name, **place, "RoleArn": options.input_roles.get(name)})
 
 
 def _labels(job: Job, home_id: str) -> list[dict[str, str]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...aliyun import AliyunSettings
 from ...job import JobSpec
 from ..base import Check
 from . import money
@@ -22,10 +23,15 @@ __all__ = ["settle"]
 
 
 async def settle(
-    spec: JobSpec, check: Check, catalogue: Callable[[], Catalogue], default: str, price_limit: float | None
+    spec: JobSpec,
+    check: Check,
+    catalogue: Callable[[], Catalogue],
+    settings: AliyunSettings,
+    allows: Callable[[str], bool],
 ) -> tuple[JobSpec, Check]:
-    """The spec with its instance type, and the check with what is to be said and asked of that. `default` is the
-    profile's instance type, `price_limit` its limit; `catalogue` is called only if the platform is to be asked.
+    """The spec with its instance type, and the check with what is to be said and asked of that. `settings` are the
+    profile's; `catalogue` is called only if the platform is to be asked; `allows` tells which instance types may be
+    picked.
 
     Raises:
         SpecError: if no instance type is big enough.
@@ -38,12 +44,14 @@ async def settle(
     if not spec.instance_type:
         from . import choice
 
-        kind = choice.pick(await catalogue().instance_types(), spec, spot=bool(options.spot))
+        kinds = await catalogue().instance_types()
+        # Where none is allowed, the one that is picked is refused, by the rule's name.
+        kind = choice.pick([k for k in kinds if allows(k.name)] or kinds, spec, spot=bool(options.spot))
         spec = spec.model_copy(update={"instance_type": kind.name})
-        picked, has_gpu = choice.note(kind, spec, default), kind.gpu > 0
+        picked, has_gpu = choice.note(kind, spec, settings.default_instance_type), kind.gpu > 0
     if options.spot:
         cost = await _spot_note(spec, options, catalogue())
-    questions = money.questions(spec, price_limit, has_gpu=has_gpu, spot=cost)
+    questions = money.questions(spec, settings.price_limit, has_gpu=has_gpu, spot=cost)
     notes = filter(None, (*check.notes, picked, cost))
     return spec, replace(check, notes=tuple(notes), questions=(*check.questions, *questions))
 
