@@ -11,7 +11,9 @@ import pytest
 
 import jupyter_pai
 from jupyter_pai import cli, grammar
+from jupyter_pai.audit import Entry
 from jupyter_pai.backends import load_backends
+from jupyter_pai.policy import Rules
 
 from .messages import catalogues, read, texts
 
@@ -40,6 +42,15 @@ def test_every_setting_is_documented(guide: str) -> None:
     for backend in load_backends().values():
         for key in backend.settings_model.model_fields:
             assert f"`{key}`" in said, key
+
+
+@pytest.mark.parametrize("document", ["docs/operators.md", "docs/operators.zh-CN.md"])
+def test_every_rule_and_field_of_the_audit_log_is_documented(document: str) -> None:
+    said = text(document)
+    for rule in Rules.model_fields:
+        assert f"| `{rule}` |" in said, rule
+    for field in Entry("submit", "").fields:
+        assert f'"{field}": ' in said, field
 
 
 def test_every_trial_is_documented_and_listed() -> None:

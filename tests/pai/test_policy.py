@@ -31,7 +31,11 @@ def test_a_machine_or_image_that_is_not_allowed_reaches_nobody(
     engine: EmbeddedClient, pai: StandIn, system: SystemFile
 ) -> None:
     system(f"[policy]\ninstance_types = ['ecs.c6.*']\nimages = ['{IMAGE}']\n")
-    refused: list[dict[str, Any]] = [{"instance_type": "ecs.gn6v-c8g1.2xlarge"}, {"image": "docker.io/python:3"}]
+    refused: list[dict[str, Any]] = [
+        {"instance_type": "ecs.gn6v-c8g1.2xlarge"},
+        {"image": "docker.io/python:3"},
+        {"image": "docker.io/python:3", "cpu": 3},  # Nor is the platform asked which machine that would be.
+    ]
     for fields in refused:
         with pytest.raises(NotAllowed, match="is not allowed here"):
             submit(engine, "true", profile="pai", **fields)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
+import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -64,31 +66,35 @@ def test_many_at_once_do_not_mix(tmp_path: Path) -> None:
 def test_a_full_disk_keeps_lines_for_later_and_refuses_what_must_be_written(small_disk: Path) -> None:
     path, filler = small_disk / "audit", small_disk / "filler"
     audit = audit_to(path, audit_required=True)
-    note(audit, "submit", starts=True)
-    with filler.open("wb", buffering=0) as file:
-        try:
-            while file.write(bytes(512)):
-                pass
-        except OSError:
+    path.touch()
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(512)):
             pass
-    # What is left of the file's last block takes some; then a line is cut.
-    while path.stat().st_size < 4096:
-        note(audit, "stop")
     note(audit, "stop")
     with pytest.raises(NotAllowed, match=f"{path} cannot be written: No space left on device") as caught:
         note(audit, "submit", starts=True)
     assert caught.value.details["rule"] == "audit_required"
+    assert path.read_bytes() == b""
     filler.unlink()
     note(audit, "delete")
-    whole = []
-    for line in path.read_text().splitlines():
-        try:
-            whole.append(json.loads(line)["verb"])
-        except ValueError:
-            continue  # What was cut off; it is there once more, whole.
-    assert whole[0] == "submit"
-    assert whole[-2:] == ["submit", "delete"]
-    assert set(whole[1:-2]) == {"stop"}
+    assert verbs(path) == ["stop", "submit", "delete"]
+
+
+def test_a_line_that_is_cut_off_is_there_once_more_and_whole(tmp_path: Path) -> None:
+    path = tmp_path / "audit"
+    audit = audit_to(path)
+    note(audit, "submit")
+    size, limits = path.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, limits[1]))
+    try:
+        note(audit, "stop")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.stat().st_size == size + 20
+    note(audit, "delete")
+    first, cut, *rest = path.read_text().splitlines()
+    assert (json.loads(first)["verb"], len(cut)) == ("submit", 20)
+    assert [json.loads(line)["verb"] for line in rest] == ["stop", "delete"]
 
 
 def test_a_pipe_without_a_reader_holds_nobody_up(tmp_path: Path) -> None:
