@@ -85,8 +85,8 @@ class JobView(Job):
 
     `usage` are, while it runs, the latest samples of the machine's use: system/cpu in cores, system/memory in bytes,
     system/gpu in percent of a GPU, system/gpu_memory in bytes. `paid`: it costs money until it ends. `platform_boards`:
-    its platform runs TensorBoards itself. `terminal`: the command line that opens a
-    terminal in it, in one of the server's; empty where none can.
+    its platform runs TensorBoards itself. `terminal`: the command line that opens a terminal in it, in one of the
+    server's; empty where none can.
     """
 
     progress: float | None
