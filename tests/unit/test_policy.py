@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from jupyter_pai.errors import NotAllowed, PaiError, SettingsError
 from jupyter_pai.job import JobSpec
 from jupyter_pai.policy import Policy, Rules
 
-from ..conftest import SystemFile, submit, until
+from ..conftest import ROOT, SystemFile, submit, until
 
 MODELS = {name: backend.settings_model for name, backend in load_backends().items()}
 LOCKED = """\
@@ -91,6 +92,21 @@ def test_each_rule_refuses_with_what_the_rule_and_whom_to_ask(
 )
 def test_what_fits_is_allowed(rules: dict[str, Any], fields: dict[str, Any]) -> None:
     policy(**rules).check(spec(**fields), "work", "local")
+
+
+@pytest.mark.parametrize("document", ["operators.md", "operators.zh-CN.md"])
+def test_the_documents_example_is_one(system: SystemFile, document: str) -> None:
+    example = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / document).read_text("utf-8"), re.DOTALL)
+    assert example
+    system(example[1])
+    found = files.load(MODELS)
+    team = found.pick()
+    assert (team.name, found.locked) == ("team", {"team"})
+    defaults = team.settings
+    asked = spec(instance_type=defaults.default_instance_type, image=defaults.default_image)
+    found.policy.check(asked, team.name, team.backend)
+    with pytest.raises(NotAllowed, match="may not run on this machine"):
+        found.policy.check(spec(), "local", "local")
 
 
 def test_case_counts_in_patterns() -> None:
