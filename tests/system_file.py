@@ -14,7 +14,10 @@ import shutil
 import sys
 from pathlib import Path
 
-__all__ = ["command"]
+__all__ = ["HUB", "command"]
+
+# A host of that name is this one, for a Hub that seems to be elsewhere.
+HUB = "hub.example"
 
 _NEW_MOUNTS = 0x00020000
 _BIND, _REC, _PRIVATE = 4096, 1 << 14, 1 << 18
@@ -38,6 +41,8 @@ if __name__ == "__main__":
         # `/etc` itself gets no new folder.
         shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True)
         (etc / "jupyter").mkdir(exist_ok=True)
+        with (etc / "hosts").open("a") as hosts:
+            hosts.write(f"127.0.0.1 {HUB}\n")
     if _libc.unshare(_NEW_MOUNTS):
         raise OSError(ctypes.get_errno(), "unshare")
     _mount("none", "/", _REC | _PRIVATE)

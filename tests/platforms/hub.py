@@ -18,6 +18,7 @@ class Hub:
 
     def __init__(self, server_name: str = "", host: str = "127.0.0.1") -> None:
         hub = self
+        # By what name servers know it.
         self.host = host
         self.server_name = server_name
         # What servers told of when they were last used.
@@ -40,7 +41,7 @@ class Hub:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("0.0.0.0" if host != "127.0.0.1" else host, 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     @property

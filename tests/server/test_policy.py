@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from jupyter_pai.home import Home
 
 from ..conftest import until
 from ..platforms.hub import Hub
-from ..system_file import command
+from ..system_file import HUB, command
 from .real import RealServer
 from .test_hub import HubServer
 
@@ -193,7 +192,7 @@ def test_a_file_that_cannot_be_written(managed: RealServer, rules: Write, tmp_pa
 @pytest.fixture
 def hub(system: Path) -> Iterator[Hub]:
     """A Hub on another host, as far as its address tells."""
-    there = Hub("gpu", socket.gethostname())
+    there = Hub("gpu", HUB)
     yield there
     there.close()
 
