@@ -77,7 +77,7 @@ class Inputs:
 
     def _far(self, spec: JobSpec, backend: Backend) -> tuple[str, ...]:
         if isinstance(backend, RemoteBackend):
-            return tuple(channel for channel, uri in spec.inputs.items() if _is_local(uri))
+            return tuple(channel for channel, uri in spec.inputs.items() if _is_local(uri) and not backend.sees(uri))
         if Capability.RUNS_HERE in backend.capabilities:
             return tuple(channel for channel, uri in spec.inputs.items() if not _is_local(uri))
         return ()
