@@ -12,6 +12,9 @@ import pytest
 import jupyter_pai
 from jupyter_pai import cli, grammar
 from jupyter_pai.backends import load_backends
+from jupyter_pai.backends.base import Backend, Capability
+from jupyter_pai.backends.remote import RemoteBackend
+from jupyter_pai.storage.base import Storage
 
 from .messages import catalogues, read, texts
 
@@ -63,6 +66,15 @@ def test_every_variable_of_the_contract_is_documented() -> None:
         r"\b(?:PAI_[A-Z_]+|MASTER_\w+|WORLD_SIZE|RANK|PYTHONUNBUFFERED)\b", text("jupyter_pai/contract.py")
     ):
         assert variable.rstrip("_") in said, variable
+
+
+@pytest.mark.parametrize("guide", ["docs/plugins.md", "docs/plugins.zh-CN.md"])
+def test_plug_in_authors_learn_of_every_verb_and_capability(guide: str) -> None:
+    said = text(guide)
+    verbs = {name for seam in (RemoteBackend, Storage) for name in vars(seam) | vars(Backend) if name[0] != "_"}
+    verbs -= {"home", "settings", "name", "scheme", "capabilities", "put_tree", "get_tree", "check_free", "chosen"}
+    for word in verbs | {capability.name for capability in Capability}:
+        assert f"`{word}`" in said or f"{word} =" in said, word
 
 
 def test_links_in_documents_lead_somewhere() -> None:

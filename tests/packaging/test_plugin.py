@@ -199,13 +199,14 @@ def test_one_that_is_broken_is_named_and_harms_nobody(
 
 
 def test_a_profile_of_one_that_was_removed_says_what_to_do(den: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert den("submit", "--profile", "den", "--command", "true", "--wait").returncode == 0
+    assert den("submit", "--profile", "den", "--command", "echo there", "--wait").returncode == 0
     monkeypatch.delenv("PYTHONPATH")
     refused = den("submit", "--profile", "den", "--command", "true")
     assert refused.returncode == 2
     assert "line 2: The profile `den` has the unknown backend `neighbour`." in refused.stderr
     assert "install" in refused.stderr
     assert "den" in den("list").stdout
+    assert "there" in den("logs", "last").stdout
     assert den("profile", "remove", "den").returncode == 0
     assert den("submit", "train.py", "--dry-run").returncode == 0
 
