@@ -116,8 +116,9 @@ def test_no_host_is_in_the_lock_file() -> None:
     assert not re.search(r"https?://", text("yarn.lock"))
 
 
-def test_the_tutorials_are_the_same_but_for_their_language() -> None:
-    english, chinese = (json.loads(text(f"binder/{name}")) for name in ("tutorial.ipynb", "tutorial.zh-CN.ipynb"))
+@pytest.mark.parametrize("name", ["tutorial", "folder", "metrics"])
+def test_the_tutorials_are_the_same_but_for_their_language(name: str) -> None:
+    english, chinese = (json.loads(text(f"binder/{name}{suffix}.ipynb")) for suffix in ("", ".zh-CN"))
     for one, other in zip(english["cells"], chinese["cells"], strict=True):
         assert one["id"] == other["id"]
         if one["cell_type"] == "code":
