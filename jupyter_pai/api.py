@@ -24,6 +24,7 @@ from .log_view import parse_moment
 from .logs import Log
 from .platform_verbs import PlatformVerbs, ProfileChange
 from .points import columns
+from .remote_verbs import RemoteVerbs
 from .request import Labels, Prune, Rerun, SubmitRequest
 from .request import parse as _parse
 from .retention import Criteria
@@ -46,7 +47,7 @@ class SecretValue(BaseModel):
     value: str = Field(json_schema_extra={"format": "password", "writeOnly": True})
 
 
-class Api(PlatformVerbs, DataVerbs, BoardVerbs):
+class Api(PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs):
     """One method for each verb of `routes.ROUTES`, with the names of its parameters."""
 
     def __init__(self, service: JobService, root: ServerRoot | None = None, boards: TensorBoards | None = None) -> None:

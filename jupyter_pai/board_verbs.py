@@ -75,7 +75,12 @@ class BoardVerbs:
         found = self.service.find(job) if job else None
         chosen, boards = self._boards_of(found.profile if found else profile, backend)
         shown = await boards.all(found.remote_id if found else "")
-        return {"profile": chosen, "boards": [asdict(board) for board in shown]}
+        return {
+            "profile": chosen,
+            "most": boards.most,
+            "minutes": boards.minutes,
+            "boards": [asdict(board) for board in shown],
+        }
 
     async def open_platform_board(self, body: object) -> dict[str, Any]:
         asked = parse(PlatformBoardRequest, body)

@@ -84,17 +84,18 @@ class Boards(Storehouse):
 
     def _opened(self, word: str) -> dict[str, Any]:
         """The TensorBoard of a job, when it can be opened."""
-        end = time.monotonic() + _PATIENCE
-        while True:
-            board: dict[str, Any] = self.client.call("open_platform_board", body={"job": word})
-            if board["status"] != "starting":
-                return board
+        job, end = self.client.call("show", job=word)["id"], time.monotonic() + _PATIENCE
+        board: dict[str, Any] = self.client.call("open_platform_board", body={"job": job})
+        while board["status"] == "starting":
             if time.monotonic() > end:
                 raise BackendError(
                     _("The TensorBoard {name} has not started yet.").format(name=board["id"]),
                     fix=_("See how it stands: %pai tensorboard --on-platform"),
                 )
             time.sleep(_ASK_EVERY)
+            known = {one["id"]: one for one in self.client.call("platform_boards", job=job)["boards"]}
+            board = known.get(board["id"], board | {"status": "stopped"})
+        return board
 
     def _chosen(self, words: list[str], where: dict[str, Any]) -> list[str]:
         """The ids of those that are meant, by their own or by their jobs; never all."""

@@ -9,7 +9,8 @@ Many pages may show one view; each has a name of its own (`page`) and hears only
 ``{"type": "call", page, id, verb, parameters, body}``
 
 and gets ``opened``, ``said`` (numbered by `n`, so that it sees when one was lost), ``alive`` every few seconds with the
-last `n`, ``closed``, ``answer`` with `value`, ``failure`` with `message`, `fix`, `code`, `status`.
+last `n`, ``closed``, ``answer`` with `value`, ``failure`` with `message`, `fix`, `code`, `details`,
+`status`.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _ALIVE = 5.0
 # So many ticks without a word from a page, and it is taken for closed.
 _PATIENCE = 4
 _OF_NO_JOB = frozenset({"about", "list_jobs", "events", "instances", "schema"})
+_BOARDS = frozenset({"platform_boards", "open_platform_board", "stop_platform_board"})
 
 Send = Callable[[dict[str, Any]], None]
 
@@ -143,7 +145,7 @@ class Bridge:
             said = {"type": "answer", "value": self._call(message)}
         except PaiError as error:
             shown = error.as_json()
-            said = {"type": "failure", "status": error.status} | {k: shown[k] for k in ("message", "fix", "code")}
+            said = {"type": "failure", "status": error.status} | shown
         except Exception as error:
             said = {"type": "failure", "status": 500, "message": f"{type(error).__name__}: {error}"}
         self._send(said | {"page": page, "id": message.get("id")})
@@ -173,7 +175,7 @@ class Bridge:
 
 def is_for_views(verb: str) -> bool:
     """Whether a page may ask for a verb by way of a kernel: what concerns jobs, and neither settings nor secrets."""
-    return verb in _OF_NO_JOB or ROUTES[verb].path.startswith("/jobs/{job}")
+    return verb in _OF_NO_JOB | _BOARDS or ROUTES[verb].path.startswith("/jobs/{job}")
 
 
 def _checked(route: Route, parameters: object) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from . import difference, summary
-from .boards import Boards
 from .errors import Conflict, NotFound, Unconfirmed, UsageError
 from .grammar import Options
 from .handle import JobHandle
 from .i18n import _, ngettext
+from .reach import Reach
 from .screen import as_json
 from .sizes import show_size
 from .storehouse import moment
@@ -20,7 +20,7 @@ from .submission import changes_of, spec_of
 __all__ = ["Commands"]
 
 
-class Commands(Boards):
+class Commands(Reach):
     """One method for each verb; each gives the job it was about, if there is one."""
 
     def run(self, options: Options) -> object:

@@ -17,7 +17,7 @@ __all__ = ["complete"]
 
 _JOB_VERBS = (
     *("show", "logs", "metrics", "stop", "rerun", "diff", "delete", "pin", "unpin", "outputs", "tensorboard"),
-    "download",
+    *("download", "models", "terminal"),
 )
 _DATA_VERBS = ("ls", "put", "get", "rm", "mkdir")
 # Seconds for a storage's answer, and how many names are shown.

@@ -15,6 +15,7 @@ from .job import Job, JobStatus
 from .lease import Lease
 from .log_reader import LogReader
 from .logs import Log, instances
+from .platform_points import PlatformPoints
 from .reader import Reader
 from .series import MOST_METRICS, Cursor, SeriesWriter
 from .storage.local import path_of
@@ -40,6 +41,9 @@ class Follower:
         mirror = gatherer.mirror
         if tensorboard := mirror.folder if mirror else path_of(job.outputs.get("tensorboard", "")):
             self.readers.append(EventFiles(tensorboard, job.submitted_at.timestamp()))
+        defined = {definition.name for definition in job.spec.metric_definitions}
+        self.gatherer.points = PlatformPoints(folder, defined, self._read_on)
+        self.readers.append(self.gatherer.points)
         self.look_at = 0.0  # By the monotonic clock: not looked at before.
         self.looked_at = 0.0
         self.is_done = False  # The job has ended, and all of it is stored.
@@ -80,6 +84,11 @@ class Follower:
             self._writer.claim(definition.name for definition in self.job.spec.metric_definitions)
         complete = [reader.advance(self._writer, ended=ended) for reader in self.readers]
         return all(complete)
+
+    def _read_on(self) -> None:
+        """To the end of what is here by now."""
+        while not self.advance(False):
+            pass
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""What a platform keeps of a job that runs elsewhere, brought here: log, events, use of its machines.
+"""What a platform keeps of a job that runs elsewhere, brought here: log, events, use of its machines,
+metrics that only the platform has read.
 
 Asked for while somebody reads it, and once more at the job's end. Each lands where local jobs have theirs, so that
 nobody who reads it knows the difference.
@@ -17,6 +18,7 @@ from .errors import EngineError, PaiError
 from .event_mirror import EventMirror
 from .home import JobFolder
 from .i18n import _
+from .platform_points import PlatformPoints
 from .remote_log import RemoteLog
 from .samples import RECORD
 from .store import Store
@@ -25,7 +27,7 @@ from .usage import Usage
 __all__ = ["Gatherer"]
 
 # Seconds between two questions for events, and for samples, which platforms take several times a minute.
-_EVENTS_EVERY, _SAMPLES_EVERY, _CURVES_EVERY = 10.0, 30.0, 5.0
+_EVENTS_EVERY, _SAMPLES_EVERY, _CURVES_EVERY, _POINTS_EVERY = 10.0, 30.0, 5.0, 30.0
 # Seconds without a new line after which the log of a job that has ended counts as whole: platforms collect lines.
 _SETTLED = 0.4
 # Attempts to get what an ended job has left, before it ends without that.
@@ -40,16 +42,20 @@ class Gatherer:
         self.store = store
         self.mirror = mirror
         self.log = RemoteLog(folder)
+        # Known when somebody follows the job.
+        self.points: PlatformPoints | None = None
         self.note = ""
         # When all was brought that there was, by the monotonic clock.
         self.brought_at = -math.inf
-        self._due = {"events": 0.0, "samples": 0.0, "curves": 0.0}
+        self._due = {"events": 0.0, "samples": 0.0, "curves": 0.0, "points": 0.0}
         self._failed = 0
         self._quiet_since: float | None = None
 
     def forget(self) -> None:
         """Another process follows the job now."""
         self.log.forget()
+        if self.points:
+            self.points.forget()
 
     async def bring(self, backend: RemoteBackend, remote_id: str, *, ended: bool) -> bool:
         """Bring what is new; of a job that has ended, whether that is all.
@@ -62,11 +68,15 @@ class Gatherer:
             await self._bring_events(backend, remote_id, ended=ended)
             await self._bring_samples(backend, remote_id, ended=ended)
             complete = await self._bring_curves(ended=ended) and complete
+            complete = complete and self._settled(news=news)
+            # What the log does not have is known when that is whole.
+            if complete or not ended:
+                complete = await self._bring_points(backend, remote_id, ended=ended) and complete
         except PaiError as error:
             return self._missed(error, ended=ended)
         self._failed = 0
         self.brought_at = time.monotonic()
-        return complete and self._settled(news=news)
+        return complete
 
     def _settled(self, *, news: bool) -> bool:
         """Whether nothing has come for a while."""
@@ -107,6 +117,21 @@ class Gatherer:
             return True
         if not whole:
             self._due["curves"] = 0.0
+        return whole
+
+    async def _bring_points(self, backend: RemoteBackend, remote_id: str, *, ended: bool) -> bool:
+        """Whether that is all. Where they cannot be had, the job goes on without."""
+        if self.points is None or not self._is_due("points", _POINTS_EVERY, ended=ended):
+            return True
+        try:
+            whole = await self.points.bring(backend, remote_id, ended=ended)
+        except PaiError as error:
+            if ended and isinstance(error, EngineError):
+                raise
+            self.note = _("Its curves may not be whole: {error}").format(error=error.message) if ended else self.note
+            return True
+        if not whole:
+            self._due["points"] = 0.0
         return whole
 
     def _is_due(self, what: str, every: float, *, ended: bool) -> bool:

@@ -15,6 +15,7 @@ from .copying import finish_copy
 from .errors import JobFailed, ServerUnreachable
 from .i18n import _
 from .place import page_of
+from .platform_handle import PlatformHandle
 from .printer import Printer
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _FILES = 500
 _PATIENCE = 10
 
 
-class JobHandle:
+class JobHandle(PlatformHandle):
     """A job that was submitted. What it tells is asked from the engine, so it is never older than the question."""
 
     def __init__(self, job: dict[str, Any], client: Client | None = None) -> None:

@@ -21,7 +21,8 @@ from urllib.parse import unquote, urlsplit
 from . import archive, disk
 from .backends.base import Backend, Capability
 from .backends.remote import RemoteBackend
-from .errors import BadInput, NotFound, PaiError, SourceError
+from .datasets import is_dataset
+from .errors import BadInput, NotFound, PaiError, SourceError, Unsupported
 from .fingerprint import fingerprint
 from .home import Home, writing
 from .i18n import _
@@ -76,6 +77,8 @@ class Inputs:
         return Way(far, bring)
 
     def _far(self, spec: JobSpec, backend: Backend) -> tuple[str, ...]:
+        if Capability.DATASETS not in backend.capabilities:
+            _refuse_datasets(spec, backend)
         if isinstance(backend, RemoteBackend):
             return tuple(channel for channel, uri in spec.inputs.items() if _is_local(uri) and not backend.sees(uri))
         if Capability.RUNS_HERE in backend.capabilities:
@@ -183,6 +186,17 @@ class _Whole:
                 self._tell(sum(part[0] for part in parts), sum(part[1] for part in parts))
 
         return tell
+
+
+def _refuse_datasets(spec: JobSpec, backend: Backend) -> None:
+    for channel, uri in spec.inputs.items():
+        if is_dataset(uri):
+            raise Unsupported(
+                _("The input `{channel}`: the backend `{name}` cannot read the data set {uri}.").format(
+                    channel=channel, name=backend.name, uri=uri
+                ),
+                fix=_("Submit to the platform that keeps it, or give the place of its data: oss://bucket/key/"),
+            )
 
 
 @contextlib.contextmanager

@@ -60,6 +60,18 @@ def _add_images(command: argparse.ArgumentParser) -> None:
     add_json(command, _("print a JSON array"))
 
 
+def _add_models(command: argparse.ArgumentParser) -> None:
+    command.add_argument("job", metavar="ID", help=_("an id, the beginning of one, a name, or `last`"))
+    add_json(command, _("print a JSON array"))
+
+
+def _add_terminal(command: argparse.ArgumentParser) -> None:
+    command.add_argument("job", metavar="ID", help=_("an id, the beginning of one, a name, or `last`"))
+    command.add_argument("--instance", metavar="NAME", default="", help=_("in this instance; else the first"))
+    command.add_argument("--link", action="store_true", help=_("print its address, and do not open it"))
+    add_json(command, _("print one JSON object"))
+
+
 def _add_doctor(command: argparse.ArgumentParser) -> None:
     where = command.add_mutually_exclusive_group()
     where.add_argument(
@@ -75,5 +87,7 @@ VERBS = {
     "instances": (N_("List the instance types that jobs can ask for, and quotas."), _add_instances),
     "images": (N_("List the images that jobs can run in."), _add_images),
     "adopt": (N_("Follow a job that was submitted elsewhere, or list those of a platform."), _add_adopt),
+    "models": (N_("List the models that a job has made, as its platform notes them."), _add_models),
+    "terminal": (N_("Open a terminal in a job that runs on a platform."), _add_terminal),
     "doctor": (N_("Check everything that a job needs."), _add_doctor),
 }

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from .reply import Reply
 
-__all__ = ["Findings", "Images", "Instances", "PlatformBoard", "PlatformBoards", "Trials"]
+__all__ = [
+    "Findings",
+    "Images",
+    "Instances",
+    "OutputModels",
+    "PlatformBoard",
+    "PlatformBoards",
+    "TerminalLink",
+    "Trials",
+]
 
 
 class InstanceTypeView(Reply):
@@ -67,7 +76,8 @@ class Images(Reply):
 
 
 class PlatformBoard(Reply):
-    """A TensorBoard that a platform runs. `url` is where a browser finds it, empty until it can be opened."""
+    """A TensorBoard that a platform runs. `url` is where a browser finds it, empty until it can be opened. `user` is
+    whose it is, as far as the platform tells."""
 
     id: str
     name: str
@@ -75,11 +85,37 @@ class PlatformBoard(Reply):
     url: str
     reason: str
     created: str
+    user: str
 
 
 class PlatformBoards(Reply):
+    """`most` of them may run at a time in an account, and each ends by itself after so many `minutes`; 0 where nothing
+    is known of it."""
+
     profile: str
+    most: int
+    minutes: int
     boards: list[PlatformBoard]
+
+
+class OutputModelView(Reply):
+    """A model that a job has made: where it lies, the output channel that it is, and what the platform says of it."""
+
+    uri: str
+    channel: str
+    labels: dict[str, str]
+    metrics: dict[str, Any]
+
+
+class OutputModels(Reply):
+    models: list[OutputModelView]
+
+
+class TerminalLink(Reply):
+    """Where a terminal in an instance is: a page (``https:``) or a WebSocket (``wss:``). Kept nowhere."""
+
+    instance: str
+    url: str
 
 
 class FindingView(Reply):

@@ -11,7 +11,16 @@ from .data_replies import DataFolder, DataSize, MadeFolder
 from .hyperparameters import Hyperparameter
 from .job import Job, JobStatus
 from .output_replies import Copies, CopyView, FileText, Outputs
-from .platform_replies import Findings, Images, Instances, PlatformBoard, PlatformBoards, Trials
+from .platform_replies import (
+    Findings,
+    Images,
+    Instances,
+    OutputModels,
+    PlatformBoard,
+    PlatformBoards,
+    TerminalLink,
+    Trials,
+)
 from .provenance import Git, Provenance
 from .reply import Reply as _Reply
 from .request import Submitted as _Submitted
@@ -38,6 +47,7 @@ __all__ = [
     "LogPage",
     "MadeFolder",
     "Metrics",
+    "OutputModels",
     "Outputs",
     "PlatformBoard",
     "PlatformBoards",
@@ -49,6 +59,7 @@ __all__ = [
     "Submitted",
     "TensorBoardView",
     "TensorBoards",
+    "TerminalLink",
     "Texts",
     "Trials",
 ]
@@ -73,13 +84,17 @@ class JobView(Job):
     """A job with what is read from its files: progress, 0 to 1, and the latest point of each metric.
 
     `usage` are, while it runs, the latest samples of the machine's use: system/cpu in cores, system/memory in bytes,
-    system/gpu in percent of a GPU, system/gpu_memory in bytes. `paid`: it costs money until it ends.
+    system/gpu in percent of a GPU, system/gpu_memory in bytes. `paid`: it costs money until it ends. `platform_boards`:
+    its platform runs TensorBoards itself. `terminal`: the command line that opens a terminal in it, in one of the
+    server's; empty where none can.
     """
 
     progress: float | None
     metrics: dict[str, LatestPoint]
     usage: dict[str, LatestPoint] = {}
     paid: bool = False
+    platform_boards: bool = False
+    terminal: str = ""
     instances: list[str] = []
     git: Git | None = None
 

@@ -226,6 +226,16 @@ ROUTES: dict[str, Route] = {
         (_FILE,),
         reply="FileText",
     ),
+    "output_models": Route(
+        "GET", "/jobs/{job}/models", "The models that a job has made, as its platform notes them.", reply="OutputModels"
+    ),
+    "open_terminal": Route(
+        "POST",
+        "/jobs/{job}/terminal",
+        "The address of a terminal in an instance of a job that runs. It lets in whoever has it, for a moment.",
+        (Parameter("instance", str, "The instance; the first one if none is named."),),
+        reply="TerminalLink",
+    ),
     "download": Route(
         "POST",
         "/jobs/{job}/download",

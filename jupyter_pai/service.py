@@ -7,6 +7,8 @@ threads.
 from __future__ import annotations
 
 import asyncio
+import shlex
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -116,10 +118,12 @@ class JobService:
         folder = self.home.job(job.id)
         series = Series(folder.series)
         cursor = series.cursor()
-        said = self.feed.latest(job.id)
+        said, able = self.feed.latest(job.id), self.profiles.capabilities(job.backend)
         return job.model_dump(mode="json") | {
             "progress": said.progress if said and cursor.progress is None else cursor.progress,
-            "paid": not job.status.ended and _is_paid(job.backend),
+            "paid": not job.status.ended and Capability.PAID in able,
+            "platform_boards": Capability.BOARDS in able,
+            "terminal": _terminal(job) if Capability.TERMINAL in able else "",
             "metrics": _latest({**(said.metrics if said else {}), **series.latest(cursor)}),
             "usage": _latest(Usage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
         }
@@ -321,9 +325,11 @@ class JobService:
         return await asyncio.wrap_future(self.store.label(self.store.find(word).id, changes))
 
 
-def _is_paid(backend: str) -> bool:
-    kind = load_backends().get(backend)
-    return bool(kind and Capability.PAID in kind.capabilities)
+def _terminal(job: Job) -> str:
+    """What opens a terminal in a running job, wherever the shell finds its programs."""
+    if job.status is not JobStatus.RUNNING:
+        return ""
+    return shlex.join((sys.executable, "-m", "jupyter_pai", "terminal", job.id))
 
 
 def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:

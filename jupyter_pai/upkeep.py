@@ -14,7 +14,7 @@ from .i18n import _, language
 from .place import Place
 from .screen import Screen
 from .secret import is_secret_name
-from .sizes import show_size
+from .sizes import show_memory
 from .summary import local_time
 
 __all__ = ["Upkeep"]
@@ -77,7 +77,7 @@ class Upkeep:
         rows = []
         for kind in kinds:
             share = f"{kind['spot_discount']:.0%}" if kind["spot_discount"] else ""
-            row = (kind["name"], f"{kind['cpu']:g}", show_size(kind["memory"]), _gpus(kind), words[kind["available"]])
+            row = (kind["name"], f"{kind['cpu']:g}", show_memory(kind["memory"]), _gpus(kind), words[kind["available"]])
             rows.append((*row, share) if spot else row)
         heads = (_("instance type"), _("cores"), _("memory"), "GPU", "")
         self.screen.table((*heads, _("spot price")) if spot else heads, rows)
@@ -88,7 +88,7 @@ class Upkeep:
                 quota["id"],
                 quota["name"],
                 _("{free:g} of {all:g}").format(free=quota["free_cpu"], all=quota["cpu"]),
-                _("{free} of {all}").format(free=show_size(quota["free_memory"]), all=show_size(quota["memory"])),
+                _("{free} of {all}").format(free=show_memory(quota["free_memory"]), all=show_memory(quota["memory"])),
                 _("{free:g} of {all:g}").format(free=quota["free_gpu"], all=quota["gpu"]) + f" {quota['gpu_name']}",
             )
             for quota in quotas
@@ -217,7 +217,7 @@ def _setting(text: str) -> tuple[str, Any]:
 def _gpus(kind: dict[str, Any]) -> str:
     if not kind["gpu"]:
         return ""
-    memory = f" ({show_size(kind['gpu_memory'])})" if kind["gpu_memory"] else ""
+    memory = f" ({show_memory(kind['gpu_memory'])})" if kind["gpu_memory"] else ""
     return f"{kind['gpu']} × {kind['gpu_name']}{memory}"
 
 

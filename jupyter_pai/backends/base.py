@@ -49,7 +49,11 @@ class Capability(StrEnum):
     MULTI_NODE = "multi_node"
     IMAGES = "images"  # knows images that jobs can run in
     PAID = "paid"  # what runs there costs money
+    BOARDS = "boards"  # runs TensorBoards itself
     SIZES = "sizes"  # picks an instance type for a job that says what it needs by sizes
+    DATASETS = "datasets"  # jobs can read data sets that the platform keeps
+    TERMINAL = "terminal"  # opens terminals in instances that run
+    OUTPUT_MODELS = "output_models"  # notes which models a job has made
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,18 @@ reads on, in whatever process, misses nothing and has nothing twice.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from ..errors import Unsupported
+from ..event import MetricPoint
+from ..i18n import _
 from ..job import Job, JobSpec
 from .base import Backend, Report
 
-__all__ = ["LogPiece", "RemoteBackend", "RemoteJob", "Sample"]
+__all__ = ["LogPiece", "OutputModel", "PointPage", "RemoteBackend", "RemoteJob", "Sample"]
 
 
 class LogPiece(NamedTuple):
@@ -37,6 +40,13 @@ class Sample(NamedTuple):
     gpu_memory: float
 
 
+class PointPage(NamedTuple):
+    """What comes next of a metric that the platform reads itself; steps say nothing. `more`: there is more at once."""
+
+    points: Sequence[MetricPoint]
+    more: bool = False
+
+
 @dataclass(frozen=True)
 class RemoteJob:
     """A job as its platform knows it, whoever submitted it. `spec` is what of it can be told from there."""
@@ -48,6 +58,17 @@ class RemoteJob:
     user: str = ""
     console_url: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OutputModel:
+    """A model that a job has made, as its platform notes it: where it lies, the output channel that it is, and what
+    the platform says of it. `metrics` are plain JSON values."""
+
+    uri: str
+    channel: str
+    labels: dict[str, str] = field(default_factory=dict)
+    metrics: dict[str, object] = field(default_factory=dict)
 
 
 class RemoteBackend(Backend):
@@ -97,6 +118,14 @@ class RemoteBackend(Backend):
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         """What a job used of its machines after a time."""
 
+    async def metric_names(self, remote_id: str) -> Collection[str]:
+        """The metrics of which the platform keeps points itself; none where there is no such thing."""
+        return ()
+
+    async def points(self, remote_id: str, name: str, known: int) -> PointPage:
+        """The points of such a metric after the first `known` ones, oldest first."""
+        return PointPage(())
+
     @abstractmethod
     async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:
         """The account's own jobs, newest first, wherever they were submitted; with `before`, older ones."""
@@ -108,3 +137,12 @@ class RemoteBackend(Backend):
         Raises:
             NotFound: if there is none of that name.
         """
+
+    async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
+        """The models that a job has made so far. For those with `Capability.OUTPUT_MODELS`."""
+        raise Unsupported(_("The backend `{name}` notes no models of its jobs.").format(name=self.name))
+
+    async def terminal(self, remote_id: str, instance: str) -> str:
+        """The address of a terminal in an instance that runs: a page's, or a WebSocket's. Whoever has it is let in, for
+        a moment: it is made for each question, and kept nowhere. For those with `Capability.TERMINAL`."""
+        raise Unsupported(_("The backend `{name}` opens no terminals.").format(name=self.name))

@@ -139,6 +139,9 @@ class BackendPromises:
             assert finding.text
             assert finding.state == "ok" or finding.fix
 
+    def test_it_says_whether_it_runs_tensorboards(self, bench: Bench) -> None:
+        assert (bench.backend.boards is not None) == (Capability.BOARDS in bench.backend.capabilities)
+
     def test_its_settings_are_documented_in_their_model(self, bench: Bench) -> None:
         for name, field in bench.backend.settings_model.model_fields.items():
             assert name == "backend" or field.description, name

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from ..errors import NotFound
+from ..backends.base import Capability
+from ..errors import NotFound, Unsupported
 from ..job import JobStatus, now
 from .backend import BackendPromises
 from .bench import PROFILE, Bench, story
@@ -80,6 +81,25 @@ class RemoteBackendPromises(BackendPromises):
         times = [sample.time for sample in await bench.remote.samples(remote_id, 0)]
         assert times == sorted(times)
         assert list(await bench.remote.samples(remote_id, now().timestamp() + 3600)) == []
+
+    @story
+    async def test_metrics_that_the_platform_reads_go_on_where_they_were(self, bench: Bench) -> None:
+        _job, remote_id = await bench.submit("true")
+        await bench.ended(remote_id)
+        for name in await bench.remote.metric_names(remote_id):
+            points = list((await bench.remote.points(remote_id, name, 0)).points)
+            assert list((await bench.remote.points(remote_id, name, 1)).points) == points[1:]
+
+    @story
+    async def test_what_is_not_claimed_is_refused(self, bench: Bench) -> None:
+        _job, remote_id = await bench.submit("true")
+        if Capability.OUTPUT_MODELS not in bench.backend.capabilities:
+            with pytest.raises(Unsupported):
+                await bench.remote.output_models(remote_id)
+        if Capability.TERMINAL not in bench.backend.capabilities:
+            with pytest.raises(Unsupported):
+                await bench.remote.terminal(remote_id, "")
+        await bench.ended(remote_id)
 
     @story
     async def test_what_is_deleted_is_forgotten(self, bench: Bench) -> None:

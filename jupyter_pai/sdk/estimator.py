@@ -16,7 +16,7 @@ from ..client import connect
 from ..errors import Conflict
 from ..handle import JobHandle
 from ..i18n import _
-from .inputs import CpfsFileSystemInput, FileSystemInput, Input, uris_of
+from .inputs import CpfsFileSystemInput, DatasetConfig, FileSystemInput, Input, uris_of
 from .options import ExperimentConfig, InstanceSpec, SpotSpec, UserVpcConfig, filled, share_of
 from .place import Place, absolute, code_of
 from .running import named, run, waited
@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from .session import Session
     from .tensorboard import TensorBoard
 
-__all__ = ["CpfsFileSystemInput", "Estimator", "ExperimentConfig", "FileSystemInput", "SpotSpec", "UserVpcConfig"]
+__all__ = [
+    "CpfsFileSystemInput",
+    "DatasetConfig",
+    "Estimator",
+    "ExperimentConfig",
+    "FileSystemInput",
+    "SpotSpec",
+    "UserVpcConfig",
+]
 
 # Instance types that mean this machine, whatever the default profile is.
 _LOCAL = ("local", "local_gpu")
@@ -105,8 +113,8 @@ class Estimator:
         *,
         outputs: Mapping[str, str | Path] | None = None,
     ) -> JobHandle:
-        """Submit a job on these inputs (channel to URI, local path or file system); with `wait`, print its log until it
-        has ended. `outputs` are channels that go to places of their own.
+        """Submit a job on these inputs (channel to URI, local path, file system or data set); with `wait`, print its
+        log until it has ended. `outputs` are channels that go to places of their own.
 
         Interrupting leaves the job alone and says how to stop it.
 

@@ -1,4 +1,4 @@
-"""Inputs by the SDK's names: file systems that are mounted into a job."""
+"""Inputs by the SDK's names: file systems that are mounted into a job, data sets of the workspace."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..datasets import DataSet
 from ..frames import is_frame
 from .place import Place, absolute
 
-__all__ = ["CpfsFileSystemInput", "FileSystemInput", "FileSystemInputBase", "Input", "uris_of"]
+__all__ = ["CpfsFileSystemInput", "DatasetConfig", "FileSystemInput", "FileSystemInputBase", "Input", "uris_of"]
 
 
 class FileSystemInputBase(ABC):
@@ -50,19 +51,38 @@ class CpfsFileSystemInput(FileSystemInputBase):
         return f"cpfs://{self.file_system_id}.{region_id or _region()}/{place}/"
 
 
-Input = Any  # str, Path, FileSystemInputBase, or a data frame of whatever library.
+@dataclass(frozen=True)
+class DatasetConfig:
+    """A data set of the workspace, by its id; the platform's default version of it, if none is named.
+
+    The SDK has its other names for what its answers hold; they say nothing here.
+    """
+
+    dataset_id: str
+    name: str | None = None
+    dataset_name: str | None = None
+    version_name: str | None = None
+
+    @property
+    def uri(self) -> str:
+        """The URI of an input channel."""
+        return DataSet(self.dataset_id, self.version_name or "").uri
+
+
+Input = Any  # str, Path, FileSystemInputBase, DatasetConfig, or a data frame of whatever library.
 
 
 def uris_of(inputs: Mapping[str, Input] | None, place: Place) -> dict[str, str]:
     """Each channel's URI, or absolute path; file systems are those of the place's region."""
-    return {
-        channel: given.to_input_uri(place.region()) if isinstance(given, FileSystemInputBase) else _place(given)
-        for channel, given in (inputs or {}).items()
-    }
+    return {channel: _uri(given, place) for channel, given in (inputs or {}).items()}
 
 
-def _place(given: Input) -> Any:
+def _uri(given: Input, place: Place) -> Any:
     """A frame stays one: it is saved when the job is submitted."""
+    if isinstance(given, FileSystemInputBase):
+        return given.to_input_uri(place.region())
+    if isinstance(given, DatasetConfig):
+        return given.uri
     return given if is_frame(given) else absolute(given)
 
 

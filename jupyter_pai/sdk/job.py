@@ -8,12 +8,14 @@ from typing import Any
 
 from ..client import connect
 from ..handle import JobHandle
+from .inputs import DatasetConfig
 from .options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, SpotStrategy, UserVpcConfig
 from .place import Place, absolute, code_of
 from .running import named, run, waited
 
 __all__ = [
     "CustomJob",
+    "DatasetConfig",
     "ExperimentConfig",
     "InstanceSpec",
     "ResourceType",

@@ -6,7 +6,7 @@
  */
 
 import type { Verb } from './routes.js';
-import type { Message, Topic } from './wire.js';
+import type { Json, Message, Topic } from './wire.js';
 
 /** What a verb is given: the names in its path and its query. */
 export type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -38,13 +38,14 @@ export interface IConnection {
   readonly retryAt: number | null;
 }
 
-/** What the engine said instead of an answer. `status` is HTTP's; 0 if nothing was heard at all. */
+/** What the engine said instead of an answer. `status` is HTTP's; 0 if nothing was heard at all. `details` are for programs. */
 export class EngineError extends Error {
   constructor(
     message: string,
     readonly fix = '',
     readonly code = '',
-    readonly status = 0
+    readonly status = 0,
+    readonly details: Json = {}
   ) {
     super(message);
     this.name = 'EngineError';

@@ -26,6 +26,8 @@ export interface IHost {
   openFile?(path: string): void;
   /** Show a page of this server in a tab, by its address. */
   openPage?(title: string, address: string): void;
+  /** Open a terminal of this server, and say a line in it. */
+  openTerminal?(line: string): Promise<void>;
   /** The folder of the workspace that the user is in, below the server's root. */
   folder?(): string;
   /**

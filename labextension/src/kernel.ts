@@ -85,8 +85,8 @@ export class KernelEngine implements IEngine {
       if (message['type'] === 'answer') {
         call?.resolve(message['value']);
       } else {
-        const { message: text, fix, code, status } = message;
-        call?.reject(new EngineError(string(text), string(fix), string(code), number(status) ?? 0));
+        const { message: text, fix, code, status, details } = message;
+        call?.reject(new EngineError(string(text), string(fix), string(code), number(status) ?? 0, record(details)));
       }
     } else {
       this.socket?.hear(message);

@@ -26,10 +26,14 @@ export class LabHost implements IHost {
     // Notebook 7 has one document a window, and no room for others.
     if (shell) {
       this.openPage = (title, address) => this.showPage(shell, title, address);
+      if (app.serviceManager.terminals.isAvailable()) {
+        this.openTerminal = line => this.sayInTerminal(line);
+      }
     }
   }
 
   readonly openPage?: (title: string, address: string) => void;
+  readonly openTerminal?: (line: string) => Promise<void>;
 
   async confirm({ title, text, yes, warn }: IQuestion): Promise<boolean> {
     const accept = warn ? Dialog.warnButton({ label: yes }) : Dialog.okButton({ label: yes });
@@ -104,6 +108,12 @@ export class LabHost implements IHost {
       shell.add(widget, 'main');
     }
     shell.activateById(id);
+  }
+
+  private async sayInTerminal(line: string): Promise<void> {
+    const session = await this.app.serviceManager.terminals.startNew();
+    session.send({ type: 'stdin', content: [`${line}\r`] });
+    await this.app.commands.execute('terminal:open', { name: session.name });
   }
 
   private readonly notebookChanged = new Signal<this, string>(this);

@@ -33,6 +33,8 @@ export const ROUTES = {
   outputs: { method: 'GET', path: '/jobs/{job}/outputs' },
   file: { method: 'GET', path: '/jobs/{job}/outputs/{channel}' },
   peek: { method: 'GET', path: '/jobs/{job}/outputs/{channel}/text' },
+  output_models: { method: 'GET', path: '/jobs/{job}/models' },
+  open_terminal: { method: 'POST', path: '/jobs/{job}/terminal' },
   download: { method: 'POST', path: '/jobs/{job}/download' },
   copies: { method: 'GET', path: '/jobs/{job}/copies' },
   copy: { method: 'GET', path: '/copies/{copy}' },

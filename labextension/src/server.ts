@@ -44,11 +44,12 @@ export class ServerEngine implements IEngine {
     }
     const said: unknown = await response.json().catch(() => null);
     if (!response.ok) {
-      const { message, fix, code } = record(said);
+      const { message, fix, code, details } = record(said);
       if (response.status === 404 && !string(code)) {
         throw missing(this.trans); // Our own answers have a code.
       }
-      throw new EngineError(string(message) || response.statusText, string(fix), string(code), response.status);
+      const text = string(message) || response.statusText;
+      throw new EngineError(text, string(fix), string(code), response.status, record(details));
     }
     return said;
   }

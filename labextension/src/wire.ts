@@ -49,6 +49,10 @@ export interface IJob {
   readonly pinned: boolean;
   /** Whether it costs money until it ends. */
   readonly paid: boolean;
+  /** Whether its platform runs TensorBoards itself. */
+  readonly platformBoards: boolean;
+  /** What to say in a terminal of the server's to open one in the job; empty if none can be opened. */
+  readonly terminal: string;
   /** The path of the notebook that it was submitted from, on the server's machine; empty if it was none. */
   readonly notebook: string;
   /** `JobSpec` as the server has it. */
@@ -185,6 +189,8 @@ export function parseJob(value: unknown): IJob | null {
     resumedFrom: string(job['resumed_from']),
     pinned: job['pinned'] === true,
     paid: job['paid'] === true,
+    platformBoards: job['platform_boards'] === true,
+    terminal: string(job['terminal']),
     notebook: string(job['notebook']),
     spec
   };

@@ -124,18 +124,18 @@ TYPESCRIPT = [
     "components/joblink components/status csv differences edits engine history hyperrows labhost "
     "logtext memory pagehost points selection",
     "boards components/difference components/jobrow components/texts consent curves logwindow model news outputs "
-    "serverpart stream",
+    "platformboards serverpart stream",
     "chartsettings components/context components/logterminal components/trouble ends jobsmodel kernel labels "
     "lifeline logpager metricsmodel statusitem",
     "server components/chartbar components/connection components/copies components/filepreview components/following "
     "components/hooks components/jobfilters components/jobselection components/logsession components/logtools "
-    "components/nojobs components/plot components/tailview components/tensorboard loader tokens",
+    "components/nojobs components/occupants components/plot components/tailview loader tokens",
     "components/canvas components/code components/editform components/events components/jobslist "
-    "components/labels components/logsearch components/outputchannel components/provenance components/timeline "
-    "newsplugin",
+    "components/labels components/logsearch components/outputchannel components/platformacts components/provenance "
+    "components/timeline newsplugin",
     "components/actions components/compareboard components/chart components/logs components/outputs "
-    "components/overview panel",
-    "components/charts",
+    "components/overview components/platformboard panel",
+    "components/charts components/tensorboard",
     "components/metrics",
     "components/compare components/jobview",
     "anywidget comparewidget widget",

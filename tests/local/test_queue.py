@@ -76,7 +76,7 @@ def test_a_job_that_says_nothing_takes_one_core_and_one_that_asks_too_much_gets_
         held.let_go()
     assert big.let_go().status == "succeeded"
     notes = " ".join(big.job.info["notes"])
-    for words in ("2 cores here, fewer than the 64", "8.59 GB of memory here, less than the 1.1 TB", "0 GPUs here"):
+    for words in ("2 cores here, fewer than the 64", "8 GiB of memory here, less than the 1024 GiB", "0 GPUs here"):
         assert words in notes
 
 

@@ -125,7 +125,7 @@ def test_a_dry_run_says_which(pai: StandIn, folder: Path, cli: Callable[..., sub
     shown = cli("submit", "--backend", "pai", "--dry-run", "--cpu", "3", "--command", "true")
     assert shown.returncode == 0, shown.stderr
     assert '"instance_type": "ecs.c6.xlarge"' in shown.stdout
-    assert "ecs.c6.xlarge is the smallest instance type with 3 cores: 4 cores, 8.59 GB." in shown.stdout
+    assert "ecs.c6.xlarge is the smallest instance type with 3 cores: 4 cores, 8 GiB." in shown.stdout
     assert not pai.count("oss")
 
 

@@ -15,6 +15,7 @@ from jupyter_pai.errors import NotFound, QuotaExceeded, SpecError, Unsupported
 from jupyter_pai.handle import JobHandle
 
 from ..conftest import submit, until
+from ..notebook.test_widgets import Page
 from ..platforms.pai import StandIn
 
 
@@ -23,14 +24,15 @@ def job_of(engine: EmbeddedClient, pai: StandIn, name: str = "curves") -> JobHan
 
 
 def opened(engine: EmbeddedClient, job: str) -> dict[str, Any]:
-    """As a view asks: again, until it can be opened."""
-    found: dict[str, Any] = {}
+    """As a view asks: once for it, and again how it stands, until it can be opened."""
+    found: dict[str, Any] = engine.call("open_platform_board", body={"job": job})
 
-    def running() -> bool:
-        found.update(engine.call("open_platform_board", body={"job": job}))
-        return bool(found["status"] == "running")
+    def starts() -> bool:
+        (board,) = engine.call("platform_boards", job=job)["boards"]
+        found.update(board)
+        return bool(found["status"] == "starting")
 
-    until(running)
+    until(lambda: not starts())
     return found
 
 
@@ -42,13 +44,15 @@ def none_left(engine: EmbeddedClient) -> None:
 
 def test_a_job_has_one_that_opens_when_its_page_is_there(engine: EmbeddedClient, pai: StandIn) -> None:
     job = job_of(engine, pai)
+    assert job.info["platform_boards"]
     first = engine.call("open_platform_board", body={"job": job.id})
     assert (first["status"], first["url"], first["name"]) == ("starting", "", "curves")
     board = opened(engine, job.id)
     assert board["id"] == first["id"]
     with urllib.request.urlopen(board["url"]) as page:
         assert b"TensorBoard" in page.read()
-    assert engine.call("platform_boards", job=job.id)["boards"] == [board]
+    listed = engine.call("platform_boards", job=job.id)
+    assert (listed["boards"], listed["most"], listed["minutes"]) == ([board], 5, 240)
     assert engine.call("platform_boards", job=job_of(engine, pai).id)["boards"] == []
     assert pai.count("dlc", "CreateTensorboard") == 1
 
@@ -82,11 +86,33 @@ def test_the_sixth_is_answered_with_those_that_run(
     assert caught.value.details["code"] == "TensorboardLimitExceeded"
     boards = caught.value.details["boards"]
     assert isinstance(boards, list)
+    assert {board["user"] for board in boards} == {"ada"}
     oldest = boards[-1]["id"]
     assert caught.value.fix == f"Stop one: %pai tensorboard --on-platform --stop {oldest}"
     # What is said to do is enough.
     assert "stopped" in cli("tensorboard", "--on-platform", "--stop", oldest).stdout
     assert opened(engine, sixth.id)["name"] == "number-5"
+
+
+def test_one_that_does_not_come_up_is_said_and_not_made_again(
+    engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any]
+) -> None:
+    job = job_of(engine, pai)
+    pai.fail_next_board("no room")
+    (board,) = json.loads(cli("tensorboard", "--on-platform", job.id, "--json").stdout)
+    assert (board["status"], board["reason"]) == ("failed", "PodFailed: no room")
+    assert pai.count("dlc", "CreateTensorboard") == 1
+    # Asked for again, another one is.
+    engine.call("open_platform_board", body={"job": job.id})
+    assert pai.count("dlc", "CreateTensorboard") == 2
+
+
+def test_others_than_those_that_can_be_seen_may_take_all_places(engine: EmbeddedClient, pai: StandIn) -> None:
+    pai.faults.add("refused", "dlc:CreateTensorboard", count=1, status=400, code="TensorboardLimitExceeded")
+    with pytest.raises(QuotaExceeded) as caught:
+        engine.call("open_platform_board", body={"job": job_of(engine, pai).id})
+    assert "boards" not in caught.value.details
+    assert caught.value.fix
 
 
 def test_in_a_terminal(engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any]) -> None:
@@ -101,12 +127,27 @@ def test_in_a_terminal(engine: EmbeddedClient, pai: StandIn, cli: Callable[..., 
     assert (refused.returncode != 0, "Which one?" in refused.stderr) == (True, True)
 
 
+def test_a_view_that_a_kernel_feeds_is_told_as_much(engine: EmbeddedClient, pai: StandIn) -> None:
+    page, job = Page(engine), job_of(engine, pai)
+    page.tell("call", id=1, verb="open_platform_board", body={"job": job.id})
+    until(lambda: page.of("answer"))
+    (board,) = page.call("platform_boards", job=job.id)["value"]["boards"]
+    assert page.call("stop_platform_board", board=board["id"], profile="pai", delete=True)["value"]["boards"] == []
+    for number in range(5):
+        engine.call("open_platform_board", body={"job": job_of(engine, pai, f"number-{number}").id})
+    page.tell("call", id=2, verb="open_platform_board", body={"job": job.id})
+    until(lambda: page.of("failure"))
+    (refused,) = page.of("failure")
+    assert (refused["code"], len(refused["details"]["boards"])) == ("QuotaExceeded", 5)
+
+
 def test_what_cannot_be_shown_is_said(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(NotFound, match="nowhere"):
         engine.call("stop_platform_board", board="nowhere", backend="pai")
     with pytest.raises(Unsupported, match="`local` runs no TensorBoards"):
         engine.call("platform_boards", profile="local")
     local = submit(engine, "true", profile="local").wait()
+    assert not local.info["platform_boards"]
     with pytest.raises(Unsupported, match="`local` runs no TensorBoards"):
         engine.call("open_platform_board", body={"job": local.id})
     elsewhere = submit(engine, "true", profile="pai", outputs={"tensorboard": "nas://fs.cn-shanghai/x/"})

@@ -71,8 +71,11 @@ def test_a_job_waits_for_its_quota(pai: StandIn) -> None:
     client = studio(pai)
     resource = {"InstanceCount": 1, "InstanceSpec": {"CPU": "60", "Memory": "8"}}
     first = submitted(pai, "sleep 1000", ComputeResource=resource | {"ResourceId": "quota1stand"})
-    second = submitted(pai, "echo now", ComputeResource=resource | {"ResourceId": "quota1stand"})
     end = time.monotonic() + 30
+    while client.get_training_job(first).body.status != "Running":
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    second = submitted(pai, "echo now", ComputeResource=resource | {"ResourceId": "quota1stand"})
     asked = models.ListTrainingJobEventsRequest()
     while "Queuing" not in str(client.list_training_job_events(second, asked).body.events):
         assert time.monotonic() < end

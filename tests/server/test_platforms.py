@@ -37,9 +37,18 @@ async def test_every_reply_about_a_platform_is_as_the_document_says(jp_fetch: An
     (remote_id,) = pai.add_jobs(1)
     (listed,) = hold("remote_jobs", await ask(jp_fetch, "GET", "remote-jobs", backend="pai"))["jobs"]
     assert listed["remote_id"] == remote_id
-    hold("adopt", await ask(jp_fetch, "POST", "adopt", body={"remote_id": remote_id, "backend": "pai"}))
-    spec = {"name": "x", "command": "true", "source": {"files": {"a.txt": ""}}, "profile": "pai"}
-    job = (await ask(jp_fetch, "POST", "jobs", body={"spec": spec}))["job"]
+    adopted = hold("adopt", await ask(jp_fetch, "POST", "adopt", body={"remote_id": remote_id, "backend": "pai"}))
+    terminal = hold("open_terminal", await ask(jp_fetch, "POST", "jobs", adopted["id"], "terminal"))
+    assert terminal["url"].startswith("ws://127.0.0.1:")
+    spec = {
+        "name": "x",
+        "command": "echo x > $PAI_OUTPUT_MODEL/x",
+        "source": {"files": {"a.txt": ""}},
+        "profile": "pai",
+    }
+    job = await run(jp_fetch, spec)
+    (model,) = hold("output_models", await ask(jp_fetch, "GET", "jobs", job["id"], "models"))["models"]
+    assert model["uri"] == job["outputs"]["model"]
     path = "platform-tensorboards"
     board = hold("open_platform_board", await ask(jp_fetch, "POST", path, body={"job": job["id"]}))
     (shown,) = hold("platform_boards", await ask(jp_fetch, "GET", path, job=job["id"]))["boards"]

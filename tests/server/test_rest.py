@@ -21,6 +21,8 @@ ON_PLATFORMS = {
     "adopt",
     "images",
     "open_platform_board",
+    "open_terminal",
+    "output_models",
     "platform_boards",
     "remote_jobs",
     "stop_platform_board",

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from jupyter_pai.home import Home
 
+from ..conftest import until
 from ..pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..platforms.pai import StandIn
 from .conftest import Lab, open_notebook, run_cells
@@ -36,15 +37,26 @@ def lab(pai: StandIn, home: Home, tmp_path: Path) -> Iterator[Lab]:  # noqa: F81
     started.stop()
 
 
-def test_a_job_on_the_platform_has_all_its_parts(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_a_job_on_the_platform_has_all_its_parts(
+    lab: Lab,
+    pai: StandIn,  # noqa: F811  a fixture
+    page: Page,
+    tmp_path: Path,
+) -> None:
     lab.write("a.ipynb", "%load_ext jupyter_pai", CELL.format(folder=tmp_path))
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 2)
     status(page, "running")
     view = page.locator(VIEW)
     expect(page.locator(f"{VIEW}-log")).to_contain_text("epoch 0 loss=0.5", timeout=LONG)
+    # Its address is asked for by the command that the terminal was told.
+    view.get_by_role("button", name="Terminal").click()
+    expect(page.locator(".jp-Terminal")).to_be_visible(timeout=LONG)
+    until(lambda: pai.count("paistudio", "CreateInstanceWebTerminal") == 1)
+    page.get_by_role("tab", name="a.ipynb").click()
     (tmp_path / "go").touch()
     status(page, "succeeded")
+    expect(view.get_by_role("button", name="Terminal")).to_have_count(0)
     expect(page.locator(f"{VIEW}-log")).to_contain_text("epoch 1 loss=0.25", timeout=LONG)
     view.locator("summary", has_text=re.compile("^Job$")).click()
     link = view.get_by_role("link", name="console")

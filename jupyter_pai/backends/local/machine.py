@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...i18n import _
 from ...job import JobSpec
-from ...sizes import parse_size, show_size
+from ...sizes import parse_size, show_memory
 from ..base import InstanceType
 from . import nvml
 from .slots import Need, Room, Slot
@@ -104,7 +104,7 @@ def need_of(spec: JobSpec, room: Room) -> tuple[Need, list[str]]:
     if asked.memory > room.memory:
         notes.append(
             _("Jobs have {size} of memory here, less than the {asked} that are asked for.").format(
-                size=show_size(room.memory), asked=show_size(asked.memory)
+                size=show_memory(room.memory), asked=show_memory(asked.memory)
             )
         )
     if asked.gpu > len(room.gpus):

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...datasets import DataSet
+from ...errors import SpecError
 from ...job import JobSpec, MetricDefinition, now
+from ...metrics import compile_pattern
 from ..remote import RemoteJob
 from .body import HOME_LABEL, JOB_LABEL
 from .status import moment, report_of
 
-__all__ = ["adopted"]
+__all__ = ["adopted", "pairs"]
+
+_LONGEST_NAME = 200
 
 
 def adopted(job: Mapping[str, Any]) -> RemoteJob:
@@ -36,12 +41,12 @@ def _spec(job: Mapping[str, Any]) -> JobSpec:
         image=str(algorithm.get("Image") or ""),
         instance_type=str(compute.get("EcsSpec") or ""),
         instance_count=int(compute.get("EcsCount") or compute.get("InstanceCount") or 1),
-        hyperparameters=_pairs(job.get("HyperParameters"), "Name"),
-        inputs=_channels(job.get("InputChannels"), "InputUri"),
+        hyperparameters=pairs(job.get("HyperParameters"), "Name"),
+        inputs=_channels(job.get("InputChannels"), "InputUri") | _datasets(job.get("InputChannels")),
         environment={str(name): str(value) for name, value in (job.get("Environments") or {}).items()},
         requirements=tuple(map(str, job.get("PythonRequirements") or ())),
         metric_definitions=_definitions(algorithm),
-        labels={k: v for k, v in _pairs(job.get("Labels"), "Key").items() if k not in (JOB_LABEL, HOME_LABEL)},
+        labels={k: v for k, v in pairs(job.get("Labels"), "Key").items() if k not in (JOB_LABEL, HOME_LABEL)},
     )
 
 
@@ -62,15 +67,33 @@ def _channels(items: Any, uri: str) -> dict[str, str]:
     return {str(item["Name"]): str(item[uri]) for item in items or () if item.get("Name") and item.get(uri)}
 
 
-def _pairs(items: Any, name: str) -> dict[str, str]:
+def _datasets(items: Any) -> dict[str, str]:
+    """The channels that are such data sets, by our URIs for them."""
+    return {
+        str(item["Name"]): DataSet(str(item["DatasetId"]), str(item.get("VersionName") or "")).uri
+        for item in items or ()
+        if item.get("Name") and item.get("DatasetId") and not item.get("InputUri")
+    }
+
+
+def pairs(items: Any, name: str) -> dict[str, str]:
+    """A list of objects with a name and a `Value` as a table; `name` is what the wire calls the name."""
     return {str(item[name]): str(item.get("Value") or "") for item in items or () if item.get(name)}
 
 
 def _definitions(algorithm: Mapping[str, Any]) -> tuple[MetricDefinition, ...]:
-    """The metrics that the platform reads from the log, each once."""
+    """The metrics that we can read from the log as the platform does, each once. Points of the others it gives us."""
     found = {
         str(item["Name"]): str(item["Regex"])
         for item in algorithm.get("MetricDefinitions") or ()
-        if item.get("Name") and item.get("Regex")
+        if item.get("Name") and item.get("Regex") and len(str(item["Name"])) <= _LONGEST_NAME
     }
-    return tuple(MetricDefinition(name=name[:200], regex=regex) for name, regex in found.items())
+    return tuple(filter(_is_readable, (MetricDefinition(name=name, regex=regex) for name, regex in found.items())))
+
+
+def _is_readable(definition: MetricDefinition) -> bool:
+    try:
+        compile_pattern(definition)
+    except SpecError:
+        return False
+    return True

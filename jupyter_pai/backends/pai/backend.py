@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
+from ... import datasets
 from ...aliyun import Account, AliyunSettings, discovered
 from ...errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
 from ...home import Home, JobFolder
@@ -35,11 +36,11 @@ from ..base import (
     Submission,
     Trial,
 )
-from ..remote import LogPiece, RemoteBackend, RemoteJob, Sample
+from ..remote import LogPiece, OutputModel, PointPage, RemoteBackend, RemoteJob, Sample
 from . import logs, usage
 from .adoption import adopted
 from .body import HOME_LABEL, JOB_LABEL, Target, body_of
-from .status import remedy, report_of
+from .status import points_of, remedy, report_of
 from .studio import RUNNING, PaiStudio
 from .tensorboards import PaiBoards
 from .trials import TRIALS
@@ -55,7 +56,7 @@ _LIST = 100
 # Where the answer to a submit is lost: the seconds before each look for it, until it is sent once more; how often.
 _LOOKS, _ATTEMPTS = (0.1, 1.0, 3.0), 3
 # What the service mounts, or tells a job where to read: its reference of input channels.
-_INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", "file")
+_INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", datasets.SCHEME, "file")
 # The most events that the service gives at once.
 _EVENTS = 2000
 
@@ -73,7 +74,16 @@ class PaiBackend(RemoteBackend):
 
     name: ClassVar[str] = "pai"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.MULTI_NODE, Capability.IMAGES, Capability.PAID, Capability.SIZES}
+        {
+            Capability.MULTI_NODE,
+            Capability.IMAGES,
+            Capability.PAID,
+            Capability.BOARDS,
+            Capability.SIZES,
+            Capability.DATASETS,
+            Capability.OUTPUT_MODELS,
+            Capability.TERMINAL,
+        }
     )
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     settings: PaiSettings
@@ -83,8 +93,9 @@ class PaiBackend(RemoteBackend):
         self.account = Account.of(self.settings)
         self.studio = PaiStudio(self.account)
         self.boards = PaiBoards(self.account)
-        # Of jobs that were asked for: their instances, which each answer tells.
+        # Of jobs that were asked for: their instances and metrics, which each answer tells.
         self._instances: dict[str, list[str]] = {}
+        self._metrics: dict[str, list[str]] = {}
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -130,6 +141,12 @@ class PaiBackend(RemoteBackend):
             raise Unsupported(_("PAI runs no notebooks, cell by cell."), fix=_("Run it as a script: add --as-script."))
         for channel, uri in spec.inputs.items():
             _check_input(channel, uri)
+        for channel, uri in spec.outputs.items():
+            if datasets.is_dataset(uri):
+                raise SpecError(
+                    _("outputs.{name}: a data set is an input only.").format(name=channel),
+                    fix=_("Give a folder: oss://bucket/key/"),
+                )
         notes = []
         if spec.python:
             notes.append(_("PAI runs jobs with the image's own Python and ignores {name}.").format(name="python"))
@@ -162,7 +179,7 @@ class PaiBackend(RemoteBackend):
         )
         try:
             remote_id = await self._create(job, target)
-        except Refused as error:
+        except (Refused, NotFound) as error:
             error.fix = error.fix or remedy(error.message)
             raise
         return Submission(remote_id, self._console_url(remote_id, target.workspace_id))
@@ -243,6 +260,7 @@ class PaiBackend(RemoteBackend):
         names = [str(instance["Name"]) for instance in job.get("Instances") or () if instance.get("Name")]
         if names:
             self._instances[remote_id] = names
+        self._metrics[remote_id] = list(report.metrics)
         if report.status is JobStatus.FAILED:
             report = report_of(job, await self.studio.error_info(remote_id))
         return report
@@ -270,6 +288,23 @@ class PaiBackend(RemoteBackend):
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         return await usage.samples(self.studio, remote_id, after)
+
+    async def metric_names(self, remote_id: str) -> Collection[str]:
+        if remote_id not in self._metrics:
+            await self._report(remote_id)
+        return self._metrics.get(remote_id, [])
+
+    async def points(self, remote_id: str, name: str, known: int) -> PointPage:
+        found = await self.studio.metrics(remote_id, name, known // _LIST + 1, _LIST)
+        return PointPage(points_of(found)[known % _LIST :], len(found) == _LIST)
+
+    async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
+        from .models import output_model
+
+        return [output_model(item) for item in await self.studio.output_models(remote_id)]
+
+    async def terminal(self, remote_id: str, instance: str) -> str:
+        return await self.studio.terminal(remote_id, instance)
 
     # Changing.
 
@@ -329,3 +364,5 @@ def _check_input(channel: str, uri: str) -> None:
             _("inputs.{name}: PAI reads nothing from {scheme}://.").format(name=channel, scheme=scheme),
             fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in _INPUTS)),
         )
+    if scheme == datasets.SCHEME:
+        datasets.DataSet.parse(uri)

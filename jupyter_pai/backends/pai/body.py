@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ...datasets import DataSet, is_dataset
 from ...job import Job, JobSpec
 from .command import script_of
 
@@ -47,7 +48,10 @@ def body_of(job: Job, target: Target) -> dict[str, Any]:
             "ComputeResource": _compute(spec, options),
             "HyperParameters": [{"Name": name, "Value": value} for name, value in spec.hyperparameters.items()],
             "InputChannels": [_input(name, uri, options) for name, uri in spec.inputs.items()],
-            "OutputChannels": [{"Name": name, "OutputUri": uri} for name, uri in job.outputs.items()],
+            "OutputChannels": [
+                _filled({"Name": name, "OutputUri": uri, "RoleArn": options.output_roles.get(name)})
+                for name, uri in job.outputs.items()
+            ],
             "Environments": dict(spec.environment),
             "PythonRequirements": list(spec.requirements),
             "Scheduler": _filled({"MaxRunningTimeInSeconds": target.max_run_time}),
@@ -100,15 +104,25 @@ def _code_dir(uri: str) -> dict[str, Any]:
 
 def _compute(spec: JobSpec, options: PaiOptions) -> dict[str, Any]:
     if options.instance_spec:
-        return {
-            "ResourceId": options.resource_id,
-            "InstanceCount": spec.instance_count,
-            "InstanceSpec": _share(options.instance_spec),
-        }
+        return _filled(
+            {
+                "ResourceId": options.resource_id,
+                "InstanceCount": spec.instance_count,
+                "InstanceSpec": _share(options.instance_spec),
+                "UseSpotInstance": options.use_spot_instance,
+            }
+        )
     spot = options.spot and _filled(
         {"SpotStrategy": options.spot.strategy, "SpotDiscountLimit": options.spot.discount_limit}
     )
-    return _filled({"EcsSpec": spec.instance_type, "EcsCount": spec.instance_count, "SpotSpec": spot})
+    return _filled(
+        {
+            "EcsSpec": spec.instance_type,
+            "EcsCount": spec.instance_count,
+            "SpotSpec": spot,
+            "UseSpotInstance": options.use_spot_instance,
+        }
+    )
 
 
 def _share(share: InstanceSpec) -> dict[str, str]:
@@ -123,7 +137,12 @@ def _share(share: InstanceSpec) -> dict[str, str]:
 
 
 def _input(name: str, uri: str, options: PaiOptions) -> dict[str, Any]:
-    return _filled({"Name": name, "InputUri": uri, "RoleArn": options.input_roles.get(name)})
+    place = {"InputUri": uri}
+    if is_dataset(uri):
+        wanted = DataSet.parse(uri)
+        place = {"DatasetId": wanted.id, "VersionName": wanted.version}
+    how = {"Options": options.input_options.get(name), "RoleArn": options.input_roles.get(name)}
+    return _filled({"Name": name, **place, **how})
 
 
 def _labels(job: Job, home_id: str) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ...errors import SpecError
 from ...i18n import _, ngettext
 from ...job import JobSpec
-from ...sizes import parse_size, show_size
+from ...sizes import parse_size, show_memory
 from ..base import InstanceType
 
 __all__ = ["note", "pick"]
@@ -79,7 +79,7 @@ def _needed(spec: JobSpec) -> str:
 
 def _has(kind: InstanceType) -> str:
     gpus = f"{_gpus(kind.gpu)} {kind.gpu_name}".rstrip() if kind.gpu else ""
-    return ", ".join(filter(None, (_cores(kind.cpu), show_size(kind.memory), gpus)))
+    return ", ".join(filter(None, (_cores(kind.cpu), show_memory(kind.memory), gpus)))
 
 
 def _cores(n: float) -> str:

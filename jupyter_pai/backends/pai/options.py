@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ...errors import SpecError
 from ...i18n import _
 from ...job import JobSpec
+from ...settings_file import similar
 from ...sizes import parse_size
 
 __all__ = [
@@ -93,12 +94,15 @@ class PaiOptions(_Options):
     instance_spec: InstanceSpec | None = Field(None, description="What each instance gets of the quota.")
     priority: int | None = Field(None, ge=1, le=9, description="Within a quota; 9 comes first.")
     spot: Spot | None = None
+    use_spot_instance: bool = Field(False, description="Lingjun's machines that may be taken away: `spot` is ECS's.")
     user_vpc: UserVpc | None = None
     experiment: Experiment | None = None
     job_type: str = Field("PyTorchJob", description="PyTorchJob, TFJob, XGBoostJob, MPIJob, ElasticBatchJob.")
     description: str = Field("", max_length=1024)
     role_arn: str = Field("", description="The RAM role that the job runs with.")
     input_roles: dict[str, str] = Field({}, description="Input channel to the RAM role that it is read with.")
+    output_roles: dict[str, str] = Field({}, description="Output channel to the RAM role that it is written with.")
+    input_options: dict[str, str] = Field({}, description="Input channel to how it is mounted: JSON, as of data sets.")
     credential_config: dict[str, Any] = Field({}, description="Which roles' credentials the job is given.")
     assign_node: NodeAssignment | None = None
     progress: ProgressDefinitions = ProgressDefinitions()
@@ -127,9 +131,12 @@ def options_of(spec: JobSpec) -> PaiOptions:
         fault = error.errors()[0]
         place = ".".join(("options", *map(str, fault["loc"])))
         raise SpecError(f"{place}: {fault['msg'].removeprefix('Value error, ')}") from None
-    for channel in options.input_roles:
-        if channel not in spec.inputs:
-            raise SpecError(_("options.input_roles: the job has no input `{name}`.").format(name=channel))
+    outputs = {*spec.channels, *spec.outputs}
+    for field, channels in (("input_roles", spec.inputs), ("input_options", spec.inputs), ("output_roles", outputs)):
+        for channel in getattr(options, field):
+            if channel not in channels:
+                text = _("options.{field}: the job has no channel `{name}`.")
+                raise SpecError(text.format(field=field, name=channel), fix=similar(channel, channels))
     return options
 
 

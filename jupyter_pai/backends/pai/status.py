@@ -6,8 +6,9 @@ forgets. One that nobody has heard of is no end: the job counts as running, and 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +17,7 @@ from ...i18n import _
 from ...job import JobStatus, now
 from ..base import Report
 
-__all__ = ["moment", "remedy", "report_of"]
+__all__ = ["moment", "points_of", "remedy", "report_of"]
 
 _STATUSES = {
     "Creating": JobStatus.STARTING,
@@ -106,6 +107,8 @@ def remedy(text: str) -> str:
         return _("See which images there are: %pai images")
     if any(word in words for word in ("outofstock", "sold out", "no stock", "insufficient", "nostock")):
         return _("See which instance types can be had: %pai instances")
+    if "dataset" in words:
+        return _("The platform's console lists the data sets of the workspace, with their ids and versions.")
     if "quota" in words:
         return _("See what is free: %pai instances. Stop jobs that are not needed, or ask for less.")
     if "oom" in words or "out of memory" in words:
@@ -121,12 +124,19 @@ def _progress(job: Mapping[str, Any]) -> float | None:
 
 def _metrics(job: Mapping[str, Any]) -> dict[str, MetricPoint]:
     """The newest value of each metric that is defined, as the platform read it from the log."""
-    found = {}
-    for item in job.get("LatestMetrics") or ():
-        name, value, time = str(item.get("Name") or ""), _number(item.get("Value")), moment(item.get("Timestamp"))
-        if name and value is not None:
-            found[name] = MetricPoint(name, 0, value, (time or now()).timestamp())
-    return found
+    return {point.name: point for point in points_of(job.get("LatestMetrics") or ()) if point.name}
+
+
+def points_of(items: Iterable[Mapping[str, Any]]) -> list[MetricPoint]:
+    """Points as the wire has them: without steps."""
+    return [_point(item) for item in items]
+
+
+def _point(item: Mapping[str, Any]) -> MetricPoint:
+    """What is no number is none here, so that points can be counted."""
+    value = _number(item.get("Value"))
+    time = moment(item.get("Timestamp")) or now()
+    return MetricPoint(str(item.get("Name") or ""), 0, math.nan if value is None else value, time.timestamp())
 
 
 def _number(value: object) -> float | None:

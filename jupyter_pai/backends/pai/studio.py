@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 from ...aliyun import Account
 from ...errors import PaiError
@@ -110,6 +111,22 @@ class PaiStudio:
         """Why a job failed, as far as the platform knows."""
         reply = await self._call("GetTrainingJobErrorInfo", "GET", f"{_path(job_id)}/errorinfo")
         return dict(reply.get("ErrorInfo") or {})
+
+    async def metrics(self, job_id: str, name: str, page: int, size: int) -> list[Mapping[str, Any]]:
+        """A page of a metric's points, oldest first."""
+        query = {"Name": name, "Order": "ASC", "PageNumber": page, "PageSize": size}
+        reply = await self._call("ListTrainingJobMetrics", "GET", f"{_path(job_id)}/metrics", query=query)
+        return list(reply.get("Metrics") or ())
+
+    async def output_models(self, job_id: str) -> Sequence[Mapping[str, Any]]:
+        """The models that a job has made."""
+        reply = await self._call("ListTrainingJobOutputModels", "GET", f"{_path(job_id)}/outputmodels")
+        return list(reply.get("OutputModels") or ())
+
+    async def terminal(self, job_id: str, instance: str) -> str:
+        """The address of a WebSocket to a terminal in an instance, with a token of its own."""
+        path = f"{_path(job_id)}/instances/{quote(instance, safe='')}/webterminals"
+        return str((await self._call("CreateInstanceWebTerminal", "POST", path)).get("WebTerminalId") or "")
 
     async def instance_metrics(self, job_id: str, kind: str, since: datetime, step: str) -> Sequence[Mapping[str, Any]]:
         """What each instance used: `kind` is GpuCoreUsage, GpuMemoryUsage, CpuCoreUsage, MemoryUsage."""

@@ -5,9 +5,10 @@ Source: operations of PAI-DLC on TensorBoards, and ``pai.tensorboard`` of PAI's 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import asdict, replace
+from typing import Any, ClassVar, Literal
 
 from ... import transport
 from ...aliyun import Account
@@ -22,8 +23,6 @@ __all__ = ["PaiBoards"]
 _PATH = "/api/v1/tensorboards"
 _SOURCE = "TrainingJob"
 _PAGE = 100
-# Minutes after which one stops by itself: it counts against the five even if nobody looks.
-_LIFE = 240
 # The union of what the SDK and the documents have.
 _STATUSES: dict[str, Literal["starting", "running", "stopped", "failed"]] = {
     "Pending": "starting",
@@ -38,10 +37,18 @@ _DELETED = ("Deleting", "Deleted")
 class PaiBoards(Boards):
     """Those of an account's workspace."""
 
+    most: ClassVar[int] = 5
+    # One counts against the five even if nobody looks.
+    minutes: ClassVar[int] = 240
+
     def __init__(self, account: Account) -> None:
         self.account = account
 
     async def all(self, remote_id: str = "") -> list[Board]:
+        found = await self._listed(remote_id)
+        return list(await asyncio.gather(*map(_seen, found))) if remote_id else found
+
+    async def _listed(self, remote_id: str = "") -> list[Board]:
         """What the service tells of one does not name its job: that is only asked for."""
         query: dict[str, object] = {
             "WorkspaceId": await self.account.workspace_id(),
@@ -73,7 +80,7 @@ class PaiBoards(Boards):
 
     async def _of_job(self, remote_id: str) -> Board | None:
         """The job's own: rather one that runs than one that could."""
-        found = [board for board in await self.all(remote_id) if board.status != "failed"]
+        found = [board for board in await self._listed(remote_id) if board.status != "failed"]
         return min(found, key=lambda board: ("running", "starting", "stopped").index(board.status), default=None)
 
     async def _create(self, remote_id: str, name: str, uri: str) -> str:
@@ -90,7 +97,7 @@ class PaiBoards(Boards):
             "DataSourceType": "OSS",
             "Uri": uri,
             "SummaryRelativePath": "/",
-            "MaxRunningTimeMinutes": _LIFE,
+            "MaxRunningTimeMinutes": self.minutes,
         }
         try:
             reply = await self.account.api.call(DLC, "CreateTensorboard", "POST", _PATH, body=body, repeat=False)
@@ -101,11 +108,7 @@ class PaiBoards(Boards):
             raise
 
     async def _look(self, board_id: str) -> Board:
-        """How one stands. It runs when its page answers, which is some time after the service says so."""
-        board = _board(await self._call("GetTensorboard", "GET", f"{_PATH}/{board_id}"))
-        if board.status == "running" and not (board.url and await transport.answers(board.url)):
-            return replace(board, status="starting", url="")
-        return board
+        return await _seen(_board(await self._call("GetTensorboard", "GET", f"{_PATH}/{board_id}")))
 
     async def _call(self, action: str, method: str, path: str) -> dict[str, Any]:
         return await self.account.api.call(
@@ -113,14 +116,22 @@ class PaiBoards(Boards):
         )
 
     async def _full(self, error: QuotaExceeded) -> QuotaExceeded:
-        running = [board for board in await self.all() if board.status in ("starting", "running")]
+        running = [board for board in await self._listed() if board.status in ("starting", "running")]
+        if not running:  # They are those of other workspaces.
+            return error
         names = ", ".join(f"{board.name} ({board.id})" for board in running)
-        first = running[-1].id if running else "ID"
         return QuotaExceeded(
             _("No more TensorBoards may run on PAI. These do: {names}.").format(names=names),
-            fix=_("Stop one: %pai tensorboard --on-platform --stop {id}").format(id=first),
-            **error.details | {"boards": [{"id": board.id, "name": board.name} for board in running]},
+            fix=_("Stop one: %pai tensorboard --on-platform --stop {id}").format(id=running[-1].id),
+            **error.details | {"boards": [asdict(board) for board in running]},
         )
+
+
+async def _seen(board: Board) -> Board:
+    """How one stands. It runs when its page answers, which is some time after the service says so."""
+    if board.status == "running" and not (board.url and await transport.answers(board.url)):
+        return replace(board, status="starting", url="")
+    return board
 
 
 def _board(fields: Mapping[str, Any]) -> Board:
@@ -134,4 +145,5 @@ def _board(fields: Mapping[str, Any]) -> Board:
         url=str(fields.get("TensorboardUrl") or "") if status == "running" else "",
         reason=reason,
         created=str(fields.get("GmtCreateTime") or ""),
+        user=str(fields.get("Username") or fields.get("UserId") or ""),
     )

@@ -44,6 +44,10 @@ TRIALS = (
              "each message says what is wrong and what to do.")),
     Trial("tensorboard", N_("A TensorBoard starts, opens and stops; the sixth is refused with the list of the others."),
           N_("Start six on six jobs with event files, and stop them.")),
+    Trial("datasets", N_("A job reads a data set of the workspace, and a version of it."),
+          N_("Submit `ls /ml/input/data/train` with `--input train=dataset://ID`, then with `?version=NAME` added.")),
+    Trial("terminal", N_("A terminal opens in an instance that runs."),
+          N_("Submit `sleep 600`, and when it runs: `jupyter pai terminal ID`.")),
     Trial("dsw", N_("In a DSW instance nothing needs to be set."),
           N_("In a new DSW instance, install, and `%pai doctor`: keys, workspace and bucket are found; then submit.")),
 )  # fmt: skip

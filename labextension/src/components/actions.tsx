@@ -65,6 +65,8 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
       model.forget(trans.__('The job was deleted.'));
     }
   };
+  // Its address lets in whoever has it, for a moment: what asks for it is what goes there.
+  const terminal = async () => host.openTerminal?.(job.terminal);
   const pin = async () =>
     model.take(await engine.call(job.pinned ? 'unpin' : 'pin', parameters, job.pinned ? undefined : {}));
   const button = (text: string, work: () => Promise<void>, title = text) => (
@@ -89,6 +91,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
         {job.pinned
           ? button(trans.__('Unpin'), pin, trans.__('No longer keep it from being deleted'))
           : button(trans.__('Pin'), pin, trans.__('Keep it from being deleted and pruned'))}
+        {job.terminal && host.openTerminal && button(trans.__('Terminal'), terminal, trans.__('Open a terminal in it'))}
         {hasEnded(job) && button(trans.__('Delete'), remove)}
       </div>
       <Trouble trouble={task.trouble} />

@@ -9,6 +9,7 @@ import { boardAddress, boardsOf, parseBoard } from '../boards.js';
 import { EngineError } from '../engine.js';
 import { moment } from '../format.js';
 import type { ITabProps } from './context.js';
+import { PlatformTensorBoard } from './platformboard.js';
 
 // One that is started elsewhere, or ended since nobody looked, shows within this time.
 const LOOK_EVERY = 10_000;
@@ -21,16 +22,23 @@ interface IState {
 }
 
 export function TensorBoard(props: ITabProps): React.JSX.Element {
+  return (
+    <div className="jp-pai-TensorBoard">
+      {props.engine.kind === 'kernel' ? <ByHand {...props} /> : <Here {...props} />}
+      <PlatformTensorBoard {...props} />
+    </div>
+  );
+}
+
+/** Those that our server runs. */
+function Here(props: ITabProps): React.JSX.Element {
   const { model, host, trans } = props;
   const { boards, busy, trouble, start, stop } = useBoards(props);
   const names = (board: IBoard) => board.jobs.map(job => job.name).join(', ');
   const open = host.openPage && ((board: IBoard) => host.openPage?.(`TensorBoard: ${names(board)}`, board.address));
-  if (props.engine.kind === 'kernel') {
-    return <ByHand {...props} />;
-  }
   const isAlone = boards?.some(board => board.jobs.length === 1) ?? false;
   return (
-    <div className="jp-pai-TensorBoard">
+    <>
       <p>{trans.__('Shows what the job writes for TensorBoard, while it runs and afterwards.')}</p>
       {boards?.map(board => (
         <Board key={board.id} {...props} board={board} open={open} isBusy={busy !== null} stop={stop} />
@@ -54,18 +62,21 @@ export function TensorBoard(props: ITabProps): React.JSX.Element {
           {trouble.message || trans.__('The server does not answer.')} {trouble.fix}
         </p>
       )}
-    </div>
+    </>
   );
 }
 
-/** Where no server shows it: how one gets it all the same. */
+/** Where no server shows it: how one gets it all the same, if the files are of this machine. */
 function ByHand({ model, trans }: ITabProps): React.JSX.Element {
   const folder = /^file:\/\/(\/.*)/.exec(model.job?.outputs.get('tensorboard') ?? '')?.[1] ?? '';
+  if (!folder) {
+    return <p>{trans.__('This page knows no Jupyter server that could show a TensorBoard.')}</p>;
+  }
   return (
-    <div className="jp-pai-TensorBoard">
+    <>
       <p>{trans.__('This page knows no Jupyter server that could show a TensorBoard. In a terminal:')}</p>
       <code>{`tensorboard --logdir '${decoded(folder).replace(/'/g, "'\\''")}'`}</code>
-    </div>
+    </>
   );
 }
 
@@ -147,7 +158,7 @@ function useBoards({ engine, model, isVisible }: ITabProps): IBoards {
     }
   }, [engine, jobId]);
   React.useEffect(() => {
-    if (!isVisible || engine.kind === 'kernel') {
+    if (!isVisible) {
       return;
     }
     void look();

@@ -21,7 +21,8 @@ Requests are answered as the services do: signatures are checked, and so are rig
 - `pai.objects` reads and writes objects without a request.
 - Jobs that are created run here, under `sh`, with a `/ml` of their own. `pai.jobs` are all jobs. `pai.add_jobs(1000)`
   adds jobs that nothing runs: `pai.set_job`, `pai.add_lines` and `pai.age_job` say what becomes of them.
-  `pai.fail_next("CreateFailed")` lets the next job end so. A job of the quota `quota2empty` waits for ever.
+  `pai.fail_next("CreateFailed")` lets the next job end so, `pai.fail_next_board()` the next TensorBoard.
+  A job of the quota `quota2empty` waits for ever.
 - `pai.credentials_uri(60)` is an address that gives new keys of STS; `pai.proxy_environment()` is for clients that know
   the public hosts only, as the official SDK does.
 

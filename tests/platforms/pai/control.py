@@ -12,9 +12,10 @@ from aiohttp import web
 
 from .clock import Clock
 from .faults import Fault, Faults
-from .jobs import TrainingJob
+from .jobs import Point, TrainingJob
 from .keys import Keyring
 from .oss import Oss
+from .tensorboards import Tensorboards
 from .training import Training
 
 __all__ = ["Control"]
@@ -30,6 +31,7 @@ class Control:
         faults: Faults,
         oss: Oss,
         training: Training,
+        boards: Tensorboards,
         notes: list[dict[str, Any]],
     ) -> None:
         self._keyring, self._clock, self._oss, self._training = keyring, clock, oss, training
@@ -52,7 +54,11 @@ class Control:
             "add_jobs": self._add_jobs,
             "set_job": self._set_job,
             "fail_next": lambda status, code, message: training.fates.append((status, code, message)),
+            "fail_next_board": boards.fail_next,
             "add_lines": self._add_lines,
+            "add_points": self._add_points,
+            "add_dataset": training.datasets.add,
+            "expire_log": lambda job_id: training.jobs[job_id].expire_log(),
             "age_job": lambda job_id, seconds: training.jobs[job_id].age(seconds),
             "uploads": lambda bucket: [upload.key for upload in oss.buckets[bucket].uploads.values()],
         }
@@ -99,6 +105,10 @@ class Control:
         first = len(job.lines.texts)
         texts = [line.replace("{number}", str(first + number)) for number in range(count) for line in lines]
         job.log(job.instances[instance].name, texts)
+
+    def _add_points(self, job_id: str, name: str, values: list[float]) -> None:
+        job = self._training.jobs[job_id]
+        job.points += [Point(name, self._clock.now(), value) for value in values]
 
     def _set_clock(self, offset: float) -> None:
         self._clock.offset = offset

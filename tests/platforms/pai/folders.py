@@ -92,7 +92,7 @@ class Folder:
                 archive.extractall(target, filter="tar")
 
     def _fetch_input(self, channel: dict[str, Any]) -> None:
-        name, uri = channel["Name"], channel.get("InputUri", "")
+        name, uri = channel["Name"], self._job.places[channel["Name"]]
         target = self._ml / "input/data" / name
         target.mkdir(parents=True, exist_ok=True)
         bucket, key = place_of(uri, self._oss)
@@ -117,6 +117,7 @@ class Folder:
     def save(self) -> None:
         """Write back what changed since the last time, and forget what is no more."""
         found = self._outputs()
+        self._job.written = {path.relative_to(self._ml / "output").parts[0] for _state, path, *_ in found.values()}
         for name, (state, path, bucket, key) in found.items():
             if self._known.get(name) != state:
                 try:

@@ -143,6 +143,10 @@ class StandIn:
         """The next job that is created ends like this (CreateFailed, InitializeFailed, Failed) instead of running."""
         self.call("fail_next", status=status, code=code, message=message)
 
+    def fail_next_board(self, reason: str = "it was to fail") -> None:
+        """The next TensorBoard that is started does not come up."""
+        self.call("fail_next_board", reason=reason)
+
     def credentials_uri(self, seconds: float = 3600) -> str:
         """For `ALIBABA_CLOUD_CREDENTIALS_URI`: each request there gives a new key that is good for so long."""
         return f"http://127.0.0.1:{self._ports['pages']}/credentials?seconds={seconds:g}"
@@ -150,6 +154,19 @@ class StandIn:
     def add_lines(self, job_id: str, *lines: str, count: int = 1, instance: int = 0) -> None:
         """A job's log grows by these lines, `count` times over; `{number}` in them is the line's number."""
         self.call("add_lines", job_id=job_id, lines=lines, count=count, instance=instance)
+
+    def add_points(self, job_id: str, name: str, *values: float) -> None:
+        """The service has read these values of a metric from a job's log, now."""
+        self.call("add_points", job_id=job_id, name=name, values=values)
+
+    def add_dataset(self, **versions: str) -> str:
+        """A data set of the workspace: each version's URI, the default one last; its id."""
+        made: str = self.call("add_dataset", versions=versions)
+        return made
+
+    def expire_log(self, job_id: str) -> None:
+        """A job's log is not kept any longer; what was read from it is."""
+        self.call("expire_log", job_id=job_id)
 
     def age_job(self, job_id: str, seconds: float) -> None:
         """A job was created so much earlier."""

@@ -77,6 +77,10 @@ class TrainingJob:
         self.remaining: Point | None = None
         self.stop_wanted = False
         self.pip: list[str] = []
+        # Where the data of each input is.
+        self.places: dict[str, str] = {}
+        # The output channels that it has written something to.
+        self.written: set[str] = set()
         # How it is to end instead of running, if its test wants that: status, code, message.
         self.fate: tuple[str, str, str] | None = None
         self.enter("Creating")
@@ -124,6 +128,10 @@ class TrainingJob:
         for text in texts:
             self.lines.add(text, now)
             self.lines_of[instance].add(text, now)
+
+    def expire_log(self) -> None:
+        """The service keeps logs for a while only."""
+        self.lines, self.lines_of = Lines(), {name: Lines() for name in self.lines_of}
 
     def age(self, seconds: float) -> None:
         """It was created so much earlier."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from calendar import timegm
 from collections.abc import Callable
 from time import strptime
@@ -176,19 +175,17 @@ def _error(job: TrainingJob, asked: Asked) -> Reply:
 
 
 def _models(job: TrainingJob, asked: Asked) -> Reply:
-    if job.status != "Succeed":
-        return {"OutputModels": []}
+    """A job that has written to its channel `model` has one, with the last value of each metric."""
+    labels = [{"Key": "Algorithm", "Value": job.asked.get("AlgorithmName") or "custom"}]
+    metrics = {name: point.value for name, point in job.latest().items()}
     return {
         "OutputModels": [
             {"OutputChannelName": c["Name"], "Uri": c.get("OutputUri", ""), "SourceType": "TrainingService",
-             "SourceId": f"workspaceId={job.asked['WorkspaceId']},kind=TrainingJob,id={job.id}", "Labels": []}
-            for c in job.asked.get("OutputChannels") or [] if c["Name"] == "model"
+             "SourceId": f"workspaceId={job.asked['WorkspaceId']},kind=TrainingJob,id={job.id}",
+             "Labels": labels, "Metrics": metrics}
+            for c in job.asked.get("OutputChannels") or [] if c["Name"] == "model" and "model" in job.written
         ]
     }  # fmt: skip
-
-
-def _terminal(job: TrainingJob, asked: Asked) -> Reply:
-    return {"WebTerminalId": f"{asked.path['InstanceId']}-{secrets.token_hex(4)}"}
 
 
 View = Callable[[TrainingJob, Asked], Reply]
@@ -201,5 +198,4 @@ VIEWS: list[tuple[str, str, str, View]] = [
     ("ListTrainingJobInstanceMetrics", "GET", "/instancemetrics", _instance_metrics),
     ("GetTrainingJobErrorInfo", "GET", "/errorinfo", _error),
     ("ListTrainingJobOutputModels", "GET", "/outputmodels", _models),
-    ("CreateInstanceWebTerminal", "POST", "/instances/{InstanceId}/webterminals", _terminal),
 ]

@@ -25,6 +25,7 @@ from .runs import Runs
 from .services import Services
 from .settings import Settings
 from .tensorboards import Tensorboards
+from .terminals import Terminals
 from .training import Training
 from .workspaces import Workspaces
 
@@ -40,24 +41,26 @@ async def serve(folder: Path, settings: Settings) -> None:
     runs = Runs(folder / "jobs", oss, clock, settings)
     training = Training(settings.workspace_id, settings.region, clock, runs.run, runs.stop)
     boards = Tensorboards(settings, clock)
+    terminals = Terminals(training.find, folder / "jobs", clock)
     workspaces = Workspaces(settings.workspace_id, settings.workspace_name, "", clock.now())
     types = InstanceTypes(settings.workspace_id, clock, training.jobs.values)
-    rooms = (training, boards, workspaces, types, Images())
+    rooms = (training, boards, terminals, workspaces, types, Images())
     operations = [operation for room in rooms for operation in room.operations()]
     runs.ask_for_room(types.has_room)
     services = Services(operations, keyring, clock, settings)
-    control = Control(keyring, clock, faults, oss, training, notes)
+    control = Control(keyring, clock, faults, oss, training, boards, notes)
     runners: list[web.ServerRunner] = []
     ports = {
         "oss": await _listen(Desk(oss, faults, notes, clock).handle, runners),
         "openapi": await _listen(Desk(services, faults, notes, clock).handle, runners),
         "tls": await _listen(Desk(services, faults, notes, clock).handle, runners, proxy.certificate(folder)),
-        "pages": await _listen(Pages(boards, keyring).handle, runners),
+        "pages": await _listen(Pages(boards, terminals, keyring).handle, runners),
         "control": await _listen(control.handle, runners),
     }
     way_in = await proxy.start(ports["tls"])
     ports["proxy"] = way_in.sockets[0].getsockname()[1]
     boards.address = f"http://127.0.0.1:{ports['pages']}"
+    terminals.address = f"ws://127.0.0.1:{ports['pages']}"
     workspaces.storage = f"oss://{settings.bucket}.127.0.0.1:{ports['oss']}/" if settings.default_storage else ""
     key = keyring.make()
     print(json.dumps({"ports": ports, "key": [key.id, key.secret]}), flush=True)

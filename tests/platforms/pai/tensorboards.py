@@ -35,6 +35,8 @@ class Board:
     stopped: float | None = None
     id: str = field(default_factory=lambda: f"tensorboard{secrets.token_hex(6)}")
     pages: int = 0
+    # Why it does not come up.
+    fate: str = ""
 
 
 class Tensorboards:
@@ -43,6 +45,8 @@ class Tensorboards:
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings, self._clock = settings, clock
         self._boards: dict[str, Board] = {}
+        # Those that are started next do not come up, for these reasons.
+        self._fates: list[str] = []
         # Where their pages are served: known when the port is.
         self.address = ""
 
@@ -66,7 +70,9 @@ class Tensorboards:
             board.stopped = board.started + 60 * minutes
         if board.stopped is not None:
             return "Stopped"
-        return "Running" if now >= board.started + self._settings.board_start else "Creating"
+        if now < board.started + self._settings.board_start:
+            return "Creating"
+        return "Creating_Failed" if board.fate else "Running"
 
     def _told(self, board: Board) -> Reply:
         status = self._status(board)
@@ -79,8 +85,8 @@ class Tensorboards:
             "GmtCreateTime": iso(board.created),
             "GmtModifyTime": iso(board.stopped or board.started),
             "Duration": str(int((board.stopped or self._clock.now()) - board.started)),
-            "ReasonCode": "",
-            "ReasonMessage": "",
+            "ReasonCode": "PodFailed" if status == "Creating_Failed" else "",
+            "ReasonMessage": board.fate if status == "Creating_Failed" else "",
         }
         if status == "Running":
             told["TensorboardUrl"] = f"{self.address}/{board.id}/"
@@ -93,7 +99,7 @@ class Tensorboards:
         return board
 
     def _check_room(self) -> None:
-        if sum(self._status(board) != "Stopped" for board in self._boards.values()) >= _MOST:
+        if sum(self._status(board) in ("Creating", "Running") for board in self._boards.values()) >= _MOST:
             message = f"The number of running tensorboards exceeds the limit of {_MOST}."
             raise Refusal(400, "TensorboardLimitExceeded", message)
 
@@ -106,7 +112,7 @@ class Tensorboards:
             raise Refusal(400, "InvalidUri", f"Uri must have the form oss://bucket.endpoint/path/, not {uri!r}.")
         self._check_room()
         now = self._clock.now()
-        board = Board(body, asked.key.user_id, now, now)
+        board = Board(body, asked.key.user_id, now, now, fate=self._fate())
         self._boards[board.id] = board
         return {"TensorboardId": board.id}
 
@@ -128,8 +134,15 @@ class Tensorboards:
         board = self._find(asked)
         if self._status(board) == "Stopped":
             self._check_room()
-            board.started, board.stopped, board.pages = self._clock.now(), None, 0
+            board.started, board.stopped, board.pages, board.fate = self._clock.now(), None, 0, self._fate()
         return {"TensorboardId": board.id}
+
+    def fail_next(self, reason: str) -> None:
+        """The next that is started does not come up."""
+        self._fates.append(reason)
+
+    def _fate(self) -> str:
+        return self._fates.pop(0) if self._fates else ""
 
     def _stop(self, asked: Asked) -> Reply:
         board = self._find(asked)

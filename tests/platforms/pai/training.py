@@ -10,6 +10,7 @@ from typing import Any
 
 from . import jobviews
 from .clock import Clock
+from .datasets import Datasets
 from .instancetypes import QUOTAS, SPECS
 from .jobs import TrainingJob
 from .refusals import Refusal
@@ -34,6 +35,7 @@ class Training:
     ) -> None:
         self._workspace_id, self._region, self._clock = workspace_id, region, clock
         self._run, self._stop = run, stop
+        self.datasets = Datasets()
         self._tasks: set[asyncio.Task[None]] = set()
         self.jobs: dict[str, TrainingJob] = {}
         # How the next jobs are to end.
@@ -76,7 +78,9 @@ class Training:
 
     async def _create(self, asked: Asked) -> Reply:
         _check(asked.body, self._workspace_id)
+        places = self.datasets.places(asked.body.get("InputChannels") or [])
         job = self.add(asked.body, asked.key.user_id)
+        job.places = places
         job.fate = self.fates.pop(0) if self.fates else None
         task = asyncio.create_task(self._run(job))
         self._tasks.add(task)
