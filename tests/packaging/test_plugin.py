@@ -108,6 +108,27 @@ def test_the_command_line_has_it(den: Cli, shared: Path, folder: Path) -> None:
     assert not (shared / "home/jobs" / found["id"]).exists()
 
 
+def test_its_storage_is_there_for_all(den: Cli, folder: Path) -> None:
+    assert den("put", "data.txt", "neighbour://data/raw/").returncode == 0
+    assert "data.txt" in den("ls", "neighbour://data/raw/").stdout
+    assert den("get", "neighbour://data/raw/data.txt", "back").returncode == 0
+    assert (folder / "back/data.txt").read_text() == "seven"
+    for profile in ("den", "local"):
+        words = ("train.py", "--profile", profile, "--hp", "rate=1", "--input", "train=neighbour://data/raw/data.txt")
+        done = den("submit", *words, "--wait")
+        assert "data: seven" in done.stdout, done.stderr
+    assert den("rm", "neighbour://data/raw/data.txt", "--yes").returncode == 0
+    missing = den("submit", *words)
+    assert missing.returncode == 2
+    assert "There is nothing at neighbour://data/raw/data.txt" in missing.stderr
+
+
+def test_a_storage_without_a_profile_names_its_backend(installed: None, cli: Cli) -> None:
+    refused = cli("ls", "neighbour://data/")
+    assert refused.returncode == 2
+    assert "profile set NAME backend=neighbour" in refused.stderr
+
+
 def test_its_refusals_are_told_as_ours_are(den: Cli, tmp_path: Path) -> None:
     refused = den("submit", "train.py", "--profile", "den", "--input", "train=oss://x/y", "--hp", "rate=1")
     assert refused.returncode == 2

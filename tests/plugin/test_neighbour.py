@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from jupyter_pai_neighbour.place import Place
+from jupyter_pai_neighbour.storage import NeighbourStorage
 
-from jupyter_pai.conformance import Bench, RemoteBackendPromises
+from jupyter_pai.conformance import Bench, RemoteBackendPromises, StoragePromises
 from jupyter_pai.conformance.bench import story
-from jupyter_pai.errors import Unreachable
+from jupyter_pai.errors import NotFound, PaiError, Unreachable
+from jupyter_pai.storage.base import Storage
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,25 @@ class TestNeighbour(RemoteBackendPromises):
             assert "token" in finding.text
         finally:
             Place(shared).announce(note)
+
+
+class TestShelves(StoragePromises):
+    @pytest.fixture
+    def storage(self, shared: Path) -> Storage:
+        return NeighbourStorage(Place(shared))
+
+    @pytest.fixture
+    def empty(self, tmp_path: Path) -> str:
+        return f"neighbour://{tmp_path.name}/it's a/模型/"
+
+    def test_nothing_outside_is_reached(self, storage: Storage, place: str, shared: Path) -> None:
+        (shared / "precious").write_text("mine")
+        for uri in ("neighbour://../precious", "neighbour://a/../../precious", "neighbour:///precious"):
+            with pytest.raises(NotFound):
+                storage.stat(uri)
+            with pytest.raises(PaiError):
+                storage.delete(uri)
+        assert (shared / "precious").read_text() == "mine"
 
 
 async def in_a_thread(bench: Bench) -> Any:

@@ -93,10 +93,10 @@ class NeighbourBackend(RemoteBackend):
         if spec.options:
             raise SpecError(f"options: a neighbour has none, but `{next(iter(spec.options))}` is given.")
         for channel, uri in spec.inputs.items():
-            if not self.sees(uri):
+            if not uri.startswith("neighbour://") and not self.sees(uri):
                 raise SpecError(
                     f"inputs.{channel}: a neighbour reads nothing from {uri}.",
-                    fix="Give a folder or a file of this machine; it is copied there.",
+                    fix="Give a folder or a file of this machine, which is copied there, or neighbour://SHELF/path.",
                 )
         ignored = f"A neighbour runs jobs without images and ignores `{spec.image}`."
         return Check((ignored,) if spec.image else ())
@@ -107,13 +107,19 @@ class NeighbourBackend(RemoteBackend):
         return Prepared(outputs | dict(job.spec.outputs), remote_id=job.id)
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
-        spec = job.brought.model_copy(update={"output_path": await self.output_uri(job)})
+        inputs = {channel: self._there(uri) for channel, uri in job.brought.inputs.items()}
+        spec = job.spec.model_copy(update={"inputs": inputs, "output_path": await self.output_uri(job)})
         body = {
-            "job": job.model_copy(update={"spec": spec}).model_dump(mode="json", exclude={"name"}),
+            "job": job.model_copy(update={"spec": spec, "inputs": {}}).model_dump(mode="json", exclude={"name"}),
             "secrets": {name: value.open() for name, value in secrets.items()},
         }
         await self._ask("PUT", f"/jobs/{job.id}", body)
         return Submission(job.id)
+
+    def _there(self, uri: str) -> str:
+        """An input as the neighbour's own jobs read it: files on its shelves are files of its disk."""
+        is_shelf = uri.startswith("neighbour://")
+        return self.place.shelf(uri).as_uri() + "/" * uri.endswith("/") if is_shelf else uri
 
     async def code_uri(self, digest: str) -> str:
         return self.place.uri("code", digest)

@@ -15,14 +15,17 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from pydantic import TypeAdapter
+from tornado.http1connection import HTTP1Connection
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
-from tornado.web import Application, RequestHandler
+from tornado.web import Application, RequestHandler, stream_request_body
 
 from jupyter_pai.backends.base import Caller, InstanceType, Report
 from jupyter_pai.backends.local.backend import LocalBackend
@@ -35,10 +38,12 @@ from jupyter_pai.samples import RECORD
 from jupyter_pai.secret import Secret
 
 from .place import Note, Place
+from .shelves import Shelves
 
 __all__ = ["Neighbour", "main"]
 
 _PIECE = 1 << 18
+_MOST = 1 << 40
 _REPORTS, _INSTANCES = TypeAdapter(dict[str, Report]), TypeAdapter(list[InstanceType])
 
 
@@ -49,6 +54,7 @@ class Neighbour:
         self.place = place
         self.home = Home(place.home).create()
         self.local = LocalBackend(LocalSettings(backend="local"), self.home)
+        self.shelves = Shelves(place)
         self._taking = asyncio.Lock()
 
     async def take(self, job: Job, values: Mapping[str, Secret]) -> None:
@@ -190,6 +196,28 @@ class _Stop(_Handler):
         self.finish({})
 
 
+@stream_request_body
+class _Files(_Handler):
+    """One call of the storage: its words in the query, bytes in the body, which may be more than there is memory."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        cast(HTTP1Connection, self.request.connection).set_max_body_size(_MOST)
+        self.sent = tempfile.NamedTemporaryFile(dir=self.neighbour.place.path, prefix=".sent-")
+
+    def data_received(self, chunk: bytes) -> None:
+        self.sent.write(chunk)
+
+    async def post(self) -> None:
+        self.sent.flush()
+        asked = json.loads(self.get_query_argument("q"))
+        self.finish(await asyncio.to_thread(self.neighbour.shelves.answer, asked, Path(self.sent.name)))
+        self.sent.close()
+
+    def on_connection_close(self) -> None:
+        self.sent.close()
+
+
 class _Machine(_Handler):
     async def get(self) -> None:
         found = _INSTANCES.dump_python(await self.neighbour.local.instance_types(), mode="json")
@@ -202,6 +230,7 @@ def _application(neighbour: Neighbour, token: str) -> Application:
         (r"/jobs", _Jobs),
         (r"/reports", _Reports),
         (r"/machine", _Machine),
+        (r"/files", _Files),
         (r"/jobs/([\w-]+)", _Job),
         (r"/jobs/([\w-]+)/stop", _Stop),
         (r"/jobs/([\w-]+)/(events|instances|samples)", _Part),

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from jupyter_pai.errors import Unreachable
+from jupyter_pai.errors import NotFound, Unreachable
 
 __all__ = ["Note", "Place"]
 
@@ -34,6 +34,17 @@ class Place:
     def code(self, digest: str) -> Path:
         """The packed code of that digest, which `uri("code", digest)` is the folder of."""
         return self.path / "code" / digest / "source.tar.gz"
+
+    def shelf(self, uri: str) -> Path:
+        """The file or folder that a ``neighbour://`` URI means: never one outside the shelves.
+
+        Raises:
+            NotFound: if it means none.
+        """
+        shelf, *names = uri.removeprefix("neighbour://").split("/")
+        if not uri.startswith("neighbour://") or not shelf or {".", ".."} & {shelf, *names}:
+            raise NotFound(f"There is no place {uri}.", fix="Write it so: neighbour://SHELF/path")
+        return self.path.joinpath("shelves", shelf, *names)
 
     def announce(self, note: Note) -> None:
         """Say where the neighbour is from now on."""
