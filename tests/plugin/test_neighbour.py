@@ -51,6 +51,15 @@ class TestNeighbour(RemoteBackendPromises):
         assert not bench.remote.sees(f"{shared}/../elsewhere")
 
     @story
+    async def test_a_submit_whose_answer_was_lost_may_be_repeated(self, bench: Bench) -> None:
+        job, remote_id = await bench.submit("echo once >> $PAI_OUTPUT_MODEL/runs")
+        await bench.ended(remote_id)
+        again = await bench.backend.submit(job, bench.folder(job), {})
+        assert again.remote_id == remote_id
+        await bench.ended(remote_id)
+        assert bench.outputs(job, "model") == {"runs": b"once\n"}
+
+    @story
     async def test_who_does_not_know_the_word_is_refused(self, bench: Bench, shared: Path) -> None:
         note = Place(shared).read()
         Place(shared).announce(note._replace(token="wrong"))
