@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import filesystem, transport
 from .audit import Audit
+from .backends import load_backends
 from .backends.base import Capability, Finding
 from .backends.remote import RemoteBackend
 from .errors import PaiError
@@ -22,6 +23,7 @@ from .i18n import _
 from .policy import Policy
 from .profiles import Profiles
 from .settings import Profile, user_file
+from .storage import load_storages
 from .storage.base import Storage
 from .storages import Storages
 
@@ -32,7 +34,7 @@ _LOW_DISK = 1 << 30
 
 def examine(home: Home, storages: Storages) -> list[Finding]:
     """What was found, good and bad. Works without any backend that can be reached. Blocks."""
-    found = [_python(), _state(home), _disk(home), *shared(home), _database(home), _labextension()]
+    found = [_python(), _state(home), _disk(home), *shared(home), _database(home), _labextension(), *_plugins()]
     try:
         known = storages.profiles.settings().profiles
         found.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
@@ -40,6 +42,12 @@ def examine(home: Home, storages: Storages) -> list[Finding]:
     except PaiError as error:
         return [*found, Finding("bad", _("settings"), error.message, error.fix)]
     return found + [finding for profile in known.values() for finding in examine_profile(storages, profile)]
+
+
+def _plugins() -> list[Finding]:
+    fix = _("Bring it up to date, or remove it: pip uninstall {package}")
+    flaws = (*load_backends().flaws, *load_storages().flaws)
+    return [Finding("warn", _("plug-in"), f"{name}: {what}", fix.format(package=name)) for name, what in flaws]
 
 
 def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:

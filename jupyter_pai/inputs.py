@@ -80,7 +80,7 @@ class Inputs:
         if Capability.DATASETS not in backend.capabilities:
             _refuse_datasets(spec, backend)
         if isinstance(backend, RemoteBackend):
-            return tuple(channel for channel, uri in spec.inputs.items() if _is_local(uri))
+            return tuple(channel for channel, uri in spec.inputs.items() if _is_local(uri) and not backend.sees(uri))
         if Capability.RUNS_HERE in backend.capabilities:
             return tuple(channel for channel, uri in spec.inputs.items() if not _is_local(uri))
         return ()

@@ -23,12 +23,12 @@ class Profiles:
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self._models = {name: backend.settings_model for name, backend in load_backends().items()}
+        self.models = {name: backend.settings_model for name, backend in load_backends().items()}
         self._backends: dict[str, tuple[Profile, Backend]] = {}
 
     def settings(self) -> Settings:
         """The settings as their files say now."""
-        return settings_files.load(self._models, _discovered())
+        return settings_files.load(self.models, _discovered())
 
     def policy(self) -> Policy:
         """What the administrator's file allows now."""
@@ -52,7 +52,7 @@ class Profiles:
         Raises:
             SettingsError: if the settings would be wrong then; they stay as they were.
         """
-        return settings_files.edit(self._models, profile, values, default, _discovered())
+        return settings_files.edit(self.models, profile, values, default, _discovered())
 
     def backend(self, profile: Profile) -> Backend:
         """The backend of a profile; a new one when the profile has changed."""

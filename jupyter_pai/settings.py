@@ -308,7 +308,7 @@ def _profile(
             else _("The profile `{profile}` names no backend.").format(profile=name),
             "backend" if backend else "",
             name,
-            fix=similar(str(backend or ""), models),
+            fix=" ".join((similar(str(backend or ""), models), _("If it is that of a plug-in, install that here."))),
         )
     try:
         return Profile(name, models[backend].model_validate(keys), files[-1].path)

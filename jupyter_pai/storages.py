@@ -44,8 +44,13 @@ class Storages:
                 return found
         raise SettingsError(
             _("No profile has an account for {uri}.").format(uri=uri),
-            fix=_("Add one: %pai profile set NAME backend={backend} …").format(backend="pai"),
+            fix=_("Add one: %pai profile set NAME backend={backend} …").format(backend=self._backend(kind)),
         )
+
+    def _backend(self, kind: type[Storage]) -> str:
+        """The backend whose profiles have an account for a storage."""
+        model = kind.settings_model
+        return next((name for name, its in self.profiles.models.items() if model and issubclass(its, model)), "NAME")
 
 
 def _kind(uri: str) -> type[Storage]:

@@ -27,6 +27,8 @@ from jupyter_pai.home import Home
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[1]
+# A package of its own, whose tests run where it is installed (`packaging/test_plugin.py`).
+collect_ignore = ["plugin"]
 
 # A developer's machine and CI's must not decide what a test sees.
 _SCRUBBED = re.compile(

@@ -9,21 +9,18 @@ from functools import cache
 
 TYPE_CHECKING = False  # For the readers of types; `typing` itself would cost each job milliseconds.
 if TYPE_CHECKING:
+    from ..plugins import Plugins
     from .base import Backend
 
 __all__ = ["load_backends"]
 
 
 @cache
-def load_backends() -> dict[str, type[Backend]]:
+def load_backends() -> Plugins[Backend]:
     """Every backend that is installed, by its name."""
-    from importlib.metadata import entry_points
-
+    from ..plugins import Plugins
+    from .base import Backend
     from .local.backend import LocalBackend
     from .pai.backend import PaiBackend
 
-    found: dict[str, type[Backend]] = {kind.name: kind for kind in (LocalBackend, PaiBackend)}
-    for entry in entry_points(group="jupyter_pai.backends"):
-        backend: type[Backend] = entry.load()
-        found[backend.name] = backend
-    return found
+    return Plugins("jupyter_pai.backends", Backend, "name", (LocalBackend, PaiBackend))

@@ -90,6 +90,11 @@ class RemoteBackend(Backend):
     async def input_uri(self) -> str:
         """The folder in a storage for inputs that are of this machine."""
 
+    def sees(self, uri: str) -> bool:
+        """Whether jobs can read a file or folder of this machine, a path or ``file://`` URI, where it lies. What they
+        cannot is brought to `input_uri`. Asks nobody."""
+        return False
+
     @abstractmethod
     async def find(self, job_id: str) -> str:
         """The platform's name for a job that was submitted under an id of ours; empty if it has none.

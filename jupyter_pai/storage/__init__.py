@@ -5,21 +5,16 @@ from __future__ import annotations
 
 from functools import cache
 
+from ..plugins import Plugins
 from .base import Storage
 
 __all__ = ["load_storages"]
 
 
 @cache
-def load_storages() -> dict[str, type[Storage]]:
+def load_storages() -> Plugins[Storage]:
     """Every kind of storage that is installed, by the scheme of its URIs."""
-    from importlib.metadata import entry_points
-
     from .local import LocalStorage
     from .oss import OssStorage
 
-    found: dict[str, type[Storage]] = {kind.scheme: kind for kind in (LocalStorage, OssStorage)}
-    for entry in entry_points(group="jupyter_pai.storages"):
-        storage: type[Storage] = entry.load()
-        found[storage.scheme] = storage
-    return found
+    return Plugins("jupyter_pai.storages", Storage, "scheme", (LocalStorage, OssStorage))

@@ -13,7 +13,10 @@ import jupyter_pai
 from jupyter_pai import cli, grammar
 from jupyter_pai.audit import Entry
 from jupyter_pai.backends import load_backends
+from jupyter_pai.backends.base import Backend, Capability
+from jupyter_pai.backends.remote import RemoteBackend
 from jupyter_pai.policy import Rules
+from jupyter_pai.storage.base import Storage
 
 from .messages import catalogues, read, texts
 
@@ -76,6 +79,15 @@ def test_every_variable_of_the_contract_is_documented() -> None:
         assert variable.rstrip("_") in said, variable
 
 
+@pytest.mark.parametrize("guide", ["docs/plugins.md", "docs/plugins.zh-CN.md"])
+def test_plug_in_authors_learn_of_every_verb_and_capability(guide: str) -> None:
+    said = text(guide)
+    verbs = {name for seam in (RemoteBackend, Storage) for name in vars(seam) | vars(Backend) if name[0] != "_"}
+    verbs -= {"home", "settings", "name", "scheme", "capabilities", "put_tree", "get_tree", "check_free", "chosen"}
+    for word in verbs | {capability.name for capability in Capability}:
+        assert f"`{word}`" in said or f"{word} =" in said, word
+
+
 def test_links_in_documents_lead_somewhere() -> None:
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         said = path.read_text("utf-8")
@@ -115,8 +127,9 @@ def test_no_host_is_in_the_lock_file() -> None:
     assert not re.search(r"https?://", text("yarn.lock"))
 
 
-def test_the_tutorials_are_the_same_but_for_their_language() -> None:
-    english, chinese = (json.loads(text(f"binder/{name}")) for name in ("tutorial.ipynb", "tutorial.zh-CN.ipynb"))
+@pytest.mark.parametrize("name", ["tutorial", "folder", "metrics"])
+def test_the_tutorials_are_the_same_but_for_their_language(name: str) -> None:
+    english, chinese = (json.loads(text(f"binder/{name}{suffix}.ipynb")) for suffix in ("", ".zh-CN"))
     for one, other in zip(english["cells"], chinese["cells"], strict=True):
         assert one["id"] == other["id"]
         if one["cell_type"] == "code":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from binder.session import NotebookSession
+from binder.session import NotebookSession, Outputs
 
 from ..confinement import no_namespaces
 from ..conftest import ROOT, Stranger, until
@@ -59,19 +60,59 @@ def binder_url(stranger: Stranger) -> Iterator[str]:
     process.wait()
 
 
-@pytest.mark.parametrize("name", ["tutorial.ipynb", "tutorial.zh-CN.ipynb"])
-def test_the_tutorial_runs(binder_url: str, name: str) -> None:
+def told(notebook: NotebookSession, name: str) -> dict[str, Outputs]:
+    """What each cell gives when all are run."""
+    cells = json.loads((ROOT / "binder" / name).read_text("utf-8"))["cells"]
+    code = {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"}
+    return {cell: notebook.run(source, cell) for cell, source in code.items()}
+
+
+LANGUAGES = pytest.mark.parametrize("language", ["", ".zh-CN"])
+
+
+@LANGUAGES
+def test_the_tutorial_runs(binder_url: str, language: str) -> None:
+    name = f"tutorial{language}.ipynb"
     notebook = NotebookSession(binder_url, TOKEN, name)
-    outputs = {}
-    for cell in json.loads((ROOT / "binder" / name).read_text("utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            outputs[cell["id"]] = notebook.run("".join(cell["source"]), cell["id"])
+    outputs = told(notebook, name)
     assert "application/vnd.jupyter-pai.job+json" in outputs["submit"].data[0]
     assert "accuracy" in outputs["metrics"].data[0]["text/plain"]
     predicted, truth = outputs["model"].text.splitlines()
     same = sum(a == b for a, b in zip(predicted.split()[1:], truth.split()[2:], strict=True))
     assert same >= 8
     assert notebook.run("import os; print(job.status, os.getuid())").text == "succeeded 1000\n"
+    notebook.close()
+
+
+@LANGUAGES
+def test_the_tutorial_of_a_folder_runs(binder_url: str, language: str) -> None:
+    name = f"folder{language}.ipynb"
+    notebook = NotebookSession(binder_url, TOKEN, name)
+    outputs = told(notebook, name)
+    assert "model.py" in outputs["dry"].text
+    assert re.search(r"rate +float +0\.1", outputs["dry"].data[0]["text/plain"])
+    assert re.search(r"hyperparameters\.rate +0\.02 +0\.5", outputs["diff"].data[0]["text/plain"])
+    files, price = outputs["model"].text.splitlines()
+    assert files == "['line.json']"
+    assert 170 < int(price.split()[-1]) < 210
+    packed = (
+        "import tarfile; from jupyter_pai.home import Home; print(tarfile.open(Home().job(job.id).source).getnames())"
+    )
+    assert notebook.run(packed).text == "['.paiignore', 'model.py', 'train.py']\n"
+    notebook.close()
+
+
+@LANGUAGES
+def test_the_tutorial_of_metrics_runs(binder_url: str, language: str) -> None:
+    name = f"metrics{language}.ipynb"
+    notebook = NotebookSession(binder_url, TOKEN, name)
+    outputs = told(notebook, name)
+    table = outputs["table"].data[0]["text/plain"]
+    assert all(metric in table for metric in ("accuracy", "loss", "weights/largest"))
+    slow, fast = (float(line.split()[-1]) for line in outputs["compare"].text.splitlines()[-2:])
+    assert slow < fast
+    assert "system/memory" in outputs["machine"].data[0]["text/plain"]
+    assert "pai/tensorboard/" in outputs["board"].text + str(outputs["board"].data)
     notebook.close()
 
 

@@ -21,7 +21,7 @@ def test_the_wheel_has_everything_and_nothing_else(built: Path) -> None:
         "jupyter_pai/_widget/loader.js",
         "jupyter_pai/_widget/view.js",
         "jupyter_pai/_widget/view.css",
-        "jupyter_pai/_tutorial/tutorial.zh-CN.ipynb",
+        *(f"jupyter_pai/_tutorial/{name}.zh-CN.ipynb" for name in ("tutorial", "folder", "metrics")),
         "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.mo",
         "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.json",
         "jupyter_pai/py.typed",

@@ -15,11 +15,12 @@ __all__ = ["ARCHIVE", "script_of"]
 # The name that PAI's older service unpacked by itself; the newer one lays it down as it is. We are right either way.
 ARCHIVE = "source.tar.gz"
 
-# Where the code is a mount of the bucket, files unpacked there would be uploaded one by one, and stay: it is unpacked
-# beside it then. Seeds call the tensorboard channel `logs` as well.
+# Where the code is a mount of the bucket, files unpacked there would be uploaded one by one, and stay; the instances of
+# one job may have one folder, and would be in each other's way: it is unpacked beside it then. Seeds call the
+# tensorboard channel `logs` as well.
 _PROLOGUE = f"""\
 if [ -f {ARCHIVE} ]; then
-  if [ ! -w . ] || grep -q ' /ml/usercode/\\{{0,1\\}} ' /proc/mounts 2>/dev/null; then
+  if [ "$several" ] || [ ! -w . ] || grep -q ' /ml/usercode/\\{{0,1\\}} ' /proc/mounts 2>/dev/null; then
     PAI_WORKING_DIR=$(mktemp -d)/ && tar -xzf {ARCHIVE} -C "$PAI_WORKING_DIR" && cd "$PAI_WORKING_DIR" || exit 125
     export PAI_WORKING_DIR
   else
@@ -39,4 +40,5 @@ def script_of(spec: JobSpec) -> str:
     would not be unquoted by any shell. A shell of its own runs the command, so that one that begins with an option of
     `set`, or ends in a comment, is what the user wrote; stdin is closed, as on every backend.
     """
-    return f"{_PROLOGUE}exec sh -c {shlex.quote(spec.command_line)} </dev/null\n"
+    several = "1" if spec.instance_count > 1 else ""
+    return f"several={several}\n{_PROLOGUE}exec sh -c {shlex.quote(spec.command_line)} </dev/null\n"

@@ -1,0 +1,1 @@
+"""A neighbour: a machine with which this one shares a folder, and on which jobs of jupyter-pai run."""
