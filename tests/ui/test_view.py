@@ -97,12 +97,9 @@ def test_what_nobody_sees_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> 
     spec = {"name": "ticks", "command": f"GO={tmp_path}/go python tick.py", "source": {"files": {"tick.py": TICK}}}
     job = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
 
-    def ticks() -> int:
-        return int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
-
     def more(count: int) -> None:
-        before = ticks()
-        until(lambda: ticks() > before + count)
+        before = ticks(lab, job)
+        until(lambda: ticks(lab, job) > before + count)
 
     def assert_is_quiet() -> None:
         until(lambda: not traffic.heard().open, 15)
@@ -121,7 +118,7 @@ def test_what_nobody_sees_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> 
     execute(page, "launcher:create")
     assert_is_quiet()
     page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="a.ipynb").click()
-    seen = ticks()
+    seen = ticks(lab, job)
     until(lambda: last_tick(text.inner_text()) > seen)
     page.evaluate(BEHIND, "hidden")
     assert_is_quiet()
@@ -133,11 +130,38 @@ def test_what_nobody_sees_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> 
     expect(page.locator(".jp-pai-Log-place")).to_contain_text(f"of {total + 1:,}")
 
 
+def test_what_was_out_of_sight_for_a_moment_is_still_followed(lab: Lab, page: Page, tmp_path: Path) -> None:
+    """Its scrollbar is at the top while it has no place on the screen: nobody put it there."""
+    spec = {"name": "ticks", "command": f"GO={tmp_path}/go python tick.py", "source": {"files": {"tick.py": TICK}}}
+    job = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
+    lab.write("a.ipynb", "1", outputs=[output(job, "")])
+    open_notebook(page, lab, "a.ipynb")
+    page.get_by_role("tab", name="Logs").click()
+    text = page.locator(".jp-pai-Log-text")
+    expect(text).to_contain_text("tick 20", timeout=LONG)
+    for _ in range(3):
+        before = last_tick(text.inner_text())
+        page.evaluate(SHOWN, "none")
+        until(lambda before=before: ticks(lab, job) > before + 100)  # type: ignore[misc]
+        page.evaluate(SHOWN, "")
+        now = ticks(lab, job)
+        until(lambda now=now: last_tick(text.inner_text()) > now)  # type: ignore[misc]
+        expect(page.get_by_role("button", name="Follow")).to_be_disabled()
+    (tmp_path / "go").touch()
+    status(page, "succeeded")
+
+
+SHOWN = "display => { document.querySelector('.jp-pai-Log-view').style.display = display; }"
+
 # What a browser does when a page is put behind others. (Without a screen, it never is.)
 BEHIND = """state => {
   Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
   document.dispatchEvent(new Event('visibilitychange'));
 }"""
+
+
+def ticks(lab: Lab, job: str) -> int:
+    return int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
 
 
 def last_tick(text: str) -> int:

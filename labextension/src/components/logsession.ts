@@ -48,6 +48,7 @@ export class LogSession {
     terminal.drew = () => this.look();
     const sizes = new ResizeObserver(() => {
       terminal.fit();
+      this.keepBar();
       this.lookSoon();
     });
     sizes.observe(node);
@@ -110,7 +111,7 @@ export class LogSession {
   /** The scrollbar was moved, by us or by somebody. */
   scrolledBar(): void {
     const { bar } = this;
-    if (!bar || Math.abs(bar.scrollTop - this.barPlace) < 2) {
+    if (!bar?.clientHeight || Math.abs(bar.scrollTop - this.barPlace) < 2) {
       return;
     }
     this.barPlace = bar.scrollTop;
@@ -138,7 +139,8 @@ export class LogSession {
   /** See what is seen: stay where somebody scrolled to, follow again at the end, and fetch what is near. */
   private look(): void {
     const { terminal, pager } = this;
-    if (!terminal || !this.isAwake || terminal.isDrawing) {
+    // Out of sight there is nothing to see, and the scrollbar has no place.
+    if (!terminal || !this.isAwake || terminal.isDrawing || !this.bar?.clientHeight) {
       return;
     }
     const isLast = terminal.isAtBottom && pager.window.isAtEnd;
@@ -180,6 +182,14 @@ export class LogSession {
     }
     if (event.deltaY < 0 ? above > 0 || window.first > 0 : below > 0 || !window.isAtEnd) {
       event.preventDefault();
+    }
+  }
+
+  /** Out of sight the browser moves the scrollbar: nobody did. */
+  private keepBar(): void {
+    if (this.bar?.clientHeight) {
+      this.bar.scrollTop = this.barPlace;
+      this.barPlace = this.bar.scrollTop;
     }
   }
 
