@@ -179,10 +179,11 @@ export class LogTerminal {
   }
 
   private afterwards(): void {
-    if (this.next) {
-      const next = this.next;
-      this.next = null;
-      next();
+    const { next } = this;
+    this.next = null;
+    next?.();
+    // What was to come next may have been drawn already.
+    if (this.isDrawing) {
       return;
     }
     this.mark(this.marked);
