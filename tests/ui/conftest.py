@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +97,13 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     opened.screenshot(path=SCREENSHOTS / f"{request.node.name}.png".replace("/", "_"))
     opened.close()
     assert trouble == []
+
+
+def last_number(word: str, text: str) -> int:
+    """The number in the last line of a log that is a word and a number; -1 if there is none. The very last line may be
+    cut short: the job is still at it."""
+    found = re.findall(rf"^{word} (\d+)\s*$", text.rpartition("\n")[0], re.MULTILINE)
+    return int(found[-1]) if found else -1
 
 
 def open_notebook(page: Page, lab: Lab, name: str, app: str = "lab/tree") -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from ..conftest import until
 from ..nasty import NASTY, command_of, prepare
-from .conftest import Lab, open_notebook
+from .conftest import Lab, last_number, open_notebook
 
 LONG = 60_000
 TEXT, ROWS, PLACE = ".jp-pai-Log-text", ".jp-pai-Log .xterm-rows", ".jp-pai-Log-place"
@@ -112,7 +112,7 @@ def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, fo
     lab.start_again()
     count = int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
     # Not one certain line: what was missed comes at once, and is out of sight.
-    until(lambda: int(seen.inner_text().rsplit("tick ", 1)[1]) > count)
+    until(lambda: last_number("tick", seen.inner_text()) > count)
     # The network drops, and looks whole.
     page.context.set_offline(True)
     expect(page.locator(".jp-pai-Broken")).to_contain_text("trying again", timeout=LONG)

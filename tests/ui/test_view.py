@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
 from ..conftest import until
-from .conftest import Lab, execute, open_notebook, run_cells
+from .conftest import Lab, execute, last_number, open_notebook, run_cells
 
 VIEW = ".jp-pai-Job"
 STATUS = f"{VIEW}-head [role=status] .jp-pai-Status"
@@ -119,7 +119,7 @@ def test_what_nobody_sees_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> 
     assert_is_quiet()
     page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="a.ipynb").click()
     seen = ticks(lab, job)
-    until(lambda: last_tick(text.inner_text()) > seen)
+    until(lambda: last_number("tick", text.inner_text()) > seen)
     page.evaluate(BEHIND, "hidden")
     assert_is_quiet()
     page.evaluate(BEHIND, "visible")
@@ -140,12 +140,12 @@ def test_what_was_out_of_sight_for_a_moment_is_still_followed(lab: Lab, page: Pa
     text = page.locator(".jp-pai-Log-text")
     expect(text).to_contain_text("tick 20", timeout=LONG)
     for _ in range(3):
-        before = last_tick(text.inner_text())
+        before = last_number("tick", text.inner_text())
         page.evaluate(SHOWN, "none")
         until(lambda before=before: ticks(lab, job) > before + 100)  # type: ignore[misc]
         page.evaluate(SHOWN, "")
         now = ticks(lab, job)
-        until(lambda now=now: last_tick(text.inner_text()) > now)  # type: ignore[misc]
+        until(lambda now=now: last_number("tick", text.inner_text()) > now)  # type: ignore[misc]
         expect(page.get_by_role("button", name="Follow")).to_be_disabled()
     (tmp_path / "go").touch()
     status(page, "succeeded")
@@ -162,10 +162,6 @@ BEHIND = """state => {
 
 def ticks(lab: Lab, job: str) -> int:
     return int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
-
-
-def last_tick(text: str) -> int:
-    return int(text.rsplit("tick ", 1)[1].split()[0])
 
 
 def test_a_failed_job_says_why_and_what_to_do(lab: Lab, page: Page, tmp_path: Path) -> None:
