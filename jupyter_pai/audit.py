@@ -90,7 +90,7 @@ class Audit:
         """
         entry = Entry(verb, word)
         try:
-            if starts:
+            if starts and self._policy().rules.audit_required:
                 await asyncio.to_thread(self._require)
             yield entry
         except BaseException as error:
@@ -99,7 +99,8 @@ class Audit:
         finally:
             line = json.dumps(entry.fields)
             logger.info("%s", line)
-            await asyncio.to_thread(self._write, line)
+            if path := self._file():
+                await asyncio.to_thread(self._write, path, line)
 
     def trouble(self) -> str:
         """Why the file cannot be written; empty where it can, or there is none. Blocks."""
@@ -111,18 +112,18 @@ class Audit:
         return ""
 
     def _require(self) -> None:
-        policy = self._policy()
-        if policy.rules.audit_required and (why := self.trouble()):
+        if why := self.trouble():
+            policy = self._policy()
             text = _("What is submitted must be written down, and {file} cannot be written: {error}.")
             raise policy.refusal("audit_required", text.format(file=policy.rules.audit_file, error=why))
 
-    def _write(self, line: str) -> None:
+    def _file(self) -> str:
         try:
-            path = self._policy().rules.audit_file
+            return self._policy().rules.audit_file
         except PaiError:
-            return  # The settings are wrong, which whoever uses them is told.
-        if not path:
-            return
+            return ""  # The settings are wrong, which whoever uses them is told.
+
+    def _write(self, path: str, line: str) -> None:
         with self._lock:
             self._waiting.append(line.encode() + b"\n")
         try:
