@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,6 +20,8 @@ from .request import parse as _parse
 from .service import JobService
 
 __all__ = ["PlatformVerbs", "ProfileChange"]
+
+T = TypeVar("T")
 
 _LARGEST_LIST = 500
 
@@ -40,8 +43,7 @@ class PlatformVerbs:
         chosen = self.service.profiles.chosen(profile, backend)
         asked = self.service.profiles.backend(chosen)
         kinds, quotas = await asyncio.gather(asked.instance_types(), asked.quotas())
-        allows = self.service.profiles.policy().allows
-        allowed = [kind for kind in kinds if allows("instance_types", kind.name)]
+        allowed = self._allowed("instance_types", kinds, lambda kind: kind.name)
         return {
             "profile": chosen.name,
             "instances": [dataclasses.asdict(kind) for kind in allowed],
@@ -61,13 +63,17 @@ class PlatformVerbs:
         chosen = self.service.profiles.with_capability(Capability.IMAGES, profile, backend)
         wanted = ImageQuery(framework, version, accelerator, scope or "training")
         found = await self.service.profiles.backend(chosen).images(wanted)
-        allows = self.service.profiles.policy().allows
-        allowed = [image for image in found if allows("images", image.uri)]
+        allowed = self._allowed("images", found, lambda image: image.uri)
         return {
             "profile": chosen.name,
             "images": [dataclasses.asdict(image) for image in allowed],
             "left_out": len(found) - len(allowed),
         }
+
+    def _allowed(self, rule: str, found: Sequence[T], word: Callable[[T], str]) -> list[T]:
+        """Those that a list of the policy has."""
+        policy = self.service.profiles.policy()
+        return [one for one in found if policy.allows(rule, word(one))]
 
     async def profiles(self) -> dict[str, Any]:
         settings = self.service.profiles.settings()

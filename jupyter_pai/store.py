@@ -56,7 +56,7 @@ class Store(Chronicle):
         key: str,
         attach_key: str,
         uses: Collection[str] = (),
-        admit: Callable[[int], None] = lambda jobs: None,
+        admit: Callable[[int], None] | None = None,
     ) -> Future[Job]:
         """Add a job. If one was added with the same `key`, that one is the result: a submit that is repeated because
         its answer was lost makes no second job. `uses` are the jobs whose files it needs while it runs; `admit` is told
@@ -70,7 +70,8 @@ class Store(Chronicle):
             there = db.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone()
             if there:
                 return _job(db, there[0])
-            admit(db.execute("SELECT COUNT(*) FROM job WHERE NOT ended").fetchone()[0])
+            if admit:
+                admit(db.execute("SELECT COUNT(*) FROM job WHERE NOT ended").fetchone()[0])
             for used in uses:
                 if not db.execute("SELECT 1 FROM job WHERE id = ?", (used,)).fetchone():
                     raise Conflict(_("The job {job}, whose files this one needs, was deleted.").format(job=used))

@@ -261,7 +261,10 @@ class Submitter:
             return there
         policy = self.profiles.policy()
         policy.check_source(code.bytes)
-        policy.check_room(len(self.store.standing()))
+        # Counted only where that matters; again when it is stored, since others submit meanwhile.
+        admit = policy.check_room if policy.rules.jobs_at_a_time else None
+        if admit:
+            admit(len(self.store.standing()))
         values = await self._open_secrets(spec)
         job = Job(
             id=new_id(),
@@ -290,9 +293,7 @@ class Submitter:
             update = {"notes": notes, "outputs": prepared.outputs}
             job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
             uses = lineage.used_jobs(spec, self.home)
-            held.stored = await asyncio.wrap_future(
-                self.store.insert(job, key or job.id, attach_key, uses, policy.check_room)
-            )
+            held.stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key, uses, admit))
         if not held.is_kept:
             return held.stored
         job = await self._submit(job, backend, held, values)

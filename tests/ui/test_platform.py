@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from jupyter_pai.home import Home
-
 from ..conftest import until
 from ..pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..platforms.pai import StandIn
@@ -27,14 +25,10 @@ pathlib.Path(os.environ['PAI_OUTPUT_MODEL'], 'weights.txt').write_text('0.1 0.2'
 
 
 @pytest.fixture
-def lab(pai: StandIn, home: Home, tmp_path: Path) -> Iterator[Lab]:  # noqa: F811
-    root = tmp_path / "notebooks"
-    root.mkdir()
-    started = Lab(root)
-    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
-    yield started
+def lab(pai: StandIn, lab: Lab, tmp_path: Path) -> Iterator[Lab]:  # noqa: F811
+    """One that starts with the profile of the stand-in."""
+    yield lab
     (tmp_path / "go").touch()
-    started.stop()
 
 
 def test_a_job_on_the_platform_has_all_its_parts(

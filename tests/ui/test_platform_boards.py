@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-
-from jupyter_pai.home import Home
 
 from ..conftest import ROOT
 from ..pai.conftest import pai, platform  # noqa: F401  fixtures
@@ -26,16 +23,11 @@ START = "Start TensorBoard on the platform"
 
 
 @pytest.fixture
-def lab(pai: StandIn, home: Home, tmp_path: Path) -> Iterator[Lab]:  # noqa: F811
-    root = tmp_path / "notebooks"
-    root.mkdir()
-    started = Lab(root)
-    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
-    yield started
-    for board in boards(started):
-        path = f"/pai/api/v1/platform-tensorboards/{board['id']}?backend=pai&delete=true"
-        started.rest("DELETE", path)
-    started.stop()
+def lab(pai: StandIn, lab: Lab) -> Iterator[Lab]:  # noqa: F811
+    """One that starts with the profile of the stand-in, and leaves it no TensorBoards."""
+    yield lab
+    for board in boards(lab):
+        lab.rest("DELETE", f"/pai/api/v1/platform-tensorboards/{board['id']}?backend=pai&delete=true")
 
 
 def boards(lab: Lab) -> list[dict[str, Any]]:
