@@ -26,7 +26,9 @@ class PageVerbs(OutputVerbs):
     async def give_tutorials(self, body: object) -> dict[str, Any]:
         asked = parse(TutorialPlace, body)
         if self.root is None:
-            raise Unsupported(_("The files that JupyterLab shows are not on the server's machine."), fix="%pai tutorial")
+            raise Unsupported(
+                _("The files that JupyterLab shows are not on the server's machine."), fix="%pai tutorial"
+            )
         folder = self.root.resolve(f"{asked.folder}/{_FOLDER}")
         language = i18n.language()
         given = await asyncio.to_thread(tutorials.give, folder, language)

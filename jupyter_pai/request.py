@@ -210,6 +210,4 @@ class TutorialPlace(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    folder: str = Field(
-        "", max_length=4096, description="Its path below the folder that JupyterLab shows."
-    )
+    folder: str = Field("", max_length=4096, description="Its path below the folder that JupyterLab shows.")
