@@ -2,7 +2,7 @@
 
 The catalogue is `locale/zh_CN/LC_MESSAGES/jupyter_pai.po`; the build makes the `.mo` for Python and the `.json` for
 JupyterLab from it. The language is, in this order: the one that `speak` set (a request's ``Accept-Language``),
-``JUPYTER_PAI_LANGUAGE``, what the user chose in JupyterLab's settings for us or else in its menu, the locale of the process.
+``JUPYTER_PAI_LANGUAGE``, what the user chose in JupyterLab's settings for us or else in its menu, the locale.
 """
 
 from __future__ import annotations

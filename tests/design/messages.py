@@ -5,9 +5,12 @@ python -m tests.design.messages     add new texts to the catalogues, drop those 
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_file
@@ -28,7 +31,21 @@ def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
     for path in sorted((ROOT / "labextension" / "src").rglob("*.ts*")):
         for match in _TYPESCRIPT.finditer(path.read_text("utf-8")):
             found.setdefault(match[1], []).append((path.relative_to(ROOT).as_posix(), 0))
+    for path in sorted((ROOT / "labextension" / "schema").glob("*.json")):
+        for message in _titles(json.loads(path.read_text("utf-8"))):
+            found.setdefault(message, []).append((path.relative_to(ROOT).as_posix(), 0))
     return found
+
+
+def _titles(schema: dict[str, Any]) -> Iterator[str]:
+    """What a schema of JupyterLab's settings says to the user. One without settings is never shown."""
+    if schema.get("properties") == {}:
+        return
+    # A language is called what it calls itself.
+    if schema.get("const") not in ("en", "zh-CN"):
+        yield from (schema[key] for key in ("title", "description") if key in schema)
+    for part in (*schema.get("properties", {}).values(), *schema.get("oneOf", ())):
+        yield from _titles(part)
 
 
 def catalogues() -> list[Path]:

@@ -120,9 +120,9 @@ def test_files_are_short_enough_to_read() -> None:
 
 TYPESCRIPT = [
     "attention clipboard commandids components/comparetable components/palette components/saving components/section "
-    "components/sight css.d documents format host icon lazy naming routes sidepanel tail version wire",
+    "components/sight css.d documents format host icon lazy naming pointed routes settings sidepanel tail version wire",
     "components/joblink components/status csv differences edits engine history hyperrows labhost "
-    "logtext memory pagehost platforms points selection",
+    "language logtext memory pagehost platforms points selection",
     "boards components/difference components/jobrow components/texts consent curves logwindow model news outputs "
     "platformboards serverpart stream",
     "chartsettings components/context components/logterminal components/trouble ends jobsmodel kernel labels "
@@ -132,7 +132,7 @@ TYPESCRIPT = [
     "components/nojobs components/occupants components/plot components/tailview draft launch loader tokens",
     "components/canvas components/code components/editform components/events components/jobslist "
     "components/labels components/logsearch components/outputchannel components/platformacts components/provenance "
-    "components/timeline components/trainfield desk newsplugin",
+    "components/timeline components/trainfield desk newsplugin pageplugin tutorials",
     "components/actions components/compareboard components/chart components/logs components/outputs "
     "components/overview components/platformboard panel trainmodel",
     "components/charts components/tensorboard components/trainhead components/trainsubmit",
@@ -140,6 +140,7 @@ TYPESCRIPT = [
     "components/compare components/jobview trainpanel",
     "anywidget comparewidget widget",
     "tabs",
+    "placesplugin",
     "commands",
     "jobsplugin trainplugin",
     "plugins",
