@@ -65,9 +65,11 @@ def test_train_is_where_one_looks_for_it_and_takes_what_is_meant(lab: Lab, page:
     page.keyboard.press("Escape")
 
     # The keyboard, in the notebook; and nobody else has these keys.
-    page.locator(".jp-Notebook .jp-Cell .jp-InputArea-editor").first.click()
+    cell = page.locator(".jp-Notebook .jp-Cell .jp-InputArea-editor").first
+    cell.click()
     page.keyboard.press("Control+Shift+Enter")
     expect(head).to_have_text("aaa.ipynb", timeout=LONG)
+    expect(cell).to_have_text("1")
     page.keyboard.press("Alt+Shift+J")
     expect(page.locator(".jp-pai-Jobs")).to_be_visible(timeout=LONG)
     page.keyboard.press("Alt+Shift+T")
@@ -146,13 +148,13 @@ def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> 
     # JupyterLab speaks English, we Chinese: what the page says, what the engine says, and the settings.
     lab.setting("jupyter-pai:page", language="zh-CN")
     open_lab()
-    expect(jobs).to_have_attribute("title", re.compile("训练任务"))
+    expect(jobs).to_have_attribute("title", re.compile("训练作业"))
     expect(page.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^File$"))).to_be_visible()
     execute(page, "jupyter-pai:open-job", id="nothing")
-    expect(page.locator(".jp-toast-message", has_text="没有任务")).to_be_visible(timeout=LONG)
-    execute(page, "settingeditor:open", query="notifications")
+    expect(page.locator(".jp-toast-message", has_text="没有作业")).to_be_visible(timeout=LONG)
+    execute(page, "settingeditor:open")
+    page.locator(".jp-PluginList-entry", has_text="训练作业").click(timeout=LONG)
     settings = page.locator(".jp-SettingsPanel")
-    expect(settings).to_contain_text("训练任务", timeout=LONG)
     assert len(asked) == 1
     # Another language comes with another page, which is offered.
     field = settings.locator('select[id$="_language"]')
@@ -166,13 +168,13 @@ def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> 
     nothing: Any = {"data": {}, "message": "Language 'zh_CN' is not installed."}
     page.route(re.compile("/api/translations/zh"), lambda route: route.fulfill(json=nothing))
     open_lab()
-    expect(jobs).to_have_attribute("title", re.compile("训练任务"))
+    expect(jobs).to_have_attribute("title", re.compile("训练作业"))
     assert len(asked) == 2
     # With the pack JupyterLab brings our texts as well.
     page.unroute(re.compile("/api/translations/zh"))
     open_lab()
     expect(page.locator(".lm-MenuBar-itemLabel", has_text="文件")).to_be_visible(timeout=LONG)
-    expect(jobs).to_have_attribute("title", re.compile("训练任务"))
+    expect(jobs).to_have_attribute("title", re.compile("训练作业"))
     assert len(asked) == 2
     execute(page, "jupyter-pai:open-tutorials")
     expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.zh-CN.ipynb")).to_be_visible(
