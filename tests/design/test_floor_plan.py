@@ -121,9 +121,10 @@ def test_files_are_short_enough_to_read() -> None:
 TYPESCRIPT = [
     "attention clipboard commandids components/comparetable components/palette components/saving components/section "
     "components/sight css.d format host icon lazy naming routes tail version wire",
-    "components/joblink components/status csv differences edits engine history hyperrows labhost "
-    "logtext memory pagehost points selection",
-    "boards components/difference components/jobrow components/texts consent curves logwindow model news outputs "
+    "components/joblink components/status csv differences edits engine history hyperrows images instancetypes labhost "
+    "logtext memory pagehost points schemafields selection",
+    "boards channelrows completion components/difference components/jobrow components/texts consent curves fieldtexts "
+    "logwindow model news outputs "
     "platformboards serverpart stream",
     "chartsettings components/context components/logterminal components/trouble ends jobsmodel kernel labels "
     "lifeline logpager metricsmodel statusitem",
@@ -131,9 +132,10 @@ TYPESCRIPT = [
     "components/hooks components/jobfilters components/jobselection components/logsession components/logtools "
     "components/nojobs components/occupants components/plot components/tailview loader tokens",
     "components/canvas components/code components/editform components/events components/jobslist "
-    "components/labels components/logsearch components/outputchannel components/platformacts components/provenance "
-    "components/timeline newsplugin",
-    "components/actions components/compareboard components/chart components/logs components/outputs "
+    "components/imagepicker components/instancetable components/labels components/logsearch components/outputchannel "
+    "components/platformacts components/provenance components/schemaform components/timeline components/uripicker "
+    "newsplugin",
+    "components/actions components/channels components/compareboard components/chart components/logs components/outputs "
     "components/overview components/platformboard panel",
     "components/charts components/tensorboard",
     "components/metrics",
