@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from ..conftest import ROOT, Stranger
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-# Those that follow versions of their own: what `jupyter-builder` and `jsonschema` are held back for is said beside them.
+# These follow versions of their own; beside them stands what they are held back for.
 HELD_BACK = {"jupyter-builder", "jsonschema"}
 
 
