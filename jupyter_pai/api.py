@@ -23,7 +23,7 @@ from .log_search import ERRORS
 from .log_view import parse_moment
 from .logs import Log
 from .page_verbs import PageVerbs
-from .platform_verbs import PlatformVerbs, ProfileChange
+from .platform_verbs import CredentialsValue, PlatformVerbs, ProfileChange
 from .points import columns
 from .remote_verbs import RemoteVerbs
 from .request import Labels, Prune, Rerun, SubmitRequest
@@ -34,7 +34,7 @@ from .server_root import ServerRoot
 from .service import JobService
 from .tensorboard import TensorBoards
 
-__all__ = ["Api", "ProfileChange", "SecretValue"]
+__all__ = ["Api", "CredentialsValue", "ProfileChange", "SecretValue"]
 
 _LARGEST_PAGE = 500
 _MOST_LINES, _MOST_HITS = 5_000, 1_000

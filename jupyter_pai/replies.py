@@ -19,6 +19,7 @@ from .platform_replies import (
     OutputModels,
     PlatformBoard,
     PlatformBoards,
+    Profiles,
     TerminalLink,
     Trials,
 )
@@ -308,22 +309,6 @@ class DiskUse(_Reply):
     free: int
     parts: list[DiskPart]
     largest: list[LargeJob]
-
-
-class ProfileView(_Reply):
-    """`file` is empty for a profile that needs none. `locked`: users may not change it. `refused`: why no job may go
-    with it, empty where jobs may."""
-
-    name: str
-    file: str
-    locked: bool
-    refused: str
-    settings: dict[str, Any]
-
-
-class Profiles(_Reply):
-    default: str
-    profiles: list[ProfileView]
 
 
 class SecretView(_Reply):

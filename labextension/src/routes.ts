@@ -54,6 +54,8 @@ export const ROUTES = {
   profiles: { method: 'GET', path: '/profiles' },
   set_profile: { method: 'PUT', path: '/profiles/{profile}' },
   remove_profile: { method: 'DELETE', path: '/profiles/{profile}' },
+  set_credentials: { method: 'PUT', path: '/profiles/{profile}/credentials' },
+  remove_credentials: { method: 'DELETE', path: '/profiles/{profile}/credentials' },
   secrets: { method: 'GET', path: '/secrets' },
   set_secret: { method: 'PUT', path: '/secrets/{secret}' },
   remove_secret: { method: 'DELETE', path: '/secrets/{secret}' },
