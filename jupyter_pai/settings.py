@@ -27,12 +27,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .errors import NotFound
 from .i18n import _
 from .policy import Policy, Rules
 from .settings_file import SettingsFile, similar
+from .sizes import parse_size
 
 __all__ = [
     "DiskSettings",
@@ -71,12 +72,18 @@ class DiskSettings(BaseModel):
 
     limit: str = Field(
         "",
-        pattern=r"(?i)^\s*(\d+(\.\d+)?\s*([KMGT]i?)?B?)?\s*$",
         description="Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth.",
     )
     environment_days: float = Field(
         30, gt=0, description="Days after which an environment or a fetched input that no job used goes."
     )
+
+    @field_validator("limit")
+    @classmethod
+    def _is_size(cls, text: str) -> str:
+        if text.strip():
+            parse_size(text)
+        return text
 
 
 class TensorBoardSettings(BaseModel):
@@ -338,7 +345,9 @@ def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
         file = next(file for file, table in zip(reversed(files), reversed(tables), strict=True) if key in table)
         known = fault["type"] != "extra_forbidden"
         raise file.error(
-            f"{key}: {fault['msg']}." if known else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
+            f"{key}: {fault['msg'].removeprefix('Value error, ')}."
+            if known
+            else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
             key,
             f"[{name}]",
             fix="" if known else similar(key, model.model_fields),

@@ -1,4 +1,4 @@
-"""With jupyter-collaboration two browsers see the same notebook; its jobs are the same in both, the panels each one's own."""
+"""With jupyter-collaboration two browsers share a notebook; its jobs are the same in both, panels each one's own."""
 
 from __future__ import annotations
 
