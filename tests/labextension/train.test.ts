@@ -240,6 +240,8 @@ const named = (model: TrainModel, name: string) => {
   model.desk.change(withField(model.desk.draft, 'name', name));
 };
 
+const nameIn = ({ desk }: TrainModel) => desk?.draft && field(desk.draft, 'name');
+
 test('nothing is asked before somebody looks; then the form is there, and what would be sent', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
@@ -319,17 +321,17 @@ test('what was typed stays with its notebook; where nothing was, the form is fet
   named(model, 'mine');
   page.go('b.ipynb');
   await pass(1000);
-  assert.equal(model.desk?.draft && field(model.desk.draft, 'name'), undefined);
+  assert.equal(nameIn(model), undefined);
   page.go('a.ipynb');
   await pass();
-  assert.equal(model.desk.draft && field(model.desk.draft, 'name'), 'mine');
+  assert.equal(nameIn(model), 'mine');
   assert.equal(engine.of('form').length, 2);
   page.go('b.ipynb');
   await pass();
   assert.equal(engine.of('form').length, 3);
   model.turn('a.ipynb');
-  model.desk.reset();
-  assert.equal(model.desk.draft && field(model.desk.draft, 'name'), undefined);
+  model.desk?.reset();
+  assert.equal(nameIn(model), undefined);
 });
 
 test('a submit saves what belongs to it, asks what it costs, and opens its job', async () => {
