@@ -67,6 +67,11 @@ class ProfileSettings(BaseModel):
         description=N_("Where outputs go: a URI; each job gets a folder below it."),
     )
     source_limit: str = Field("100MB", title=N_("Most code"), description=N_("How large a folder of code may be."))
+    own_credentials: str = Field(
+        "",
+        title=N_("Own credentials"),
+        description=N_("Which credentials are kept for it; `profile login` sets this."),
+    )
 
 
 class DiskSettings(BaseModel):

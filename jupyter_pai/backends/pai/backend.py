@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel, Field
 
 from ... import datasets
-from ...aliyun import Account, AliyunSettings, discovered
+from ...aliyun import Account, AliyunCredentials, AliyunSettings, discovered
 from ...errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
 from ...faults import about
 from ...home import Home, JobFolder
@@ -90,6 +90,7 @@ class PaiBackend(RemoteBackend):
     title: ClassVar[str] = N_("Alibaba Cloud PAI")
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     options_model: ClassVar[type[BaseModel] | None] = PaiOptions
+    credentials_model: ClassVar[type[BaseModel] | None] = AliyunCredentials
     settings: PaiSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
