@@ -15,16 +15,18 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from .auth import AccessKey
 from .auth.chain import KeyChain
+from .credentials import Credentials
 from .errors import BucketError, NotFound, SettingsError
-from .i18n import _
+from .i18n import N_, _
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
+from .secret import Secret
 from .settings import ProfileSettings
 
-__all__ = ["Account", "AliyunSettings", "discovered"]
+__all__ = ["Account", "AliyunCredentials", "AliyunSettings", "discovered"]
 
 # Seconds after which a host of the VPC counts as out of reach.
 _PROBE = 1.0
@@ -35,18 +37,40 @@ class AliyunSettings(ProfileSettings):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    region_id: str = Field("", description="The region, like cn-hangzhou.")
-    workspace_id: str = Field("", description="The PAI workspace; else the account's default one.")
-    oss_bucket_name: str = Field("", description="The bucket for code, inputs and outputs; else the workspace's.")
-    oss_endpoint: str = Field("", description="OSS's endpoint, if it is not the region's own.")
-    endpoint: str = Field("", description="Base URL of all OpenAPI services, for a private cloud.")
-    network: Literal["", "public", "vpc"] = Field("", description="Which hosts to use; else what can be reached.")
-    credentials: str = Field("", description="A profile of the aliyun command; else the keys that are found first.")
-    max_run_time: int = Field(86_400, ge=0, description="Seconds after which a job ends that sets none; 0 for never.")
-    price_limit: float | None = Field(
-        None, ge=0, description="Ask before a job is submitted that may cost more than this an hour."
+    region_id: str = Field("", title=N_("Region"), description=N_("The region, like cn-hangzhou."))
+    workspace_id: str = Field(
+        "", title=N_("Workspace"), description=N_("The PAI workspace; else the account's default one.")
     )
-    requests_per_second: float = Field(10, gt=0, description="How often the account's services are asked at most.")
+    oss_bucket_name: str = Field(
+        "", title=N_("Bucket"), description=N_("The bucket for code, inputs and outputs; else the workspace's.")
+    )
+    oss_endpoint: str = Field(
+        "", title=N_("Endpoint of OSS"), description=N_("OSS's endpoint, if it is not the region's own.")
+    )
+    endpoint: str = Field(
+        "", title=N_("Endpoint"), description=N_("Base URL of all OpenAPI services, for a private cloud.")
+    )
+    network: Literal["", "public", "vpc"] = Field(
+        "", title=N_("Network"), description=N_("Which hosts to use; else what can be reached.")
+    )
+    credentials: str = Field(
+        "", title=N_("Keys"), description=N_("A profile of the aliyun command; else the keys that are found first.")
+    )
+    max_run_time: int = Field(
+        86_400,
+        ge=0,
+        title=N_("Longest run time"),
+        description=N_("Seconds after which a job ends that sets none; 0 for never."),
+    )
+    price_limit: float | None = Field(
+        None,
+        ge=0,
+        title=N_("Ask above"),
+        description=N_("Ask before a job is submitted that may cost more than this an hour."),
+    )
+    requests_per_second: float = Field(
+        10, gt=0, title=N_("Requests a second"), description=N_("How often the account's services are asked at most.")
+    )
 
     @field_validator("endpoint")
     @classmethod
@@ -67,6 +91,43 @@ class AliyunSettings(ProfileSettings):
         return url.rstrip("/")
 
 
+class AliyunCredentials(BaseModel):
+    """The access key that a profile has of its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, hide_input_in_errors=True)
+
+    access_key_id: str = Field(
+        min_length=1,
+        max_length=200,
+        title="AccessKey ID",
+        description="Like LTAI…: RAM's console shows it.",
+        json_schema_extra={"writeOnly": True},
+    )
+    access_key_secret: SecretStr = Field(
+        min_length=1, max_length=500, title="AccessKey secret", description="RAM shows it once, when the key is made."
+    )
+    security_token: SecretStr = Field(
+        SecretStr(""),
+        max_length=10_000,
+        title="Security token",
+        description="Only with a key that was lent for some time (STS).",
+    )
+
+    @field_validator("access_key_id", "access_key_secret", "security_token")
+    @classmethod
+    def _check_letters(cls, value: Any) -> Any:
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        if not all("!" <= letter <= "~" for letter in text):
+            raise ValueError(_("A key has letters, digits and signs only: no spaces, and none of other scripts."))
+        return value
+
+    @property
+    def key(self) -> AccessKey:
+        token = self.security_token.get_secret_value()
+        secret = Secret(self.access_key_secret.get_secret_value())
+        return AccessKey(self.access_key_id, secret, Secret(token) if token else None)
+
+
 class Account:
     """One account in one region, as a profile names it.
 
@@ -82,14 +143,14 @@ class Account:
             )
         self.settings = settings
         self.region = settings.region_id
-        self.keys = KeyChain(settings.credentials)
+        self.keys = KeyChain(settings.credentials, self._own_key if settings.own_credentials else None)
         self.api = OpenApi(
             self.region,
             self.key,
             self.keys.drop,
             self.network,
             endpoint=settings.endpoint,
-            account=settings.credentials,
+            account=settings.own_credentials or settings.credentials,
             pace=settings.requests_per_second,
         )
         self._found: dict[str, str] = {}
@@ -99,6 +160,9 @@ class Account:
     def of(settings: AliyunSettings) -> Account:
         """The one of these settings, for backend and storage alike: what was found out once is known to both."""
         return Account(settings)
+
+    def _own_key(self) -> AccessKey:
+        return Credentials().open(self.settings.own_credentials, AliyunCredentials).key
 
     def key_now(self) -> AccessKey:
         """A key that is good now, for threads: may block.

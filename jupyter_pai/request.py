@@ -29,6 +29,7 @@ __all__ = [
     "SubmitRequest",
     "Submitted",
     "TensorBoardRequest",
+    "TutorialPlace",
     "parse",
     "submit_request",
 ]
@@ -49,6 +50,10 @@ class SubmitRequest(BaseModel):
     key: str = Field("", max_length=200, description="A submit that is repeated with the same key makes no second job.")
     attach: bool = Field(False, description="Attach to a job of the same spec that runs or has succeeded.")
     confirmed: bool = Field(False, description="The user knows what it costs; else that is asked about first.")
+    script_if_needed: bool = Field(
+        False,
+        description="Where the platform runs no notebooks, cell by cell, the code goes as a plain script.",
+    )
     notebook: str = Field(
         "",
         max_length=4096,
@@ -238,3 +243,11 @@ class PlatformBoardRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     job: str
+
+
+class TutorialPlace(BaseModel):
+    """Where the tutorial notebooks are to go: into a folder of their own in this one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    folder: str = Field("", max_length=4096, description="Its path below the folder that JupyterLab shows.")

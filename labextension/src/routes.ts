@@ -54,6 +54,8 @@ export const ROUTES = {
   profiles: { method: 'GET', path: '/profiles' },
   set_profile: { method: 'PUT', path: '/profiles/{profile}' },
   remove_profile: { method: 'DELETE', path: '/profiles/{profile}' },
+  set_credentials: { method: 'PUT', path: '/profiles/{profile}/credentials' },
+  remove_credentials: { method: 'DELETE', path: '/profiles/{profile}/credentials' },
   secrets: { method: 'GET', path: '/secrets' },
   set_secret: { method: 'PUT', path: '/secrets/{secret}' },
   remove_secret: { method: 'DELETE', path: '/secrets/{secret}' },
@@ -65,6 +67,8 @@ export const ROUTES = {
   platform_boards: { method: 'GET', path: '/platform-tensorboards' },
   open_platform_board: { method: 'POST', path: '/platform-tensorboards' },
   stop_platform_board: { method: 'DELETE', path: '/platform-tensorboards/{board}' },
+  catalogue: { method: 'GET', path: '/catalogue' },
+  give_tutorials: { method: 'POST', path: '/tutorials' },
   doctor: { method: 'GET', path: '/doctor' },
   trials: { method: 'GET', path: '/trials' },
   schema: { method: 'GET', path: '/schema' }

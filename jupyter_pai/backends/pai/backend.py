@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel, Field
 
 from ... import datasets
-from ...aliyun import Account, AliyunSettings, discovered
+from ...aliyun import Account, AliyunCredentials, AliyunSettings, discovered
 from ...errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
 from ...faults import about
 from ...home import Home, JobFolder
@@ -65,7 +65,9 @@ class PaiSettings(AliyunSettings):
     """What a profile of PAI may set."""
 
     code_path: str = Field(
-        "", description="Where packed code goes: an oss:// folder; else pai/training_src/jupyter-pai/ of the bucket."
+        "",
+        title=N_("Folder for code"),
+        description=N_("Where packed code goes: an oss:// folder; else pai/training_src/jupyter-pai/ of the bucket."),
     )
 
 
@@ -88,6 +90,7 @@ class PaiBackend(RemoteBackend):
     title: ClassVar[str] = N_("Alibaba Cloud PAI")
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     options_model: ClassVar[type[BaseModel] | None] = PaiOptions
+    credentials_model: ClassVar[type[BaseModel] | None] = AliyunCredentials
     settings: PaiSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
