@@ -249,7 +249,14 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
       <td role="cell">{gpuText(type) || <span className="jp-pai-Instances-none">–</span>}</td>
       <td role="cell">{gibibytes(memory)} GiB</td>
       <td role="cell">
-        {price === null ? trans.__('not published') : price.toLocaleString(undefined, { maximumFractionDigits: 4 })}
+        {price === null ? (
+          trans.__('not published')
+        ) : (
+          <>
+            {price.toLocaleString(undefined, { maximumFractionDigits: 4 })}
+            <span className="jp-pai-Instances-unit"> {trans.__('an hour')}</span>
+          </>
+        )}
         {spotDiscount !== null && (
           <span className="jp-pai-Instances-spot"> {trans.__('spot: %1 % of it', Math.round(100 * spotDiscount))}</span>
         )}
