@@ -243,8 +243,8 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
         </button>
       </td>
       <td role="cell">
-        {cpu}
-        <span className="jp-pai-Instances-unit"> {trans.__('cores')}</span>
+        <span className="jp-pai-Instances-wide">{cpu}</span>
+        <span className="jp-pai-Instances-narrow">{trans.__('%1 cores', cpu)}</span>
       </td>
       <td role="cell">{gpuText(type) || <span className="jp-pai-Instances-none">–</span>}</td>
       <td role="cell">{gibibytes(memory)} GiB</td>
@@ -253,8 +253,8 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
           trans.__('not published')
         ) : (
           <>
-            {price.toLocaleString(undefined, { maximumFractionDigits: 4 })}
-            <span className="jp-pai-Instances-unit"> {trans.__('an hour')}</span>
+            <span className="jp-pai-Instances-wide">{amount(price)}</span>
+            <span className="jp-pai-Instances-narrow">{trans.__('%1 an hour', amount(price))}</span>
           </>
         )}
         {spotDiscount !== null && (
@@ -273,6 +273,10 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
     </tr>
   );
 });
+
+function amount(price: number): string {
+  return price.toLocaleString(undefined, { maximumFractionDigits: 4 });
+}
 
 function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {
   const memory = gpuMemory ? ` (${gibibytes(gpuMemory)} GiB)` : '';
