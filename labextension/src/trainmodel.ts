@@ -43,11 +43,12 @@ export class TrainModel {
 
   /** Bring a notebook, a script or a folder to the front, as it was left. */
   turn(path: string): void {
-    if (this.desk?.path === path) {
+    const desk = this.deskOf(path);
+    if (desk === this.desk) {
       return;
     }
     this.desk?.changed.disconnect(this.pass);
-    this.desk = this.deskOf(path);
+    this.desk = desk;
     this.desk.changed.connect(this.pass);
     this.signal.emit();
     if (this.seen) {
@@ -125,7 +126,9 @@ export class TrainModel {
     this.signal.emit();
   }
 
-  private deskOf(path: string): Desk {
+  /** The desk of a path, of which `.` is the root as well. */
+  private deskOf(named: string): Desk {
+    const path = named === '.' ? '' : named;
     const known = this.desks.get(path) ?? new Desk(this.context, path);
     this.desks.set(path, known);
     return known;
