@@ -43,12 +43,13 @@ export class TrainModel {
 
   /** Bring a notebook, a script or a folder to the front, as it was left. */
   turn(path: string): void {
-    if (this.desk?.path === path) {
+    const desk = this.deskOf(path);
+    if (desk === this.desk) {
       return;
     }
-    this.desk?.changed.disconnect(this.pass, this);
-    this.desk = this.deskOf(path);
-    this.desk.changed.connect(this.pass, this);
+    this.desk?.changed.disconnect(this.pass);
+    this.desk = desk;
+    this.desk.changed.connect(this.pass);
     this.signal.emit();
     if (this.seen) {
       void this.desk.refresh();
@@ -74,7 +75,7 @@ export class TrainModel {
         this.complain(desk);
       }
       if (job) {
-        host.openJob?.(job.id, path);
+        this.settle(desk, job);
       }
       return job !== undefined;
     } catch (error) {
@@ -89,7 +90,7 @@ export class TrainModel {
     const desk = this.desk;
     const job = (await desk?.submit()) ?? null;
     if (job && desk) {
-      this.context.host.openJob?.(job.id, desk.path);
+      this.settle(desk, job);
     }
     return job;
   }
@@ -125,10 +126,20 @@ export class TrainModel {
     this.signal.emit();
   }
 
-  private deskOf(path: string): Desk {
+  /** The desk of a path, of which `.` is the root as well. */
+  private deskOf(named: string): Desk {
+    const path = named === '.' ? '' : named;
     const known = this.desks.get(path) ?? new Desk(this.context, path);
     this.desks.set(path, known);
     return known;
+  }
+
+  /** Show the job; its settings are what the form begins with from now on. */
+  private settle(desk: Desk, job: IJob): void {
+    this.context.host.openJob?.(job.id, desk.path);
+    if (this.seen && desk === this.desk) {
+      void desk.refresh();
+    }
   }
 
   private complain({ wrong: { trouble, faults } }: Desk): void {
@@ -136,10 +147,7 @@ export class TrainModel {
     this.context.host.notify(text, 'error');
   }
 
-  private pass(): void {
-    this.signal.emit();
-  }
-
+  private readonly pass = (): void => this.signal.emit();
   private readonly signal = new Signal<this, void>(this);
   private readonly desks = new Map<string, Desk>();
   private seen = false;
