@@ -13,6 +13,7 @@ import { jobsPlugin } from './jobsplugin.js';
 import { newsPlugin } from './newsplugin.js';
 import { pagePlugin } from './pageplugin.js';
 import { placesPlugin } from './placesplugin.js';
+import { settingsPlugin } from './settingsplugin.js';
 import { IPage } from './tokens.js';
 import { trainPlugin } from './trainplugin.js';
 import { parseOutput } from './wire.js';
@@ -63,4 +64,4 @@ const renderer: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [pagePlugin, renderer, jobsPlugin, trainPlugin, placesPlugin, newsPlugin];
+export default [pagePlugin, renderer, jobsPlugin, trainPlugin, placesPlugin, settingsPlugin, newsPlugin];

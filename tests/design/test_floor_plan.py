@@ -132,7 +132,8 @@ TYPESCRIPT = [
     "components/hooks components/jobfilters components/jobselection components/logsession components/logtools "
     "components/nojobs components/occupants components/plot components/tailview draft launch loader server tokens "
     "tutorials",
-    "components/canvas components/code components/compareboard components/editform components/events "
+    "components/canvas components/code components/compareboard components/editform components/enginesettings "
+    "components/events "
     "components/imagepicker components/instancetable components/jobslist components/labels components/logsearch "
     "components/outputchannel components/platformacts components/provenance components/timeline "
     "components/trainfield components/uripicker desk newsplugin pageplugin",
@@ -143,7 +144,7 @@ TYPESCRIPT = [
     "components/compare components/jobview trainpanel",
     "anywidget comparewidget trainplugin widget",
     "tabs",
-    "commands placesplugin",
+    "commands placesplugin settingsplugin",
     "jobsplugin",
     "plugins",
     "index",
