@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -37,12 +38,28 @@ _SCRUBBED = re.compile(
 for _name in [name for name in os.environ if _SCRUBBED.match(name)]:
     del os.environ[_name]
 os.environ["LANG"] = "C.UTF-8"
+# What is made once for all processes of this run: the first of them makes the folder, the others are its children.
+_IS_FIRST = "TESTS_TOGETHER" not in os.environ
+if _IS_FIRST:
+    os.environ["TESTS_TOGETHER"] = tempfile.mkdtemp(prefix="jupyter-pai-tests-")
+TOGETHER = Path(os.environ["TESTS_TOGETHER"])
+TOGETHER.chmod(0o755)
 # A shell starts what runs in the background with SIGINT ignored, and that is inherited.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# What takes long comes first, or all but one process would be idle at the end.
+_LONG = ("packaging/test_binder", "packaging/test_demo", "platforms/test_alipai", "server/test_survival")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(_LONG))
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A test that was skipped for a reason that nobody allowed has not been run: that is a failure."""
+    if _IS_FIRST:
+        shutil.rmtree(TOGETHER, ignore_errors=True)
     reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
     allowed = [line.strip() for line in (ROOT / "tests/allowed_skips.txt").read_text("utf-8").splitlines()]
     allowed = [line for line in allowed if line and not line.startswith("#")]
@@ -191,45 +208,61 @@ def until(condition: Callable[[], T], timeout: float = 60) -> T:
     return found
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with our sdist, and the wheel made from it. Readable by everybody."""
-    folder = Path(tempfile.mkdtemp(prefix="jupyter-pai-dist-"))
-    folder.chmod(0o755)
-    # Without Node: the sdist has the built extension, and the wheel is made of the sdist.
-    environment = os.environ | {"PATH": "/usr/bin:/bin"}
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that the first process makes that needs it, and all have until the run ends. Readable by everybody."""
+    folder, done = TOGETHER / name, TOGETHER / f"{name}.done"
+    with (TOGETHER / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            done.touch()
     return folder
 
 
 @pytest.fixture(scope="session")
-def stranger(built: Path) -> Iterator[Stranger]:
+def built() -> Path:
+    """A folder with our sdist, and the wheel made from it. Readable by everybody."""
+
+    def build(folder: Path) -> None:
+        # Without Node: the sdist has the built extension, and the wheel is made of the sdist.
+        environment = os.environ | {"PATH": "/usr/bin:/bin"}
+        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return made_once("built", build)
+
+
+@pytest.fixture(scope="session")
+def stranger(built: Path) -> Stranger:
     """An ordinary user (uid 1000) with an environment of their own, made as `binder/` says: root is refused nothing."""
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
-    folder = Path(tempfile.mkdtemp(prefix="jupyter-pai-stranger-"))
-    folder.chmod(0o755)
-    os.chown(folder, 1000, 1000)
-    try:
-        user = Stranger(folder)
+
+    def install(folder: Path) -> None:
+        os.chown(folder, 1000, 1000)
         shutil.copy(ROOT / "binder/requirements.txt", folder)
+        user = Stranger(folder, folder / "venv")
         install = ["-m", "pip", "install", "-q", "--find-links", str(built), "-r", "requirements.txt"]
         for command in (["/usr/bin/python3", "-m", "venv", "venv"], [str(user.python), *install]):
             done = user.run(*command)
             assert done.returncode == 0, done.stderr
-        yield user
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+
+    environment = made_once("stranger", install) / "venv"
+    home = TOGETHER / f"home-{os.getpid()}"
+    home.mkdir()
+    os.chown(home, 1000, 1000)
+    return Stranger(home, environment)
 
 
 class Stranger:
     """Runs programs as uid 1000, in a folder that is theirs, without Node."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environment: Path) -> None:
         self.folder = folder
-        self.python = folder / "venv" / "bin" / "python"
+        self.python = environment / "bin" / "python"
 
     @property
     def environment(self) -> dict[str, str]:
