@@ -41,6 +41,9 @@ def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
 def shown(schema: object) -> Iterator[str]:
     """The texts of a JSON Schema that a form or a menu shows."""
     if isinstance(schema, dict):
+        # One without settings is never shown; a language is called what it calls itself.
+        if (schema.get("properties") == {} and schema.get("title")) or schema.get("const") in ("en", "zh-CN"):
+            return
         for key, value in schema.items():
             if key in _SHOWN and isinstance(value, str):
                 yield value

@@ -150,7 +150,9 @@ def test_the_tutorials_are_the_same_but_for_their_language(name: str) -> None:
 
 def test_dependencies_have_a_reason() -> None:
     said = text("docs/architecture.md").lower()
-    for requirement in tomllib.loads(text("pyproject.toml"))["project"]["dependencies"]:
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    extras = project["optional-dependencies"]
+    for requirement in [*project["dependencies"], *extras["pai"], *extras["keyring"]]:
         name = re.split(r"[><=\[]", requirement)[0]
         assert name in said, name
 
