@@ -24,7 +24,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Route:
-    """How a verb is called. `body` and `reply` name the schema of what goes and comes as JSON."""
+    """How a verb is called. `body` and `reply` name the schema of what goes and comes as JSON; where `content` is set,
+    bytes go as they are, where `bytes` is, they come so."""
 
     method: str
     path: str
@@ -33,6 +34,7 @@ class Route:
     body: str = ""
     reply: str = ""
     bytes: bool = False
+    content: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -246,6 +248,7 @@ ROUTES: dict[str, Route] = {
     "copies": Route("GET", "/jobs/{job}/copies", "A job's copies, also those that are over.", reply="Copies"),
     "copy": Route("GET", "/copies/{copy}", "How far a copy is.", reply="CopyView"),
     "cancel_copy": Route("DELETE", "/copies/{copy}", "End a copy; nothing is left of it.", reply="CopyView"),
+    "storages": Route("GET", "/storages", "Where one can begin to look for data.", reply="Storages"),
     "list_data": Route(
         "GET",
         "/data",
@@ -272,6 +275,36 @@ ROUTES: dict[str, Route] = {
         reply="CopyView",
     ),
     "make_data_folder": Route("POST", "/data/folder", "Make a folder.", body="DataPlace", reply="MadeFolder"),
+    "rename_data": Route(
+        "POST", "/data/move", "Begin to give a file or folder another name or place.", body="DataMove", reply="CopyView"
+    ),
+    "data_file": Route(
+        "GET",
+        "/data/file",
+        "The bytes of a file. The header X-Size says how many it has.",
+        (
+            _URI,
+            Parameter("offset", int, "Where to begin, in bytes."),
+            Parameter("limit", int, "How many bytes at most; 0 for all that there are."),
+            _ACCOUNT,
+        ),
+        bytes=True,
+    ),
+    "begin_upload": Route(
+        "POST",
+        "/uploads",
+        "Make ready for a file that is sent piece by piece. It is known as a copy, by whose id it is ended as well.",
+        body="Upload",
+        reply="CopyView",
+    ),
+    "upload_data": Route(
+        "PUT",
+        "/uploads/{copy}",
+        "A piece of it, up to 64 MiB. After the last one the storage gets the file.",
+        (Parameter("offset", int, "Where in the file the piece begins, in bytes."),),
+        reply="CopyView",
+        content=True,
+    ),
     "instances": Route(
         "GET",
         "/instances",
