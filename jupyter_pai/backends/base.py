@@ -13,6 +13,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
+from pydantic import BaseModel
+
 from ..errors import Unsupported
 from ..event import MetricPoint
 from ..home import Home, JobFolder
@@ -205,8 +207,12 @@ class Backend(ABC):
     """One platform with one profile's settings."""
 
     name: ClassVar[str]
+    # As people call it; the name where nothing is said.
+    title: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[Capability]]
     settings_model: ClassVar[type[ProfileSettings]] = ProfileSettings
+    # What a spec's `options` may have: forms draw it. None where there are none, or nobody says which.
+    options_model: ClassVar[type[BaseModel] | None] = None
     # The TensorBoards that the platform runs itself; None where it runs none.
     boards: Boards | None = None
 

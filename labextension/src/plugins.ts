@@ -17,6 +17,7 @@ import { LabHost } from './labhost.js';
 import { newsPlugin } from './newsplugin.js';
 import { ServerEngine } from './server.js';
 import { IPage } from './tokens.js';
+import { trainPlugin } from './trainplugin.js';
 import { parseOutput } from './wire.js';
 
 const MIME_TYPE = 'application/vnd.jupyter-pai.job+json';
@@ -85,4 +86,4 @@ const renderer: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [pagePlugin, renderer, jobsPlugin, newsPlugin];
+export default [pagePlugin, renderer, jobsPlugin, trainPlugin, newsPlugin];

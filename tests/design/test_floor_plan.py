@@ -120,30 +120,30 @@ def test_files_are_short_enough_to_read() -> None:
 
 TYPESCRIPT = [
     "attention clipboard commandids components/comparetable components/palette components/saving components/section "
-    "components/sight css.d format host icon lazy naming routes tail version wire",
+    "components/sight css.d documents format host icon lazy naming routes sidepanel tail version wire",
     "components/joblink components/status csv differences edits engine history hyperrows images instancetypes labhost "
-    "logtext memory pagehost points schemafields selection",
+    "logtext memory pagehost platforms points schemafields selection",
     "boards channelrows completion components/difference components/jobrow components/texts consent curves fieldtexts "
-    "logwindow model news outputs "
-    "platformboards serverpart stream",
+    "logwindow model news outputs platformboards serverpart stream",
     "chartsettings components/context components/logterminal components/trouble ends jobsmodel kernel labels "
-    "lifeline logpager metricsmodel statusitem",
+    "lifeline logpager metricsmodel previews statusitem",
     "server components/chartbar components/connection components/copies components/filepreview components/following "
     "components/hooks components/jobfilters components/jobselection components/logsession components/logtools "
-    "components/nojobs components/occupants components/plot components/tailview loader tokens",
+    "components/nojobs components/occupants components/plot components/tailview draft launch loader tokens",
     "components/canvas components/code components/editform components/events components/jobslist "
     "components/imagepicker components/instancetable components/labels components/logsearch components/outputchannel "
     "components/platformacts components/provenance components/schemaform components/timeline components/uripicker "
-    "newsplugin",
+    "components/trainfield desk newsplugin",
     "components/actions components/channels components/compareboard components/chart components/logs components/outputs "
-    "components/overview components/platformboard panel",
-    "components/charts components/tensorboard",
-    "components/metrics",
-    "components/compare components/jobview",
-    "anywidget comparewidget widget",
+    "components/overview components/platformboard panel trainmodel",
+    "components/charts components/tensorboard components/trainhead components/trainpart components/trainsubmit",
+    "components/metrics components/traincode components/traincommand components/traindata components/trainfiles "
+    "components/trainhyper components/trainmore components/trainwhere",
+    "components/compare components/jobview components/trainform",
+    "anywidget comparewidget trainpanel widget",
     "tabs",
     "commands",
-    "jobsplugin",
+    "jobsplugin trainplugin",
     "plugins",
     "index",
 ]
