@@ -4,14 +4,13 @@
 
 import * as React from 'react';
 
-import { ruleFor, withField, withRule } from '../draft.js';
+import { field, ruleFor, withField, withRule } from '../draft.js';
 import { size } from '../format.js';
 import type { ILeak } from '../previews.js';
 import { strings } from '../wire.js';
 import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
-import { field } from '../draft.js';
 
 // Those that are shown before somebody asks for more.
 const FIRST = 5;

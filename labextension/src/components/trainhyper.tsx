@@ -104,8 +104,7 @@ function Control({ declared, row, onChange, trans, control }: IControlProps): Re
   if (type === 'bool' && before !== null && !choices.length) {
     const isOn = TRUE.test(row?.value ?? before);
     const flip = (isNow: boolean) => onChange(isNow === TRUE.test(before) ? null : isNow ? 'True' : 'False');
-    const { 'aria-required': _, ...rest } = control;
-    return <input {...rest} type="checkbox" checked={isOn} onChange={event => flip(event.target.checked)} />;
+    return <input {...control} type="checkbox" checked={isOn} onChange={event => flip(event.target.checked)} />;
   }
   const words = choices.length || type !== 'bool' ? choices : ['True', 'False'];
   if (words.length) {
