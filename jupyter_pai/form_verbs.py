@@ -95,5 +95,5 @@ def _view(kind: type[Backend]) -> dict[str, Any]:
         "capabilities": sorted(capability.value for capability in kind.capabilities),
         "settings": form_schema(kind.settings_model),
         "options": form_schema(kind.options_model),
-        "credentials": form_schema(getattr(kind, "credentials_model", None)),
+        "credentials": form_schema(kind.credentials_model),
     }
