@@ -24,7 +24,7 @@ from .errors import BucketError, NotFound, SettingsError
 from .i18n import _
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
 from .secret import Secret
-from .settings import ProfileSettings
+from .settings import IMPORTANT, ProfileSettings
 
 __all__ = ["Account", "AliyunCredentials", "AliyunSettings", "discovered"]
 
@@ -37,9 +37,13 @@ class AliyunSettings(ProfileSettings):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    region_id: str = Field("", description="The region, like cn-hangzhou.")
-    workspace_id: str = Field("", description="The PAI workspace; else the account's default one.")
-    oss_bucket_name: str = Field("", description="The bucket for code, inputs and outputs; else the workspace's.")
+    region_id: str = Field("", description="The region, like cn-hangzhou.", json_schema_extra=IMPORTANT)
+    workspace_id: str = Field(
+        "", description="The PAI workspace; else the account's default one.", json_schema_extra=IMPORTANT
+    )
+    oss_bucket_name: str = Field(
+        "", description="The bucket for code, inputs and outputs; else the workspace's.", json_schema_extra=IMPORTANT
+    )
     oss_endpoint: str = Field("", description="OSS's endpoint, if it is not the region's own.")
     endpoint: str = Field("", description="Base URL of all OpenAPI services, for a private cloud.")
     network: Literal["", "public", "vpc"] = Field("", description="Which hosts to use; else what can be reached.")
@@ -79,7 +83,6 @@ class AliyunCredentials(BaseModel):
         max_length=200,
         title="AccessKey ID",
         description="Like LTAI…: RAM's console shows it.",
-        json_schema_extra={"writeOnly": True},
     )
     access_key_secret: SecretStr = Field(
         min_length=1, max_length=500, title="AccessKey secret", description="RAM shows it once, when the key is made."

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from .errors import NotFound
 from .i18n import _
@@ -35,6 +35,7 @@ from .policy import Policy, Rules
 from .settings_file import SettingsFile, similar
 
 __all__ = [
+    "IMPORTANT",
     "DiskSettings",
     "Profile",
     "ProfileSettings",
@@ -47,6 +48,8 @@ __all__ = [
 ]
 
 NAME = "jupyter_pai.toml"
+# Of a key without which a profile is of little use (`Field(json_schema_extra=IMPORTANT)`): forms have it before others.
+IMPORTANT: dict[str, JsonValue] = {"x-important": True}
 M = TypeVar("M", bound=BaseModel)
 SYSTEM_FILE = Path("/etc/jupyter") / NAME
 
