@@ -11,6 +11,7 @@ from .data_replies import DataFolder, DataSize, MadeFolder
 from .hyperparameters import Hyperparameter
 from .job import Job, JobStatus
 from .output_replies import Copies, CopyView, FileText, Outputs
+from .page_replies import Catalogue, Tutorials
 from .platform_replies import (
     Findings,
     Images,
@@ -28,6 +29,7 @@ from .request import Submitted as _Submitted
 
 __all__ = [
     "About",
+    "Catalogue",
     "Code",
     "Comparison",
     "Copies",
@@ -63,6 +65,7 @@ __all__ = [
     "TerminalLink",
     "Texts",
     "Trials",
+    "Tutorials",
 ]
 
 # JSON has no NaN: these texts stand for it.

@@ -348,6 +348,20 @@ ROUTES: dict[str, Route] = {
         (*_PLATFORM, Parameter("delete", bool, "And forget it.")),
         reply="PlatformBoards",
     ),
+    "catalogue": Route(
+        "GET",
+        "/catalogue",
+        "The page's texts in a language, where JupyterLab has none of ours.",
+        (Parameter("language", str, "A tag like zh-CN; that of the request if empty."),),
+        reply="Catalogue",
+    ),
+    "give_tutorials": Route(
+        "POST",
+        "/tutorials",
+        "Put the tutorial notebooks, in the language of the request, into a folder of their own; what is there stays.",
+        body="TutorialPlace",
+        reply="Tutorials",
+    ),
     "doctor": Route(
         "GET",
         "/doctor",

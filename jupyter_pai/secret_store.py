@@ -14,10 +14,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import BadInput, NotFound, PaiError, StateError
+from .extras import need
 from .filesystem import replacing
 from .home import writing
 from .i18n import _
@@ -93,6 +95,8 @@ class SecretStore:
             if name not in in_keyring and name not in in_file:
                 raise NotFound(_("There is no secret `{name}`.").format(name=name), fix=self._known())
             full = self._room + name
+            if name in in_keyring:
+                need("keyring", "keyring")
             with _asking(self.path):
                 if name in in_keyring and (backend := _keyring()) and backend.get_password(SERVICE, full) is not None:
                     backend.delete_password(SERVICE, full)
@@ -117,6 +121,7 @@ class SecretStore:
         return found
 
     def _from_keyring(self, name: str) -> str | None:
+        need("keyring", "keyring")  # It was there when the secret was kept.
         with _asking(self.path):
             backend = _keyring()
             return backend.get_password(SERVICE, self._room + name) if backend else None
@@ -200,7 +205,9 @@ def _check_value(name: str, value: str) -> None:
 
 
 def _keyring() -> KeyringBackend | None:
-    """The keyring, if this machine has one that works."""
+    """The keyring, if this machine has one that works, and what asks it is installed."""
+    if find_spec("keyring") is None:
+        return None
     import keyring
     from keyring.backends import chainer, fail, null
 

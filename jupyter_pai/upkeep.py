@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from . import tutorials
 from .client import Client
 from .errors import BadInput, Conflict, NotFound, UsageError
 from .grammar import Options
@@ -234,20 +235,18 @@ class Upkeep:
         self.screen.table((_("trial"), _("what is to be seen"), _("how")), rows)
 
     def tutorial(self, options: Options) -> Path:
-        source = _tutorial_folder()
         folder = self.place.path(options.folder or ".")
-        names = sorted(path.name for path in source.glob("*.ipynb"))
-        there = [name for name in names if (folder / name).exists()]
+        found = tutorials.notebooks()
+        there = sorted(path.name for path in found if (folder / path.name).exists())
         if there:
             raise Conflict(
                 _("{folder} has {names} already.").format(folder=folder, names=", ".join(there)),
                 fix=_("Choose another folder: tutorial DEST"),
             )
         folder.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            shutil.copyfile(source / name, folder / name)
-        first = "tutorial.zh-CN.ipynb" if language() == "zh-CN" else "tutorial.ipynb"
-        self.screen.say(_("Open {path}").format(path=folder / first))
+        for path in found:
+            shutil.copyfile(path, folder / path.name)
+        self.screen.say(_("Open {path}").format(path=folder / tutorials.FIRST[language()]))
         return folder
 
 
@@ -283,12 +282,3 @@ def _gpus(kind: dict[str, Any]) -> str:
         return ""
     memory = f" ({show_memory(kind['gpu_memory'])})" if kind["gpu_memory"] else ""
     return f"{kind['gpu']} × {kind['gpu_name']}{memory}"
-
-
-def _tutorial_folder() -> Path:
-    """The notebooks: in the installed package, or in the repository that it runs from."""
-    here = Path(__file__).parent
-    for folder in (here / "_tutorial", here.parent / "binder"):
-        if (folder / "tutorial.ipynb").exists():
-            return folder
-    raise NotFound(_("The tutorial is not installed."), fix="pip install --force-reinstall --no-deps jupyter-pai")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -40,9 +41,32 @@ os.environ["LANG"] = "C.UTF-8"
 # A shell starts what runs in the background with SIGINT ignored, and that is inherited.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What is made once a run, for all of its workers, which inherit the name.
+_ONCE = "TESTS_MADE_ONCE"
+_FIRST = _ONCE not in os.environ
+if _FIRST:
+    os.environ[_ONCE] = tempfile.mkdtemp(prefix="jupyter-pai-tests-")
+    Path(os.environ[_ONCE]).chmod(0o755)
+
+
+def made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that all workers of a run share, and that everybody can read; `make` fills it for who comes first."""
+    folder = Path(os.environ[_ONCE], name)
+    with open(f"{folder}.made", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.seek(0, os.SEEK_END)
+        if not lock.tell():
+            shutil.rmtree(folder, ignore_errors=True)  # Of an attempt that failed.
+            folder.mkdir(mode=0o755)
+            make(folder)
+            lock.write("made")
+    return folder
+
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A test that was skipped for a reason that nobody allowed has not been run: that is a failure."""
+    if _FIRST:
+        shutil.rmtree(os.environ[_ONCE], ignore_errors=True)
     reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
     allowed = [line.strip() for line in (ROOT / "tests/allowed_skips.txt").read_text("utf-8").splitlines()]
     allowed = [line for line in allowed if line and not line.startswith("#")]
@@ -192,16 +216,17 @@ def until(condition: Callable[[], T], timeout: float = 60) -> T:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built() -> Path:
     """A folder with our sdist, and the wheel made from it. Readable by everybody."""
-    folder = Path(tempfile.mkdtemp(prefix="jupyter-pai-dist-"))
-    folder.chmod(0o755)
+    return made_once("dist", _build)
+
+
+def _build(folder: Path) -> None:
     # Without Node: the sdist has the built extension, and the wheel is made of the sdist.
     environment = os.environ | {"PATH": "/usr/bin:/bin"}
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
 
 @pytest.fixture(scope="session")
@@ -209,33 +234,37 @@ def stranger(built: Path) -> Iterator[Stranger]:
     """An ordinary user (uid 1000) with an environment of their own, made as `binder/` says: root is refused nothing."""
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
+    venv = made_once("venv", lambda folder: _install(folder, built))
     folder = Path(tempfile.mkdtemp(prefix="jupyter-pai-stranger-"))
     folder.chmod(0o755)
     os.chown(folder, 1000, 1000)
-    try:
-        user = Stranger(folder)
-        shutil.copy(ROOT / "binder/requirements.txt", folder)
-        install = ["-m", "pip", "install", "-q", "--find-links", str(built), "-r", "requirements.txt"]
-        for command in (["/usr/bin/python3", "-m", "venv", "venv"], [str(user.python), *install]):
-            done = user.run(*command)
-            assert done.returncode == 0, done.stderr
-        yield user
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    yield Stranger(folder, venv)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _install(folder: Path, built: Path) -> None:
+    """By uv: it has a cache that all environments of a machine share, and links what is there."""
+    requirements = ["--find-links", str(built), "--requirement", str(ROOT / "binder/requirements.txt")]
+    make = ["venv", "--quiet", "--python", "/usr/bin/python3", str(folder)]
+    for words in (make, ["pip", "install", "--quiet", "--python", str(folder / "bin/python"), *requirements]):
+        done = subprocess.run([sys.executable, "-m", "uv", *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 class Stranger:
-    """Runs programs as uid 1000, in a folder that is theirs, without Node."""
+    """Runs programs as uid 1000, in a folder that is theirs, without Node; `venv` is their environment."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, venv: Path) -> None:
         self.folder = folder
-        self.python = folder / "venv" / "bin" / "python"
+        self.python = venv / "bin" / "python"
 
     @property
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("SSL_CERT_FILE", "LANG") if name in os.environ}
         path = f"{self.python.parent}:/usr/bin:/bin"
-        return kept | {"HOME": str(self.folder), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        # The environment is not theirs to write into: what they import is compiled into their own folder.
+        cache = str(self.folder / ".cache/python")
+        return kept | {"HOME": str(self.folder), "PATH": path, "PYTHONPYCACHEPREFIX": cache}
 
     def run(self, *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a program to its end."""

@@ -22,7 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import CredentialsError
+from ..errors import CredentialsError, Unsupported
+from ..extras import need
 from ..i18n import _
 from ..secret import Secret
 from . import AccessKey
@@ -94,6 +95,8 @@ class KeyChain:
         try:
             self._provider = self._provider or _provider(self.profile)
             found = self._provider.get_credentials()
+        except Unsupported as error:
+            raise CredentialsError(error.message, fix=error.fix) from None
         except Exception as error:  # The library's own, of any kind; its text may quote keys.
             raise self._nothing(error) from None
         return _access_key(found.get_access_key_id(), found.get_access_key_secret(), found.get_security_token())
@@ -129,6 +132,7 @@ class KeyChain:
 
 def _provider(profile: str) -> Any:
     """The library's, with its variables as they are now."""
+    need("pai", "alibabacloud_credentials")
     with _importing:
         from alibabacloud_credentials import provider as library
         from alibabacloud_credentials.utils import auth_constant, auth_util

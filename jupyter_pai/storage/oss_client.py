@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from ..auth import AccessKey
 from ..errors import BadInput, BucketError, Conflict, PaiError, PermissionDenied, Unreachable
+from ..extras import need
 from ..i18n import _
 from ..openapi_errors import clock_error, error_of
 from .oss_uri import OssUri
@@ -62,9 +63,14 @@ class Account(Protocol):
 
 
 class OssClient:
-    """OSS as an account sees it. Its methods may be called from any thread, and block."""
+    """OSS as an account sees it. Its methods may be called from any thread, and block.
+
+    Raises:
+        Unsupported: if the extra `pai` is not installed.
+    """
 
     def __init__(self, account: Account) -> None:
+        need("pai", "oss2", "anycrc")
         self.account = account
         self._keys = _Keys(account)
         self._buckets: dict[tuple[str, str], Any] = {}

@@ -9,5 +9,7 @@ export const COMMANDS = {
   stopJob: 'jupyter-pai:stop-job',
   showTrain: 'jupyter-pai:show-train',
   train: 'jupyter-pai:train',
-  trainAgain: 'jupyter-pai:train-again'
+  trainAgain: 'jupyter-pai:train-again',
+  trainItem: 'jupyter-pai:train-item',
+  openTutorials: 'jupyter-pai:open-tutorials'
 } as const;

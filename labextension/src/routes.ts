@@ -67,6 +67,8 @@ export const ROUTES = {
   platform_boards: { method: 'GET', path: '/platform-tensorboards' },
   open_platform_board: { method: 'POST', path: '/platform-tensorboards' },
   stop_platform_board: { method: 'DELETE', path: '/platform-tensorboards/{board}' },
+  catalogue: { method: 'GET', path: '/catalogue' },
+  give_tutorials: { method: 'POST', path: '/tutorials' },
   doctor: { method: 'GET', path: '/doctor' },
   trials: { method: 'GET', path: '/trials' },
   schema: { method: 'GET', path: '/schema' }

@@ -16,7 +16,7 @@ import { filePage, reveal } from './sidepanel.js';
 import { string } from './wire.js';
 
 /** What an address of the file page may say: which tab to open. */
-export const OPEN = { job: 'pai-job', compare: 'pai-compare' } as const;
+export const OPEN = { job: 'pai-job', compare: 'pai-compare', train: 'pai-train' } as const;
 
 type Tab = MainAreaWidget;
 /** What the command is given that opens a tab again. */

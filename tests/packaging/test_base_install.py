@@ -1,0 +1,102 @@
+"""What `pip install jupyter-pai` brings along, and what it does not."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import requires
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from ..conftest import ROOT, Stranger
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+# These follow versions of their own; beside them stands what they are held back for.
+HELD_BACK = {"jupyter-builder", "jsonschema"}
+
+
+def pulled(requirements: Iterable[str]) -> set[str]:
+    """The packages that these need, and those that they need, as the installed ones say. Asks no index."""
+    found: set[tuple[str, str]] = set()
+    waiting = [(Requirement(text), "") for text in requirements]
+    while waiting:
+        requirement, extra = waiting.pop()
+        if requirement.marker and not requirement.marker.evaluate({**default_environment(), "extra": extra}):
+            continue
+        for wanted in ("", *requirement.extras):
+            key = (canonicalize_name(requirement.name), wanted)
+            if key not in found:
+                found.add(key)
+                waiting += [(Requirement(text), wanted) for text in requires(requirement.name) or ()]
+    return {name for name, _extra in found}
+
+
+def test_it_brings_few_packages_into_an_environment_that_has_jupyterlab() -> None:
+    brought = pulled(PROJECT["dependencies"]) - pulled(["jupyterlab"])
+    assert len(brought | {"jupyter-pai"}) < 25, sorted(brought)
+
+
+def test_no_version_is_an_upper_bound() -> None:
+    extras = PROJECT["optional-dependencies"].values()
+    for text in [*PROJECT["dependencies"], *(text for extra in extras for text in extra)]:
+        requirement = Requirement(text)
+        if requirement.name not in HELD_BACK:
+            assert {specifier.operator for specifier in requirement.specifier} <= {">="}, text
+
+
+def test_the_wheel_alone_brings_no_extras(stranger: Stranger) -> None:
+    """The tutorials need none of them either."""
+    done = subprocess.run(
+        [sys.executable, "-m", "uv", "pip", "list", "--python", str(stranger.python), "--format=freeze"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    there = {canonicalize_name(line.partition("==")[0]) for line in done.stdout.splitlines()}
+    assert {"jupyter-pai", "scikit-learn"} <= there
+    for extra in ("pai", "keyring"):
+        assert there.isdisjoint(Requirement(text).name for text in PROJECT["optional-dependencies"][extra])
+
+
+PAI = "[profiles.p]\nbackend = 'pai'\nregion_id = 'cn-hangzhou'\noss_bucket_name = 'b'\nworkspace_id = '1'\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "modules"),
+    [
+        (["ls", "oss://b/", "--profile", "p"], "oss2, anycrc"),
+        (["doctor", "--profile", "p"], "alibabacloud_credentials"),
+        (["instances", "--profile", "p"], "alibabacloud_credentials"),
+    ],
+)
+def test_what_an_extra_is_for_says_how_to_install_it(stranger: Stranger, words: list[str], modules: str) -> None:
+    settings = stranger.folder / "pai.toml"
+    settings.write_text(PAI)
+    done = stranger.run(stranger.python, "-m", "jupyter_pai", *words, env={"JUPYTER_PAI_CONFIG": str(settings)})
+    said = re.sub(r"\s+", " ", done.stdout + done.stderr)
+    assert done.returncode != 0
+    assert f"This needs {modules}" in said
+    assert 'pip install "jupyter-pai[pai]"' in said
+    assert "Traceback" not in said
+
+
+def test_secrets_are_kept_in_a_file_without_the_keyring(stranger: Stranger) -> None:
+    def pai(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return stranger.run(stranger.python, "-m", "jupyter_pai", *words, **more)
+
+    assert pai("secret", "set", "A_TOKEN", input="a long value").returncode == 0
+    listed = pai("secret", "list").stdout
+    assert "A_TOKEN" in listed
+    assert "not encrypted" in listed
+    (file,) = stranger.folder.rglob("jupyter_pai_secrets.json")
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.write_text('{"keyring": ["B_TOKEN"], "file": {}}')
+    for words in (["submit", "--command", "true", "--secret", "B_TOKEN"], ["secret", "remove", "B_TOKEN"]):
+        refused = pai(*words)
+        assert refused.returncode != 0
+        assert 'pip install "jupyter-pai[keyring]"' in refused.stderr
+    file.unlink()
