@@ -24,6 +24,7 @@ from pydantic import (
 
 from . import contract
 from .errors import SpecError
+from .faults import Fault, of_validation
 from .i18n import _
 from .secret import is_secret_name, is_variable
 
@@ -89,11 +90,11 @@ class Source(_Value):
         if info.context is STORED:
             return self
         if self.folder and not Path(self.folder).is_absolute():
-            raise ValueError(_("The folder `{folder}` is not an absolute path.").format(folder=self.folder))
+            raise Fault("folder", _("The folder `{folder}` is not an absolute path.").format(folder=self.folder))
         for name in self.files:
             path = Path(name)
             if path.is_absolute() or ".." in path.parts or not path.name or "\0" in name:
-                raise ValueError(_("`{name}` is not a path inside the folder.").format(name=name))
+                raise Fault("files", _("`{name}` is not a path inside the folder.").format(name=name))
         return self
 
 
@@ -146,53 +147,62 @@ class JobSpec(_Value):
         if info.context is STORED:
             return self
         if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
-            raise ValueError(_("name: no control characters, no blanks at the ends."))
+            raise Fault("name", _("No control characters, no blanks at the ends."))
         if not self.command.strip() and not self.entry_point:
-            raise ValueError(_("There is nothing to run: give a command or a script."))
+            raise Fault("command", _("There is nothing to run: give a command or a script."))
         for name, value in self.hyperparameters.items():
             if bad := contract.check_name(name) or ("NUL" if "\0" in value else None):
-                raise ValueError(
-                    _("The hyperparameter `{name}` cannot be passed on: {bad} in it.").format(name=name, bad=bad)
+                raise Fault(
+                    f"hyperparameters.{name}",
+                    _("The hyperparameter `{name}` cannot be passed on: {bad} in it.").format(name=name, bad=bad),
                 )
-        for channel in (*self.inputs, *self.outputs):
+        for field, channel in [*(("inputs", name) for name in self.inputs), *(("outputs", n) for n in self.outputs)]:
             if bad := contract.check_channel(channel):
-                raise ValueError(
-                    _("The channel name `{name}` cannot become a folder: {bad}.").format(name=channel, bad=bad)
+                raise Fault(
+                    f"{field}.{channel}",
+                    _("The channel name `{name}` cannot become a folder: {bad}.").format(name=channel, bad=bad),
                 )
         self._check_outputs()
         for name, value in self.environment.items():
             if not name or "=" in name or "\0" in name + value:
-                raise ValueError(_("`{name}` is no name for an environment variable.").format(name=name))
+                raise Fault(
+                    f"environment.{name}", _("`{name}` is no name for an environment variable.").format(name=name)
+                )
         self._check_secrets()
         twice = [name for name, n in Counter(m.name for m in self.metric_definitions).items() if n > 1]
         if twice:
-            raise ValueError(_("The metric `{name}` is defined twice.").format(name=twice[0]))
+            raise Fault("metric_definitions", _("The metric `{name}` is defined twice.").format(name=twice[0]))
         return self
 
     def _check_secrets(self) -> None:
         """Says nothing of what is no name: who gave the secret itself shall not read it in a message."""
         for variable, name in self.secrets.items():
             if not is_variable(variable):
-                raise ValueError(
-                    _("A secret needs a name for an environment variable: NAME, or VARIABLE=NAME for another one.")
+                raise Fault(
+                    "secrets",
+                    _("A secret needs a name for an environment variable: NAME, or VARIABLE=NAME for another one."),
                 )
             if not is_secret_name(name):
-                raise ValueError(
+                raise Fault(
+                    f"secrets.{variable}",
                     _(
                         "What `{name}` asks for is no name of a secret. Keep its value first: %pai secret set NAME"
-                    ).format(name=variable)
+                    ).format(name=variable),
                 )
             if variable in self.environment:
-                raise ValueError(_("`{name}` is a secret and an environment variable.").format(name=variable))
+                raise Fault(
+                    f"secrets.{variable}", _("`{name}` is a secret and an environment variable.").format(name=variable)
+                )
 
     def _check_outputs(self) -> None:
         for channel in self.outputs:
             for standard in (*self.channels, *contract.ALIASES, "output_parameters"):
                 if channel != standard and channel.upper() == standard.upper():
-                    raise ValueError(
+                    raise Fault(
+                        f"outputs.{channel}",
                         _("The output channel `{name}` would hide `{standard}`.").format(
                             name=channel, standard=standard
-                        )
+                        ),
                     )
 
     @property
@@ -295,15 +305,6 @@ def parse_spec(value: object) -> JobSpec:
 
 
 def _spec_error(error: ValidationError) -> SpecError:
-    from difflib import get_close_matches
-
-    lines = []
-    for fault in error.errors():
-        place = ".".join(str(part) for part in fault["loc"])
-        message = fault["msg"].removeprefix("Value error, ")
-        if fault["type"] == "extra_forbidden":
-            message = _("there is no such field")
-            if near := get_close_matches(str(fault["loc"][-1]), JobSpec.model_fields, 1):
-                message += _("; did you mean `{name}`?").format(name=near[0])
-        lines.append(f"{place}: {message}" if place else message)
-    return SpecError("\n".join(lines), fields=[".".join(map(str, f["loc"])) for f in error.errors()])
+    faults = of_validation(error, fields=JobSpec.model_fields)
+    lines = [f"{place}: {message}" if place else message for place, message in faults.items()]
+    return SpecError("\n".join(lines), fields=list(faults), faults=faults)

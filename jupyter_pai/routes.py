@@ -5,53 +5,12 @@ Each verb is a method of `api.Api`. Light: a kernel that only talks to its serve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from .form_routes import FORM_ROUTES
+from .route import Parameter, Route
 
 __all__ = ["PREFIX", "ROUTES", "Parameter", "Route"]
 
 PREFIX = "pai/api/v1"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter in the query. `kind` is one of str, int, bool, list (a list of texts, given several times)."""
-
-    name: str
-    kind: type = str
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Route:
-    """How a verb is called. `body` and `reply` name the schema of what goes and comes as JSON."""
-
-    method: str
-    path: str
-    text: str
-    parameters: tuple[Parameter, ...] = ()
-    body: str = ""
-    reply: str = ""
-    bytes: bool = False
-
-    @property
-    def names(self) -> list[str]:
-        """The names in the path: `/jobs/{job}` has `job`."""
-        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
-
-    def url(self, arguments: dict[str, object]) -> str:
-        """Path and query, below the prefix, for these arguments. Those that are None, false or empty are left out."""
-        path = self.path
-        for name in self.names:
-            path = path.replace(f"{{{name}}}", quote(str(arguments[name]), safe=""))
-        query = {p.name: arguments[p.name] for p in self.parameters if _is_given(arguments.get(p.name))}
-        text = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
-        return f"{path}?{urlencode(text, doseq=True)}" if text else path
-
-
-def _is_given(value: object) -> bool:
-    return bool(value) or (isinstance(value, int) and value is not False)
-
 
 _PAGE = (
     Parameter("status", list, "Only jobs with one of these statuses."),
@@ -84,7 +43,6 @@ ROUTES: dict[str, Route] = {
     "openapi": Route("GET", "/openapi.json", "This document."),
     "list_jobs": Route("GET", "/jobs", "A page of jobs, newest first if nothing else is said.", _PAGE, reply="Jobs"),
     "submit": Route("POST", "/jobs", "Submit a job.", body="SubmitRequest", reply="Submitted"),
-    "preview": Route("POST", "/preview", "What would be submitted.", body="SubmitRequest", reply="Preview"),
     "bring": Route(
         "POST",
         "/bring",
@@ -92,9 +50,7 @@ ROUTES: dict[str, Route] = {
         body="SubmitRequest",
         reply="CopyView",
     ),
-    "inspect": Route(
-        "POST", "/inspect", "The hyperparameters that the code declares.", body="SubmitRequest", reply="Inspection"
-    ),
+    **FORM_ROUTES,
     "show": Route("GET", "/jobs/{job}", "A job, by id, beginning of an id, name, or `last`.", reply="JobView"),
     "delete": Route(
         "DELETE",

@@ -10,7 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ... import datasets
 from ...errors import SpecError
+from ...faults import Fault, of_validation
 from ...i18n import _
 from ...job import JobSpec
 from ...settings_file import similar
@@ -24,8 +26,12 @@ __all__ = [
     "ProgressDefinitions",
     "Spot",
     "UserVpc",
+    "check_input",
     "options_of",
 ]
+
+# What the service mounts, or tells a job where to read: its reference of input channels.
+_INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", datasets.SCHEME, "file")
 
 
 class _Options(BaseModel):
@@ -43,7 +49,9 @@ class Spot(_Options):
     @model_validator(mode="after")
     def _check(self) -> Spot:
         if (self.strategy == "SpotWithPriceLimit") != (self.discount_limit is not None):
-            raise ValueError(_("discount_limit goes with the strategy SpotWithPriceLimit, and with no other."))
+            raise Fault(
+                "discount_limit", _("discount_limit goes with the strategy SpotWithPriceLimit, and with no other.")
+            )
         return self
 
 
@@ -111,11 +119,14 @@ class PaiOptions(_Options):
     @model_validator(mode="after")
     def _check(self) -> PaiOptions:
         if bool(self.resource_id) != bool(self.instance_spec):
-            raise ValueError(_("resource_id and instance_spec go together: a quota, and each instance's share."))
+            raise Fault(
+                "instance_spec" if self.resource_id else "resource_id",
+                _("resource_id and instance_spec go together: a quota, and each instance's share."),
+            )
         if self.spot and self.resource_id:
-            raise ValueError(_("spot counts on an instance type, not in a quota: leave out one of the two."))
+            raise Fault("spot", _("spot counts on an instance type, not in a quota: leave out one of the two."))
         if self.priority and not self.resource_id:
-            raise ValueError(_("priority counts within a quota: name it with resource_id."))
+            raise Fault("priority", _("priority counts within a quota: name it with resource_id."))
         return self
 
 
@@ -128,15 +139,15 @@ def options_of(spec: JobSpec) -> PaiOptions:
     try:
         options = PaiOptions.model_validate(spec.options | _share(spec))
     except ValidationError as error:
-        fault = error.errors()[0]
-        place = ".".join(("options", *map(str, fault["loc"])))
-        raise SpecError(f"{place}: {fault['msg'].removeprefix('Value error, ')}") from None
+        faults = of_validation(error, "options", fields=PaiOptions.model_fields)
+        raise SpecError("\n".join(f"{place}: {said}" for place, said in faults.items()), faults=faults) from None
     outputs = {*spec.channels, *spec.outputs}
     for field, channels in (("input_roles", spec.inputs), ("input_options", spec.inputs), ("output_roles", outputs)):
         for channel in getattr(options, field):
             if channel not in channels:
                 text = _("options.{field}: the job has no channel `{name}`.")
-                raise SpecError(text.format(field=field, name=channel), fix=similar(channel, channels))
+                refusal = SpecError(text.format(field=field, name=channel), fix=similar(channel, channels))
+                raise refusal.at(f"options.{field}.{channel}")
     return options
 
 
@@ -148,6 +159,22 @@ def _share(spec: JobSpec) -> dict[str, Any]:
         raise SpecError(
             _("options.resource_id: how many cores and how much memory of the quota does each instance get?"),
             fix=_("Say both: --cpu and --memory, beside --gpu."),
-        )
+        ).at("options.resource_id", *(name for name in ("cpu", "memory") if not getattr(spec, name)))
     share = {"cpu": spec.cpu, "memory": parse_size(spec.memory) / (1 << 30), "gpu": spec.gpu or 0}
     return {"instance_spec": {name: math.ceil(value) for name, value in share.items()}}
+
+
+def check_input(channel: str, uri: str) -> None:
+    """A path of this machine is brought to the bucket; what else the platform mounts it says by its URI.
+
+    Raises:
+        SpecError: for what it cannot read.
+    """
+    scheme, _sep, rest = uri.partition("://")
+    if rest and scheme not in _INPUTS:
+        raise SpecError(
+            _("inputs.{name}: PAI reads nothing from {scheme}://.").format(name=channel, scheme=scheme),
+            fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in _INPUTS)),
+        )
+    if scheme == datasets.SCHEME:
+        datasets.DataSet.parse(uri)
