@@ -166,16 +166,21 @@ export class Desk {
     }
     this.isLooking = true;
     this.signal.emit();
-    do {
-      this.isStale = false;
-      const draft: IDraft = this.draft;
+    for (let draft: IDraft | null = this.draft; draft; draft = this.stale()) {
       const answer = await this.ask(requestOf(draft));
       if (draft === this.draft) {
         answer();
       }
-    } while (this.isStale);
+    }
     this.isLooking = false;
     this.signal.emit();
+  }
+
+  /** The draft that is to be looked at once more, if there is one. */
+  private stale(): IDraft | null {
+    const draft = this.isStale ? this.draft : null;
+    this.isStale = false;
+    return draft;
   }
 
   /** Ask about a request; what takes the answer. */

@@ -182,11 +182,8 @@ export function bare(request: Json): Json {
 export function channelFor(draft: IDraft, uri: string): string {
   const taken = record(field(draft, 'inputs'));
   const last = uri.split('/').filter(Boolean).at(-1) ?? '';
-  const base =
-    last
-      .replace(/\.[^.]*$/, '')
-      .replace(/[^A-Za-z0-9_]+/g, '_')
-      .replace(/^(\d|_*$)/, 'data_$1') || 'data';
+  const word = last.replace(/\.[^.]*$/, '').replace(/[^A-Za-z0-9_]+/g, '_');
+  const base = /^[A-Za-z]/.test(word) ? word : word ? `data_${word}` : 'data';
   let name = base;
   for (let n = 2; name in taken; n++) {
     name = `${base}_${n}`;

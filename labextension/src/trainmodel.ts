@@ -46,9 +46,9 @@ export class TrainModel {
     if (this.desk?.path === path) {
       return;
     }
-    this.desk?.changed.disconnect(this.pass, this);
+    this.desk?.changed.disconnect(this.pass);
     this.desk = this.deskOf(path);
-    this.desk.changed.connect(this.pass, this);
+    this.desk.changed.connect(this.pass);
     this.signal.emit();
     if (this.seen) {
       void this.desk.refresh();
@@ -136,10 +136,7 @@ export class TrainModel {
     this.context.host.notify(text, 'error');
   }
 
-  private pass(): void {
-    this.signal.emit();
-  }
-
+  private readonly pass = (): void => this.signal.emit();
   private readonly signal = new Signal<this, void>(this);
   private readonly desks = new Map<string, Desk>();
   private seen = false;

@@ -4,14 +4,13 @@
 
 import * as React from 'react';
 
-import { ruleFor, withField, withRule } from '../draft.js';
+import { field, ruleFor, withField, withRule } from '../draft.js';
 import { size } from '../format.js';
 import type { ILeak } from '../previews.js';
 import { strings } from '../wire.js';
 import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
-import { field } from '../draft.js';
 
 // Those that are shown before somebody asks for more.
 const FIRST = 5;
@@ -76,7 +75,9 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
     desk.change(withField(draft, 'source.allow_secret', [...strings(field(draft, 'source.allow_secret')), path]));
   return (
     <div className="jp-pai-Train-leaks" role={isCertain ? 'alert' : 'group'} aria-label={trans.__('Secrets found')}>
-      <strong>{isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}</strong>
+      <strong>
+        {isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}
+      </strong>
       <ul className="jp-pai-Train-files">
         {leaks.map(({ path, line, what }) => (
           <li key={`${path}:${line}:${what}`}>
