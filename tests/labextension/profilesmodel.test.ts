@@ -11,6 +11,7 @@ import {
   parsePlatforms,
   parseProfiles
 } from '../../labextension/lib/profilelist.js';
+import type { IEditing } from '../../labextension/lib/profilesmodel.js';
 import { ProfilesModel } from '../../labextension/lib/profilesmodel.js';
 import type { Verb } from '../../labextension/lib/routes.js';
 import type { Json } from '../../labextension/lib/wire.js';
@@ -39,8 +40,8 @@ const BACKENDS = {
 
 /** An engine with profiles of its own. It takes a region that it knows, and whole credentials. */
 class Engine implements Pick<IEngine, 'call'> {
-  profiles: Record<string, Json> = { local: { backend: 'local' } };
-  keys: Record<string, string> = {};
+  readonly profiles = new Map<string, Json>([['local', { backend: 'local' }]]);
+  readonly keys = new Map<string, unknown>();
   default = 'local';
   readonly calls: [Verb, Parameters, unknown][] = [];
 
@@ -56,35 +57,36 @@ class Engine implements Pick<IEngine, 'call'> {
     } else if (verb === 'set_profile') {
       this.set(name, given);
     } else if (verb === 'remove_profile') {
-      delete this.profiles[name];
+      this.profiles.delete(name);
     } else if (verb === 'set_credentials') {
       if (!given['secret']) {
         throw new EngineError('secret: needed', '', 'SpecError', 400, { faults: { secret: 'needed' } });
       }
-      this.keys[name] = String(given['secret']);
+      this.keys.set(name, given['secret']);
     } else if (verb === 'remove_credentials') {
-      delete this.keys[name];
+      this.keys.delete(name);
     }
     return this.told();
   }
 
   private set(name: string, { values, default: isDefault }: Record<string, unknown>): void {
-    const known = { ...this.profiles[name], ...(values as Json | undefined) };
+    const known = { ...this.profiles.get(name), ...(values as Json | undefined) };
     if (known['region_id'] === 'nowhere') {
       throw new EngineError('line 3', '', 'SettingsError', 400, { faults: { region_id: 'no region' } });
     }
-    this.profiles[name] = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null));
+    const kept = Object.entries(known).filter(([, value]) => value !== null);
+    this.profiles.set(name, Object.fromEntries(kept));
     this.default = isDefault ? name : this.default;
   }
 
   private told(): unknown {
-    const profiles = Object.entries(this.profiles).map(([name, settings]) => ({
+    const profiles = [...this.profiles].map(([name, settings]) => ({
       name,
       file: '/f',
       locked: false,
       refused: '',
-      settings: name in this.keys ? { ...settings, own_credentials: 'a.b.c' } : settings,
-      credentials: name in this.keys ? { place: 'file', hint: 'a…b' } : { place: '', hint: '' }
+      settings: this.keys.has(name) ? { ...settings, own_credentials: 'a.b.c' } : settings,
+      credentials: this.keys.has(name) ? { place: 'file', hint: 'a…b' } : { place: '', hint: '' }
     }));
     return { default: this.default, profiles, credentials_file: '/secrets' };
   }
@@ -97,6 +99,12 @@ async function loaded(): Promise<[ProfilesModel, Engine]> {
   const model = new ProfilesModel(engine as unknown as IEngine, trans);
   await model.load();
   return [model, engine];
+}
+
+/** What is in the form; that there is one is a part of the test. */
+function form(model: ProfilesModel): IEditing {
+  assert.ok(model.editing);
+  return model.editing;
 }
 
 function begin(model: ProfilesModel): void {
@@ -129,18 +137,18 @@ test('only what is different is said, and what went is null', () => {
 test('a profile is added with its credentials, and nothing of them stays', async () => {
   const [model, engine] = await loaded();
   begin(model);
-  assert.equal(model.editing?.name, 'pai');
+  assert.equal(form(model).name, 'pai');
   model.type({ values: { region_id: 'here' }, login: { id: 'me', secret: 'hush' } });
   assert.equal(await model.save(), true);
   assert.deepEqual(engine.calls.slice(-2), [
     ['set_profile', { profile: 'pai' }, { values: { backend: 'pai', region_id: 'here' } }],
     ['set_credentials', { profile: 'pai' }, { id: 'me', secret: 'hush' }]
   ]);
-  assert.equal(model.editing, null);
+  assert.deepEqual([model.editing], [null]);
   assert.deepEqual(model.profiles?.find(one => one.name === 'pai')?.kept, { place: 'file', hint: 'a…b' });
   assert.ok(!JSON.stringify([model.profiles, [...model.tests]]).includes('hush'));
   begin(model);
-  assert.equal(model.editing?.name, 'pai-2');
+  assert.equal(form(model).name, 'pai-2');
 });
 
 test('what the engine refuses stands beside its field, and what was typed stays', async () => {
@@ -148,24 +156,24 @@ test('what the engine refuses stands beside its field, and what was typed stays'
   begin(model);
   model.type({ name: ' local ' });
   assert.equal(await model.save(), false);
-  assert.equal(model.editing?.nameFault, 'There is a profile of this name already.');
+  assert.equal(form(model).nameFault, 'There is a profile of this name already.');
   model.type({ name: 'mine', values: { region_id: 'nowhere' }, login: { id: 'me' } });
   assert.equal(await model.save(), false);
-  assert.deepEqual([model.editing?.faults.get('region_id'), model.editing?.trouble], ['no region', null]);
+  assert.deepEqual([form(model).faults.get('region_id'), form(model).trouble], ['no region', null]);
   model.type({ values: { region_id: 'here' } });
   assert.equal(await model.save(), false);
   // It is there by now: a second attempt changes it.
-  assert.equal(model.editing?.loginFaults.get('secret'), 'needed');
-  assert.equal(model.editing?.profile?.name, 'mine');
+  assert.equal(form(model).loginFaults.get('secret'), 'needed');
+  assert.equal(form(model).profile?.name, 'mine');
   model.type({ login: { id: 'me', secret: 'hush' } });
   assert.equal(await model.save(), true);
   assert.equal(engine.calls.filter(([verb]) => verb === 'set_profile').length, 2);
-  assert.equal(engine.keys['mine'], 'hush');
+  assert.equal(engine.keys.get('mine'), 'hush');
 });
 
 test('an edited profile says what changed, and closing forgets what was typed', async () => {
   const [model, engine] = await loaded();
-  engine.profiles['work'] = { backend: 'pai', region_id: 'here', network: 'vpc' };
+  engine.profiles.set('work', { backend: 'pai', region_id: 'here', network: 'vpc' });
   await model.load();
   const work = model.profiles?.find(one => one.name === 'work');
   assert.ok(work);
@@ -180,7 +188,7 @@ test('an edited profile says what changed, and closing forgets what was typed', 
   model.change(work);
   model.type({ login: { secret: 'hush' } });
   model.close();
-  assert.equal(model.editing, null);
+  assert.deepEqual([model.editing], [null]);
 });
 
 test('a profile is tested, made the default one, and removed', async () => {
@@ -199,5 +207,5 @@ test('a profile is tested, made the default one, and removed', async () => {
     ['pai']
   );
   await model.remove(made);
-  assert.deepEqual([model.profiles?.map(one => one.name), model.tests.size], [['local'], 0]);
+  assert.deepEqual([model.profiles.map(one => one.name), model.tests.size], [['local'], 0]);
 });

@@ -5,6 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { about } from '../format.js';
 import type { ITest } from '../profilesmodel.js';
 import { useClock } from './context.js';
 import { Trouble } from './trouble.js';
@@ -54,10 +55,10 @@ export function Findings({ test, name, trans }: IProps): React.JSX.Element {
 /** It may take as long as a platform takes to answer. */
 function Running({ trans }: Pick<IProps, 'trans'>): React.JSX.Element {
   const [since] = React.useState(() => Date.now());
-  const seconds = Math.floor((useClock(true) - since) / 1000);
+  const taken = useClock(true) - since;
   return (
     <>
-      {trans.__('Testing…')} {seconds > 0 && <span aria-hidden="true">{`${seconds} s`}</span>}
+      {trans.__('Testing…')} {taken >= 1000 && <span aria-hidden="true">{about(taken, trans)}</span>}
     </>
   );
 }
