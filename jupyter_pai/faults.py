@@ -37,7 +37,7 @@ _WORDS = {
     "list_type": N_("a list is needed"),
     "literal_error": N_("one of these is needed: {expected}"),
     "missing": N_("this is needed"),
-    "string_pattern_mismatch": N_("this has not the form that is needed: {pattern}"),
+    "string_pattern_mismatch": N_("this has not the form that is needed"),
     "string_too_long": N_("at most {max_length} characters are allowed"),
     "string_too_short": N_("this must not be empty"),
     "string_type": N_("a text is needed"),

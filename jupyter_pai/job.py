@@ -25,7 +25,7 @@ from pydantic import (
 from . import contract
 from .errors import SpecError
 from .faults import Fault, of_validation
-from .i18n import _
+from .i18n import N_, _
 from .secret import is_secret_name, is_variable
 
 __all__ = ["SIZE", "STORED", "Job", "JobSpec", "JobStatus", "MetricDefinition", "Source", "now", "parse_spec"]
@@ -69,20 +69,34 @@ class _Value(BaseModel):
 class MetricDefinition(_Value):
     """A metric to read from the log: `regex` has one capture group, whose match is the value (as on PAI)."""
 
-    name: str = Field(min_length=1, max_length=200)
-    regex: str = Field(min_length=1)
+    name: str = Field(min_length=1, max_length=200, title=N_("Name"), description=N_("What the metric is called."))
+    regex: str = Field(
+        min_length=1,
+        title=N_("Pattern"),
+        description=N_("A regular expression; what its one group finds in a line is the value."),
+    )
 
 
 class Source(_Value):
     """The code of a job: a folder, and files that are laid into it."""
 
-    folder: str = Field("", description="Absolute path of the folder to take along; empty for none.")
-    files: dict[str, str] = Field({}, description="Further files, path to text: the script made of a cell.")
-    include: tuple[str, ...] = Field((), description="Take only the files that match one of these globs.")
-    exclude: tuple[str, ...] = Field((), description="Leave out what matches one of these globs.")
-    gitignore: bool = Field(True, description="Honour .gitignore files.")
+    folder: str = Field(
+        "", title=N_("Folder"), description=N_("Absolute path of the folder to take along; empty for none.")
+    )
+    files: dict[str, str] = Field(
+        {}, title=N_("Further files"), description=N_("Further files, path to text: the script made of a cell.")
+    )
+    include: tuple[str, ...] = Field(
+        (), title=N_("Take only"), description=N_("Take only the files that match one of these globs.")
+    )
+    exclude: tuple[str, ...] = Field(
+        (), title=N_("Leave out"), description=N_("Leave out what matches one of these globs.")
+    )
+    gitignore: bool = Field(True, title=N_("Honour .gitignore"), description=N_("Honour .gitignore files."))
     allow_secret: tuple[str, ...] = Field(
-        (), description="Files that go along although they hold keys: each by its path in the folder."
+        (),
+        title=N_("Files that may hold keys"),
+        description=N_("Files that go along although they hold keys: each by its path in the folder."),
     )
 
     @model_validator(mode="after")
@@ -112,35 +126,67 @@ Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
 class JobSpec(_Value):
     """What the user asks for. Immutable; the same on every backend."""
 
-    name: str = Field(min_length=1, max_length=128, description="The job's name; need not be unique.")
-    profile: str = Field("", description="The settings profile to run with; empty for the default one.")
-    command: str = Field("", description="What to run, by a shell, in the folder of the code.")
-    entry_point: str = Field("", description="The script or notebook to run when there is no command.")
-    source: Source = Source()
+    name: str = Field(
+        min_length=1, max_length=128, title=N_("Name"), description=N_("The job's name; need not be unique.")
+    )
+    profile: str = Field(
+        "", title=N_("Profile"), description=N_("The settings profile to run with; empty for the default one.")
+    )
+    command: str = Field("", title=N_("Command"), description=N_("What to run, by a shell, in the folder of the code."))
+    entry_point: str = Field(
+        "", title=N_("Script or notebook"), description=N_("The script or notebook to run when there is no command.")
+    )
+    source: Source = Field(
+        Source(), title=N_("Code"), description=N_("The folder of code, and what of it is taken along.")
+    )
     layout: Literal["usercode", "code"] = Field(
-        "usercode", description="Name of the code folder below /ml: `code` is the layout of PAI's older CustomJob."
+        "usercode",
+        title=N_("Layout"),
+        description=N_("Name of the code folder below /ml: `code` is the layout of PAI's older CustomJob."),
     )
-    python: str = Field("", description="The interpreter: a path, a kernel's or a conda environment's name.")
-    requirements: tuple[str, ...] = Field((), description="Packages to have, beside those of requirements.txt.")
-    image: str = Field("", description="The container image, on backends that run containers.")
-    instance_type: str = ""
-    instance_count: int = Field(1, ge=1, le=10_000)
-    cpu: float | None = Field(None, gt=0, description="Cores that are needed.")
-    gpu: int | None = Field(None, ge=0, description="GPUs that are needed.")
-    memory: str = Field("", pattern=SIZE, description="Memory needed: `16GiB`.")
-    hyperparameters: Texts = {}
-    inputs: dict[str, str] = Field({}, description="Input channels: name to URI or local path.")
-    outputs: dict[str, str] = Field({}, description="Output channels that go to a place of their own: name to URI.")
-    output_path: str = Field("", description="Where all output channels go: the URI that becomes /ml/output.")
-    environment: dict[str, str] = Field({}, description="Environment variables for the job.")
+    python: str = Field(
+        "",
+        title=N_("Interpreter"),
+        description=N_("The interpreter: a path, a kernel's or a conda environment's name."),
+    )
+    requirements: tuple[str, ...] = Field(
+        (), title=N_("Packages"), description=N_("Packages to have, beside those of requirements.txt.")
+    )
+    image: str = Field("", title=N_("Image"), description=N_("The container image, on backends that run containers."))
+    instance_type: str = Field("", title=N_("Instance type"), description=N_("The kind of machine."))
+    instance_count: int = Field(1, ge=1, le=10_000, title=N_("Instances"), description=N_("How many machines."))
+    cpu: float | None = Field(None, gt=0, title=N_("Cores"), description=N_("Cores that are needed."))
+    gpu: int | None = Field(None, ge=0, title=N_("GPUs"), description=N_("GPUs that are needed."))
+    memory: str = Field("", pattern=SIZE, title=N_("Memory"), description=N_("Memory needed: `16GiB`."))
+    hyperparameters: Texts = Field(
+        {}, title=N_("Hyperparameters"), description=N_("What the code is told: name to value.")
+    )
+    inputs: dict[str, str] = Field({}, title=N_("Inputs"), description=N_("Input channels: name to URI or local path."))
+    outputs: dict[str, str] = Field(
+        {}, title=N_("Outputs"), description=N_("Output channels that go to a place of their own: name to URI.")
+    )
+    output_path: str = Field(
+        "", title=N_("Output folder"), description=N_("Where all output channels go: the URI that becomes /ml/output.")
+    )
+    environment: dict[str, str] = Field(
+        {}, title=N_("Environment variables"), description=N_("Environment variables for the job.")
+    )
     secrets: dict[str, str] = Field(
-        {}, description="Environment variables that hold secrets: name to the name under which the secret is kept."
+        {},
+        title=N_("Secrets"),
+        description=N_("Environment variables that hold secrets: name to the name under which the secret is kept."),
     )
-    metric_definitions: tuple[MetricDefinition, ...] = ()
-    max_run_time: int | None = Field(None, gt=0, description="Seconds after which the job is stopped.")
-    labels: Texts = {}
-    tty: bool = Field(False, description="Give the job a terminal.")
-    options: dict[str, Any] = Field({}, description="Options of the backend's own.")
+    metric_definitions: tuple[MetricDefinition, ...] = Field(
+        (), title=N_("Metrics"), description=N_("What is read from the log: each by a pattern with one group.")
+    )
+    max_run_time: int | None = Field(
+        None, gt=0, title=N_("Longest run time"), description=N_("Seconds after which the job is stopped.")
+    )
+    labels: Texts = Field({}, title=N_("Labels"), description=N_("To find the job by: name to value."))
+    tty: bool = Field(False, title=N_("Terminal"), description=N_("Give the job a terminal."))
+    options: dict[str, Any] = Field(
+        {}, title=N_("Options of the platform"), description=N_("Options of the backend's own.")
+    )
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> JobSpec:

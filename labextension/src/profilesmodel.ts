@@ -186,7 +186,7 @@ export class ProfilesModel {
     try {
       this.take(await this.engine.call('set_profile', { profile: name }, { values: changes }));
     } catch (error) {
-      const [faults, trouble] = faultsOf(error, platform.settings);
+      const [faults, trouble] = faultsOf(error, platform.settings, name);
       this.edit({ ...editing, faults, trouble });
       return false;
     }
@@ -202,7 +202,7 @@ export class ProfilesModel {
       try {
         this.take(await this.engine.call('set_credentials', { profile: name }, editing.login));
       } catch (error) {
-        const [loginFaults, trouble] = faultsOf(error, editing.platform.credentials);
+        const [loginFaults, trouble] = faultsOf(error, editing.platform.credentials, name);
         this.edit({ ...editing, loginFaults, trouble });
         return false;
       }
@@ -239,9 +239,13 @@ export class ProfilesModel {
   private readonly signal = new Signal<this, void>(this);
 }
 
-/** What the engine says of the fields of a schema, and what it says of none of them. */
-function faultsOf(error: unknown, schema: Json | null): [ReadonlyMap<string, string>, ITrouble | null] {
-  const said = mapped(error instanceof EngineError ? error.details['faults'] : null, string);
+/** What the engine says of the fields of a schema, and what it says of none of them: as of another profile. */
+function faultsOf(error: unknown, schema: Json | null, name: string): [ReadonlyMap<string, string>, ITrouble | null] {
+  const details = error instanceof EngineError ? error.details : {};
+  const said = mapped(
+    [undefined, name].includes(details['profile'] as string | undefined) ? details['faults'] : null,
+    string
+  );
   const known = record(schema?.['properties']);
   const faults = new Map([...said].filter(([field]) => (field.split('.')[0] ?? '') in known));
   return [faults, faults.size ? null : troubleOf(error)];

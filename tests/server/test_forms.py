@@ -42,6 +42,7 @@ async def refused(jp_fetch: Any, verb: str, body: object) -> dict[str, Any]:
     with pytest.raises(HTTPClientError) as caught:
         await ask(jp_fetch, "POST", *verb.split("/"), body=body)
     assert 400 <= caught.value.code < 500
+    assert caught.value.response
     said: dict[str, Any] = json.loads(caught.value.response.body)
     return said["details"]  # type: ignore[no-any-return]  # JSON
 

@@ -65,7 +65,9 @@ class PaiSettings(AliyunSettings):
     """What a profile of PAI may set."""
 
     code_path: str = Field(
-        "", description="Where packed code goes: an oss:// folder; else pai/training_src/jupyter-pai/ of the bucket."
+        "",
+        title=N_("Folder for code"),
+        description=N_("Where packed code goes: an oss:// folder; else pai/training_src/jupyter-pai/ of the bucket."),
     )
 
 

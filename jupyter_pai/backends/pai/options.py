@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ... import datasets
 from ...errors import SpecError
 from ...faults import Fault, of_validation
-from ...i18n import _
+from ...i18n import N_, _
 from ...job import JobSpec
 from ...settings_file import similar
 from ...sizes import parse_size
@@ -41,9 +41,15 @@ class _Options(BaseModel):
 class Spot(_Options):
     """Machines that are cheaper and may be taken away."""
 
-    strategy: Literal["SpotWithPriceLimit", "SpotAsPriceGo"] = "SpotAsPriceGo"
+    strategy: Literal["SpotWithPriceLimit", "SpotAsPriceGo"] = Field(
+        "SpotAsPriceGo", title=N_("Strategy"), description=N_("Pay the price of the moment, or only up to a limit.")
+    )
     discount_limit: float | None = Field(
-        None, gt=0, le=1, description="The most to pay, as a share of the usual price: 0.5 is half of it."
+        None,
+        gt=0,
+        le=1,
+        title=N_("Most to pay"),
+        description=N_("The most to pay, as a share of the usual price: 0.5 is half of it."),
     )
 
     @model_validator(mode="after")
@@ -58,63 +64,109 @@ class Spot(_Options):
 class InstanceSpec(_Options):
     """The share of a quota that each instance gets."""
 
-    cpu: int = Field(gt=0, description="Cores.")
-    memory: int = Field(gt=0, description="In GiB.")
-    gpu: int = Field(0, ge=0)
-    gpu_type: str = ""
-    shared_memory: int | None = Field(None, gt=0, description="In GiB.")
+    cpu: int = Field(gt=0, title=N_("Cores"), description=N_("Cores."))
+    memory: int = Field(gt=0, title=N_("Memory"), description=N_("In GiB."))
+    gpu: int = Field(0, ge=0, title=N_("GPUs"), description=N_("How many."))
+    gpu_type: str = Field("", title=N_("Kind of GPU"), description=N_("As the quota calls it."))
+    shared_memory: int | None = Field(None, gt=0, title=N_("Shared memory"), description=N_("In GiB."))
 
 
 class UserVpc(_Options):
     """The network that the job's instances are part of."""
 
-    vpc_id: str = Field(min_length=1)
-    switch_id: str = ""
-    security_group_id: str = ""
-    extended_cidrs: tuple[str, ...] = ()
-    default_route: Literal["", "eth0", "eth1"] = ""
+    vpc_id: str = Field(min_length=1, title=N_("VPC"), description=N_("The network's id."))
+    switch_id: str = Field("", title=N_("Switch"), description=N_("The id of a switch of the network."))
+    security_group_id: str = Field(
+        "", title=N_("Security group"), description=N_("The id of a security group of the network.")
+    )
+    extended_cidrs: tuple[str, ...] = Field(
+        (), title=N_("Further networks"), description=N_("Networks in CIDR notation that are reached as well.")
+    )
+    default_route: Literal["", "eth0", "eth1"] = Field(
+        "", title=N_("Default route"), description=N_("The interface that all else goes by.")
+    )
 
 
 class Experiment(_Options):
     """The experiment of the workspace that the job is noted in. The platform then keeps TensorBoard's files with it."""
 
-    experiment_id: str = Field(min_length=1)
+    experiment_id: str = Field(min_length=1, title=N_("Experiment"), description=N_("Its id in the workspace."))
 
 
 class ProgressDefinitions(_Options):
     """Patterns by which the platform reads progress from the log; each has one capture group."""
 
-    overall_progress: str = Field("", description="Its match is a number from 0 to 1.")
-    remaining_time: str = Field("", description="Its match is in seconds.")
+    overall_progress: str = Field("", title=N_("Progress"), description=N_("Its match is a number from 0 to 1."))
+    remaining_time: str = Field("", title=N_("Remaining time"), description=N_("Its match is in seconds."))
 
 
 class NodeAssignment(_Options):
     """The nodes of a quota that instances go to, or keep away from."""
 
-    nodes: tuple[str, ...] = ()
-    avoid: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = Field((), title=N_("Nodes"), description=N_("Only these."))
+    avoid: tuple[str, ...] = Field((), title=N_("Not on"), description=N_("Not on these nodes."))
 
 
 class PaiOptions(_Options):
     """Options of a training job. `settings` and `credential_config` are passed on as they are."""
 
-    resource_id: str = Field("", description="The quota to run in, in place of an instance type of the public pool.")
-    instance_spec: InstanceSpec | None = Field(None, description="What each instance gets of the quota.")
-    priority: int | None = Field(None, ge=1, le=9, description="Within a quota; 9 comes first.")
-    spot: Spot | None = None
-    use_spot_instance: bool = Field(False, description="Lingjun's machines that may be taken away: `spot` is ECS's.")
-    user_vpc: UserVpc | None = None
-    experiment: Experiment | None = None
-    job_type: str = Field("PyTorchJob", description="PyTorchJob, TFJob, XGBoostJob, MPIJob, ElasticBatchJob.")
-    description: str = Field("", max_length=1024)
-    role_arn: str = Field("", description="The RAM role that the job runs with.")
-    input_roles: dict[str, str] = Field({}, description="Input channel to the RAM role that it is read with.")
-    output_roles: dict[str, str] = Field({}, description="Output channel to the RAM role that it is written with.")
-    input_options: dict[str, str] = Field({}, description="Input channel to how it is mounted: JSON, as of data sets.")
-    credential_config: dict[str, Any] = Field({}, description="Which roles' credentials the job is given.")
-    assign_node: NodeAssignment | None = None
-    progress: ProgressDefinitions = ProgressDefinitions()
-    settings: dict[str, Any] = Field({}, description="The platform's own settings: AdvancedSettings, EnableRDMA, …")
+    resource_id: str = Field(
+        "", title=N_("Quota"), description=N_("The quota to run in, in place of an instance type of the public pool.")
+    )
+    instance_spec: InstanceSpec | None = Field(
+        None, title=N_("Share of the quota"), description=N_("What each instance gets of the quota.")
+    )
+    priority: int | None = Field(
+        None, ge=1, le=9, title=N_("Priority"), description=N_("Within a quota; 9 comes first.")
+    )
+    spot: Spot | None = Field(
+        None, title=N_("Spot"), description=N_("Machines that are cheaper and may be taken away.")
+    )
+    use_spot_instance: bool = Field(
+        False,
+        title=N_("Spot in Lingjun"),
+        description=N_("Lingjun's machines that may be taken away: `spot` is ECS's."),
+    )
+    user_vpc: UserVpc | None = Field(
+        None, title=N_("Network"), description=N_("The network that the job's instances are part of.")
+    )
+    experiment: Experiment | None = Field(
+        None, title=N_("Experiment"), description=N_("The experiment of the workspace that the job is noted in.")
+    )
+    job_type: str = Field(
+        "PyTorchJob", title=N_("Framework"), description=N_("PyTorchJob, TFJob, XGBoostJob, MPIJob, ElasticBatchJob.")
+    )
+    description: str = Field(
+        "", max_length=1024, title=N_("Description"), description=N_("What the platform shows beside the job.")
+    )
+    role_arn: str = Field("", title=N_("Role"), description=N_("The RAM role that the job runs with."))
+    input_roles: dict[str, str] = Field(
+        {}, title=N_("Roles of inputs"), description=N_("Input channel to the RAM role that it is read with.")
+    )
+    output_roles: dict[str, str] = Field(
+        {}, title=N_("Roles of outputs"), description=N_("Output channel to the RAM role that it is written with.")
+    )
+    input_options: dict[str, str] = Field(
+        {},
+        title=N_("How inputs are mounted"),
+        description=N_("Input channel to how it is mounted: JSON, as of data sets."),
+    )
+    credential_config: dict[str, Any] = Field(
+        {}, title=N_("Credentials in the job"), description=N_("Which roles' credentials the job is given.")
+    )
+    assign_node: NodeAssignment | None = Field(
+        None, title=N_("Nodes"), description=N_("The nodes of a quota that instances go to, or keep away from.")
+    )
+    progress: ProgressDefinitions = Field(
+        ProgressDefinitions(),
+        title=N_("Progress in the log"),
+        description=N_("Patterns by which the platform reads progress from the log; each has one group."),
+    )
+    settings: dict[str, Any] = Field(
+        {},
+        title=N_("Settings of the platform"),
+        description=N_("The platform's own settings: AdvancedSettings, EnableRDMA, …"),
+    )
 
     @model_validator(mode="after")
     def _check(self) -> PaiOptions:
