@@ -237,7 +237,7 @@ def _gpus(kind: dict[str, Any]) -> str:
 def _tutorial_folder() -> Path:
     """The notebooks: in the installed package, or in the repository that it runs from."""
     here = Path(__file__).parent
-    for folder in (here / "_tutorial", here.parent / "binder"):
+    for folder in (here / "_tutorial", here.parent / "binder/tutorials"):
         if (folder / "tutorial.ipynb").exists():
             return folder
     raise NotFound(_("The tutorial is not installed."), fix="pip install --force-reinstall --no-deps jupyter-pai")

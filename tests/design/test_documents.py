@@ -127,9 +127,12 @@ def test_no_host_is_in_the_lock_file() -> None:
     assert not re.search(r"https?://", text("yarn.lock"))
 
 
-@pytest.mark.parametrize("name", ["tutorial", "folder", "metrics"])
+TUTORIALS = sorted(path.name.partition(".")[0] for path in (ROOT / "binder/tutorials").glob("*.zh-CN.ipynb"))
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
 def test_the_tutorials_are_the_same_but_for_their_language(name: str) -> None:
-    english, chinese = (json.loads(text(f"binder/{name}{suffix}.ipynb")) for suffix in ("", ".zh-CN"))
+    english, chinese = (json.loads(text(f"binder/tutorials/{name}{suffix}.ipynb")) for suffix in ("", ".zh-CN"))
     for one, other in zip(english["cells"], chinese["cells"], strict=True):
         assert one["id"] == other["id"]
         if one["cell_type"] == "code":

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from ..conftest import ROOT, Stranger
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-# Those that follow versions of their own: what `jupyter-builder` and `jsonschema` are held back for is said beside them.
+# Why these two are held back is said where they are asked for.
 HELD_BACK = {"jupyter-builder", "jsonschema"}
 
 
