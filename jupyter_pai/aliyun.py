@@ -15,16 +15,18 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from .auth import AccessKey
 from .auth.chain import KeyChain
+from .credentials import Credentials
 from .errors import BucketError, NotFound, SettingsError
 from .i18n import _
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
+from .secret import Secret
 from .settings import ProfileSettings
 
-__all__ = ["Account", "AliyunSettings", "discovered"]
+__all__ = ["Account", "AliyunCredentials", "AliyunSettings", "discovered"]
 
 # Seconds after which a host of the VPC counts as out of reach.
 _PROBE = 1.0
@@ -67,6 +69,43 @@ class AliyunSettings(ProfileSettings):
         return url.rstrip("/")
 
 
+class AliyunCredentials(BaseModel):
+    """The access key that a profile has of its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, hide_input_in_errors=True)
+
+    access_key_id: str = Field(
+        min_length=1,
+        max_length=200,
+        title="AccessKey ID",
+        description="Like LTAI…: RAM's console shows it.",
+        json_schema_extra={"writeOnly": True},
+    )
+    access_key_secret: SecretStr = Field(
+        min_length=1, max_length=500, title="AccessKey secret", description="RAM shows it once, when the key is made."
+    )
+    security_token: SecretStr = Field(
+        SecretStr(""),
+        max_length=10_000,
+        title="Security token",
+        description="Only with a key that was lent for some time (STS).",
+    )
+
+    @field_validator("access_key_id", "access_key_secret", "security_token")
+    @classmethod
+    def _check_letters(cls, value: Any) -> Any:
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        if not all("!" <= letter <= "~" for letter in text):
+            raise ValueError(_("A key has letters, digits and signs only: no spaces, and none of other scripts."))
+        return value
+
+    @property
+    def key(self) -> AccessKey:
+        token = self.security_token.get_secret_value()
+        secret = Secret(self.access_key_secret.get_secret_value())
+        return AccessKey(self.access_key_id, secret, Secret(token) if token else None)
+
+
 class Account:
     """One account in one region, as a profile names it.
 
@@ -82,14 +121,14 @@ class Account:
             )
         self.settings = settings
         self.region = settings.region_id
-        self.keys = KeyChain(settings.credentials)
+        self.keys = KeyChain(settings.credentials, self._own_key if settings.own_credentials else None)
         self.api = OpenApi(
             self.region,
             self.key,
             self.keys.drop,
             self.network,
             endpoint=settings.endpoint,
-            account=settings.credentials,
+            account=settings.own_credentials or settings.credentials,
             pace=settings.requests_per_second,
         )
         self._found: dict[str, str] = {}
@@ -99,6 +138,9 @@ class Account:
     def of(settings: AliyunSettings) -> Account:
         """The one of these settings, for backend and storage alike: what was found out once is known to both."""
         return Account(settings)
+
+    def _own_key(self) -> AccessKey:
+        return Credentials().open(self.settings.own_credentials, AliyunCredentials).key
 
     def key_now(self) -> AccessKey:
         """A key that is good now, for threads: may block.

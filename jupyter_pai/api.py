@@ -22,7 +22,8 @@ from .listing import SORTS, JobFilter
 from .log_search import ERRORS
 from .log_view import parse_moment
 from .logs import Log
-from .platform_verbs import PlatformVerbs, ProfileChange
+from .page_verbs import PageVerbs
+from .platform_verbs import CredentialsValue, PlatformVerbs, ProfileChange
 from .points import columns
 from .remote_verbs import RemoteVerbs
 from .request import Labels, Prune, Rerun, SubmitRequest
@@ -33,7 +34,7 @@ from .server_root import ServerRoot
 from .service import JobService
 from .tensorboard import TensorBoards
 
-__all__ = ["Api", "ProfileChange", "SecretValue"]
+__all__ = ["Api", "CredentialsValue", "ProfileChange", "SecretValue"]
 
 _LARGEST_PAGE = 500
 _MOST_LINES, _MOST_HITS = 5_000, 1_000
@@ -47,7 +48,7 @@ class SecretValue(BaseModel):
     value: str = Field(json_schema_extra={"format": "password", "writeOnly": True})
 
 
-class Api(PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs):
+class Api(PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs, PageVerbs):
     """One method for each verb of `routes.ROUTES`, with the names of its parameters."""
 
     def __init__(self, service: JobService, root: ServerRoot | None = None, boards: TensorBoards | None = None) -> None:

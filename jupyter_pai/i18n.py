@@ -2,12 +2,13 @@
 
 The catalogue is `locale/zh_CN/LC_MESSAGES/jupyter_pai.po`; the build makes the `.mo` for Python and the `.json` for
 JupyterLab from it. The language is, in this order: the one that `speak` set (a request's ``Accept-Language``),
-``JUPYTER_PAI_LANGUAGE``, the language that the user chose in JupyterLab's menu, the locale of the process.
+``JUPYTER_PAI_LANGUAGE``, what the user chose in JupyterLab's settings for us or else in its menu, the locale.
 """
 
 from __future__ import annotations
 
 import gettext
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -15,8 +16,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-__all__ = ["DOMAIN", "LOCALE", "N_", "_", "language", "ngettext", "speak"]
+__all__ = ["DOMAIN", "LOCALE", "N_", "_", "catalogue", "language", "ngettext", "speak"]
 
 DOMAIN = "jupyter_pai"
 LOCALE = Path(__file__).parent / "locale"
@@ -42,6 +44,12 @@ def ngettext(one: str, many: str, n: int) -> str:
 def language() -> str:
     """The reader's language as a tag: ``en``, ``zh-CN``."""
     return _spoken.get() or _own_language()
+
+
+def catalogue(tag: str) -> dict[str, Any]:
+    """The texts of a language in JupyterLab's form, for pages that have none of ours; empty for English."""
+    path = LOCALE / (_known(tag) or "en").replace("-", "_") / "LC_MESSAGES" / f"{DOMAIN}.json"
+    return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
 
 
 @contextmanager
@@ -71,17 +79,23 @@ def _own_language() -> str:
 
 
 def _jupyterlab_language() -> str:
-    """What the user chose in JupyterLab's Settings menu, or nothing."""
+    """What the user chose in JupyterLab, for us or else for all of it; or nothing."""
+    return _chosen("jupyter-pai/page", "language", "auto") or _chosen(
+        "@jupyterlab/translation-extension/plugin", "locale", "default"
+    )
+
+
+def _chosen(settings: str, key: str, nothing: str) -> str:
+    """What a settings file of JupyterLab says of a key, unless that is its word for nothing."""
     try:
         from jupyter_core.paths import jupyter_config_dir
 
-        settings = Path(jupyter_config_dir(), "lab/user-settings/@jupyterlab/translation-extension")
-        text = (settings / "plugin.jupyterlab-settings").read_text("utf-8")
+        text = Path(jupyter_config_dir(), "lab/user-settings", f"{settings}.jupyterlab-settings").read_text("utf-8")
     except (ImportError, OSError, UnicodeDecodeError):
         return ""
     # JSON with comments, of which one flat key is of interest.
-    found = re.search(r'^\s*"locale"\s*:\s*"([\w-]+)"', text, re.MULTILINE)
-    return found[1] if found and found[1] != "default" else ""
+    found = re.search(rf'^\s*"{key}"\s*:\s*"([\w-]+)"', text, re.MULTILINE)
+    return found[1] if found and found[1] != nothing else ""
 
 
 def _known(tag: str) -> str | None:

@@ -42,8 +42,8 @@ __all__ = ["clock_error", "error_of", "refusal"]
 _TOLERANCE = 15 * 60
 
 _KEYS_FIX = N_(
-    "Check the keys: `aliyun configure`, or ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET; then "
-    "`%pai doctor`."
+    "Check the keys: `%pai profile login NAME`, `aliyun configure`, or ALIBABA_CLOUD_ACCESS_KEY_ID and "
+    "ALIBABA_CLOUD_ACCESS_KEY_SECRET; then `%pai doctor`."
 )
 _ROLE_FIX = N_(
     "Ask an administrator of the account for the permission, and for the role developer in the workspace; "

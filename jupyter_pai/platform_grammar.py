@@ -8,13 +8,15 @@ from .i18n import N_, _
 
 __all__ = ["VERBS", "add_json"]
 
+_ACTIONS = ["list", "show", "set", "default", "remove", "login", "logout"]
+
 
 def add_json(command: argparse.ArgumentParser, text: str) -> None:
     command.add_argument("--json", action="store_true", help=text)
 
 
 def _add_profile(command: argparse.ArgumentParser) -> None:
-    command.add_argument("action", choices=["list", "show", "set", "default", "remove"], help=_("what to do"))
+    command.add_argument("action", choices=_ACTIONS, help=_("what to do"))
     command.add_argument("name", nargs="?", default="", help=_("the profile"))
     command.add_argument("values", metavar="KEY=VALUE", nargs="*", help=_("with set: keys; an empty value removes one"))
     add_json(command, _("print one JSON object"))

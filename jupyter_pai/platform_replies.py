@@ -13,6 +13,7 @@ __all__ = [
     "OutputModels",
     "PlatformBoard",
     "PlatformBoards",
+    "Profiles",
     "TerminalLink",
     "Trials",
 ]
@@ -122,6 +123,34 @@ class TerminalLink(Reply):
 
     instance: str
     url: str
+
+
+class CredentialsView(Reply):
+    """Which credentials a profile has of its own: where they are kept, and enough of them to tell them apart. Empty for
+    none."""
+
+    place: Literal["", "keyring", "file"]
+    hint: str
+
+
+class ProfileView(Reply):
+    """`file` is empty for a profile that needs none. `locked`: users may not change it. `refused`: why no job may go
+    with it, empty where jobs may."""
+
+    name: str
+    file: str
+    locked: bool
+    refused: str
+    settings: dict[str, Any]
+    credentials: CredentialsView
+
+
+class Profiles(Reply):
+    """`credentials_file` is where credentials are kept that are in no keyring: only its user can read it."""
+
+    default: str
+    profiles: list[ProfileView]
+    credentials_file: str
 
 
 class FindingView(Reply):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, RootModel
 
 from .backends import load_backends
 from .backends.base import Capability, ImageQuery
@@ -19,7 +20,7 @@ from .request import Adopt
 from .request import parse as _parse
 from .service import JobService
 
-__all__ = ["PlatformVerbs", "ProfileChange"]
+__all__ = ["CredentialsValue", "PlatformVerbs", "ProfileChange"]
 
 T = TypeVar("T")
 
@@ -32,6 +33,13 @@ class ProfileChange(BaseModel):
     model_config = ConfigDict(extra="forbid")
     values: dict[str, Any] | None = None
     default: bool = False
+
+
+class CredentialsValue(RootModel[dict[str, Any]]):
+    """What a profile logs in with: the fields that its backend's `credentials` have. For the document alone: what is
+    wrong is said by the backend's own model, without what was given."""
+
+    model_config = ConfigDict(json_schema_extra={"format": "password", "writeOnly": True})
 
 
 class PlatformVerbs:
@@ -76,7 +84,8 @@ class PlatformVerbs:
         return [one for one in found if policy.allows(rule, word(one))]
 
     async def profiles(self) -> dict[str, Any]:
-        settings = self.service.profiles.settings()
+        profiles = self.service.profiles
+        settings = profiles.settings()
         return {
             "default": settings.default,
             "profiles": [
@@ -86,21 +95,42 @@ class PlatformVerbs:
                     "locked": profile.name in settings.locked,
                     "refused": settings.policy.why_not(profile.name, profile.backend),
                     "settings": profile.settings.model_dump(mode="json", exclude_defaults=True),
+                    "credentials": profiles.kept(profile)._asdict(),
                 }
                 for profile in settings.profiles.values()
             ],
+            "credentials_file": profiles.credentials.file,
         }
 
     async def set_profile(self, profile: str, body: object) -> dict[str, Any]:
         change = _parse(ProfileChange, body)
         if change.values is None and not change.default:
             raise UsageError(_("Nothing to change: give values, or make the profile the default one."))
-        self.service.profiles.edit(profile, change.values, default=change.default)
+        # In a thread, like all that may have to do with a keyring.
+        await asyncio.to_thread(self.service.profiles.edit, profile, change.values, default=change.default)
         return await self.profiles()
 
     async def remove_profile(self, profile: str) -> dict[str, Any]:
-        self.service.profiles.edit(profile)
+        await asyncio.to_thread(self.service.profiles.edit, profile)
         return await self.profiles()
+
+    async def set_credentials(self, profile: str, body: object) -> dict[str, Any]:
+        async with self._login("set_credentials", profile):
+            await asyncio.to_thread(self.service.profiles.log_in, profile, body)
+        return await self.profiles()
+
+    async def remove_credentials(self, profile: str) -> dict[str, Any]:
+        async with self._login("remove_credentials", profile):
+            await asyncio.to_thread(self.service.profiles.log_out, profile)
+        return await self.profiles()
+
+    @asynccontextmanager
+    async def _login(self, verb: str, profile: str) -> AsyncIterator[None]:
+        """A line of the audit log for what happens to a profile's credentials."""
+        async with self.service.audit.entry(verb) as entry:
+            found = self.service.profiles.settings().pick(profile)
+            entry.fields |= {"profile": found.name, "backend": found.backend}
+            yield
 
     async def remote_jobs(
         self, profile: str = "", backend: str = "", before: str = "", limit: int = 50

@@ -8,12 +8,14 @@ from typing import Any
 from . import settings as settings_files
 from .backends import load_backends
 from .backends.base import Backend, Capability
-from .errors import Unsupported
+from .credentials import Credentials, Kept
+from .errors import NotFound, PaiError, Unsupported
 from .home import Home
 from .i18n import _
 from .job import Job
 from .policy import Policy
 from .settings import Profile, Settings
+from .settings_file import SettingsFile
 
 __all__ = ["Profiles"]
 
@@ -23,6 +25,7 @@ class Profiles:
 
     def __init__(self, home: Home) -> None:
         self.home = home
+        self.credentials = Credentials()
         self.models = {name: backend.settings_model for name, backend in load_backends().items()}
         self._backends: dict[str, tuple[Profile, Backend]] = {}
 
@@ -47,12 +50,70 @@ class Profiles:
         return chosen
 
     def edit(self, profile: str, values: Mapping[str, Any] | None = None, *, default: bool = False) -> Settings:
-        """Set keys of a profile (None removes a key), make it the default one; without either, remove it.
+        """Set keys of a profile (None removes a key), make it the default one; without either, remove it. Credentials
+        of its own that no profile names any more are forgotten. May block.
 
         Raises:
             SettingsError: if the settings would be wrong then; they stay as they were.
+            StateError: if its credentials cannot be forgotten; then it stays as it was, too.
         """
-        return settings_files.edit(self.models, profile, values, default, _discovered())
+        before = SettingsFile(settings_files.user_file())
+        settings = settings_files.edit(self.models, profile, values, default, _discovered())
+        named = {found.settings.own_credentials for found in settings.profiles.values()}
+        reference = before.profiles().get(profile, {}).get("own_credentials", "")
+        if reference and reference not in named:
+            try:
+                self.credentials.forget(reference)
+            except PaiError:
+                before.save()
+                raise
+        return settings
+
+    def log_in(self, profile: str, body: object) -> None:
+        """Keep credentials of its own for a profile, in place of earlier ones. May block.
+
+        Raises:
+            NotFound: if there is no such profile.
+            NotAllowed: if the administrator has locked it.
+            Unsupported: if its backend wants none.
+            SpecError: if they cannot be right, naming the field.
+        """
+        model = load_backends()[self._changeable(profile).backend].credentials_model
+        if model is None:
+            raise Unsupported(
+                _("The backend of the profile `{name}` wants no credentials of its own.").format(name=profile)
+            )
+        reference = self.credentials.keep(model, body)
+        try:
+            self.edit(profile, {"own_credentials": reference})
+        except BaseException:
+            self.credentials.forget(reference)
+            raise
+
+    def log_out(self, profile: str) -> None:
+        """Forget a profile's own credentials. May block.
+
+        Raises:
+            NotFound: if there is no such profile, or it has none.
+            NotAllowed: if the administrator has locked it.
+        """
+        if not self._changeable(profile).settings.own_credentials:
+            raise NotFound(_("The profile `{name}` has no credentials of its own.").format(name=profile))
+        self.edit(profile, {"own_credentials": None})
+
+    def _changeable(self, profile: str) -> Profile:
+        settings = self.settings()
+        found = settings.pick(profile)
+        settings.policy.check_change(profile, settings.locked)
+        return found
+
+    def kept(self, profile: Profile) -> Kept:
+        """Which credentials of its own a profile has; empty if none, or if they are not to be had. May block."""
+        reference = profile.settings.own_credentials
+        try:
+            return (self.credentials.kept() if reference else {}).get(reference, Kept("", ""))
+        except PaiError:
+            return Kept("", "")  # Whoever logs in with them is told.
 
     def backend(self, profile: Profile) -> Backend:
         """The backend of a profile; a new one when the profile has changed."""

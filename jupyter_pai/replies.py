@@ -11,6 +11,7 @@ from .data_replies import DataFolder, DataSize, MadeFolder
 from .hyperparameters import Hyperparameter
 from .job import Job, JobStatus
 from .output_replies import Copies, CopyView, FileText, Outputs
+from .page_replies import Catalogue, Tutorials
 from .platform_replies import (
     Findings,
     Images,
@@ -18,6 +19,7 @@ from .platform_replies import (
     OutputModels,
     PlatformBoard,
     PlatformBoards,
+    Profiles,
     TerminalLink,
     Trials,
 )
@@ -27,6 +29,7 @@ from .request import Submitted as _Submitted
 
 __all__ = [
     "About",
+    "Catalogue",
     "Code",
     "Comparison",
     "Copies",
@@ -62,6 +65,7 @@ __all__ = [
     "TerminalLink",
     "Texts",
     "Trials",
+    "Tutorials",
 ]
 
 # JSON has no NaN: these texts stand for it.
@@ -305,22 +309,6 @@ class DiskUse(_Reply):
     free: int
     parts: list[DiskPart]
     largest: list[LargeJob]
-
-
-class ProfileView(_Reply):
-    """`file` is empty for a profile that needs none. `locked`: users may not change it. `refused`: why no job may go
-    with it, empty where jobs may."""
-
-    name: str
-    file: str
-    locked: bool
-    refused: str
-    settings: dict[str, Any]
-
-
-class Profiles(_Reply):
-    default: str
-    profiles: list[ProfileView]
 
 
 class SecretView(_Reply):

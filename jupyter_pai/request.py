@@ -26,6 +26,7 @@ __all__ = [
     "SubmitRequest",
     "Submitted",
     "TensorBoardRequest",
+    "TutorialPlace",
     "parse",
 ]
 
@@ -202,3 +203,11 @@ class PlatformBoardRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     job: str
+
+
+class TutorialPlace(BaseModel):
+    """Where the tutorial notebooks are to go: into a folder of their own in this one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    folder: str = Field("", max_length=4096, description="Its path below the folder that JupyterLab shows.")

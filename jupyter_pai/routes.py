@@ -303,6 +303,16 @@ ROUTES: dict[str, Route] = {
     "profiles": Route("GET", "/profiles", "The profiles of the settings.", reply="Profiles"),
     "set_profile": Route("PUT", "/profiles/{profile}", "Make or change one.", body="ProfileChange", reply="Profiles"),
     "remove_profile": Route("DELETE", "/profiles/{profile}", "Remove one.", reply="Profiles"),
+    "set_credentials": Route(
+        "PUT",
+        "/profiles/{profile}/credentials",
+        "Keep credentials of its own for a profile: what its backend's `credentials` ask for. Never shown again.",
+        body="CredentialsValue",
+        reply="Profiles",
+    ),
+    "remove_credentials": Route(
+        "DELETE", "/profiles/{profile}/credentials", "Forget a profile's own credentials.", reply="Profiles"
+    ),
     "secrets": Route("GET", "/secrets", "The names of the secrets; their values never.", reply="Secrets"),
     "set_secret": Route("PUT", "/secrets/{secret}", "Keep one.", body="SecretValue", reply="Secrets"),
     "remove_secret": Route("DELETE", "/secrets/{secret}", "Forget one.", reply="Secrets"),
@@ -337,6 +347,20 @@ ROUTES: dict[str, Route] = {
         "Stop one of them.",
         (*_PLATFORM, Parameter("delete", bool, "And forget it.")),
         reply="PlatformBoards",
+    ),
+    "catalogue": Route(
+        "GET",
+        "/catalogue",
+        "The page's texts in a language, where JupyterLab has none of ours.",
+        (Parameter("language", str, "A tag like zh-CN; that of the request if empty."),),
+        reply="Catalogue",
+    ),
+    "give_tutorials": Route(
+        "POST",
+        "/tutorials",
+        "Put the tutorial notebooks, in the language of the request, into a folder of their own; what is there stays.",
+        body="TutorialPlace",
+        reply="Tutorials",
     ),
     "doctor": Route(
         "GET",

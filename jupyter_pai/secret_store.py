@@ -2,12 +2,15 @@
 
 Servers have no keyring. There, as other tools do, we keep secrets in a file that only its user can read, beside the
 settings, and say so. Values go in, and come out for jobs only: names are all that is ever listed.
+
+What profiles log in with (`credentials`) is kept alike, in a room of its own: no name here is a name there.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -33,13 +36,18 @@ NAME = "jupyter_pai_secrets.json"
 _SHORTEST = 4
 # Linux hands a process no longer variable than 128 KiB.
 _LONGEST = 1 << 16
+# Between a room and a name. It is in no name, so that rooms are apart.
+_DOOR = ":"
+_changing = threading.Lock()
 
 
 class SecretStore:
-    """`path` is the file: the names of all secrets, and the values of those that are in no keyring."""
+    """`path` is the file: the names of all secrets, and the values of those that are in no keyring. `room` says which
+    of them are meant: without one, those that the user has given names."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, room: str = "") -> None:
         self.path = path or _default()
+        self._room = f"{room}{_DOOR}" if room else ""
 
     def places(self) -> dict[str, str]:
         """Where each secret is kept, by name: ``keyring`` or ``file``."""
@@ -59,21 +67,22 @@ class SecretStore:
                 fix=_("A name is like HF_TOKEN; the value is asked for: %pai secret set NAME"),
             )
         _check_value(name, secret.open())
-        in_keyring, in_file = self._read()
-        with _asking(self.path):
-            backend = _keyring()
+        with _changing:
+            in_keyring, in_file = self._read()
+            with _asking(self.path):
+                backend = _keyring()
+                if backend:
+                    backend.set_password(SERVICE, self._room + name, secret.open())
+                kept = backend is not None and backend.get_password(SERVICE, self._room + name) == secret.open()
+            if backend and not kept:
+                raise _no_keyring("NotKept", self.path)
+            in_file.pop(name, None)
+            in_keyring.discard(name)
             if backend:
-                backend.set_password(SERVICE, name, secret.open())
-            kept = backend is not None and backend.get_password(SERVICE, name) == secret.open()
-        if backend and not kept:
-            raise _no_keyring("NotKept", self.path)
-        in_file.pop(name, None)
-        in_keyring.discard(name)
-        if backend:
-            in_keyring.add(name)
-        else:
-            in_file[name] = secret.open()
-        self._write(in_keyring, in_file)
+                in_keyring.add(name)
+            else:
+                in_file[name] = secret.open()
+            self._write(in_keyring, in_file)
 
     def forget(self, name: str) -> None:
         """Forget a secret.
@@ -81,17 +90,19 @@ class SecretStore:
         Raises:
             NotFound: if there is none of the name.
         """
-        in_keyring, in_file = self._read()
-        if name not in in_keyring and name not in in_file:
-            raise NotFound(_("There is no secret `{name}`.").format(name=name), fix=self._known())
-        if name in in_keyring:
-            need("keyring", "keyring")
-        with _asking(self.path):
-            if name in in_keyring and (backend := _keyring()) and backend.get_password(SERVICE, name) is not None:
-                backend.delete_password(SERVICE, name)
-        in_file.pop(name, None)
-        in_keyring.discard(name)
-        self._write(in_keyring, in_file)
+        with _changing:
+            in_keyring, in_file = self._read()
+            if name not in in_keyring and name not in in_file:
+                raise NotFound(_("There is no secret `{name}`.").format(name=name), fix=self._known())
+            full = self._room + name
+            if name in in_keyring:
+                need("keyring", "keyring")
+            with _asking(self.path):
+                if name in in_keyring and (backend := _keyring()) and backend.get_password(SERVICE, full) is not None:
+                    backend.delete_password(SERVICE, full)
+            in_file.pop(name, None)
+            in_keyring.discard(name)
+            self._write(in_keyring, in_file)
 
     def open(self, wanted: Mapping[str, str]) -> dict[str, Secret]:
         """The secrets that a job asks for, by variable; `wanted` has their names.
@@ -113,7 +124,7 @@ class SecretStore:
         need("keyring", "keyring")  # It was there when the secret was kept.
         with _asking(self.path):
             backend = _keyring()
-            return backend.get_password(SERVICE, name) if backend else None
+            return backend.get_password(SERVICE, self._room + name) if backend else None
 
     def _fix(self, name: str) -> str:
         if near := get_close_matches(name, self.places(), 1):
@@ -125,7 +136,18 @@ class SecretStore:
         return _("Known are: {names}.").format(names=names) if names else ""
 
     def _read(self) -> tuple[set[str], dict[str, str]]:
-        """The names that are in the keyring, and what is in the file itself."""
+        """The names that are in the keyring, and what is in the file itself, of this room."""
+        in_keyring, in_file = self._read_all()
+        cut = len(self._room)
+        return (
+            {name[cut:] for name in in_keyring if self._is_here(name)},
+            {name[cut:]: value for name, value in in_file.items() if self._is_here(name)},
+        )
+
+    def _is_here(self, name: str) -> bool:
+        return name.startswith(self._room) if self._room else _DOOR not in name
+
+    def _read_all(self) -> tuple[set[str], dict[str, str]]:
         try:
             with open(self.path, "rb") as file:
                 mode = os.fstat(file.fileno()).st_mode
@@ -148,10 +170,15 @@ class SecretStore:
         return in_keyring, in_file
 
     def _write(self, in_keyring: set[str], in_file: Mapping[str, str]) -> None:
+        """Put these in the place of what the room has; other rooms stay as they are."""
+        others, texts = self._read_all()
+        names = {name for name in others if not self._is_here(name)} | {self._room + name for name in in_keyring}
+        values = {name: value for name, value in texts.items() if not self._is_here(name)}
+        values |= {self._room + name: value for name, value in in_file.items()}
         with writing(self.path.parent):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(self.path) as target:
-                json.dump({"keyring": sorted(in_keyring), "file": dict(sorted(in_file.items()))}, target, indent=1)
+                json.dump({"keyring": sorted(names), "file": dict(sorted(values.items()))}, target, indent=1)
 
 
 def _default() -> Path:

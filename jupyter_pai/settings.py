@@ -61,6 +61,7 @@ class ProfileSettings(BaseModel):
     default_image: str = Field("", description="Image of jobs that name none.")
     default_output: str = Field("", description="Where outputs go: a URI; each job gets a folder below it.")
     source_limit: str = Field("100MB", description="How large a folder of code may be.")
+    own_credentials: str = Field("", description="Which credentials are kept for it; `profile login` sets this.")
 
 
 class DiskSettings(BaseModel):

@@ -88,9 +88,11 @@ def duration(job: Mapping[str, Any], now: float | None = None) -> str:
     last = _seconds(end) if end else now or 0.0
     seconds = max(last - _seconds(start), 0.0)
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return _("{seconds} s").format(seconds=f"{seconds:.1f}")
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 60:
+        return _("{minutes} min {seconds} s").format(minutes=minutes, seconds=rest)
+    return _("{hours} h {minutes} min").format(hours=minutes // 60, minutes=minutes % 60)
 
 
 def _seconds(time: str) -> float:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from . import tutorials
 from .client import Client
 from .errors import BadInput, Conflict, NotFound, UsageError
 from .grammar import Options
@@ -40,9 +42,46 @@ class Upkeep:
             found = self.client.call("set_profile", profile=options.name, body={"default": True})
         elif options.action == "remove":
             found = self.client.call("remove_profile", profile=options.name)
+        elif options.action == "login":
+            found = self._log_in(options.name)
+        elif options.action == "logout":
+            found = self.client.call("remove_credentials", profile=options.name)
         else:
             found = self.client.call("profiles")
         self._show_profiles(found, options)
+
+    def _log_in(self, profile: str) -> dict[str, Any]:
+        """Ask for what the profile's platform wants, as passwords are asked for."""
+        known = {view["name"]: view["settings"]["backend"] for view in self.client.call("profiles")["profiles"]}
+        if profile not in known:
+            raise NotFound(_("There is no profile `{name}`.").format(name=profile))
+        backends = {backend["name"]: backend for backend in self.client.call("backends")["backends"]}
+        schema = backends[known[profile]]["credentials"]
+        given = self._ask_fields(schema) if schema else {}  # The engine says that there is nothing to give.
+        return dict(self.client.call("set_credentials", profile=profile, body=given))
+
+    def _ask_fields(self, schema: dict[str, Any]) -> dict[str, str]:
+        """What the user types, or pipes in: a line a field."""
+        given: dict[str, str] = {}
+        lines: Iterator[str] | None = None
+        for name, field in schema["properties"].items():
+            title = field.get("title", name)
+            if name not in schema.get("required", ()):
+                title = _("{field} (Enter for none)").format(field=title)
+            value = self._ask_field(title) if lines is None else next(lines, "")
+            if "\n" in value:
+                lines = iter(value.splitlines())
+                value = next(lines)
+            if value:
+                given[name] = value
+        return given
+
+    def _ask_field(self, title: str) -> str:
+        try:
+            return self.screen.ask_secret(title).open()
+        except UsageError as error:
+            fix = _("In a terminal, or piped in, a line for each field: jupyter pai profile login NAME")
+            raise UsageError(error.message, fix=fix) from None
 
     def _show_profiles(self, found: dict[str, Any], options: Options) -> None:
         profiles = found["profiles"]
@@ -57,11 +96,14 @@ class Upkeep:
         for profile in profiles:
             settings = dict(profile["settings"])
             backend = settings.pop("backend")
+            settings.pop("own_credentials", None)
             keys = ", ".join(f"{key}={value}" for key, value in settings.items())
             mark = "*" if profile["name"] == found["default"] else ""
             rows.append((profile["name"] + mark, backend, keys, profile["file"]))
         self.screen.table((_("profile"), _("backend"), _("keys"), _("file")), rows)
         for profile in profiles:
+            if profile["settings"].get("own_credentials"):
+                self.screen.say(f"{profile['name']}: {_credentials(profile['credentials'], found['credentials_file'])}")
             if profile["refused"]:
                 self.screen.say(f"{profile['name']}: {profile['refused']}")
 
@@ -193,21 +235,29 @@ class Upkeep:
         self.screen.table((_("trial"), _("what is to be seen"), _("how")), rows)
 
     def tutorial(self, options: Options) -> Path:
-        source = _tutorial_folder()
         folder = self.place.path(options.folder or ".")
-        names = sorted(path.name for path in source.glob("*.ipynb"))
-        there = [name for name in names if (folder / name).exists()]
+        found = tutorials.notebooks()
+        there = sorted(path.name for path in found if (folder / path.name).exists())
         if there:
             raise Conflict(
                 _("{folder} has {names} already.").format(folder=folder, names=", ".join(there)),
                 fix=_("Choose another folder: tutorial DEST"),
             )
         folder.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            shutil.copyfile(source / name, folder / name)
-        first = "tutorial.zh-CN.ipynb" if language() == "zh-CN" else "tutorial.ipynb"
-        self.screen.say(_("Open {path}").format(path=folder / first))
+        for path in found:
+            shutil.copyfile(path, folder / path.name)
+        self.screen.say(_("Open {path}").format(path=folder / tutorials.FIRST[language()]))
         return folder
+
+
+def _credentials(kept: dict[str, str], file: str) -> str:
+    """Where a profile's own credentials are."""
+    if not kept["place"]:
+        return _("its own credentials are not kept here: profile login NAME")
+    text = _("its own credentials ({hint}) are kept in the keyring")
+    if kept["place"] == "file":
+        text = _("its own credentials ({hint}) are kept in {file} (readable by you only, not encrypted)")
+    return text.format(hint=kept["hint"], file=file)
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -232,12 +282,3 @@ def _gpus(kind: dict[str, Any]) -> str:
         return ""
     memory = f" ({show_memory(kind['gpu_memory'])})" if kind["gpu_memory"] else ""
     return f"{kind['gpu']} × {kind['gpu_name']}{memory}"
-
-
-def _tutorial_folder() -> Path:
-    """The notebooks: in the installed package, or in the repository that it runs from."""
-    here = Path(__file__).parent
-    for folder in (here / "_tutorial", here.parent / "binder/tutorials"):
-        if (folder / "tutorial.ipynb").exists():
-            return folder
-    raise NotFound(_("The tutorial is not installed."), fix="pip install --force-reinstall --no-deps jupyter-pai")

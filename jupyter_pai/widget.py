@@ -9,17 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import json
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import anywidget
 import traitlets
 
 from .bridge import Bridge
 from .client import Client
-from .i18n import DOMAIN, LOCALE, language
+from .i18n import catalogue, language
 
 __all__ = ["JobWidget"]
 
@@ -51,7 +49,7 @@ class JobWidget(anywidget.AnyWidget):
             return
         if message.get("type") == "load":
             _loader, view, style, _digest = _files()
-            self.send({"type": "bundle", "page": message.get("page"), "texts": _texts(language())}, [view, style])
+            self.send({"type": "bundle", "page": message.get("page"), "texts": catalogue(language())}, [view, style])
             return
         self._bridge.receive(message)
         if self._bridge.pages and not self._ticks and hasattr(self, "_kernel_loop"):
@@ -74,10 +72,3 @@ def _files() -> tuple[str, bytes, bytes, str]:
     view, style = (_BUNDLE / "view.js").read_bytes(), (_BUNDLE / "view.css").read_bytes()
     digest = hashlib.sha256(view + style + language().encode()).hexdigest()[:16]
     return (_BUNDLE / "loader.js").read_text("utf-8"), view, style, digest
-
-
-@cache
-def _texts(tag: str) -> dict[str, Any]:
-    """Our catalogue for a language in JupyterLab's form; empty for English."""
-    path = LOCALE / tag.replace("-", "_") / "LC_MESSAGES" / f"{DOMAIN}.json"
-    return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}

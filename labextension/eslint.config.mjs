@@ -1,5 +1,50 @@
 import tseslint from 'typescript-eslint';
 
+// Texts that a reader sees or hears. (Not `description`: those of plugins, commands and schemas are for who writes code.)
+const SHOWN =
+  '/^(title|label|caption|alt|placeholder|summary|text|yes|no|message|fix|aria-(label|description|roledescription|placeholder|valuetext))$/';
+// What a language has words for: names of formats (CSV) and marks are not translated.
+const WORDS = '/\\p{L}\\p{Ll}|\\p{Lo}/u';
+const CODE = 'JSXElement[openingElement.name.name=/^(code|pre|kbd|samp)$/]';
+const written = place => [
+  `${place} > Literal[value=${WORDS}]`,
+  `${place} > ConditionalExpression > Literal[value=${WORDS}]`,
+  `${place} > LogicalExpression > Literal.right[value=${WORDS}]`,
+  `${place} > TemplateLiteral > TemplateElement[value.raw=${WORDS}]`
+];
+const argument = (call, which) => `${call} > .arguments:nth-child(${which})`;
+const untranslated = [
+  `:not(${CODE}) > JSXText[value=${WORDS}]`,
+  ...written(`:not(${CODE}) > JSXExpressionContainer.children`),
+  ...written(`JSXAttribute[name.name=${SHOWN}]`),
+  ...written(`JSXAttribute[name.name=${SHOWN}] > JSXExpressionContainer`),
+  ...written(`Property[key.name=${SHOWN}]`),
+  ...written(
+    'AssignmentExpression[left.property.name=/^(textContent|innerText|title|placeholder|ariaLabel|label|caption)$/]'
+  ),
+  ...[
+    argument('CallExpression[callee.object.name="Notification"][callee.property.name!="emit"]', 1),
+    argument('CallExpression[callee.property.name=/^(notify|emit)$/]', 1),
+    argument(`CallExpression[callee.property.name="setAttribute"][arguments.0.value=${SHOWN}]`, 2),
+    argument('NewExpression[callee.name="EngineError"]', 1),
+    argument('NewExpression[callee.name="EngineError"]', 2)
+  ].flatMap(place => [
+    `${place}[type="Literal"][value=${WORDS}]`,
+    `${place}[type="TemplateLiteral"] > TemplateElement[value.raw=${WORDS}]`
+  ])
+].map(selector => ({ selector, message: 'A text that people read goes through trans.__' }));
+// `tests/design/messages.py` finds what is translated.
+const unfound = [
+  {
+    selector: 'CallExpression[callee.property.name="__"] > .arguments:first-child:not(Literal)',
+    message: 'Not in the catalogue.'
+  },
+  {
+    selector: 'MemberExpression[property.name=/^(_n|_p|_np|gettext|ngettext|pgettext)$/]',
+    message: 'trans.__ is enough.'
+  }
+];
+
 export default tseslint.config(
   { ignores: ['**/lib/**', 'jupyter_pai/**', 'node_modules/**', '.venv/**', 'build/**'] },
   ...tseslint.configs.strictTypeChecked,
@@ -17,6 +62,10 @@ export default tseslint.config(
   {
     files: ['tests/**/*.ts'],
     rules: { '@typescript-eslint/no-floating-promises': 'off', '@typescript-eslint/require-await': 'off' }
+  },
+  {
+    files: ['labextension/src/**'],
+    rules: { 'no-restricted-syntax': ['error', ...untranslated, ...unfound] }
   },
   { files: ['*.mjs'], ...tseslint.configs.disableTypeChecked }
 );

@@ -7,7 +7,8 @@ loop.
 
 It reads its variables once, at import; so they are read anew whenever one has changed. What it writes to the log is
 switched off: it quotes answers whole, keys among them. A key in variables, which is what it looks for first, is taken
-without it: its import would be half the time of a first submit.
+without it: its import would be half the time of a first submit. A key that was kept for a profile of ours needs no
+search at all.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +47,15 @@ def give(key: AccessKey | None) -> None:
 
 
 class KeyChain:
-    """The keys of a profile of the `aliyun` command, or, without a name, those that are found first. For any thread."""
+    """The keys of a profile of the `aliyun` command, or, without a name, those that are found first. For any thread.
 
-    def __init__(self, profile: str = "") -> None:
+    `own` gives the one key that is to be used instead; it is asked once, since that stays the same.
+    """
+
+    def __init__(self, profile: str = "", own: Callable[[], AccessKey] | None = None) -> None:
         self.profile = profile
+        self._own = own
+        self._kept: AccessKey | None = None
         self._lock = threading.Lock()
         self._provider: Any = None
         self._seen: object = None
@@ -57,6 +64,8 @@ class KeyChain:
 
     def held(self) -> AccessKey | None:
         """The key that was given a moment ago, if it still counts."""
+        if self._own:
+            return self._kept
         if _given and not self.profile:
             return _given
         held = self._held
@@ -72,6 +81,9 @@ class KeyChain:
         with self._lock:
             if held := self.held():
                 return held
+            if self._own:
+                self._kept = self._own()
+                return self._kept
             surroundings = _surroundings()
             if self._seen != surroundings:
                 self._provider, self._seen = None, surroundings
@@ -112,7 +124,7 @@ class KeyChain:
             if sources
             else _("There are no keys of Alibaba Cloud."),
             fix=_(
-                "Log in with `aliyun configure`, or set ALIBABA_CLOUD_ACCESS_KEY_ID and "
+                "Log in with `%pai profile login NAME` or `aliyun configure`, or set ALIBABA_CLOUD_ACCESS_KEY_ID and "
                 "ALIBABA_CLOUD_ACCESS_KEY_SECRET for the Jupyter server."
             ),
         )

@@ -13,6 +13,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
+from pydantic import BaseModel
+
 from ..errors import Unsupported
 from ..event import MetricPoint
 from ..home import Home, JobFolder
@@ -207,6 +209,9 @@ class Backend(ABC):
     name: ClassVar[str]
     capabilities: ClassVar[frozenset[Capability]]
     settings_model: ClassVar[type[ProfileSettings]] = ProfileSettings
+    # What a profile may log in with, if it is to have credentials of its own (`credentials.own`); None for a platform
+    # that wants none. Its first field that is no password tells people which they are.
+    credentials_model: ClassVar[type[BaseModel] | None] = None
     # The TensorBoards that the platform runs itself; None where it runs none.
     boards: Boards | None = None
 

@@ -28,7 +28,7 @@ __all__ = ["BACKEND", "Session", "default_session", "get_default_session", "plac
 BACKEND = "pai"
 # What code may name. A profile has more keys, which a session takes along; with the first three it is the same account.
 _NAMED = ("region_id", "workspace_id", "oss_bucket_name", "oss_endpoint", "network")
-_SAME = ("backend", "endpoint", "credentials", *_NAMED)
+_SAME = ("backend", "endpoint", "credentials", "own_credentials", *_NAMED)
 
 # The session that code of this process has set up.
 _set_up: Session | None = None
@@ -82,6 +82,7 @@ class Session:
         use_here(key)
         self._key = key
         self.settings.pop("credentials", None)
+        self.settings.pop("own_credentials", None)
 
     @property
     def region_id(self) -> str:

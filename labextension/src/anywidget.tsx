@@ -12,11 +12,10 @@ import type { IContext } from './components/context.js';
 import { JobView } from './components/jobview.js';
 import type { IWidgetModel } from './kernel.js';
 import { KernelEngine } from './kernel.js';
+import { DOMAIN, catalogue, languageOf } from './language.js';
 import { JobModel } from './model.js';
 import { PageHost } from './pagehost.js';
-import { record, string } from './wire.js';
-
-const DOMAIN = 'jupyter_pai';
+import { string } from './wire.js';
 
 /** Show a widget's job in a node; what is given back ends that. `texts` is our catalogue, empty for English. */
 export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): () => void {
@@ -43,16 +42,10 @@ export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): (
 }
 
 function translation(texts: unknown): IContext['trans'] {
-  const header = record(record(texts)['']);
-  const language = string(header['language']);
+  const language = languageOf(texts);
   const trans = new Gettext({ domain: DOMAIN, locale: language || 'en' });
   if (language) {
-    // Ours: the kernel read it from our own package. This library has another name for one field than JupyterLab's files.
-    const catalogue = {
-      ...record(texts),
-      '': { language, domain: DOMAIN, pluralForms: string(header['plural_forms']) }
-    };
-    trans.loadJSON(catalogue, DOMAIN);
+    trans.loadJSON(catalogue(texts), DOMAIN);
   }
   return trans;
 }

@@ -1,10 +1,15 @@
 /**
- * The names of our commands. What they take stands in `commands.ts`.
+ * The names of our commands. What they take stands where they are added.
  */
 
 export const COMMANDS = {
   showJobs: 'jupyter-pai:show-jobs',
   openJob: 'jupyter-pai:open-job',
   compareJobs: 'jupyter-pai:compare-jobs',
-  stopJob: 'jupyter-pai:stop-job'
+  stopJob: 'jupyter-pai:stop-job',
+  showTrain: 'jupyter-pai:show-train',
+  train: 'jupyter-pai:train',
+  trainAgain: 'jupyter-pai:train-again',
+  trainItem: 'jupyter-pai:train-item',
+  openTutorials: 'jupyter-pai:open-tutorials'
 } as const;

@@ -24,6 +24,14 @@ const ID = {
   }
 };
 
+const OPEN = {
+  type: 'object',
+  properties: {
+    ...ID.properties,
+    back: { type: 'string', description: 'The path of a document: closing the tab, and Escape in it, go there.' }
+  }
+};
+
 const IDS = {
   type: 'object',
   properties: { ids: { type: 'array', items: { type: 'string' }, minItems: 2, description: 'The ids of jobs.' } },
@@ -48,11 +56,11 @@ export function addCommands(
   });
   commands.addCommand(COMMANDS.openJob, {
     label: trans.__('Open Training Job…'),
-    describedBy: { args: ID },
+    describedBy: { args: OPEN },
     execute: async args => {
       const job = await find(context, args);
       if (job) {
-        await tabs.openJob(job.id);
+        await tabs.openJob(job.id, string(args['back']));
       }
     }
   });

@@ -56,6 +56,7 @@ export function faultsOf(message: string, rows: readonly IRow[]): IFaults {
   return { name: name.join(' '), rows: found, rest: rest.join('\n') };
 }
 
-function speaksOf(line: string, name: string): boolean {
+/** Whether a line of the engine is about a hyperparameter. */
+export function speaksOf(line: string, name: string): boolean {
   return line.includes(`\`${name}\``) || line.startsWith(`hyperparameters.${name}:`);
 }

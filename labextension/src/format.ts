@@ -2,21 +2,23 @@
  * Numbers, times and sizes for people.
  */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
+
 /** Milliseconds for people: `4.2 s`, `3 min 5 s`, `2 h 4 min`. */
-export function duration(milliseconds: number): string {
+export function duration(milliseconds: number, trans: TranslationBundle): string {
   const seconds = Math.max(milliseconds, 0) / 1000;
   if (seconds < 60) {
-    return `${seconds.toFixed(1)} s`;
+    return trans.__('%1 s', seconds.toFixed(1));
   }
   const minutes = Math.floor(Math.round(seconds) / 60);
   return minutes < 60
-    ? `${minutes} min ${Math.round(seconds) % 60} s`
-    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+    ? trans.__('%1 min %2 s', minutes, Math.round(seconds) % 60)
+    : trans.__('%1 h %2 min', Math.floor(minutes / 60), minutes % 60);
 }
 
 /** Milliseconds for people, where tenths of a second would only flicker. */
-export function about(milliseconds: number): string {
-  return milliseconds < 60_000 ? `${Math.ceil(milliseconds / 1000)} s` : duration(milliseconds);
+export function about(milliseconds: number, trans: TranslationBundle): string {
+  return milliseconds < 60_000 ? trans.__('%1 s', Math.ceil(milliseconds / 1000)) : duration(milliseconds, trans);
 }
 
 /** A number with five digits that count. */

@@ -18,8 +18,8 @@ export interface IHost {
   ask(title: string, label: string, value: string): Promise<string | null>;
   /** Say something that goes away by itself. */
   notify(text: string, kind: 'info' | 'success' | 'warning' | 'error'): void;
-  /** Show a job in a tab of its own. */
-  openJob?(jobId: string): void;
+  /** Show a job in a tab of its own; from there the way leads back to the document with the path `back`. */
+  openJob?(jobId: string, back?: string): void;
   /** Show several jobs beside each other. */
   compareJobs?(jobIds: readonly string[]): void;
   /** Open a file of the workspace, by its path below the server's root. */
@@ -35,4 +35,14 @@ export interface IHost {
    * aborted: now and whenever it is another. Empty if there is none.
    */
   watchNotebook?(receive: (path: string) => void, signal: AbortSignal): void;
+  /** The path of that notebook; empty if there is none. */
+  notebook?(): string;
+  /** Be told which open documents have changes that are not saved, by their paths, until `signal` is aborted. */
+  watchUnsaved?(receive: (paths: readonly string[]) => void, signal: AbortSignal): void;
+  /** Save an open document. */
+  save?(path: string): Promise<void>;
+  /** Go to an open document; whether there is one with this path. */
+  show?(path: string): boolean;
+  /** Put a text into a new cell of an open notebook; whether that was possible. */
+  insertCell?(path: string, text: string): Promise<boolean>;
 }

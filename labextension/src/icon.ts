@@ -1,5 +1,5 @@
 /**
- * The icon of training jobs: a curve that falls, as a loss does.
+ * Our icons. Training jobs: a curve that falls, as a loss does. Train: what starts one.
  */
 
 import { LabIcon } from '@jupyterlab/ui-components';
@@ -10,5 +10,14 @@ export const jobsIcon = new LabIcon({
     '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 24 24">' +
     '<path class="jp-icon3" fill="#616161" d="M3 3h2v16h16v2H3V3z"/>' +
     '<path class="jp-icon3" fill="#616161" d="M6.6 5.2l2-.4c1.2 6.6 3.6 8.7 12.4 9.2v2C11 15.5 8 12.5 6.6 5.2z"/>' +
+    '</svg>'
+});
+
+export const trainIcon = new LabIcon({
+  name: 'jupyter-pai:train',
+  svgstr:
+    '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 24 24">' +
+    '<path class="jp-icon3" fill="#616161" d="M3 3h2v16h16v2H3V3z"/>' +
+    '<path class="jp-icon3" fill="#616161" d="M9 4.2v11.6l10-5.8z"/>' +
     '</svg>'
 });

@@ -10,6 +10,7 @@ import { addCommands } from './commands.js';
 import type { IContext } from './components/context.js';
 import { jobsIcon } from './icon.js';
 import { LazyWidget } from './lazy.js';
+import { addPanel, filePage } from './sidepanel.js';
 import { JobTabs, OPEN } from './tabs.js';
 import { IPage } from './tokens.js';
 
@@ -31,13 +32,8 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     const tabs = new JobTabs(app, labShell, page);
     const panel = makePanel(page);
     addCommands(app, page, tabs, () => tabs.reveal(panel), palette);
-    if (labShell) {
-      labShell.add(panel, 'left', { rank: 550 });
-      restorer?.add(panel, PANEL);
-      void (restorer && tabs.restore(restorer));
-    } else {
-      void app.restored.then(() => settle(app, tabs, panel));
-    }
+    void addPanel(app, labShell, restorer, panel, 550).then(() => filePage(app, labShell) && openAsked(tabs));
+    void (labShell && restorer && tabs.restore(restorer));
   }
 };
 
@@ -50,14 +46,8 @@ function makePanel(page: IContext): LazyWidget {
   return panel;
 }
 
-/** In Notebook 7: beside the files on the file page, which may have been asked for a job; else in the side panel. */
-function settle(app: JupyterFrontEnd, tabs: JobTabs, panel: LazyWidget): void {
-  if (!tabs.filePage) {
-    app.shell.add(panel, 'left', { rank: 550 });
-    return;
-  }
-  panel.title.label = panel.title.caption;
-  tabs.addToFilePage(panel);
+/** The file page of Notebook 7 may have been asked for a job. */
+function openAsked(tabs: JobTabs): void {
   const asked = new URLSearchParams(location.search);
   const [job, jobs] = [asked.get(OPEN.job), asked.get(OPEN.compare)];
   if (job) {

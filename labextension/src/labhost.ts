@@ -12,6 +12,7 @@ import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
 import { COMMANDS } from './commandids.js';
+import { Documents } from './documents.js';
 import type { IHost, IQuestion } from './host.js';
 import { jobsIcon } from './icon.js';
 
@@ -23,6 +24,7 @@ export class LabHost implements IHost {
     private readonly files: IDefaultFileBrowser | null = null
   ) {
     app.shell.currentChanged?.connect(() => this.look());
+    this.documents = new Documents(app);
     // Notebook 7 has one document a window, and no room for others.
     if (shell) {
       this.openPage = (title, address) => this.showPage(shell, title, address);
@@ -53,8 +55,8 @@ export class LabHost implements IHost {
     Notification.emit(text, kind, { autoClose: 5000 });
   }
 
-  openJob(id: string): void {
-    void this.app.commands.execute(COMMANDS.openJob, { id });
+  openJob(id: string, back = ''): void {
+    void this.app.commands.execute(COMMANDS.openJob, { id, back });
   }
 
   compareJobs(ids: readonly string[]): void {
@@ -69,12 +71,33 @@ export class LabHost implements IHost {
     return this.app.serviceManager.contents.localPath(this.files?.model.path ?? '');
   }
 
+  notebook(): string {
+    this.look();
+    return this.path;
+  }
+
+  watchUnsaved(receive: (paths: readonly string[]) => void, signal: AbortSignal): void {
+    this.documents.watchUnsaved(receive, signal);
+  }
+
+  save(path: string): Promise<void> {
+    return this.documents.save(path);
+  }
+
+  show(path: string): boolean {
+    return this.documents.show(path);
+  }
+
+  insertCell(path: string, text: string): Promise<boolean> {
+    return this.documents.insertCell(path, text);
+  }
+
   watchNotebook(receive: (path: string) => void, signal: AbortSignal): void {
     const tell = (_: this, path: string) => receive(path);
     this.notebookChanged.connect(tell);
     signal.addEventListener('abort', () => this.notebookChanged.disconnect(tell), { once: true });
     this.look();
-    receive(this.notebook);
+    receive(this.path);
   }
 
   /** A job's tab, or a file, that is in front now leaves the notebook as it was. */
@@ -82,8 +105,8 @@ export class LabHost implements IHost {
     const { shell, serviceManager } = this.app;
     const current = shell.currentWidget;
     const path = current instanceof DocumentWidget ? serviceManager.contents.localPath(current.context.path) : '';
-    if (path.endsWith('.ipynb') && path !== this.notebook) {
-      this.notebook = path;
+    if (path.endsWith('.ipynb') && path !== this.path) {
+      this.path = path;
       this.notebookChanged.emit(path);
     }
   }
@@ -117,5 +140,6 @@ export class LabHost implements IHost {
   }
 
   private readonly notebookChanged = new Signal<this, string>(this);
-  private notebook = '';
+  private readonly documents: Documents;
+  private path = '';
 }

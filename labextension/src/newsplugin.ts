@@ -15,6 +15,7 @@ import { Ends } from './ends.js';
 import { Memory, lockedBy } from './memory.js';
 import { JobNews } from './news.js';
 import { faultOf } from './serverpart.js';
+import { pageSettings } from './settings.js';
 import { StatusItem } from './statusitem.js';
 import { IPage } from './tokens.js';
 import type { IJob } from './wire.js';
@@ -54,15 +55,11 @@ export const newsPlugin: JupyterFrontEndPlugin<void> = {
 };
 
 /** Whether the user wants to be told; and whenever that changes. */
-async function wanted(settings: ISettingRegistry | null, changed: (isOn: boolean) => void): Promise<boolean> {
-  try {
-    const found = await settings?.load(ID);
-    const isOn = () => found?.get('notifications').composite !== false;
-    found?.changed.connect(() => changed(isOn()));
-    return isOn();
-  } catch {
-    return true; // The server does not know our settings.
-  }
+async function wanted(registry: ISettingRegistry | null, changed: (isOn: boolean) => void): Promise<boolean> {
+  const settings = await pageSettings(registry);
+  const isOn = () => settings?.get('notifications').composite !== false;
+  settings?.changed.connect(() => changed(isOn()));
+  return isOn();
 }
 
 function attention(): number {

@@ -3,20 +3,18 @@
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { ILabShell } from '@jupyterlab/application';
 import { PathExt } from '@jupyterlab/coreutils';
-import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { IRenderMimeRegistry, RenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
 import type { IContext } from './components/context.js';
 import { jobsPlugin } from './jobsplugin.js';
-import { LabHost } from './labhost.js';
 import { newsPlugin } from './newsplugin.js';
-import { ServerEngine } from './server.js';
+import { pagePlugin } from './pageplugin.js';
+import { placesPlugin } from './placesplugin.js';
 import { IPage } from './tokens.js';
+import { trainPlugin } from './trainplugin.js';
 import { parseOutput } from './wire.js';
 
 const MIME_TYPE = 'application/vnd.jupyter-pai.job+json';
@@ -47,26 +45,6 @@ class JobRenderer extends Widget implements IRenderMime.IRenderer {
   private jobId = '';
 }
 
-/** What all the others share. */
-const pagePlugin: JupyterFrontEndPlugin<IContext> = {
-  id: 'jupyter-pai:page',
-  description: 'Connects this page with the training jobs of its server.',
-  autoStart: true,
-  provides: IPage,
-  optional: [ITranslator, ILabShell, IDefaultFileBrowser],
-  activate: (
-    app: JupyterFrontEnd,
-    translator: ITranslator | null,
-    shell: ILabShell | null,
-    files: IDefaultFileBrowser | null
-  ) => {
-    const { languageCode } = translator ?? nullTranslator;
-    const trans = (translator ?? nullTranslator).load('jupyter_pai');
-    const engine = new ServerEngine(app.serviceManager.serverSettings, trans, languageCode.replace('_', '-'));
-    return { engine, trans, host: new LabHost(app, trans, shell, files) };
-  }
-};
-
 /** Shows jobs in the outputs of cells. */
 const renderer: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:renderer',
@@ -85,4 +63,4 @@ const renderer: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [pagePlugin, renderer, jobsPlugin, newsPlugin];
+export default [pagePlugin, renderer, jobsPlugin, trainPlugin, placesPlugin, newsPlugin];

@@ -19,7 +19,7 @@ import { record, string } from './wire.js';
 export class ServerEngine implements IEngine {
   constructor(
     private readonly settings: ServerConnection.ISettings,
-    private readonly trans: TranslationBundle,
+    private readonly trans: () => TranslationBundle,
     private readonly language: string
   ) {
     this.stream = new JobStream(() => new Lifeline(this.openSocket()));
@@ -46,7 +46,7 @@ export class ServerEngine implements IEngine {
     if (!response.ok) {
       const { message, fix, code, details } = record(said);
       if (response.status === 404 && !string(code)) {
-        throw missing(this.trans); // Our own answers have a code.
+        throw missing(this.trans()); // Our own answers have a code.
       }
       const text = string(message) || response.statusText;
       throw new EngineError(text, string(fix), string(code), response.status, record(details));

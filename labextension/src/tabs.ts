@@ -7,16 +7,16 @@ import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/ap
 import { MainAreaWidget, WidgetTracker } from '@jupyterlab/apputils';
 import { PageConfig, URLExt } from '@jupyterlab/coreutils';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
-import type { Widget } from '@lumino/widgets';
-import { TabPanel } from '@lumino/widgets';
+import type { TabPanel, Widget } from '@lumino/widgets';
 
 import { COMMANDS } from './commandids.js';
 import type { IContext } from './components/context.js';
 import { jobsIcon } from './icon.js';
+import { filePage, reveal } from './sidepanel.js';
 import { string } from './wire.js';
 
 /** What an address of the file page may say: which tab to open. */
-export const OPEN = { job: 'pai-job', compare: 'pai-compare' } as const;
+export const OPEN = { job: 'pai-job', compare: 'pai-compare', train: 'pai-train' } as const;
 
 type Tab = MainAreaWidget;
 /** What the command is given that opens a tab again. */
@@ -45,13 +45,13 @@ export class JobTabs {
     return tab?.isVisible ? string(this.arguments.get(tab)?.['id']) || null : null;
   }
 
-  /** Show a job, by its whole id. */
-  async openJob(jobId: string): Promise<void> {
+  /** Show a job, by its whole id. Closing its tab, and Escape in it, lead to the document with the path `back`. */
+  async openJob(jobId: string, back = ''): Promise<void> {
     if (this.isElsewhere) {
       this.openFilePage(OPEN.job, jobId);
       return;
     }
-    await this.show(`jp-pai-job-${jobId}`, this.jobs, { id: jobId }, async () => {
+    const tab = await this.show(`jp-pai-job-${jobId}`, this.jobs, { id: jobId }, async () => {
       const { JobWidget } = await import('./widget.js');
       const content = new JobWidget(this.context, jobId);
       content.title.label = jobId;
@@ -61,6 +61,9 @@ export class JobTabs {
       });
       return content;
     });
+    if (back) {
+      this.leadBack(tab, back);
+    }
   }
 
   /** Show jobs beside each other. */
@@ -77,24 +80,13 @@ export class JobTabs {
     });
   }
 
-  /** Show a widget beside the files of Notebook 7's file page, for good. */
-  addToFilePage(widget: Widget): void {
-    this.filePage?.addWidget(widget);
-  }
-
   /** Bring a widget that was added before to the front. */
   reveal(widget: Widget): void {
-    if (this.filePage) {
-      this.filePage.currentWidget = widget;
-    } else {
-      this.app.shell.activateById(widget.id);
-    }
+    reveal(this.app, this.labShell, widget);
   }
 
-  /** The tabs of Notebook 7's file page; null anywhere else. */
-  get filePage(): TabPanel | null {
-    const [main] = this.labShell ? [] : this.app.shell.widgets('main');
-    return main instanceof TabPanel ? main : null;
+  private get filePage(): TabPanel | null {
+    return filePage(this.app, this.labShell);
   }
 
   private get isElsewhere(): boolean {
@@ -113,7 +105,7 @@ export class JobTabs {
     tracker: WidgetTracker<Tab>,
     args: Arguments,
     make: () => Promise<Widget>
-  ): Promise<void> {
+  ): Promise<Tab> {
     let tab = this.byId.get(id);
     if (!tab) {
       tab = this.wrap(id, args, make());
@@ -129,6 +121,18 @@ export class JobTabs {
       }
     }
     this.reveal(await tab);
+    return tab;
+  }
+
+  private leadBack(tab: Tab, path: string): void {
+    const { host } = this.context;
+    tab.disposed.connect(() => host.show?.(path));
+    tab.node.addEventListener('keydown', event => {
+      // What is open in the view is closed first, by whoever has opened it.
+      if (event.key === 'Escape' && !event.defaultPrevented) {
+        host.show?.(path);
+      }
+    });
   }
 
   private async wrap(id: string, args: Arguments, making: Promise<Widget>): Promise<Tab> {

@@ -5,7 +5,10 @@ python -m tests.design.messages     add new texts to the catalogues, drop those 
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -16,7 +19,8 @@ from babel.messages.pofile import read_po, write_po
 ROOT = Path(__file__).parents[2]
 LOCALE = ROOT / "jupyter_pai" / "locale"
 _KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2)}
-_TYPESCRIPT = re.compile(r"trans\.__\(\s*'((?:[^'\\]|\\.)*)'")
+_TYPESCRIPT = re.compile(r"""trans\.__\(\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+_SHOWN = ("title", "description", "label", "caption", "jupyter.lab.setting-icon-label")
 
 
 def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
@@ -27,8 +31,27 @@ def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
             found.setdefault(message, []).append((path.relative_to(ROOT).as_posix(), line))
     for path in sorted((ROOT / "labextension" / "src").rglob("*.ts*")):
         for match in _TYPESCRIPT.finditer(path.read_text("utf-8")):
-            found.setdefault(match[1], []).append((path.relative_to(ROOT).as_posix(), 0))
+            found.setdefault(ast.literal_eval(match[1]), []).append((path.relative_to(ROOT).as_posix(), 0))
+    for path in sorted((ROOT / "labextension" / "schema").rglob("*.json")):
+        for text in shown(json.loads(path.read_text("utf-8"))):
+            found.setdefault(text, []).append((path.relative_to(ROOT).as_posix(), 0))
     return found
+
+
+def shown(schema: object) -> Iterator[str]:
+    """The texts of a JSON Schema that a form or a menu shows."""
+    if isinstance(schema, dict):
+        # One without settings is never shown; a language is called what it calls itself.
+        if (schema.get("properties") == {} and schema.get("title")) or schema.get("const") in ("en", "zh-CN"):
+            return
+        for key, value in schema.items():
+            if key in _SHOWN and isinstance(value, str):
+                yield value
+            else:
+                yield from shown(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from shown(value)
 
 
 def catalogues() -> list[Path]:

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from ..conftest import ROOT, Stranger
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-# Why these two are held back is said where they are asked for.
+# These follow versions of their own; beside them stands what they are held back for.
 HELD_BACK = {"jupyter-builder", "jsonschema"}
 
 

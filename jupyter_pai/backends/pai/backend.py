@@ -12,10 +12,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from ... import datasets
-from ...aliyun import Account, AliyunSettings, discovered
+from ...aliyun import Account, AliyunCredentials, AliyunSettings, discovered
 from ...errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
 from ...home import Home, JobFolder
 from ...i18n import _
@@ -86,6 +86,7 @@ class PaiBackend(RemoteBackend):
         }
     )
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
+    credentials_model: ClassVar[type[BaseModel] | None] = AliyunCredentials
     settings: PaiSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:

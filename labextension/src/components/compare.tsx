@@ -146,7 +146,7 @@ function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[
     { name: trans.__('Status'), cells: jobs.map(job => job && <Status status={job.status} trans={trans} />) },
     {
       name: trans.__('Duration'),
-      cells: jobs.map(job => (job?.startedAt ? duration((job.endedAt ?? now) - job.startedAt) : '–'))
+      cells: jobs.map(job => (job?.startedAt ? duration((job.endedAt ?? now) - job.startedAt, trans) : '–'))
     },
     ...(jobs.some(job => job?.reason)
       ? [{ name: trans.__('Reason'), cells: jobs.map(job => job?.reason.split('\n')[0] ?? '') }]

@@ -55,7 +55,7 @@ export function JobRow(props: IProps): React.JSX.Element {
 }
 
 function Known({ job, now, row, isSelected, trans, toggle }: IProps & { job: IJob }): React.JSX.Element {
-  const facts = [word(job.status, trans), ...factsOf(job, now)];
+  const facts = [word(job.status, trans), ...factsOf(job, now, trans)];
   const isMoving = job.progress !== null && !hasEnded(job);
   return (
     <>
@@ -82,13 +82,13 @@ function Known({ job, now, row, isSelected, trans, toggle }: IProps & { job: IJo
   );
 }
 
-function factsOf(job: IJob, now: number): string[] {
+function factsOf(job: IJob, now: number, trans: TranslationBundle): string[] {
   const facts: string[] = [];
   if (job.progress !== null && !hasEnded(job)) {
     facts.push(`${Math.round(job.progress * 100)} %`);
   }
   if (job.startedAt !== null) {
-    facts.push(duration((job.endedAt ?? now) - job.startedAt));
+    facts.push(duration((job.endedAt ?? now) - job.startedAt, trans));
   }
   if (job.reason) {
     return [...facts, job.reason];

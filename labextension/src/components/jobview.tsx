@@ -83,7 +83,7 @@ function Head(props: IProps & { job: IJob }): React.JSX.Element {
   const now = useClock(props.isVisible && job.startedAt !== null && !hasEnded(job));
   const facts = [job.id, job.backend];
   if (job.startedAt !== null) {
-    facts.push(duration((job.endedAt ?? now) - job.startedAt));
+    facts.push(duration((job.endedAt ?? now) - job.startedAt, trans));
   }
   if (job.progress !== null && !hasEnded(job)) {
     facts.push(`${Math.round(job.progress * 100)} %`);

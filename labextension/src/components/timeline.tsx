@@ -26,7 +26,7 @@ export function Timeline(props: ITabProps & { job: IJob }): React.JSX.Element {
           <li key={n}>
             <Status status={status} trans={trans} />
             <time dateTime={new Date(from).toISOString()}>{moment(from)}</time>
-            {until === null && hasEnded(job) ? null : <span>{duration((until ?? now) - from)}</span>}
+            {until === null && hasEnded(job) ? null : <span>{duration((until ?? now) - from, trans)}</span>}
           </li>
         ))}
       </ol>
@@ -58,7 +58,7 @@ export function Progress(props: { job: IJob; trans: TranslationBundle; isVisible
         <div style={{ width: `${percent}%` }} />
       </div>
       <span>
-        {percent} %{left !== null && left > 0 && ` · ${trans.__('about %1 left', about(left))}`}
+        {percent} %{left !== null && left > 0 && ` · ${trans.__('about %1 left', about(left, trans))}`}
       </span>
     </div>
   );

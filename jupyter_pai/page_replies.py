@@ -1,0 +1,26 @@
+"""What the verbs answer that are about the page itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .reply import Reply
+
+__all__ = ["Catalogue", "Tutorials"]
+
+
+class Catalogue(Reply):
+    """The page's texts in a language, in JupyterLab's form; empty for English."""
+
+    language: str
+    texts: dict[str, Any]
+
+
+class Tutorials(Reply):
+    """The folder that the notebooks are in, as an absolute path, and its place below the folder that JupyterLab shows
+    (null if that does not show it); the one to begin with; those that were not there before."""
+
+    folder: str
+    place: str | None
+    first: str
+    given: list[str]

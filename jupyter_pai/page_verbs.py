@@ -1,0 +1,36 @@
+"""The engine's verbs about the page itself: its texts, the tutorials that it opens."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from . import i18n, tutorials
+from .errors import Unsupported
+from .i18n import _
+from .output_verbs import OutputVerbs
+from .request import TutorialPlace, parse
+
+__all__ = ["PageVerbs"]
+
+_FOLDER = "pai-tutorials"
+
+
+class PageVerbs(OutputVerbs):
+    """A part of `api.Api`."""
+
+    async def catalogue(self, language: str = "") -> dict[str, Any]:
+        tag = language or i18n.language()
+        return {"language": tag, "texts": await asyncio.to_thread(i18n.catalogue, tag)}
+
+    async def give_tutorials(self, body: object) -> dict[str, Any]:
+        asked = parse(TutorialPlace, body)
+        if self.root is None:
+            raise Unsupported(
+                _("The files that JupyterLab shows are not on the server's machine."), fix="%pai tutorial"
+            )
+        folder = self.root.resolve(f"{asked.folder}/{_FOLDER}")
+        language = i18n.language()
+        given = await asyncio.to_thread(tutorials.give, folder, language)
+        first = tutorials.FIRST[language]
+        return {"folder": str(folder), "place": self._place(folder), "first": first, "given": given}

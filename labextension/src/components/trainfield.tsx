@@ -1,0 +1,234 @@
+/**
+ * What the form is made of: a field with its label, what is wrong with it beside it; rows of names and values; a part
+ * that is folded and says what is set in it.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IDraftRow } from '../draft.js';
+import { added, rowFaults } from '../draft.js';
+
+/** What a control is given, so that it is named by its label and described by what is said of it. */
+export interface IControl {
+  readonly id: string;
+  readonly 'aria-invalid': boolean;
+  readonly 'aria-describedby': string | undefined;
+}
+
+interface IField {
+  readonly label: string;
+  readonly fault?: string | undefined;
+  readonly hint?: React.ReactNode;
+  /** Something doubtful that keeps nobody from submitting. */
+  readonly doubt?: string;
+  readonly children: (control: IControl) => React.ReactNode;
+}
+
+export function Field({ label, fault = '', hint, doubt = '', children }: IField): React.JSX.Element {
+  const id = React.useId();
+  const said = [fault && `${id}-fault`, doubt && `${id}-doubt`, hint ? `${id}-hint` : ''].filter(Boolean).join(' ');
+  return (
+    <div className="jp-pai-Field">
+      <label htmlFor={id}>{label}</label>
+      {children({ id, 'aria-invalid': fault !== '', 'aria-describedby': said || undefined })}
+      {fault && (
+        <span className="jp-pai-Trouble" id={`${id}-fault`}>
+          {fault}
+        </span>
+      )}
+      {doubt && (
+        <span className="jp-pai-Train-doubt" id={`${id}-doubt`}>
+          {doubt}
+        </span>
+      )}
+      {hint && (
+        <span className="jp-pai-Train-hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface ITextField extends Omit<IField, 'children'> {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly placeholder?: string;
+  readonly mode?: 'numeric' | 'decimal';
+}
+
+export function TextField({ value, onChange, placeholder, mode, ...rest }: ITextField): React.JSX.Element {
+  return (
+    <Field {...rest}>
+      {control => (
+        <input
+          {...control}
+          className="jp-pai-Input"
+          value={value}
+          placeholder={placeholder}
+          inputMode={mode}
+          spellCheck={false}
+          onChange={event => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface ILinesField extends Omit<IField, 'children'> {
+  readonly value: readonly string[];
+  readonly onChange: (value: readonly string[]) => void;
+  readonly placeholder?: string;
+}
+
+/** Texts, one a line. */
+export function LinesField({ value, onChange, placeholder, ...rest }: ILinesField): React.JSX.Element {
+  const [text, setText] = React.useState(value.join('\n'));
+  const lines = linesOf(text);
+  const isOld = lines.join('\n') !== value.join('\n');
+  const shown = isOld ? value.join('\n') : text; // Blank lines are the text's alone.
+  return (
+    <Field {...rest}>
+      {control => (
+        <textarea
+          {...control}
+          className="jp-pai-Input"
+          rows={Math.min(Math.max(shown.split('\n').length, 2), 8)}
+          value={shown}
+          placeholder={placeholder}
+          spellCheck={false}
+          onChange={event => {
+            setText(event.target.value);
+            onChange(linesOf(event.target.value));
+          }}
+        />
+      )}
+    </Field>
+  );
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(Boolean);
+}
+
+interface IRows {
+  readonly trans: TranslationBundle;
+  /** What they are, as a heading, and what one of them is called. */
+  readonly title: string;
+  readonly add: string;
+  readonly rows: readonly IDraftRow[];
+  /** All rows of the table that these are of: a name may stand in it once. */
+  readonly all?: readonly IDraftRow[];
+  readonly onChange: (rows: readonly IDraftRow[]) => void;
+  /** What is wrong, and what is doubtful, with the row of a name. */
+  readonly fault: (name: string) => string;
+  readonly doubt?: (name: string) => string;
+  readonly hint?: string;
+}
+
+/** Names and values that are free to choose. */
+export function Rows(props: IRows): React.JSX.Element {
+  const { trans, title, add, rows, all = rows, onChange, fault, doubt, hint } = props;
+  const id = React.useId();
+  const fresh = React.useRef<number | null>(null);
+  const wrong = rowFaults(all);
+  const change = (key: number, row: IDraftRow | null) =>
+    onChange(all.flatMap(old => (old.key !== key ? [old] : row ? [row] : [])));
+  const saidOf = (row: IDraftRow) => {
+    const own = wrong.get(row.key);
+    return own === 'nameless'
+      ? trans.__('It needs a name.')
+      : own === 'twice'
+        ? trans.__('It is there twice.')
+        : row.name && fault(row.name);
+  };
+  return (
+    <fieldset className="jp-pai-Rows">
+      <legend>{title}</legend>
+      {hint && <p className="jp-pai-Train-hint">{hint}</p>}
+      {rows.map(row => {
+        const said = saidOf(row);
+        const doubted = (row.name && doubt?.(row.name)) || '';
+        const described = said || doubted ? `${id}-${row.key}` : undefined;
+        return (
+          <div key={row.key} className="jp-pai-Rows-row">
+            <input
+              className="jp-pai-Input"
+              aria-label={trans.__('%1: name', title)}
+              placeholder={trans.__('name')}
+              aria-invalid={said !== ''}
+              aria-describedby={described}
+              autoFocus={fresh.current === row.key}
+              spellCheck={false}
+              value={row.name}
+              onChange={event => change(row.key, { ...row, isOwn: true, name: event.target.value })}
+            />
+            <input
+              className="jp-pai-Input"
+              aria-label={row.name ? trans.__('%1: value of %2', title, row.name) : trans.__('%1: value', title)}
+              placeholder={trans.__('value')}
+              aria-describedby={described}
+              spellCheck={false}
+              value={row.value}
+              onChange={event => change(row.key, { ...row, value: event.target.value })}
+            />
+            <button
+              type="button"
+              className="jp-pai-Button jp-pai-Train-remove"
+              title={trans.__('Remove')}
+              aria-label={trans.__('Remove %1', row.name)}
+              onClick={() => change(row.key, null)}
+            >
+              ×
+            </button>
+            {(said || doubted) && (
+              <span className={said ? 'jp-pai-Trouble' : 'jp-pai-Train-doubt'} id={described}>
+                {said || doubted}
+              </span>
+            )}
+          </div>
+        );
+      })}
+      <button
+        type="button"
+        className="jp-pai-Button"
+        onClick={() => {
+          const more = added(all);
+          fresh.current = more.at(-1)?.key ?? null;
+          onChange(more);
+        }}
+      >
+        {add}
+      </button>
+    </fieldset>
+  );
+}
+
+interface IFold {
+  readonly title: string;
+  /** What is set in it. */
+  readonly said: string;
+  /** Something in it is wrong: it cannot stay closed. */
+  readonly isWrong?: boolean;
+  readonly children: React.ReactNode;
+}
+
+export function Fold({ title, said, isWrong = false, children }: IFold): React.JSX.Element {
+  const [open, setOpen] = React.useState(false);
+  const isOpen = open || isWrong;
+  return (
+    <details className="jp-pai-Fold" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span className="jp-pai-Fold-title">{title}</span>
+        <span className="jp-pai-Fold-said" title={said}>
+          {said}
+        </span>
+      </summary>
+      {isOpen && <div className="jp-pai-Fold-content">{children}</div>}
+    </details>
+  );
+}

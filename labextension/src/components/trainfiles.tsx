@@ -1,0 +1,222 @@
+/**
+ * What is sent: how many files, the largest, what stays here and why, what looks like a key; and to leave things out.
+ */
+
+import * as React from 'react';
+
+import { ruleFor, withField, withRule } from '../draft.js';
+import { size } from '../format.js';
+import type { ILeak } from '../previews.js';
+import { strings } from '../wire.js';
+import { Fold } from './trainfield.js';
+import type { IPart } from './trainpart.js';
+import { faultAt, set, textAt } from './trainpart.js';
+import { field } from '../draft.js';
+
+// Those that are shown before somebody asks for more.
+const FIRST = 5;
+
+export function TrainFiles(props: IPart): React.JSX.Element {
+  const { desk, draft, trans } = props;
+  const { preview, wrong } = desk;
+  const rules = strings(field(draft, 'source.exclude'));
+  const leave = (path: string, isOut = true) => desk.change(withRule(draft, ruleFor(path), isOut));
+  const leaks = wrong.leaks.length ? wrong.leaks : (preview?.leaks ?? []);
+  const fault = [faultAt(props, 'source'), faultAt(props, 'source.folder')].filter(Boolean).join(' ');
+  return (
+    <section className="jp-pai-Train-part" aria-label={trans.__('What is sent')} aria-busy={desk.isLooking}>
+      <h3>{trans.__('What is sent')}</h3>
+      <p className="jp-pai-Train-count" role="status">
+        {preview && !fault ? trans.__('Files: %1, %2', preview.files.toLocaleString(), size(preview.bytes)) : ''}
+        {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Looking at the folder…')}</span>}
+      </p>
+      <p className="jp-pai-Train-hint jp-pai-Train-folder">{textAt(props, 'source.folder')}</p>
+      {fault && (
+        <p className="jp-pai-Trouble" role="alert" tabIndex={-1} data-invalid="true">
+          {fault}
+        </p>
+      )}
+      <Leaks {...props} leaks={leaks} isCertain={wrong.leaks.length > 0} leave={leave} />
+      <Chips {...props} rules={rules} />
+      {preview && preview.biggest.length > 0 && <Biggest {...props} leave={leave} />}
+      {preview && preview.leftOut.length > 0 && (
+        <Fold title={trans.__('Stays here')} said={trans.__('Paths: %1', preview.leftOut.length)}>
+          <ul className="jp-pai-Train-files">
+            {preview.leftOut.map(({ path, why }) => (
+              <li key={path}>
+                <span className="jp-pai-Train-path">{path}</span>
+                <span className="jp-pai-Train-hint">{why}</span>
+              </li>
+            ))}
+          </ul>
+        </Fold>
+      )}
+      <label className="jp-pai-Check">
+        <input
+          type="checkbox"
+          checked={field(draft, 'source.gitignore') !== false}
+          onChange={event => set(props, 'source.gitignore', event.target.checked ? undefined : false)}
+        />
+        {trans.__('Leave out what .gitignore names')}
+      </label>
+    </section>
+  );
+}
+
+interface ILeaving extends IPart {
+  readonly leave: (path: string) => void;
+}
+
+function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }): React.JSX.Element | null {
+  const { desk, draft, trans, leaks, isCertain, leave } = props;
+  if (!leaks.length) {
+    return null;
+  }
+  const allow = (path: string) =>
+    desk.change(withField(draft, 'source.allow_secret', [...strings(field(draft, 'source.allow_secret')), path]));
+  return (
+    <div className="jp-pai-Train-leaks" role={isCertain ? 'alert' : 'group'} aria-label={trans.__('Secrets found')}>
+      <strong>{isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}</strong>
+      <ul className="jp-pai-Train-files">
+        {leaks.map(({ path, line, what }) => (
+          <li key={`${path}:${line}:${what}`}>
+            <span className="jp-pai-Train-path">{line ? `${path}:${line}` : path}</span>
+            <span className="jp-pai-Train-hint">{what}</span>
+            <button
+              type="button"
+              className="jp-pai-Button"
+              aria-label={trans.__('Leave out %1', path)}
+              onClick={() => leave(path)}
+            >
+              {trans.__('Leave out')}
+            </button>
+            {isCertain && (
+              <button
+                type="button"
+                className="jp-pai-Button"
+                aria-label={trans.__('Send %1 all the same', path)}
+                onClick={() => allow(path)}
+              >
+                {trans.__('Send all the same')}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The rules that leave something out, to be given and taken back. */
+function Chips({ desk, draft, trans, rules, ...rest }: IPart & { rules: readonly string[] }): React.JSX.Element {
+  const [text, setText] = React.useState('');
+  const id = React.useId();
+  const fault = faultAt({ desk, draft, trans, ...rest }, 'source.exclude');
+  const add = () => {
+    const rule = text.trim();
+    if (rule) {
+      desk.change(withRule(draft, rule, true));
+      setText('');
+    }
+  };
+  return (
+    <div className="jp-pai-Train-exclude">
+      {rules.length > 0 && (
+        <ul className="jp-pai-Chips" aria-label={trans.__('Left out')}>
+          {rules.map(rule => (
+            <li key={rule}>
+              {rule}
+              <button
+                type="button"
+                title={trans.__('Take along again')}
+                aria-label={trans.__('Take %1 along again', rule)}
+                onClick={() => desk.change(withRule(draft, rule, false))}
+              >
+                ×
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="jp-pai-Train-line">
+        <input
+          className="jp-pai-Input"
+          aria-label={trans.__('Leave out what fits')}
+          placeholder={trans.__('Leave out: *.ckpt, data/')}
+          aria-invalid={fault !== ''}
+          aria-describedby={fault ? id : undefined}
+          spellCheck={false}
+          value={text}
+          onChange={event => setText(event.target.value)}
+          onKeyDown={event => {
+            if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) {
+              event.preventDefault();
+              add();
+            }
+          }}
+        />
+        <button type="button" className="jp-pai-Button" disabled={!text.trim()} onClick={add}>
+          {trans.__('Leave out')}
+        </button>
+      </div>
+      {fault && (
+        <span className="jp-pai-Trouble" id={id}>
+          {fault}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The largest files, those of one folder together. */
+function Biggest({ desk, trans, leave }: ILeaving): React.JSX.Element {
+  const [isAll, setAll] = React.useState(false);
+  const files = desk.preview?.biggest ?? [];
+  const shown = isAll ? files : files.slice(0, FIRST);
+  const folders = new Map<string, typeof shown>();
+  for (const file of shown) {
+    const folder = file.path.slice(0, file.path.indexOf('/') + 1);
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  const remove = (path: string) => (
+    <button
+      type="button"
+      className="jp-pai-Button jp-pai-Train-remove"
+      title={trans.__('Leave out %1', path)}
+      aria-label={trans.__('Leave out %1', path)}
+      onClick={() => leave(path)}
+    >
+      ×
+    </button>
+  );
+  return (
+    <Fold title={trans.__('The largest')} said={shown[0] ? `${shown[0].path} ${size(shown[0].bytes)}` : ''}>
+      <ul className="jp-pai-Train-files">
+        {[...folders].map(([folder, inside]) => (
+          <React.Fragment key={folder}>
+            {folder && (
+              <li className="jp-pai-Train-inFolder">
+                <span className="jp-pai-Train-path">{folder}</span>
+                {remove(folder)}
+              </li>
+            )}
+            {inside.map(({ path, bytes }) => (
+              <li key={path} data-inside={folder !== ''}>
+                <span className="jp-pai-Train-path" title={path}>
+                  {path.slice(folder.length)}
+                </span>
+                <span className="jp-pai-Train-size">{size(bytes)}</span>
+                {remove(path)}
+              </li>
+            ))}
+          </React.Fragment>
+        ))}
+      </ul>
+      {files.length > FIRST && (
+        <button type="button" className="jp-pai-Link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+          {isAll ? trans.__('Fewer') : trans.__('More')}
+        </button>
+      )}
+    </Fold>
+  );
+}

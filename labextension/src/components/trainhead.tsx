@@ -1,0 +1,42 @@
+/**
+ * What the form is about: the notebook that one is in, or a folder; and where its settings come from.
+ */
+
+import * as React from 'react';
+
+import { moment } from '../format.js';
+import type { TrainModel } from '../trainmodel.js';
+import type { IContext } from './context.js';
+import { JobLink } from './joblink.js';
+
+export function TrainHead({ model, host, trans }: IContext & { model: TrainModel }): React.JSX.Element {
+  const { desk } = model;
+  const path = desk?.path ?? '';
+  const cut = path.lastIndexOf('/');
+  const folder = host.folder?.();
+  const last = desk?.form?.last;
+  const notebook = host.notebook?.() ?? '';
+  return (
+    <header className="jp-pai-Train-head">
+      <h2 title={path}>{path.slice(cut + 1) || trans.__('The top folder')}</h2>
+      {cut > 0 && <p className="jp-pai-Train-hint">{path.slice(0, cut)}</p>}
+      <div className="jp-pai-Train-places">
+        {notebook && notebook !== path && (
+          <button type="button" className="jp-pai-Link" onClick={() => model.turn(notebook)}>
+            {trans.__('The notebook %1', notebook.slice(notebook.lastIndexOf('/') + 1))}
+          </button>
+        )}
+        {folder !== undefined && folder !== path && (
+          <button type="button" className="jp-pai-Link" onClick={() => model.turn(folder)}>
+            {trans.__('The folder %1 of the file browser', folder.slice(folder.lastIndexOf('/') + 1) || '/')}
+          </button>
+        )}
+      </div>
+      {last && (
+        <p className="jp-pai-Train-hint">
+          {trans.__('With the settings of:')} <JobLink host={host} jobId={last.id} /> {moment(last.submittedAt)}
+        </p>
+      )}
+    </header>
+  );
+}

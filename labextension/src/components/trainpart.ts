@@ -1,0 +1,64 @@
+/**
+ * What each part of the form is given, and what it does with it.
+ */
+
+import { speaksOf } from '../edits.js';
+import type { Desk } from '../desk.js';
+import type { IDraft } from '../draft.js';
+import { field, withField } from '../draft.js';
+import type { IBackend } from '../platforms.js';
+import { profileOf } from '../platforms.js';
+import type { TrainModel } from '../trainmodel.js';
+import { record, string } from '../wire.js';
+import type { IContext } from './context.js';
+
+export interface IPart extends IContext {
+  readonly model: TrainModel;
+  readonly desk: Desk;
+  readonly draft: IDraft;
+}
+
+/** Set a field of the spec, by its dotted path. */
+export function set({ desk, draft }: IPart, path: string, value: unknown): void {
+  desk.change(withField(draft, path, value));
+}
+
+/** A text of the spec, by its dotted path. */
+export function textAt({ draft }: IPart, path: string): string {
+  return string(field(draft, path));
+}
+
+/** How many names a table of the spec has that is not one of the draft's. */
+export function sizeAt({ draft }: IPart, path: string): number {
+  return Object.keys(record(field(draft, path))).length;
+}
+
+/** What is wrong with a field, by its dotted path. */
+export function faultAt({ desk }: IPart, path: string): string {
+  return desk.wrong.faults.get(path) ?? '';
+}
+
+/** What is wrong below a field: the rest of each path, and the words. */
+export function faultsBelow({ desk }: IPart, path: string): ReadonlyMap<string, string> {
+  const start = `${path}.`;
+  return new Map(
+    [...desk.wrong.faults].filter(([name]) => name.startsWith(start)).map(([name, text]) => [name.slice(start.length), text])
+  );
+}
+
+/** Whether something is wrong with one of these fields, or below. */
+export function isWrong({ desk }: IPart, paths: readonly string[]): boolean {
+  return [...desk.wrong.faults.keys()].some(name => paths.some(path => name === path || name.startsWith(`${path}.`)));
+}
+
+/** What the engine doubts of a hyperparameter, in its words. */
+export function doubtAbout({ desk }: IPart, name: string): string {
+  return (desk.preview?.notes ?? []).filter(note => speaksOf(note, name)).join(' ');
+}
+
+/** The backend that the job would run on. */
+export function backendOf({ model: { platforms }, draft }: IPart): IBackend | undefined {
+  const profile = profileOf(platforms, string(field(draft, 'profile')), string(draft.rest['backend']));
+  const name = profile?.backend ?? string(draft.rest['backend']);
+  return platforms.backends.find(one => one.name === name);
+}

@@ -1,0 +1,218 @@
+/**
+ * The form of one notebook, script or folder: what stands in it, and what the engine says of that.
+ */
+
+import type { ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
+import { UUID } from '@lumino/coreutils';
+
+import type { IContext } from './components/context.js';
+import type { IDraft } from './draft.js';
+import { draftOf, requestOf } from './draft.js';
+import type { IStage } from './launch.js';
+import { launch } from './launch.js';
+import type { IDeclared, IForm, IPreview, IWrong } from './previews.js';
+import { NOTHING_WRONG, parseDeclared, parseForm, parsePreview, wrongOf } from './previews.js';
+import type { IJob, Json } from './wire.js';
+
+// Milliseconds: what is typed within one pause is looked at together.
+const PAUSE = 250;
+
+export class Desk {
+  /**
+   * @param path - below the server's root; empty for the root itself.
+   */
+  constructor(
+    private readonly context: IContext,
+    readonly path: string
+  ) {}
+
+  /** How the form begins, and what stands in it now; null before that is known. */
+  form: IForm | null = null;
+  draft: IDraft | null = null;
+  /** What would be sent, as far as was told last. */
+  preview: IPreview | null = null;
+  declared: readonly IDeclared[] = [];
+  wrong: IWrong = NOTHING_WRONG;
+  isLooking = false;
+  /** What is being done for a submit; null while nothing is. */
+  stage: IStage | null = null;
+
+  /** Something above has changed. */
+  get changed(): ISignal<this, void> {
+    return this.signal;
+  }
+
+  /** Whether the user has changed what it began with. */
+  get isChanged(): boolean {
+    return this.draft !== this.start;
+  }
+
+  /** What to show when it comes to the front: what was submitted meanwhile, and files as they are now. */
+  refresh(): Promise<void> {
+    this.loading = (this.isChanged ? Promise.resolve() : this.load()).then(() => this.look());
+    return this.loading;
+  }
+
+  /** Put something else into the form. What the user typed before is looked at no more. */
+  change(draft: IDraft): void {
+    this.draft = draft;
+    this.key = UUID.uuid4();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.look(), PAUSE);
+    this.signal.emit();
+  }
+
+  /** Put a whole request into the form. */
+  put(request: Json): void {
+    this.change(draftOf(request));
+  }
+
+  /** Go back to what the form began with. */
+  reset(): void {
+    if (this.start) {
+      this.change(this.start);
+    }
+  }
+
+  /** Submit what stands in the form; null where the user did not want to, or something is wrong. */
+  async submit(): Promise<IJob | null> {
+    await this.loading;
+    const draft = this.draft;
+    const job = draft && (await this.send(requestOf(draft), this.key));
+    if (job) {
+      this.start = draft; // What was submitted is what the form begins with now.
+      this.signal.emit();
+    }
+    return job;
+  }
+
+  /** Submit once more what was submitted last; undefined if nothing was. */
+  async again(): Promise<IJob | null | undefined> {
+    const form = parseForm(await this.context.engine.call('form', { path: this.place }));
+    return form.last ? this.send(form.request, UUID.uuid4()) : undefined;
+  }
+
+  /** End a submit that is not through yet. */
+  cancel(): void {
+    this.life.abort();
+  }
+
+  private async send(request: Json, key: string): Promise<IJob | null> {
+    if (this.stage) {
+      return null;
+    }
+    this.life = new AbortController();
+    this.tell({ what: 'checking' });
+    try {
+      const { signal } = this.life;
+      await this.save();
+      const job = await launch(this.context, request, key, stage => this.tell(stage), signal);
+      this.key = UUID.uuid4();
+      this.wrong = job ? NOTHING_WRONG : this.wrong;
+      return job;
+    } catch (error) {
+      this.wrong = wrongOf(error);
+      return null;
+    } finally {
+      this.tell(null);
+    }
+  }
+
+  /** The documents of the folder that have changes: files are sent as they are on the disk. */
+  private async save(): Promise<void> {
+    const { host, trans } = this.context;
+    const mine = this.unsaved;
+    if (mine.length && host.save) {
+      this.tell({ what: 'saving' });
+      for (const path of mine) {
+        await host.save(path);
+      }
+      host.notify(trans.__('Saved: %1', mine.join(', ')), 'info');
+    }
+  }
+
+  /** The paths of open documents with changes that belong to what is sent. */
+  get unsaved(): readonly string[] {
+    let found: readonly string[] = [];
+    const life = new AbortController();
+    this.context.host.watchUnsaved?.(paths => (found = paths), life.signal);
+    life.abort();
+    const folder = this.form?.kind === 'folder' ? this.path : this.path.slice(0, this.path.lastIndexOf('/') + 1);
+    const base = folder && !folder.endsWith('/') ? `${folder}/` : folder;
+    return found.filter(path => path.startsWith(base));
+  }
+
+  private async load(): Promise<void> {
+    const { engine } = this.context;
+    try {
+      const form = parseForm(await engine.call('form', { path: this.place }));
+      if (!this.isChanged) {
+        this.form = form;
+        this.draft = this.start = draftOf(form.request);
+        this.wrong = NOTHING_WRONG;
+      }
+    } catch (error) {
+      this.wrong = wrongOf(error);
+    }
+    this.signal.emit();
+  }
+
+  /** Ask what would be sent, one question at a time; an answer to what stands there no more is dropped. */
+  private async look(): Promise<void> {
+    if (!this.draft || this.isLooking) {
+      this.isStale = this.isLooking;
+      return;
+    }
+    this.isLooking = true;
+    this.signal.emit();
+    do {
+      this.isStale = false;
+      const draft: IDraft = this.draft;
+      const answer = await this.ask(requestOf(draft));
+      if (draft === this.draft) {
+        answer();
+      }
+    } while (this.isStale);
+    this.isLooking = false;
+    this.signal.emit();
+  }
+
+  /** Ask about a request; what takes the answer. */
+  private async ask(request: Json): Promise<() => void> {
+    const { engine } = this.context;
+    try {
+      const found = await engine.call('preview', {}, request);
+      return () => {
+        this.preview = parsePreview(found);
+        this.declared = parseDeclared(found);
+        this.wrong = NOTHING_WRONG;
+      };
+    } catch (error) {
+      // What the code declares can be told all the same.
+      const found = await engine.call('inspect', {}, request).catch(() => null);
+      return () => {
+        this.wrong = wrongOf(error);
+        this.declared = found === null ? this.declared : parseDeclared(found);
+      };
+    }
+  }
+
+  private tell(stage: IStage | null): void {
+    this.stage = stage;
+    this.signal.emit();
+  }
+
+  /** The path as the server takes it: an empty one would be left out of the address. */
+  private get place(): string {
+    return this.path || '.';
+  }
+
+  private readonly signal = new Signal<this, void>(this);
+  private start: IDraft | null = null;
+  private loading: Promise<void> = Promise.resolve();
+  private key = UUID.uuid4();
+  private isStale = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private life = new AbortController();
+}

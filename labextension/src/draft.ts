@@ -1,0 +1,195 @@
+/**
+ * A job that is not submitted yet, as a form has it: its request, with its tables as rows that can be written into.
+ *
+ * What the form does not show stays in the request as it is.
+ */
+
+import type { IRow } from './edits.js';
+import { isEmpty, repeated } from './edits.js';
+import type { IDeclared } from './previews.js';
+import type { Json } from './wire.js';
+import { record, string, strings } from './wire.js';
+
+export const TABLES = ['hyperparameters', 'labels', 'environment', 'secrets'] as const;
+export type Table = (typeof TABLES)[number];
+
+/** `isOwn`: the user has added the row, so it stays one with a name to write. */
+export interface IDraftRow extends IRow {
+  readonly key: number;
+  readonly isOwn: boolean;
+}
+
+export interface IDraft {
+  /** The request without the tables. */
+  readonly rest: Json;
+  readonly tables: Readonly<Record<Table, readonly IDraftRow[]>>;
+}
+
+export type RowFault = 'nameless' | 'twice';
+
+export function draftOf(request: Json): IDraft {
+  const spec = record(request['spec']);
+  const rest = { ...request, spec: without(spec, TABLES) };
+  const rows = (table: Table) =>
+    Object.entries(record(spec[table])).map(([name, value], key) => ({
+      key,
+      name,
+      value: textOf(value),
+      isOwn: false
+    }));
+  return {
+    rest,
+    tables: {
+      hyperparameters: rows('hyperparameters'),
+      labels: rows('labels'),
+      environment: rows('environment'),
+      secrets: rows('secrets')
+    }
+  };
+}
+
+/** The request, ready to be sent. Rows in which nothing stands, and those without a name, are left out. */
+export function requestOf({ rest, tables }: IDraft): Json {
+  const filled = TABLES.map(table => [
+    table,
+    Object.fromEntries(tables[table].filter(row => row.name).map(({ name, value }) => [name, value]))
+  ]).filter(([, values]) => Object.keys(record(values)).length);
+  return { ...rest, spec: { ...record(rest['spec']), ...(Object.fromEntries(filled) as Json) } };
+}
+
+/** A field of the spec, by its dotted path: `source.exclude`. */
+export function field({ rest }: IDraft, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, name) => record(value)[name], rest['spec']);
+}
+
+/** The draft with a field set. What is empty is taken out, so that the engine's default holds. */
+export function withField(draft: IDraft, path: string, value: unknown): IDraft {
+  return { ...draft, rest: { ...draft.rest, spec: put(record(draft.rest['spec']), path.split('.'), value) } };
+}
+
+/** The draft with a field of the request set that is not of its spec. */
+export function withRest(draft: IDraft, name: string, value: unknown): IDraft {
+  return { ...draft, rest: put(draft.rest, [name], value) };
+}
+
+export function withRows(draft: IDraft, table: Table, rows: readonly IDraftRow[]): IDraft {
+  return { ...draft, tables: { ...draft.tables, [table]: rows } };
+}
+
+function put(value: Json, [name = '', ...inner]: readonly string[], leaf: unknown): Json {
+  const found = inner.length ? put(record(value[name]), inner, leaf) : leaf;
+  return isNothing(found) ? without(value, [name]) : { ...value, [name]: found };
+}
+
+function without(value: Json, names: readonly string[]): Json {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}
+
+function isNothing(value: unknown): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    value === '' ||
+    (typeof value === 'object' && Object.keys(value).length === 0)
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** What is wrong with rows before anybody is asked, by their keys. */
+export function rowFaults(rows: readonly IDraftRow[]): ReadonlyMap<number, RowFault> {
+  const twice = repeated(rows);
+  const found = new Map<number, RowFault>();
+  for (const row of rows) {
+    if (!row.name && !isEmpty(row)) {
+      found.set(row.key, 'nameless');
+    } else if (row.name && twice.has(row.name)) {
+      found.set(row.key, 'twice');
+    }
+  }
+  return found;
+}
+
+/** Whether a row of some table cannot be sent as it stands. */
+export function hasRowFaults({ tables }: IDraft): boolean {
+  return TABLES.some(table => rowFaults(tables[table]).size > 0);
+}
+
+/** A further row, still empty. */
+export function added(rows: readonly IDraftRow[]): readonly IDraftRow[] {
+  return [...rows, { key: nextKey(rows), name: '', value: '', isOwn: true }];
+}
+
+function nextKey(rows: readonly IDraftRow[]): number {
+  return 1 + Math.max(-1, ...rows.map(row => row.key));
+}
+
+/** The row that gives a declared hyperparameter its value, by whichever of its names; undefined if it has its default. */
+export function rowOf(rows: readonly IDraftRow[], { name, aliases }: IDeclared): IDraftRow | undefined {
+  return rows.find(row => !row.isOwn && (row.name === name || aliases.includes(row.name)));
+}
+
+/** The rows with a value for a declared hyperparameter; null for its default, which is the code's own. */
+export function withValue(rows: readonly IDraftRow[], declared: IDeclared, value: string | null): readonly IDraftRow[] {
+  const there = rowOf(rows, declared);
+  if (value === null) {
+    return rows.filter(row => row !== there);
+  }
+  return there
+    ? rows.map(row => (row === there ? { ...row, value } : row))
+    : [...rows, { key: nextKey(rows), name: declared.name, value, isOwn: false }];
+}
+
+/** The rows that belong to no field of their own. */
+export function freeRows(rows: readonly IDraftRow[], declared: readonly IDeclared[]): readonly IDraftRow[] {
+  const shown = new Set(declared.filter(takesValue).map(one => rowOf(rows, one)));
+  return rows.filter(row => !shown.has(row));
+}
+
+/** Whether a hyperparameter of the code can be given a value. */
+export function takesValue({ form }: IDeclared): boolean {
+  return form === 'option';
+}
+
+/** A file or a folder (its path ends with a slash) as a rule that leaves it out, and nothing else. */
+export function ruleFor(path: string): string {
+  return `/${path.replace(/[\\*?[\]!#\s]/g, '\\$&')}`;
+}
+
+/** The draft with a rule that leaves something out, or without it. */
+export function withRule(draft: IDraft, rule: string, isThere: boolean): IDraft {
+  const rules = strings(field(draft, 'source.exclude')).filter(one => one !== rule);
+  return withField(draft, 'source.exclude', isThere ? [...rules, rule] : rules);
+}
+
+/** What would be begun with if nothing had been submitted before: the same code, on this machine. */
+export function bare(request: Json): Json {
+  const spec = record(request['spec']);
+  const { folder } = record(spec['source']);
+  return {
+    ...('notebook' in request ? { notebook: request['notebook'] } : {}),
+    backend: 'local',
+    spec: {
+      ...('entry_point' in spec ? { entry_point: spec['entry_point'] } : {}),
+      ...(string(folder) ? { source: { folder } } : {})
+    }
+  };
+}
+
+/** A name for an input channel of a URI, that no channel of the draft has. */
+export function channelFor(draft: IDraft, uri: string): string {
+  const taken = record(field(draft, 'inputs'));
+  const last = uri.split('/').filter(Boolean).at(-1) ?? '';
+  const base =
+    last
+      .replace(/\.[^.]*$/, '')
+      .replace(/[^A-Za-z0-9_]+/g, '_')
+      .replace(/^(\d|_*$)/, 'data_$1') || 'data';
+  let name = base;
+  for (let n = 2; name in taken; n++) {
+    name = `${base}_${n}`;
+  }
+  return name;
+}

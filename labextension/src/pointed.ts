@@ -1,0 +1,28 @@
+/**
+ * What a context menu was opened on in a file browser: the item under the pointer, however many are selected.
+ */
+
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import type { Contents } from '@jupyterlab/services';
+
+const ITEM = 'jp-DirListing-item';
+
+type Item = Pick<Contents.IModel, 'path' | 'type'>;
+
+/** The file or folder, if there is one. */
+export function itemAt(app: JupyterFrontEnd, files: IFileBrowserFactory | null): Item | undefined {
+  const node = app.contextMenuHitTest(one => one.classList.contains(ITEM));
+  const browser = node && files?.tracker.find(one => one.node.contains(node));
+  if (!browser) {
+    return undefined;
+  }
+  // A browser asks which of its items a click hit, and a keyboard's menu is a click on none.
+  const { left, top, width, height } = node.getBoundingClientRect();
+  return browser.modelForClick(new MouseEvent('contextmenu', { clientX: left + width / 2, clientY: top + height / 2 }));
+}
+
+/** Whether something can be run by itself: a folder, a notebook, a script. */
+export function canTrain(item: Item | undefined): boolean {
+  return item !== undefined && (item.type === 'directory' || /\.(ipynb|py|sh)$/.test(item.path));
+}

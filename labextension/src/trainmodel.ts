@@ -1,0 +1,146 @@
+/**
+ * What the Train panel is about: the notebook that the user is in, or what was chosen; and what there is to train on.
+ */
+
+import type { ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
+
+import type { IContext } from './components/context.js';
+import { Desk } from './desk.js';
+import { channelFor, field, withField } from './draft.js';
+import type { IPlatforms } from './platforms.js';
+import { NO_PLATFORMS, parsePlatforms } from './platforms.js';
+import { wrongOf } from './previews.js';
+import type { IJob, Json } from './wire.js';
+import { record } from './wire.js';
+
+export class TrainModel {
+  constructor(private readonly context: IContext) {}
+
+  /** What is in front; null while there is nothing to train. */
+  desk: Desk | null = null;
+  platforms: IPlatforms = NO_PLATFORMS;
+
+  /** Something above, or of the desk in front, has changed. */
+  get changed(): ISignal<this, void> {
+    return this.signal;
+  }
+
+  /** Go with the user from notebook to notebook, until `signal` is aborted. */
+  follow(signal: AbortSignal): void {
+    this.context.host.watchNotebook?.(path => path && this.turn(path), signal);
+    this.context.host.watchUnsaved?.(() => this.signal.emit(), signal);
+  }
+
+  /** Whether somebody looks: only then is anything asked, and each time anew. */
+  set isSeen(isSeen: boolean) {
+    const isNew = isSeen && !this.seen;
+    this.seen = isSeen;
+    if (isNew) {
+      void this.refresh();
+    }
+  }
+
+  /** Bring a notebook, a script or a folder to the front, as it was left. */
+  turn(path: string): void {
+    if (this.desk?.path === path) {
+      return;
+    }
+    this.desk?.changed.disconnect(this.pass, this);
+    this.desk = this.deskOf(path);
+    this.desk.changed.connect(this.pass, this);
+    this.signal.emit();
+    if (this.seen) {
+      void this.desk.refresh();
+    }
+  }
+
+  /** Bring something to the front, with a whole request in its form if one is given. */
+  async open(path: string, request?: Json): Promise<void> {
+    this.turn(path);
+    if (request) {
+      await this.desk?.refresh();
+      this.desk?.put(request);
+    }
+  }
+
+  /** Submit once more what was submitted last of a path; whether anything was. */
+  async again(path: string): Promise<boolean> {
+    const { host } = this.context;
+    const desk = this.deskOf(path);
+    try {
+      const job = await desk.again();
+      if (desk.wrong.trouble ?? desk.wrong.faults.size) {
+        this.complain(desk);
+      }
+      if (job) {
+        host.openJob?.(job.id, path);
+      }
+      return job !== undefined;
+    } catch (error) {
+      const { trouble } = wrongOf(error);
+      host.notify([trouble?.message, trouble?.fix].filter(Boolean).join(' '), 'error');
+      return true;
+    }
+  }
+
+  /** Submit what is in front, and show its job. */
+  async submit(): Promise<IJob | null> {
+    const desk = this.desk;
+    const job = (await desk?.submit()) ?? null;
+    if (job && desk) {
+      this.context.host.openJob?.(job.id, desk.path);
+    }
+    return job;
+  }
+
+  /** Make data an input of what is in front. */
+  async useInput(uri: string): Promise<void> {
+    const { host } = this.context;
+    if (!this.desk) {
+      this.turn(host.notebook?.() || host.folder?.() || '');
+    }
+    const desk = this.desk;
+    if (desk && !desk.draft) {
+      await desk.refresh();
+    }
+    if (desk?.draft) {
+      const inputs = record(field(desk.draft, 'inputs'));
+      desk.change(withField(desk.draft, 'inputs', { ...inputs, [channelFor(desk.draft, uri)]: uri }));
+    }
+  }
+
+  /** Look anew at everything that is shown. */
+  async refresh(): Promise<void> {
+    const { engine, host } = this.context;
+    if (!this.desk) {
+      this.turn(host.notebook?.() || host.folder?.() || '');
+    } else {
+      void this.desk.refresh();
+    }
+    const [backends, profiles] = await Promise.all(
+      (['backends', 'profiles'] as const).map(verb => engine.call(verb).catch(() => null))
+    );
+    this.platforms = parsePlatforms(backends, profiles);
+    this.signal.emit();
+  }
+
+  private deskOf(path: string): Desk {
+    const known = this.desks.get(path) ?? new Desk(this.context, path);
+    this.desks.set(path, known);
+    return known;
+  }
+
+  private complain({ wrong: { trouble, faults } }: Desk): void {
+    const text = [trouble?.message, trouble?.fix, ...faults.values()].filter(Boolean).join(' ');
+    this.context.host.notify(text, 'error');
+  }
+
+  private pass(): void {
+    this.signal.emit();
+  }
+
+  private readonly signal = new Signal<this, void>(this);
+  private readonly desks = new Map<string, Desk>();
+  private seen = false;
+}

@@ -1,0 +1,102 @@
+/**
+ * The form that submits training jobs, in the side panel, and the commands that lead to it.
+ */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+
+import { COMMANDS } from './commandids.js';
+import type { IContext } from './components/context.js';
+import { trainIcon } from './icon.js';
+import { LazyWidget } from './lazy.js';
+import { addPanel, reveal } from './sidepanel.js';
+import { IPage, ITrain } from './tokens.js';
+import type { TrainPanel } from './trainpanel.js';
+import type { Json } from './wire.js';
+import { string } from './wire.js';
+
+const PATH = {
+  type: 'object',
+  properties: {
+    path: {
+      type: 'string',
+      description:
+        "A notebook, a script or a folder, below the server's root. If left out, the notebook that is open, else the folder of the file browser."
+    }
+  }
+};
+
+export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
+  id: 'jupyter-pai:train',
+  description: 'Submits a notebook, a script or a folder as a training job, by a form.',
+  autoStart: true,
+  provides: ITrain,
+  requires: [IPage],
+  optional: [ILabShell, ILayoutRestorer, ICommandPalette],
+  activate: (
+    app: JupyterFrontEnd,
+    page: IContext,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    palette: ICommandPalette | null
+  ) => {
+    let contents: Promise<TrainPanel> | null = null;
+    const load = () => (contents ??= import('./trainpanel.js').then(({ TrainPanel }) => new TrainPanel(page)));
+    const panel = new LazyWidget(load);
+    panel.id = 'jp-pai-train';
+    panel.title.icon = trainIcon;
+    panel.title.caption = page.trans.__('Train');
+    panel.node.setAttribute('aria-label', panel.title.caption);
+    void addPanel(app, labShell, restorer, panel, 549);
+    const train: ITrain = {
+      open: async (path: string, request?: Json) => {
+        reveal(app, labShell, panel);
+        await (await load()).open(path, request);
+      },
+      again: async (path: string) => {
+        if (!(await (await load()).model.again(path))) {
+          await train.open(path);
+        }
+      },
+      useInput: (uri: string) => {
+        reveal(app, labShell, panel);
+        void load().then(({ model }) => model.useInput(uri));
+      }
+    };
+    addCommands(app, page, train, () => reveal(app, labShell, panel), palette);
+    return train;
+  }
+};
+
+function addCommands(
+  { commands }: JupyterFrontEnd,
+  { host, trans }: IContext,
+  train: ITrain,
+  show: () => void,
+  palette: ICommandPalette | null
+): void {
+  const meant = (path: unknown) => string(path) || host.notebook?.() || host.folder?.() || '';
+  commands.addCommand(COMMANDS.showTrain, {
+    label: trans.__('Show Train'),
+    icon: trainIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: show
+  });
+  commands.addCommand(COMMANDS.train, {
+    label: trans.__('Train…'),
+    caption: trans.__('See what will be sent, and submit it as a training job'),
+    icon: trainIcon,
+    describedBy: { args: PATH },
+    execute: ({ path }) => train.open(meant(path))
+  });
+  commands.addCommand(COMMANDS.trainAgain, {
+    label: trans.__('Train Again with the Last Settings'),
+    describedBy: { args: PATH },
+    execute: ({ path }) => train.again(meant(path))
+  });
+  const category = trans.__('Training');
+  for (const command of [COMMANDS.train, COMMANDS.trainAgain]) {
+    palette?.addItem({ command, category });
+  }
+}

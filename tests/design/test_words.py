@@ -1,0 +1,68 @@
+"""What a reader may see is marked as a text. (Of TypeScript the linter sees to that: `eslint.config.mjs`.)"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from jupyter_pai import errors
+
+from .messages import ROOT
+
+PACKAGE = ROOT / "jupyter_pai"
+# What errors are made of, what is printed, and the options' help.
+CALLS = {*errors.__all__, "print", "Complaint"}
+KEYWORDS = {"fix", "help", "epilog", "message", "title", "summary"}
+# Nobody reads those but a program.
+ALLOWED = {
+    "pip install --force-reinstall --no-deps jupyter-pai",
+    "profile set NAME KEY=VALUE",
+}
+
+
+def unmarked(path: Path) -> Iterator[str]:
+    """Words that are shown as they stand in the code."""
+    for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(call, ast.Call):
+            given = [word.value for word in call.keywords if word.arg in KEYWORDS]
+            if name_of(call.func) in CALLS:
+                given += call.args
+            for written in given:
+                for text in literals(written):
+                    if re.search(r"[^\W\d_]{2}.*\s[^\W\d_]{2}|^\s[^\W\d_]{2}", text) and text not in ALLOWED:
+                        yield text
+
+
+def literals(node: ast.expr) -> Iterator[str]:
+    """The texts of which an expression makes one, but for those in calls: of `_`, above all."""
+    match node:
+        case ast.Constant(str(text)):
+            yield text
+        case ast.JoinedStr(values) | ast.BoolOp(values=values):
+            for value in values:
+                yield from literals(value)
+        case ast.BinOp(one, _, other) | ast.IfExp(body=one, orelse=other):
+            yield from literals(one)
+            yield from literals(other)
+        case ast.Call(ast.Attribute(template, "format")):
+            yield from literals(template)
+
+
+def name_of(function: ast.expr) -> str:
+    match function:
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def test_every_message_is_marked() -> None:
+    found = {f"{path.relative_to(PACKAGE)}: {text}" for path in PACKAGE.rglob("*.py") for text in unmarked(path)}
+    assert found == set()
+
+
+def test_what_is_not_marked_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "code.py"
+    path.write_text('raise BadInput(f"No file {name} here.", fix=x or "Make one.")\nprint(_("Not this."), "but this")')
+    assert sorted(unmarked(path)) == [" here.", "Make one.", "No file ", "but this"]
