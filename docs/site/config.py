@@ -52,10 +52,11 @@ lang = "zh"
 def config(language: str, pages: str, site: str, navigation: Navigation) -> str:
     """Settings for pages in the folder `pages`, beside the file that this is written to. Nothing is loaded from
     elsewhere: no fonts, no analytics."""
-    headings = ", ".join(
-        f"{{ {_text(heading)} = [{', '.join(f'{{ {_text(title)} = {_text(file)} }}' for title, file in below.items())}] }}"
+    pages_of = {
+        heading: ", ".join(f"{{ {_text(title)} = {_text(file)} }}" for title, file in below.items())
         for heading, below in navigation.items()
-    )
+    }
+    headings = ", ".join(f"{{ {_text(heading)} = [{below}] }}" for heading, below in pages_of.items())
     return _SITE.format(
         pages=_text(pages),
         site=_text(site),

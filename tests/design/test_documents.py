@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import jupyter_pai
+from binder import badges
 from jupyter_pai import cli, grammar
 from jupyter_pai.audit import Entry
 from jupyter_pai.backends import load_backends
@@ -197,3 +198,26 @@ ENGLISH_ONLY = {"architecture.md", "benchmarks.md", "contract.md", "seeds.md", "
 def test_every_document_for_users_is_there_in_both_languages() -> None:
     there = {path.name for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] if ".zh-CN" not in path.name}
     assert there - ENGLISH_ONLY == {english(path) for path in pairs()}
+
+
+@pytest.mark.parametrize("readme", badges.READMES)
+def test_the_tutorials_of_a_readme_are_those_that_there_are(readme: str) -> None:
+    assert text(readme) == badges.written(readme, badges.known()), "run: python -m binder.badges"
+    assert sorted(badges.TUTORIALS) == TUTORIALS
+
+
+@pytest.mark.parametrize(
+    "repository", ["github:ada/jobs", "https://github.com/ada/jobs.git", "git+https://github.com/ada/jobs"]
+)
+def test_badges_open_each_tutorial(repository: str) -> None:
+    for readme, suffix in badges.READMES.items():
+        opened = re.findall(
+            r"\(https://mybinder\.org/v2/gh/ada/jobs/HEAD\?urlpath=lab/tree/(.+?)\)", badges.written(readme, repository)
+        )
+        assert opened == [f"binder/tutorials/{name}{suffix}.ipynb" for name in badges.TUTORIALS]
+        assert all((ROOT / path).exists() for path in opened)
+
+
+def test_a_repository_that_binder_cannot_read_is_named() -> None:
+    with pytest.raises(ValueError, match="ftp://x"):
+        badges.provider("ftp://x")

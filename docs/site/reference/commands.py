@@ -19,11 +19,8 @@ _TITLES = ("option", "means")
 def commands(language: str) -> str:
     """`%%pai_train` and every verb, with all that each takes."""
     cell, line = grammar.cell_parser(), grammar.parser()
-    parts = [
-        head("Magics and commands", language),
-        f"## `%%pai_train`\n\n{cell.description}\n",
-        _options(cell, language),
-    ]
+    parts = [head("Magics and commands", language)]
+    parts += [f"## `%%pai_train`\n\n{cell.description}\n", _options(cell, language)]
     for name, command in verbs(line):
         parts += [f"## `%pai {name}`, `jupyter pai {name}`\n\n{command.description}\n", _options(command, language)]
     words = ", ".join(f"`{other}` → `{ours}`" for other, ours in grammar._ELSEWHERE.items())

@@ -43,8 +43,8 @@ _MEANING = {
 
 
 def environment(language: str) -> str:
-    """The variables of Jupyter's server, of kernels and of the command line. What a job finds in its own is the training
-    contract's."""
+    """The variables of Jupyter's server, of kernels and of the command line. What a job finds in its own is the
+    training contract's."""
     index = 1 if language == "zh-CN" else 0
     rows = [(code(name), _MEANING[name][index]) for name in sorted(mentioned())]
     more = (

@@ -10,7 +10,7 @@ from jupyter_pai.routes import PREFIX
 from jupyter_pai.server.openapi import document
 
 from ..words import word
-from .tables import code, fields, head, table
+from .tables import code, fields, head, kind, table
 
 __all__ = ["http"]
 
@@ -28,9 +28,7 @@ def http(language: str) -> str:
             rows = fields(schema, language)
             parts.append(f"### {name}\n{table(('field', 'kind', 'default', 'means'), rows, language)}")
         else:
-            parts.append(
-                f"### {name}\n\n{' '.join(code(value) for value in schema.get('enum', ())) or schema.get('type', '')}\n"
-            )
+            parts.append(f"### {name}\n\n{kind(schema)}\n")
     return "\n".join(parts)
 
 
@@ -39,12 +37,8 @@ def _operation(method: str, path: str, operation: dict[str, Any], language: str)
         (code(one["name"]), word(one["in"], language), _(one.get("description", "")) if one.get("description") else "")
         for one in operation["parameters"]
     ]
-    lines = [
-        f"## `{method.upper()} {path}`",
-        "",
-        _(operation["summary"]),
-        table(("parameter", "in", "means"), rows, language),
-    ]
+    lines = [f"## `{method.upper()} {path}`", "", _(operation["summary"])]
+    lines.append(table(("parameter", "in", "means"), rows, language))
     for title, content in (
         ("Takes: {name}", operation.get("requestBody", {}).get("content", {})),
         ("Gives: {name}", operation["responses"]["200"]["content"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jupyter_pai.form_schema import form_schema
 from pydantic import BaseModel
 
 from jupyter_pai.backends import load_backends
@@ -23,7 +22,7 @@ def settings(language: str) -> str:
     parts = [head("Settings", language)]
 
     def add(title: str, model: type[BaseModel] | None, name: str = "", without: type[BaseModel] | None = None) -> None:
-        rows = fields(form_schema(model) or {}, language)
+        rows = fields(model.model_json_schema(), language) if model else []
         common = {f"`{key}`" for key in without.model_fields} if without else set()
         if rows := [row for row in rows if row[0] not in common]:
             parts.append(f"## {word(title, language).format(name=name)}\n{table(_TITLES, rows, language)}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from jupyter_pai.form_schema import form_schema
-
 from jupyter_pai.backends import load_backends
 from jupyter_pai.job import JobSpec
 
@@ -17,11 +15,10 @@ _TITLES = ("field", "kind", "default", "means")
 
 def spec(language: str) -> str:
     """Fields of a spec file, of `jupyter_pai.submit` and of the body of a submit."""
-    parts = [
-        head("A job's spec", language),
-        f"## {word('The spec', language)}\n{of(form_schema(JobSpec), _TITLES, language)}",
-    ]
+    parts = [head("A job's spec", language)]
+    parts.append(f"## {word('The spec', language)}\n{of(JobSpec.model_json_schema(), _TITLES, language)}")
     for name, kind in load_backends().items():
-        if told := of(form_schema(kind.options_model), _TITLES, language):
+        model = getattr(kind, "options_model", None)
+        if told := of(model.model_json_schema() if model else {}, _TITLES, language):
             parts.append(f"## {word('Options of `{name}`', language).format(name=name)}\n{told}")
     return "\n".join(parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from jupyter_pai import __version__
@@ -11,7 +11,7 @@ from jupyter_pai.i18n import _
 
 from ..words import word
 
-__all__ = ["code", "fields", "head", "of", "table"]
+__all__ = ["code", "fields", "head", "kind", "of", "table"]
 
 
 def head(title: str, language: str) -> str:
@@ -34,36 +34,44 @@ def code(text: object) -> str:
     return f"`{text}`" if text not in ("", None) else ""
 
 
-def fields(schema: Mapping[str, Any], language: str, above: str = "") -> list[tuple[str, str, str, str]]:
-    """The fields of an object, those of objects in it below them: name, kind, default, what it means."""
+def fields(
+    schema: Mapping[str, Any], language: str, above: str = "", known: Mapping[str, Any] | None = None
+) -> list[tuple[str, str, str, str]]:
+    """The fields of an object: name, kind, default, what it means. Of objects that are `known` to it, by reference, the
+    fields stand below them."""
+    known = known or schema.get("$defs", {})
     rows = []
     for name, field in schema.get("properties", {}).items():
         least = word("required", language) if name in schema.get("required", ()) else _default(field.get("default"))
-        rows.append((code(above + name), kind(field), least, _(field.get("description") or "") if field else ""))
-        for inner in [field, *field.get("anyOf", ())]:
-            if inner.get("properties"):
-                rows += fields(inner, language, f"{above}{name}.")
+        text = field.get("description", "")
+        rows.append((code(above + name), kind(field, known), least, _(text) if text else ""))
+        for one in [field, field.get("items") or {}, *field.get("anyOf", ())]:
+            if inner := known.get(_name(one)):
+                rows += fields(inner, language, f"{above}{name}.", known)
     return rows
 
 
+def _name(field: Mapping[str, Any]) -> str:
+    return str(field.get("$ref", "")).rpartition("/")[2]
+
+
 def _default(value: object) -> str:
-    return "" if value in (None, "", [], {}) else code(json.dumps(value, ensure_ascii=False))
+    return "" if value in (None, "") or isinstance(value, dict | list) else code(json.dumps(value, ensure_ascii=False))
 
 
-def kind(field: Mapping[str, Any]) -> str:
-    """What a value may be, in the words of JSON."""
-    if reference := field.get("$ref"):
-        name = str(reference).rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+def kind(field: Mapping[str, Any], known: Container[str] = ()) -> str:
+    """What a value may be, in the words of JSON; a model that is not `known` is a link to it."""
+    if name := _name(field):
+        return "object" if name in known else f"[{name}](#{name.lower()})"
     if "const" in field or "enum" in field:
         return " ".join(code(value) for value in field.get("enum", [field.get("const")]) if value != "")
-    if several := field.get("anyOf") or field.get("oneOf"):
-        return " / ".join(dict.fromkeys(kind(one) for one in several if one.get("type") != "null"))
+    if several := field.get("anyOf") or field.get("oneOf") or field.get("allOf"):
+        return " / ".join(dict.fromkeys(kind(one, known) for one in several if one.get("type") != "null"))
     if field.get("type") == "array":
-        return f"array: {kind(field.get('items') or {})}"
+        return f"array: {kind(field.get('items') or {}, known)}"
     return str(field.get("type", ""))
 
 
-def of(schema: Mapping[str, Any] | None, titles: Sequence[str], language: str) -> str:
+def of(schema: Mapping[str, Any], titles: Sequence[str], language: str) -> str:
     """The table of a schema's fields."""
-    return table(titles, fields(schema or {}, language), language)
+    return table(titles, fields(schema, language), language)
