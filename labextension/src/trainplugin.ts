@@ -64,6 +64,15 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
       }
     };
     addCommands(app, page, train, () => reveal(app, labShell, panel), palette);
+    app.commands.addCommand(COMMANDS.profiles, {
+      label: page.trans.__('Profiles'),
+      caption: page.trans.__('Where jobs can go, and with which account'),
+      describedBy: { args: { type: 'object', properties: {} } },
+      execute: async () => {
+        reveal(app, labShell, panel);
+        (await load()).showProfiles();
+      }
+    });
     return train;
   }
 };
@@ -95,7 +104,7 @@ function addCommands(
     execute: ({ path }) => train.again(meant(path))
   });
   const category = trans.__('Training');
-  for (const command of [COMMANDS.train, COMMANDS.trainAgain]) {
+  for (const command of [COMMANDS.train, COMMANDS.trainAgain, COMMANDS.profiles]) {
     palette?.addItem({ command, category });
   }
 }
