@@ -25,16 +25,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from .errors import NotFound, SettingsError
 from .faults import of_validation
 from .i18n import N_, _
 from .policy import Policy, Rules
 from .settings_file import SettingsFile, similar
-from .sizes import parse_size
+from .sizes import size_or_nothing
 
 __all__ = [
     "IMPORTANT",
@@ -84,20 +84,13 @@ class DiskSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    limit: str = Field(
+    limit: Annotated[str, AfterValidator(size_or_nothing)] = Field(
         "",
         description="Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth.",
     )
     environment_days: float = Field(
         30, gt=0, description="Days after which an environment or a fetched input that no job used goes."
     )
-
-    @field_validator("limit")
-    @classmethod
-    def _is_size(cls, text: str) -> str:
-        if text.strip():
-            parse_size(text)
-        return text
 
 
 class TensorBoardSettings(BaseModel):
