@@ -63,4 +63,4 @@ const renderer: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [pagePlugin, renderer, jobsPlugin, trainPlugin, placesPlugin, newsPlugin];
+export default [pagePlugin, renderer, trainPlugin, jobsPlugin, placesPlugin, newsPlugin];

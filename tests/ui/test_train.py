@@ -227,5 +227,5 @@ def test_in_notebook_7(lab: Lab, page: Page) -> None:
         form(page).get_by_role("button", name=re.compile("ubmit$")).click()
     expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
     page.goto(f"{lab.url}/tree/work?token={lab.token}")
-    page.locator(".lm-TabBar-tab", has_text="Train").first.click(timeout=LONG)
+    page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)
     expect(form(page).get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
