@@ -54,6 +54,11 @@ export function TrainWhere(props: IPart): React.JSX.Element {
           </select>
         )}
       </Field>
+      {props.onProfiles && (
+        <button type="button" className="jp-pai-Link" onClick={props.onProfiles}>
+          {trans.__('Profiles…')}
+        </button>
+      )}
       <Machine
         {...props}
         profile={chosen?.name ?? asked}
