@@ -12,6 +12,8 @@ import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
 
+const EXAMPLE = '*.ckpt, data/';
+
 // Those that are shown before somebody asks for more.
 const FIRST = 5;
 
@@ -148,7 +150,7 @@ function Chips({ desk, draft, trans, rules, ...rest }: IPart & { rules: readonly
         <input
           className="jp-pai-Input"
           aria-label={trans.__('Leave out what fits')}
-          placeholder="*.ckpt, data/"
+          placeholder={EXAMPLE}
           aria-invalid={fault !== ''}
           aria-describedby={fault ? id : undefined}
           spellCheck={false}
