@@ -25,6 +25,9 @@ const MOST_SHOWN = 50;
 /** The folder that has been begun in a text. Relative paths are below `home`, an absolute path; '' if none is known. */
 export function folderOf(text: string, home: string): IFolder | null {
   const before = text.slice(0, text.lastIndexOf('/') + 1);
+  if (text.startsWith('dataset://')) {
+    return null; // A platform's own, by its id: it has no files to be seen.
+  }
   if (text.includes('://')) {
     return before.endsWith('://') && !before.startsWith('file:') ? null : { uri: before, before };
   }

@@ -253,6 +253,7 @@ test('the folder that is looked into is that of the last slash', () => {
   assert.deepEqual(folderOf('oss://b/data/tr', ''), { uri: 'oss://b/data/', before: 'oss://b/data/' });
   assert.equal(folderOf('oss://b', ''), null);
   assert.equal(folderOf('oss:', ''), null);
+  assert.equal(folderOf('dataset://d-1/', '/home'), null);
   assert.deepEqual(folderOf('/a b/c', ''), { uri: 'file:///a%20b/', before: '/a b/' });
   assert.deepEqual(folderOf('data/x', '/home/me/'), { uri: 'file:///home/me/data/', before: 'data/' });
   assert.deepEqual(folderOf('', '/home/me'), { uri: 'file:///home/me/', before: '' });

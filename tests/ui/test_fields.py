@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -21,17 +20,17 @@ GPUS = ["ecs.gn6i-c4g1.xlarge", "ecs.gn6v-c8g1.2xlarge"]
 
 
 @pytest.fixture
-def lab(pai: StandIn, lab: Lab) -> Iterator[Lab]:  # noqa: F811
+def lab(pai: StandIn, lab: Lab) -> Lab:  # noqa: F811
     """One that starts with the profile of the stand-in."""
-    yield lab
+    return lab
 
 
 def opened(page: Page, lab: Lab, *parts: str) -> Locator:
-    """The form of a notebook, on its way to the platform, with these parts unfolded."""
-    lab.write("a.ipynb", "print(1)")
+    """The form of a script, on its way to the platform, with these parts unfolded."""
+    (lab.root / "train.py").write_text("print(1)")
     page.goto(f"{lab.url}/lab?reset&token={lab.token}")
     page.locator('.jp-SideBar [data-id="jp-pai-train"]').wait_for(timeout=LONG)
-    execute(page, "jupyter-pai:train", path="a.ipynb")
+    execute(page, "jupyter-pai:train", path="train.py")
     form = page.locator(".jp-pai-Train")
     form.get_by_label("Profile", exact=True).select_option("pai", timeout=LONG)
     for part in parts:
@@ -160,11 +159,14 @@ def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(
     found.first.click()
     expect(field).to_have_value("here/")
     field.fill("nowhere://x/")
-    expect(field).to_have_accessible_description(re.compile("^There is no storage for"), timeout=LONG)
+    expect(field).to_have_accessible_description(re.compile("^PAI reads nothing from nowhere://"), timeout=LONG)
+    field.fill("oss://another-bucket/")
+    expect(field).to_have_accessible_description(re.compile("another-bucket"), timeout=LONG)
     expect(found).to_have_count(0)
     inputs.get_by_role("button", name="Remove train").click()
     expect(inputs.get_by_role("button", name="Add an input")).to_be_focused()
     expect(inputs.get_by_role("combobox")).to_have_count(0)
+    expect(form.get_by_text("Fields with a mistake")).to_have_count(0, timeout=LONG)
     assert faults(page) == []
 
 

@@ -59,8 +59,9 @@ function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
       complete((verb, asked) => engine.call(verb, asked), value, home, profile, roots).then(
         options => take(options, null),
         (error: unknown) => {
-          const isExpected = error instanceof EngineError && error.code === 'NotFound' && isNew;
-          take([], isExpected ? null : troubleOf(error));
+          // A platform may read from where nobody can look from here, and write where nothing is yet.
+          const silent = isNew ? ['Unsupported', 'NotFound'] : ['Unsupported'];
+          take([], error instanceof EngineError && silent.includes(error.code) ? null : troubleOf(error));
         }
       );
     }, PAUSE);
@@ -82,6 +83,7 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
   const offer = useOffer(props, isUsed);
   const options = isOpen ? (offer?.options ?? []) : [];
   const active = options[current];
+  // That nothing could be looked up is no mistake in what is typed.
   const said = fault || [offer?.trouble?.message, offer?.trouble?.fix].filter(Boolean).join(' ');
   const close = () => {
     setOpen(false);
@@ -125,7 +127,7 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
         aria-expanded={options.length > 0}
         aria-controls={options.length ? `${id}-list` : undefined}
         aria-activedescendant={active ? `${id}-${current}` : undefined}
-        aria-invalid={said !== ''}
+        aria-invalid={fault !== ''}
         aria-describedby={said ? `${id}-fault` : undefined}
         autoComplete="off"
         spellCheck={false}
@@ -156,7 +158,11 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
         {options.length ? trans.__('%1 to choose from', options.length) : ''}
       </span>
       {said && (
-        <span className="jp-pai-Trouble" role="alert" id={`${id}-fault`}>
+        <span
+          className={fault ? 'jp-pai-Trouble' : 'jp-pai-Fields-note'}
+          role={fault ? 'alert' : 'status'}
+          id={`${id}-fault`}
+        >
           {said}
         </span>
       )}
