@@ -5,7 +5,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { added, channelFaults, channelsOf, proposals, rowsOf, variableOf } from '../../labextension/lib/channelrows.js';
 import { common, complete, folderOf } from '../../labextension/lib/completion.js';
-import type { Parameters } from '../../labextension/lib/engine.js';
+import type { IEngine } from '../../labextension/lib/engine.js';
 import { read, textOf } from '../../labextension/lib/fieldtexts.js';
 import { choices, parseImages, wanted } from '../../labextension/lib/images.js';
 import { gibibytes, matching, parseInstances, sorted } from '../../labextension/lib/instancetypes.js';
@@ -260,31 +260,42 @@ test('the folder that is looked into is that of the last slash', () => {
   assert.equal(folderOf('data/x', ''), null);
 });
 
-/** A storage with these names in each folder, which gives so many at once. */
-function storage(names: readonly string[], most = 1000): (verb: string, asked?: Parameters) => Promise<unknown> {
-  return (_verb, asked = {}) => {
+/** Storages that begin with these URIs, with these names in each folder, of which so many are given at once. */
+function storage(names: readonly string[], most = 1000, roots: readonly object[] = []): IEngine['call'] {
+  return (verb, asked = {}) => {
     const left = names.filter(name => name > String(asked['after'] ?? ''));
-    return Promise.resolve({ entries: left.slice(0, most).map(path => ({ path })), more: left.length > most });
+    const entries = left.slice(0, most).map(path => ({ path }));
+    return Promise.resolve(verb === 'storages' ? { storages: roots } : { entries, more: left.length > most });
   };
 }
 
-test('a text is completed by what is in the folder, and by the roots that are known', async () => {
-  const ask = storage(['.git/', 'test/', 'train/', 'train.csv']);
-  const names = async (text: string, roots: string[] = []) =>
-    (await complete(ask, text, '/home', '', roots)).map(option => option.text);
+test('a text is completed by what is in its folder, and by where storages begin', async () => {
+  const ask = storage(['.git/', 'test/', 'train/', 'train.csv'], 1000, [
+    { uri: 'oss://b/', scheme: 'oss', profile: 'mine' },
+    { uri: 'oss://b/', scheme: 'oss', profile: 'mine' },
+    { uri: 'oss://other/', scheme: 'oss', profile: 'other' },
+    { uri: '', scheme: 'oss', profile: 'mine', problem: 'no answer' },
+    { uri: 'file:///home/', scheme: 'file', profile: '' }
+  ]);
+  const names = async (text: string, profile = 'mine') =>
+    (await complete(ask, text, '/home', profile)).map(option => option.text);
   assert.deepEqual(await names('oss://b/tr'), ['oss://b/train/', 'oss://b/train.csv']);
   assert.deepEqual(await names('oss://b/'), ['oss://b/test/', 'oss://b/train/', 'oss://b/train.csv']);
   assert.deepEqual(await names('.g'), ['.git/']);
-  assert.deepEqual(await names('os', ['oss://b/']), ['oss://b/']);
-  assert.deepEqual(await names('', ['oss://b/']), ['oss://b/', 'test/', 'train/', 'train.csv']);
-  assert.equal(common(await complete(ask, 'oss://b/t', '', '', [])), 'oss://b/t');
-  assert.equal(common(await complete(ask, 'oss://b/tr', '', '', [])), 'oss://b/train');
+  assert.deepEqual(await names('train.csv'), []);
+  for (const begun of ['os', 'oss:', 'oss:/', 'oss://']) {
+    assert.deepEqual(await names(begun), ['oss://b/'], begun);
+  }
+  assert.deepEqual(await names('os', ''), ['oss://b/', 'oss://other/']);
+  assert.deepEqual(await names(''), ['oss://b/', 'test/', 'train/', 'train.csv']);
+  assert.equal(common(await complete(ask, 'oss://b/t', '', '')), 'oss://b/t');
+  assert.equal(common(await complete(ask, 'oss://b/tr', '', '')), 'oss://b/train');
 });
 
 test('of a folder with more names than are given at once, those after what is typed are asked for', async () => {
   const ask = storage(['a', 'b', 'c', 'train'], 2);
   assert.deepEqual(
-    (await complete(ask, '/d/tr', '', '', [])).map(option => option.text),
+    (await complete(ask, '/d/tr', '', '')).map(option => option.text),
     ['/d/train']
   );
 });

@@ -23,8 +23,6 @@ export interface IUriProps {
   readonly profile: string;
   /** The folder below which relative paths are, an absolute path on the server's machine; none are completed without it. */
   readonly home?: string;
-  /** What a URI can begin with: `oss://bucket/`. */
-  readonly roots?: readonly string[];
   /** The engine's word about it; empty if nothing is wrong. */
   readonly fault?: string;
   /** Whether it may name what is not there yet, as a place for outputs does. */
@@ -34,7 +32,6 @@ export interface IUriProps {
 
 // Milliseconds after the last letter of what is typed.
 const PAUSE = 200;
-const NO_ROOTS: readonly string[] = [];
 
 interface IOffer {
   /** For what was typed. */
@@ -45,9 +42,8 @@ interface IOffer {
 
 /** What can stand in the field instead, asked for when its user pauses; null while nothing is known. */
 function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
-  const { engine, value, profile, home = '', roots = NO_ROOTS, isNew = false } = props;
+  const { engine, value, profile, home = '', isNew = false } = props;
   const [offer, setOffer] = React.useState<IOffer | null>(null);
-  const key = roots.join('\n');
   React.useEffect(() => {
     if (!isWanted) {
       return;
@@ -56,7 +52,7 @@ function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
     const take = (options: readonly IOption[], trouble: ITrouble | null) =>
       isOver || setOffer({ text: value, options, trouble });
     const timer = setTimeout(() => {
-      complete((verb, asked) => engine.call(verb, asked), value, home, profile, roots).then(
+      complete((verb, asked) => engine.call(verb, asked), value, home, profile).then(
         options => take(options, null),
         (error: unknown) => {
           // A platform may read from where nobody can look from here, and write where nothing is yet.
@@ -69,7 +65,7 @@ function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
       isOver = true;
       clearTimeout(timer);
     };
-  }, [engine, value, profile, home, key, isNew, isWanted]);
+  }, [engine, value, profile, home, isNew, isWanted]);
   return offer?.text === value ? offer : null;
 }
 
