@@ -38,31 +38,31 @@ export function folderOf(text: string, home: string): IFolder | null {
   return path ? { uri: `file://${path.split('/').map(encodeURIComponent).join('/')}`, before } : null;
 }
 
-/** What begins with the text: what its folder has, and where storages begin. */
-export async function complete(
+/** What of its folder a text may become; nothing where no folder is meant. */
+export async function inFolder(
   ask: IEngine['call'],
   text: string,
   home: string,
   profile: string
 ): Promise<readonly IOption[]> {
-  const begun = isBeginning(text) ? await roots(ask, text, profile) : [];
-  const folder = begun.length && text ? null : folderOf(text, home);
+  const folder = folderOf(text, home);
   const there = folder ? await within(ask, text, folder, profile) : [];
-  return [...begun, ...there].filter(one => one.text !== text).slice(0, MOST_SHOWN);
+  return there.filter(one => one.text !== text).slice(0, MOST_SHOWN);
 }
 
-/** Whether a text may become the beginning of a storage: `os`, `oss:`, `oss://buc`. */
-function isBeginning(text: string): boolean {
-  return /^([a-z][a-z0-9+.-]*:\/{0,2})?[^/:]*$/i.test(text);
-}
-
-/** Where one can begin to look with the account of a profile. Paths of this machine are written without a scheme. */
-async function roots(ask: IEngine['call'], text: string, profile: string): Promise<readonly IOption[]> {
-  const told = list(record(await ask('storages'))['storages']).map(record);
-  const uris = told
-    .filter(root => root['scheme'] !== 'file' && (!profile || !root['profile'] || root['profile'] === profile))
+/** Where a storage begins that a text may become the name of, as `os` may of `oss://bucket/`, with a profile's account. */
+export async function beginnings(ask: IEngine['call'], text: string, profile: string): Promise<readonly IOption[]> {
+  if (!/^([a-z][a-z0-9+.-]*:\/{0,2})?[^/:]*$/i.test(text)) {
+    return [];
+  }
+  const uris = list(record(await ask('storages'))['storages'])
+    .map(record)
+    .filter(root => !profile || !root['profile'] || root['profile'] === profile)
     .map(root => string(root['uri']));
-  return [...new Set(uris)].filter(uri => uri && uri.startsWith(text)).map(uri => option(uri, uri));
+  // Paths of this machine are written without a scheme.
+  return [...new Set(uris)]
+    .filter(uri => uri && uri.startsWith(text) && !uri.startsWith('file:'))
+    .map(uri => option(uri, uri));
 }
 
 async function within(

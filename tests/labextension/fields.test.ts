@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { added, channelFaults, channelsOf, proposals, rowsOf, variableOf } from '../../labextension/lib/channelrows.js';
-import { common, complete, folderOf } from '../../labextension/lib/completion.js';
+import { beginnings, common, folderOf, inFolder } from '../../labextension/lib/completion.js';
 import type { IEngine } from '../../labextension/lib/engine.js';
 import { read, textOf } from '../../labextension/lib/fieldtexts.js';
 import { choices, parseImages, wanted } from '../../labextension/lib/images.js';
@@ -277,25 +277,28 @@ test('a text is completed by what is in its folder, and by where storages begin'
     { uri: '', scheme: 'oss', profile: 'mine', problem: 'no answer' },
     { uri: 'file:///home/', scheme: 'file', profile: '' }
   ]);
-  const names = async (text: string, profile = 'mine') =>
-    (await complete(ask, text, '/home', profile)).map(option => option.text);
+  const texts = (options: readonly { text: string }[]) => options.map(option => option.text);
+  const names = async (text: string) => texts(await inFolder(ask, text, '/home', ''));
   assert.deepEqual(await names('oss://b/tr'), ['oss://b/train/', 'oss://b/train.csv']);
   assert.deepEqual(await names('oss://b/'), ['oss://b/test/', 'oss://b/train/', 'oss://b/train.csv']);
+  assert.deepEqual(await names(''), ['test/', 'train/', 'train.csv']);
   assert.deepEqual(await names('.g'), ['.git/']);
   assert.deepEqual(await names('train.csv'), []);
-  for (const begun of ['os', 'oss:', 'oss:/', 'oss://']) {
-    assert.deepEqual(await names(begun), ['oss://b/'], begun);
+  assert.deepEqual(await names('oss://b'), []);
+  const starts = async (text: string, profile: string) => texts(await beginnings(ask, text, profile));
+  for (const begun of ['', 'os', 'oss:', 'oss:/', 'oss://', 'oss://b']) {
+    assert.deepEqual(await starts(begun, 'mine'), ['oss://b/'], begun);
   }
-  assert.deepEqual(await names('os', ''), ['oss://b/', 'oss://other/']);
-  assert.deepEqual(await names(''), ['oss://b/', 'test/', 'train/', 'train.csv']);
-  assert.equal(common(await complete(ask, 'oss://b/t', '', '')), 'oss://b/t');
-  assert.equal(common(await complete(ask, 'oss://b/tr', '', '')), 'oss://b/train');
+  assert.deepEqual(await starts('os', ''), ['oss://b/', 'oss://other/']);
+  assert.deepEqual([await starts('oss://b/', ''), await starts('data/', ''), await starts('/', '')], [[], [], []]);
+  assert.equal(common(await inFolder(ask, 'oss://b/t', '', '')), 'oss://b/t');
+  assert.equal(common(await inFolder(ask, 'oss://b/tr', '', '')), 'oss://b/train');
 });
 
 test('of a folder with more names than are given at once, those after what is typed are asked for', async () => {
   const ask = storage(['a', 'b', 'c', 'train'], 2);
   assert.deepEqual(
-    (await complete(ask, '/d/tr', '', '')).map(option => option.text),
+    (await inFolder(ask, '/d/tr', '', '')).map(option => option.text),
     ['/d/train']
   );
 });

@@ -6,7 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IOption } from '../completion.js';
-import { common, complete } from '../completion.js';
+import { beginnings, common, inFolder } from '../completion.js';
 import type { IEngine } from '../engine.js';
 import { EngineError } from '../engine.js';
 import type { ITrouble } from '../model.js';
@@ -49,16 +49,30 @@ function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
       return;
     }
     let isOver = false;
-    const take = (options: readonly IOption[], trouble: ITrouble | null) =>
-      isOver || setOffer({ text: value, options, trouble });
+    // Each is shown when it comes: an account that does not answer holds up no folder.
+    const take = (options: readonly IOption[], trouble: ITrouble | null) => {
+      if (!isOver) {
+        setOffer(old =>
+          old?.text === value
+            ? { text: value, options: [...old.options, ...options], trouble: trouble ?? old.trouble }
+            : { text: value, options, trouble }
+        );
+      }
+    };
     const timer = setTimeout(() => {
-      complete((verb, asked) => engine.call(verb, asked), value, home, profile).then(
+      const ask: IEngine['call'] = (verb, asked) => engine.call(verb, asked);
+      setOffer(null);
+      inFolder(ask, value, home, profile).then(
         options => take(options, null),
         (error: unknown) => {
           // A platform may read from where nobody can look from here, and write where nothing is yet.
           const silent = isNew ? ['Unsupported', 'NotFound'] : ['Unsupported'];
           take([], error instanceof EngineError && silent.includes(error.code) ? null : troubleOf(error));
         }
+      );
+      beginnings(ask, value, profile).then(
+        options => take(options, null),
+        () => undefined // It is only an offer.
       );
     }, PAUSE);
     return () => {
@@ -95,6 +109,9 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
     setOpen(isMore);
   };
   const press = (event: React.KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.nativeEvent.isComposing) {
+      return;
+    }
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     const begun = common(options);
     if (step && !event.altKey) {
