@@ -16,7 +16,7 @@ lab: $(VENV)/tutorial  ## open JupyterLab on the tutorial
 	python -m binder.demo --lab
 
 test: $(VENV)/test  ## all that is checked: what `lint` says, and the whole suite
-	$(MAKE) --jobs=2 lint suite
+	$(MAKE) --no-print-directory --jobs=2 lint suite
 
 suite: $(VENV)/test
 	jlpm test
