@@ -76,9 +76,7 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
     desk.change(withField(draft, 'source.allow_secret', [...strings(field(draft, 'source.allow_secret')), path]));
   return (
     <div className="jp-pai-Train-leaks" role={isCertain ? 'alert' : 'group'} aria-label={trans.__('Secrets found')}>
-      <strong>
-        {isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}
-      </strong>
+      <strong>{isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}</strong>
       <ul className="jp-pai-Train-files">
         {leaks.map(({ path, line, what }) => (
           <li key={`${path}:${line}:${what}`}>

@@ -25,9 +25,7 @@ export function TrainHyper(props: IPart): React.JSX.Element {
   return (
     <section className="jp-pai-Train-part" aria-label={trans.__('Hyperparameters')}>
       <h3>{trans.__('Hyperparameters')}</h3>
-      {found.length > 0 && (
-        <p className="jp-pai-Train-hint">{trans.__('Found in %1; only what you change is sent.', files)}</p>
-      )}
+      {found.length > 0 && <p className="jp-pai-Train-hint">{trans.__('Found in %1; only what you change is sent.', files)}</p>}
       {faultAt(props, 'hyperparameters') && <p className="jp-pai-Trouble">{faultAt(props, 'hyperparameters')}</p>}
       {found.map(one => (
         <Hyperparameter

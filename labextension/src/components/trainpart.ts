@@ -42,9 +42,7 @@ export function faultAt({ desk }: IPart, path: string): string {
 export function faultsBelow({ desk }: IPart, path: string): ReadonlyMap<string, string> {
   const start = `${path}.`;
   return new Map(
-    [...desk.wrong.faults]
-      .filter(([name]) => name.startsWith(start))
-      .map(([name, text]) => [name.slice(start.length), text])
+    [...desk.wrong.faults].filter(([name]) => name.startsWith(start)).map(([name, text]) => [name.slice(start.length), text])
   );
 }
 
