@@ -21,7 +21,7 @@ from .auth import AccessKey
 from .auth.chain import KeyChain
 from .credentials import Credentials
 from .errors import BucketError, NotFound, SettingsError
-from .i18n import _
+from .i18n import N_, _
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
 from .secret import Secret
 from .settings import ProfileSettings
@@ -37,18 +37,40 @@ class AliyunSettings(ProfileSettings):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    region_id: str = Field("", description="The region, like cn-hangzhou.")
-    workspace_id: str = Field("", description="The PAI workspace; else the account's default one.")
-    oss_bucket_name: str = Field("", description="The bucket for code, inputs and outputs; else the workspace's.")
-    oss_endpoint: str = Field("", description="OSS's endpoint, if it is not the region's own.")
-    endpoint: str = Field("", description="Base URL of all OpenAPI services, for a private cloud.")
-    network: Literal["", "public", "vpc"] = Field("", description="Which hosts to use; else what can be reached.")
-    credentials: str = Field("", description="A profile of the aliyun command; else the keys that are found first.")
-    max_run_time: int = Field(86_400, ge=0, description="Seconds after which a job ends that sets none; 0 for never.")
-    price_limit: float | None = Field(
-        None, ge=0, description="Ask before a job is submitted that may cost more than this an hour."
+    region_id: str = Field("", title=N_("Region"), description=N_("The region, like cn-hangzhou."))
+    workspace_id: str = Field(
+        "", title=N_("Workspace"), description=N_("The PAI workspace; else the account's default one.")
     )
-    requests_per_second: float = Field(10, gt=0, description="How often the account's services are asked at most.")
+    oss_bucket_name: str = Field(
+        "", title=N_("Bucket"), description=N_("The bucket for code, inputs and outputs; else the workspace's.")
+    )
+    oss_endpoint: str = Field(
+        "", title=N_("Endpoint of OSS"), description=N_("OSS's endpoint, if it is not the region's own.")
+    )
+    endpoint: str = Field(
+        "", title=N_("Endpoint"), description=N_("Base URL of all OpenAPI services, for a private cloud.")
+    )
+    network: Literal["", "public", "vpc"] = Field(
+        "", title=N_("Network"), description=N_("Which hosts to use; else what can be reached.")
+    )
+    credentials: str = Field(
+        "", title=N_("Keys"), description=N_("A profile of the aliyun command; else the keys that are found first.")
+    )
+    max_run_time: int = Field(
+        86_400,
+        ge=0,
+        title=N_("Longest run time"),
+        description=N_("Seconds after which a job ends that sets none; 0 for never."),
+    )
+    price_limit: float | None = Field(
+        None,
+        ge=0,
+        title=N_("Ask above"),
+        description=N_("Ask before a job is submitted that may cost more than this an hour."),
+    )
+    requests_per_second: float = Field(
+        10, gt=0, title=N_("Requests a second"), description=N_("How often the account's services are asked at most.")
+    )
 
     @field_validator("endpoint")
     @classmethod

@@ -8,10 +8,12 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError
 
+from . import job_name
 from .errors import SpecError
+from .faults import of_validation
 from .hyperparameters import Hyperparameter
 from .i18n import _
-from .job import Job, JobSpec, JobStatus
+from .job import Job, JobSpec, JobStatus, parse_spec
 
 __all__ = [
     "Adopt",
@@ -23,6 +25,7 @@ __all__ = [
     "PlatformBoardRequest",
     "Preview",
     "Prune",
+    "RecipeText",
     "Rerun",
     "SubmitRequest",
     "Submitted",
@@ -30,6 +33,7 @@ __all__ = [
     "TutorialPlace",
     "Upload",
     "parse",
+    "submit_request",
 ]
 
 M = TypeVar("M", bound=BaseModel)
@@ -48,6 +52,10 @@ class SubmitRequest(BaseModel):
     key: str = Field("", max_length=200, description="A submit that is repeated with the same key makes no second job.")
     attach: bool = Field(False, description="Attach to a job of the same spec that runs or has succeeded.")
     confirmed: bool = Field(False, description="The user knows what it costs; else that is asked about first.")
+    script_if_needed: bool = Field(
+        False,
+        description="Where the platform runs no notebooks, cell by cell, the code goes as a plain script.",
+    )
     notebook: str = Field(
         "",
         max_length=4096,
@@ -61,6 +69,19 @@ class SubmitRequest(BaseModel):
             return ""
         text = json.dumps(self.spec.model_dump(mode="json", exclude={"name"}), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+class RecipeText(BaseModel):
+    """A cell, a command line, Python or JSON that asks for a job, in words."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1, max_length=1_000_000)
+    notebook: str = Field(
+        "",
+        max_length=4096,
+        description="The notebook in which it stands: relative paths in it start there. Named like that of a submit.",
+    )
 
 
 class Rerun(BaseModel):
@@ -208,6 +229,11 @@ class Preview(BaseModel):
     bytes: int
     biggest: list[dict[str, Any]] = Field(description="The largest files: path and bytes.")
     left_out: list[dict[str, str]] = Field(description="What is not taken along: path and why.")
+    leaks: list[dict[str, Any]] | None = Field(
+        None,
+        description="What looks like a key and goes along: path, line, cell (of a notebook, else 0), kind, and what "
+        "that is in words. Null where nobody looked.",
+    )
 
 
 def parse(model: type[M], body: object) -> M:
@@ -219,8 +245,22 @@ def parse(model: type[M], body: object) -> M:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
-        raise SpecError("\n".join(faults)) from None
+        faults = of_validation(error, fields=model.model_fields)
+        raise SpecError("\n".join(f"{place}: {said}" for place, said in faults.items()), faults=faults) from None
+
+
+def submit_request(body: object) -> SubmitRequest:
+    """The body of a submit. A spec that names its job not, or with an empty text, gets a name.
+
+    Raises:
+        SpecError: naming each field that is wrong.
+    """
+    if isinstance(body, dict) and "spec" in body:
+        spec, notebook = body["spec"], body.get("notebook")
+        if isinstance(spec, dict) and spec.get("name") in (None, ""):
+            spec = spec | {"name": job_name.of_request(spec, notebook if isinstance(notebook, str) else "")}
+        body = body | {"spec": parse_spec(spec)}
+    return parse(SubmitRequest, body)
 
 
 class TensorBoardRequest(BaseModel):

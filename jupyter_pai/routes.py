@@ -6,12 +6,12 @@ Each verb is a method of `api.Api`. Light: a kernel that only talks to its serve
 from __future__ import annotations
 
 from .data_routes import DATA_ROUTES
+from .form_routes import FORM_ROUTES
 from .route import Parameter, Route
 
 __all__ = ["PREFIX", "ROUTES", "Parameter", "Route"]
 
 PREFIX = "pai/api/v1"
-
 
 _PAGE = (
     Parameter("status", list, "Only jobs with one of these statuses."),
@@ -42,7 +42,6 @@ ROUTES: dict[str, Route] = {
     "openapi": Route("GET", "/openapi.json", "This document."),
     "list_jobs": Route("GET", "/jobs", "A page of jobs, newest first if nothing else is said.", _PAGE, reply="Jobs"),
     "submit": Route("POST", "/jobs", "Submit a job.", body="SubmitRequest", reply="Submitted"),
-    "preview": Route("POST", "/preview", "What would be submitted.", body="SubmitRequest", reply="Preview"),
     "bring": Route(
         "POST",
         "/bring",
@@ -50,9 +49,7 @@ ROUTES: dict[str, Route] = {
         body="SubmitRequest",
         reply="CopyView",
     ),
-    "inspect": Route(
-        "POST", "/inspect", "The hyperparameters that the code declares.", body="SubmitRequest", reply="Inspection"
-    ),
+    **FORM_ROUTES,
     "show": Route("GET", "/jobs/{job}", "A job, by id, beginning of an id, name, or `last`.", reply="JobView"),
     "delete": Route(
         "DELETE",

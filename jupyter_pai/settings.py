@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import NotFound
-from .i18n import _
+from .i18n import N_, _
 from .policy import Policy, Rules
 from .settings_file import SettingsFile, similar
 
@@ -56,12 +56,22 @@ class ProfileSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    backend: str
-    default_instance_type: str = Field("", description="Instance type of jobs that name none.")
-    default_image: str = Field("", description="Image of jobs that name none.")
-    default_output: str = Field("", description="Where outputs go: a URI; each job gets a folder below it.")
-    source_limit: str = Field("100MB", description="How large a folder of code may be.")
-    own_credentials: str = Field("", description="Which credentials are kept for it; `profile login` sets this.")
+    backend: str = Field(title=N_("Platform"), description=N_("The platform that jobs of this profile run on."))
+    default_instance_type: str = Field(
+        "", title=N_("Default instance type"), description=N_("Instance type of jobs that name none.")
+    )
+    default_image: str = Field("", title=N_("Default image"), description=N_("Image of jobs that name none."))
+    default_output: str = Field(
+        "",
+        title=N_("Default output folder"),
+        description=N_("Where outputs go: a URI; each job gets a folder below it."),
+    )
+    source_limit: str = Field("100MB", title=N_("Most code"), description=N_("How large a folder of code may be."))
+    own_credentials: str = Field(
+        "",
+        title=N_("Own credentials"),
+        description=N_("Which credentials are kept for it; `profile login` sets this."),
+    )
 
 
 class DiskSettings(BaseModel):

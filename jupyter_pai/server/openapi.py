@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from .. import __version__, api, errors, replies, request
+from .. import __version__, api, errors, form_replies, replies, request
 from ..routes import PREFIX, ROUTES, Parameter, Route
 
 __all__ = ["document"]
@@ -101,5 +101,7 @@ def _schemas() -> dict[str, Any]:
 
 
 def _model(name: str) -> type[BaseModel]:
-    found: type[BaseModel] = next(getattr(place, name) for place in (replies, request, api) if hasattr(place, name))
+    found: type[BaseModel] = next(
+        getattr(place, name) for place in (replies, form_replies, request, api) if hasattr(place, name)
+    )
     return found

@@ -243,13 +243,20 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
         </button>
       </td>
       <td role="cell">
-        {cpu}
-        <span className="jp-pai-Instances-unit"> {trans.__('cores')}</span>
+        <span className="jp-pai-Instances-wide">{cpu}</span>
+        <span className="jp-pai-Instances-narrow">{trans.__('%1 cores', cpu)}</span>
       </td>
       <td role="cell">{gpuText(type) || <span className="jp-pai-Instances-none">–</span>}</td>
       <td role="cell">{gibibytes(memory)} GiB</td>
       <td role="cell">
-        {price === null ? trans.__('not published') : price.toLocaleString(undefined, { maximumFractionDigits: 4 })}
+        {price === null ? (
+          trans.__('not published')
+        ) : (
+          <>
+            <span className="jp-pai-Instances-wide">{amount(price)}</span>
+            <span className="jp-pai-Instances-narrow">{trans.__('%1 an hour', amount(price))}</span>
+          </>
+        )}
         {spotDiscount !== null && (
           <span className="jp-pai-Instances-spot"> {trans.__('spot: %1 % of it', Math.round(100 * spotDiscount))}</span>
         )}
@@ -266,6 +273,10 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
     </tr>
   );
 });
+
+function amount(price: number): string {
+  return price.toLocaleString(undefined, { maximumFractionDigits: 4 });
+}
 
 function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {
   const memory = gpuMemory ? ` (${gibibytes(gpuMemory)} GiB)` : '';
