@@ -20,7 +20,7 @@ export function TrainMore(props: IPart): React.JSX.Element {
   const { draft, trans } = props;
   const seconds = number(field(draft, 'max_run_time'));
   const labels = draft.tables.labels.map(({ name, value }) => (value ? `${name}=${value}` : name));
-  const limit = seconds === null ? '' : trans.__('at most %1', duration(1000 * seconds));
+  const limit = seconds === null ? '' : trans.__('at most %1', duration(1000 * seconds, trans));
   const said = [textAt(props, 'name'), limit, ...labels].filter(Boolean).join(', ');
   const canType = backendOf(props)?.capabilities.includes('tty') === true;
   return (
@@ -40,7 +40,7 @@ export function TrainMore(props: IPart): React.JSX.Element {
           value={field(draft, 'max_run_time')}
           placeholder={trans.__('as long as it takes')}
           fault={faultAt(props, 'max_run_time')}
-          hint={seconds === null ? '' : duration(1000 * seconds)}
+          hint={seconds === null ? '' : duration(1000 * seconds, trans)}
           onChange={value => set(props, 'max_run_time', value)}
         />
         <Texts {...props} table="labels" title={trans.__('Labels')} add={trans.__('Add label')} />
