@@ -45,6 +45,7 @@ class FormRequest(Reply):
     spec: dict[str, Any]
     backend: str
     notebook: str
+    script_if_needed: bool = False
 
 
 class Form(Reply):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import form, recipe_text
+from .adaptation import adapted
 from .backends import load_backends
 from .backends.base import Backend, Capability
 from .form_schema import form_schema
@@ -53,7 +54,12 @@ class FormVerbs(OutputVerbs):
             spec |= {"profile": profile} if profile else {}
         notebook = str(target.path) if target.kind == "notebook" else ""
         return {
-            "request": {"spec": spec, "backend": "" if profile else backend, "notebook": notebook},
+            "request": {
+                "spec": spec,
+                "backend": "" if profile else backend,
+                "notebook": notebook,
+                "script_if_needed": bool(notebook),
+            },
             "kind": target.kind,
             "last": last and {"id": last.id, "name": last.name, "submitted_at": last.submitted_at.isoformat()},
             "entries": runnable,
@@ -61,11 +67,12 @@ class FormVerbs(OutputVerbs):
 
     async def recipe(self, body: object) -> dict[str, Any]:
         request = submit_request(body)
-        profile = request.spec.profile
-        if request.backend and not profile:
-            profile = self.service.profiles.settings().pick("", request.backend).name
+        chosen = self.service.profiles.settings().pick(request.spec.profile, request.backend)
+        profile = chosen.name if request.backend or request.spec.profile else ""
+        spec = adapted(request, chosen.backend, self.service.profiles.capabilities(chosen.backend))[0]
         named = isinstance(body, dict) and bool(body["spec"].get("name"))
-        return recipe(request.spec, request.backend, profile=profile, named=named)._asdict()
+        script = None if spec is request.spec else spec
+        return recipe(request.spec, request.backend, profile=profile, named=named, script=script)._asdict()
 
     async def read_recipe(self, body: object) -> dict[str, Any]:
         asked = parse(RecipeText, body)
@@ -88,5 +95,5 @@ def _view(kind: type[Backend]) -> dict[str, Any]:
         "capabilities": sorted(capability.value for capability in kind.capabilities),
         "settings": form_schema(kind.settings_model),
         "options": form_schema(kind.options_model),
-        "credentials": form_schema(getattr(kind, "credentials_model", None)),
+        "credentials": form_schema(kind.credentials_model),
     }

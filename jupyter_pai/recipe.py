@@ -46,10 +46,14 @@ class Recipe(NamedTuple):
     json: str
 
 
-def recipe(spec: JobSpec, backend: str = "", *, profile: str = "", named: bool = True) -> Recipe:
+def recipe(
+    spec: JobSpec, backend: str = "", *, profile: str = "", named: bool = True, script: JobSpec | None = None
+) -> Recipe:
     """How to ask for a spec once more, on a backend's default `profile` if one is given. JSON has no word for a
-    backend, and gets the profile. Unless it is `named`, each submit of it gets a name of its own."""
-    values = spec.model_dump(mode="json", exclude_defaults=True)
+    backend, and gets the profile. Unless it is `named`, each submit of it gets a name of its own. `script` is the spec
+    with a script made of its notebook, if that is to run: lines say so, and the other forms have it.
+    """
+    values = (script or spec).model_dump(mode="json", exclude_defaults=True)
     if not named:
         del values["name"]
     if not spec.source.folder:
@@ -58,7 +62,7 @@ def recipe(spec: JobSpec, backend: str = "", *, profile: str = "", named: bool =
     options = _options(spec)
     if options is not None:
         options = [pair for pair in options if named or pair[0] != "--name"]
-        options += [("--backend", backend)] * bool(backend)
+        options += [("--backend", backend)] * bool(backend) + [("--as-script", "")] * bool(script)
     cli = _cli(spec, values, options, backend)
     return Recipe(
         _cell(spec, options) or python, cli, python, _json(values | ({"profile": profile} if profile else {}))

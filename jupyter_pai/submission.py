@@ -16,7 +16,7 @@ from .i18n import _
 from .job_name import generated
 from .place import Place
 
-__all__ = ["ENTRY_POINTS", "changes_of", "spec_of"]
+__all__ = ["ENTRY_POINTS", "changes_of", "script_of", "spec_of"]
 
 # What a folder is run by if nobody says.
 ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
@@ -193,15 +193,27 @@ def _entry_point(folder: Path) -> str:
 def _add_notebook(spec: dict[str, Any], folder: Path, files: dict[str, str], *, as_script: bool) -> None:
     """See that a notebook can be run, as it is or as a script that is made of it."""
     from . import notebook as notebooks
-    from . import script
 
     if spec.get("command") and not as_script:
         return  # Which runs it in a way of its own, if at all.
-    notebook = spec["entry_point"]
-    cells = notebooks.read(folder / notebook)
     if as_script:
-        spec["entry_point"] = _free_name(folder, str(Path(notebook).with_suffix(".py")))
-        files[spec["entry_point"]] = script.from_cells(cells).text
+        spec["entry_point"], text = script_of(folder, spec["entry_point"])
+        files[spec["entry_point"]] = text
+    else:
+        notebooks.read(folder / spec["entry_point"])
+
+
+def script_of(folder: Path, notebook: str) -> tuple[str, str]:
+    """A notebook's code as a script: a name that the folder does not have, and the text.
+
+    Raises:
+        NotebookError: if it cannot be read, or one of its cells is no Python.
+    """
+    from . import notebook as notebooks
+    from . import script
+
+    name = _free_name(folder, str(Path(notebook).with_suffix(".py")))
+    return name, script.from_cells(notebooks.read(folder / notebook)).text
 
 
 def _free_name(folder: Path, name: str) -> str:

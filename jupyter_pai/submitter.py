@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from . import delivery, hub, inspection, job_name, leaks, lineage, source
+from . import adaptation, delivery, hub, inspection, job_name, leaks, lineage, source
 from .backends.base import Backend, Caller, Capability, Check, Submission
 from .backends.remote import RemoteBackend
 from .claim import Claim, claim, new_id
@@ -76,8 +76,8 @@ class Submitter:
         Raises:
             BadInput: for what the user can mend; ``details["faults"]`` names the fields.
         """
-        profile, spec, warning = self._resolve(request)
-        spec, check = await self._check(spec, profile, request.python, warning)
+        profile, spec, said = self._resolve(request)
+        spec, check = await self._check(spec, profile, request.python, said)
         with about("source"):
             found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec, self.home))
             self.profiles.policy().check_source(found.bytes)
@@ -109,8 +109,8 @@ class Submitter:
         Raises:
             BadInput: for what the user can mend.
         """
-        profile, spec, warning = self._resolve(request)
-        spec, check = await self._check(spec, profile, request.python, warning)
+        profile, spec, said = self._resolve(request)
+        spec, check = await self._check(spec, profile, request.python, said)
         way = await self.inputs.way(spec, profile.name, self.profiles.backend(profile))
         if way.channels and not self.store.attachable(request.attach_key):
             _agreed(check, confirmed=request.confirmed)
@@ -127,8 +127,8 @@ class Submitter:
             BadInput: for what the user can mend; nothing is stored then.
             BackendError: if the platform did not take the job; it is stored as failed.
         """
-        profile, spec, warning = self._resolve(request)
-        spec, check = await self._check(spec, profile, request.python, warning)
+        profile, spec, said = self._resolve(request)
+        spec, check = await self._check(spec, profile, request.python, said)
         code = await asyncio.to_thread(self._pack, spec, profile)
         earlier = self.store.attachable(request.attach_key)
         if earlier:
@@ -138,7 +138,7 @@ class Submitter:
             note = _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3]))
             check = replace(check, notes=(*check.notes, note))
         _agreed(check, confirmed=request.confirmed)
-        origin = {"notebook": request.notebook or spec.notebook}
+        origin = {"notebook": request.notebook or request.spec.notebook}
         try:
             job = await self._start(spec, profile, check, code, request.key, request.attach_key, origin)
         except SourceGone:
@@ -156,13 +156,13 @@ class Submitter:
         if there := self.store.by_key(asked.key):
             return Submitted(job=there)
         earlier = self.store.find(word)
-        profile, spec, warning = self._resolve(self._renewed(earlier, asked))
+        profile, spec, said = self._resolve(self._renewed(earlier, asked))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
         if asked.resume:
             uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages.of)
             spec = spec.model_copy(update={"inputs": spec.inputs | {lineage.CHANNEL: uri}})
             origin["resumed_from"] = earlier.id
-        spec, check = await self._check(spec, profile, earlier.python, warning)
+        spec, check = await self._check(spec, profile, earlier.python, said)
         _agreed(check, confirmed=asked.confirmed)
         repack = "source" in asked.changes
         code = (
@@ -186,13 +186,14 @@ class Submitter:
             update["instance_type"] = ""
         return SubmitRequest(spec=spec.model_copy(update=update), backend=asked.backend)
 
-    def _resolve(self, request: SubmitRequest) -> tuple[Profile, JobSpec, str]:
-        """The profile that is meant, the spec with its defaults, and what is to be said of the disk."""
+    def _resolve(self, request: SubmitRequest) -> tuple[Profile, JobSpec, tuple[str, ...]]:
+        """The profile that is meant, the spec with its defaults, and what is to be said of that and of
+        the disk."""
         settings = self.profiles.settings()
         with about("profile"):
             profile = settings.pick(request.spec.profile, request.backend)
         defaults = profile.settings
-        spec = request.spec
+        spec, notes = adaptation.adapted(request, profile.backend, self.profiles.capabilities(profile.backend))
         update: dict[str, Any] = {"profile": profile.name}
         if defaults.default_output and not spec.output_path:
             stamp = f"{now():%Y%m%d%H%M%S}-{secrets.token_hex(3)}"
@@ -201,9 +202,12 @@ class Submitter:
         spec = settings.policy.filled(spec, defaults)
         if not (spec.is_sized and Capability.SIZES in self.profiles.capabilities(profile.backend)):
             update["instance_type"] = spec.instance_type or defaults.default_instance_type
-        return profile, spec.model_copy(update=update), self.retention.warning(settings.disk)
+        notes += tuple(filter(None, [self.retention.warning(settings.disk)]))
+        return profile, spec.model_copy(update=update), notes
 
-    async def _check(self, spec: JobSpec, profile: Profile, python: str, warning: str) -> tuple[JobSpec, Check]:
+    async def _check(
+        self, spec: JobSpec, profile: Profile, python: str, said: tuple[str, ...]
+    ) -> tuple[JobSpec, Check]:
         """The spec with what the platform settled, and what is to be said of it.
 
         Raises:
@@ -232,7 +236,7 @@ class Submitter:
             spec, check = await backend.settle(spec, check)
         policy.check(spec, profile.name, profile.backend)
         ends = hub.note() if Capability.RUNS_HERE in backend.capabilities else ""
-        return spec, replace(check, notes=(*check.notes, *filter(None, (warning, ends))))
+        return spec, replace(check, notes=(*check.notes, *said, *filter(None, [ends])))
 
     async def _open_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}

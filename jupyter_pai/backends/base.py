@@ -55,6 +55,7 @@ class Capability(StrEnum):
     SIZES = "sizes"  # picks an instance type for a job that says what it needs by sizes
     DATASETS = "datasets"  # jobs can read data sets that the platform keeps
     TERMINAL = "terminal"  # opens terminals in instances that run
+    NOTEBOOKS = "notebooks"  # runs notebooks, cell by cell; elsewhere their code runs as a script
     OUTPUT_MODELS = "output_models"  # notes which models a job has made
 
 

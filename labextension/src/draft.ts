@@ -164,17 +164,12 @@ export function withRule(draft: IDraft, rule: string, isThere: boolean): IDraft 
   return withField(draft, 'source.exclude', isThere ? [...rules, rule] : rules);
 }
 
-/** What would be begun with if nothing had been submitted before: the same code, on this machine. */
-export function bare(request: Json): Json {
-  const spec = record(request['spec']);
-  const { folder } = record(spec['source']);
+/** The request with which something begins that has never been submitted: the same code, and what is run of it. */
+export function bare(request: Json, entry: string): Json {
+  const { folder } = record(record(request['spec'])['source']);
   return {
     ...('notebook' in request ? { notebook: request['notebook'] } : {}),
-    backend: 'local',
-    spec: {
-      ...('entry_point' in spec ? { entry_point: spec['entry_point'] } : {}),
-      ...(string(folder) ? { source: { folder } } : {})
-    }
+    spec: { ...(entry ? { entry_point: entry } : {}), ...(string(folder) ? { source: { folder } } : {}) }
   };
 }
 

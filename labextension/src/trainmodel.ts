@@ -74,7 +74,7 @@ export class TrainModel {
         this.complain(desk);
       }
       if (job) {
-        host.openJob?.(job.id, path);
+        this.settle(desk, job);
       }
       return job !== undefined;
     } catch (error) {
@@ -89,7 +89,7 @@ export class TrainModel {
     const desk = this.desk;
     const job = (await desk?.submit()) ?? null;
     if (job && desk) {
-      this.context.host.openJob?.(job.id, desk.path);
+      this.settle(desk, job);
     }
     return job;
   }
@@ -129,6 +129,14 @@ export class TrainModel {
     const known = this.desks.get(path) ?? new Desk(this.context, path);
     this.desks.set(path, known);
     return known;
+  }
+
+  /** Show the job; its settings are what the form begins with from now on. */
+  private settle(desk: Desk, job: IJob): void {
+    this.context.host.openJob?.(job.id, desk.path);
+    if (this.seen && desk === this.desk) {
+      void desk.refresh();
+    }
   }
 
   private complain({ wrong: { trouble, faults } }: Desk): void {

@@ -14,7 +14,6 @@ import { addPanel, reveal } from './sidepanel.js';
 import { IPage, ITrain } from './tokens.js';
 import type { TrainPanel } from './trainpanel.js';
 import type { Json } from './wire.js';
-import { string } from './wire.js';
 
 const PATH = {
   type: 'object',
@@ -85,7 +84,7 @@ function addCommands(
   show: () => void,
   palette: ICommandPalette | null
 ): void {
-  const meant = (path: unknown) => string(path) || host.notebook?.() || host.folder?.() || '';
+  const meant = (path: unknown) => (typeof path === 'string' ? path : host.notebook?.() || host.folder?.() || '');
   commands.addCommand(COMMANDS.showTrain, {
     label: trans.__('Show Train'),
     icon: trainIcon,

@@ -107,9 +107,8 @@ test('a file that is left out by a click is that file alone, and comes back', ()
 });
 
 test('a form begins bare with the same code, and an input gets a name of its own', () => {
-  assert.deepEqual(bare(REQUEST), {
+  assert.deepEqual(bare(REQUEST, 'a.ipynb'), {
     notebook: 'work/a.ipynb',
-    backend: 'local',
     spec: { entry_point: 'a.ipynb', source: { folder: '/home/work' } }
   });
   const draft = withField(draftOf({}), 'inputs', { train: 'oss://b/train/' });
@@ -119,7 +118,7 @@ test('a form begins bare with the same code, and an input gets a name of its own
 });
 
 test('words about fields go to the fields, all others to the button', () => {
-  const leak = { path: '.netrc', line: 3, what: 'a password' };
+  const leak = { path: '.netrc', line: 3, cell: 0, what: 'a password' };
   const one = wrongOf(
     new EngineError('bad', 'mend it', 'SpecError', 400, { faults: { source: 'bad' }, leaks: [leak] })
   );
@@ -251,6 +250,10 @@ test('nothing is asked before somebody looks; then the form is there, and what w
   model.isSeen = true;
   await pass();
   assert.deepEqual(engine.of('form')[0]?.parameters, { path: 'a.ipynb' });
+  assert.deepEqual(
+    engine.of('preview').map(({ parameters }) => parameters['quick']),
+    [true, false]
+  );
   assert.equal(model.desk?.preview?.files, 1);
   assert.equal(model.desk.isLooking, false);
 });
@@ -266,14 +269,14 @@ test('what is typed is looked at after a pause, one at a time, and an answer tha
   named(model, 'one');
   named(model, 'two');
   await pass(1000);
-  assert.equal(engine.of('preview').length, 2); // The first look, and one for both.
+  assert.equal(engine.of('preview').length, 3); // A quick and a whole look to begin with, and one for both.
   named(model, 'three');
   await pass(1000);
-  assert.equal(engine.of('preview').length, 2);
+  assert.equal(engine.of('preview').length, 3);
   engine.waiting.shift()?.();
   await pass();
   assert.deepEqual(model.desk?.preview?.notes, ['']);
-  assert.equal(engine.of('preview').length, 3);
+  assert.equal(engine.of('preview').length, 4);
   engine.waiting.shift()?.();
   await pass();
   assert.deepEqual(model.desk.preview.notes, ['three']);

@@ -53,7 +53,7 @@ async def test_a_form_begins_with_what_is_there(jp_fetch: Any, project: Path) ->
     source = {"folder": str(project)}
     spec = {"entry_point": "study.ipynb", "source": source}
     entries = ["setup.sh", "study.ipynb", "train.py", "lib/part.py"]
-    request = {"spec": spec, "backend": "", "notebook": notebook}
+    request = {"spec": spec, "backend": "", "notebook": notebook, "script_if_needed": True}
     assert found == {"request": request, "kind": "notebook", "last": None, "entries": entries}
     script = await form(jp_fetch, str(project / "setup.sh"), backend="local")
     assert (script["kind"], script["request"]["spec"]["entry_point"]) == ("script", "setup.sh")
@@ -239,3 +239,28 @@ async def test_a_form_becomes_text_and_again_a_form(jp_fetch: Any, project: Path
         assert read["request"]["backend"] == ("" if name == "json" else "local")
     details = await refused(jp_fetch, "recipe/read", {"text": "%pai submit\n--cpu"})
     assert (details["line"], details["column"]) == (1, 1)
+
+
+async def test_a_notebook_goes_as_a_script_where_no_notebooks_run(jp_fetch: Any, project: Path) -> None:
+    """As a form asks for it; and each form of the same says so, too."""
+    values = {
+        "backend": "pai",
+        "region_id": "cn-hangzhou",
+        "default_image": "i",
+        "default_instance_type": "ecs.c6.large",
+    }
+    await ask(jp_fetch, "PUT", "profiles", "far", body={"values": values})
+    request = (await form(jp_fetch, "project/study.ipynb", profile="far"))["request"]
+    found = await ask(jp_fetch, "POST", "preview", body=request)
+    assert found["command"] == "python study.py"
+    assert "study.py" in found["notes"][-1] + found["notes"][0]
+    details = await refused(jp_fetch, "preview", request | {"script_if_needed": False})
+    assert details["faults"].keys() == {"entry_point"}
+    here = await ask(jp_fetch, "POST", "preview", body=request | {"spec": request["spec"] | {"profile": "local"}})
+    assert here["spec"]["entry_point"] == "study.ipynb"
+    written = await ask(jp_fetch, "POST", "recipe", body=request)
+    assert written["cell"].startswith(f"%pai submit {project}/study.ipynb ")
+    for text in written.values():
+        read = (await ask(jp_fetch, "POST", "recipe", "read", body={"text": text}))["request"]
+        assert read["spec"]["source"]["files"] == {"study.py": "# [1]\nlr = 0.1\nprint(lr)\n"}
+        assert (read["spec"]["entry_point"], read["spec"]["profile"]) == ("study.py", "far")

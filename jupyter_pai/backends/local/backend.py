@@ -39,7 +39,14 @@ class LocalBackend(Backend):
 
     name: ClassVar[str] = "local"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.RUNS_HERE, Capability.CODE_LAYOUT, Capability.MULTI_NODE, Capability.SECRETS, Capability.TTY}
+        {
+            Capability.RUNS_HERE,
+            Capability.CODE_LAYOUT,
+            Capability.MULTI_NODE,
+            Capability.NOTEBOOKS,
+            Capability.SECRETS,
+            Capability.TTY,
+        }
     )
     title: ClassVar[str] = N_("This machine")
     settings_model: ClassVar[type[ProfileSettings]] = LocalSettings

@@ -34,7 +34,7 @@ export function Field({ label, mark = '', fault = '', hint, doubt = '', children
     <div className="jp-pai-Field">
       <label htmlFor={id}>
         {label}
-        {mark && <small>{mark}</small>}
+        {mark && <small aria-hidden>{mark}</small>}
       </label>
       {children({ id, 'aria-invalid': fault !== '', 'aria-describedby': said || undefined })}
       {fault && (

@@ -79,9 +79,11 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
         {isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}
       </strong>
       <ul className="jp-pai-Train-files">
-        {leaks.map(({ path, line, what }) => (
-          <li key={`${path}:${line}:${what}`}>
-            <span className="jp-pai-Train-path">{line ? `${path}:${line}` : path}</span>
+        {leaks.map(({ path, line, cell, what }) => (
+          <li key={`${path}:${cell}:${line}:${what}`}>
+            <span className="jp-pai-Train-path">
+              {cell ? trans.__('%1, cell %2, line %3', path, cell, line) : line ? `${path}:${line}` : path}
+            </span>
             <span className="jp-pai-Train-hint">{what}</span>
             <button
               type="button"
@@ -143,7 +145,7 @@ function Chips({ desk, draft, trans, rules, ...rest }: IPart & { rules: readonly
         <input
           className="jp-pai-Input"
           aria-label={trans.__('Leave out what fits')}
-          placeholder={trans.__('Leave out: *.ckpt, data/')}
+          placeholder="*.ckpt, data/"
           aria-invalid={fault !== ''}
           aria-describedby={fault ? id : undefined}
           spellCheck={false}

@@ -75,10 +75,10 @@ function Hyperparameter(props: IHyperparameter): React.JSX.Element {
         label={name}
         mark={required ? trans.__('required') : type}
         fault={faultAt(props, `hyperparameters.${row?.name ?? name}`)}
-        doubt={doubtAbout(props, row?.name ?? name)}
+        doubt={isMissing ? trans.__('The code asks for a value.') : doubtAbout(props, row?.name ?? name)}
         hint={help}
       >
-        {control => <Control {...props} control={{ ...control, 'aria-required': isMissing || required }} />}
+        {control => <Control {...props} control={{ ...control, 'aria-required': required }} />}
       </Field>
       {row && (
         <button

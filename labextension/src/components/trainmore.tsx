@@ -1,5 +1,5 @@
 /**
- * What is rarely said: the name, limits, labels, variables and secrets, packages, metrics.
+ * What is rarely said: the name, limits, labels, variables and secrets, interpreter and packages, metrics.
  */
 
 import * as React from 'react';
@@ -14,7 +14,7 @@ import type { IPart } from './trainpart.js';
 import { backendOf, faultAt, isWrong, set, textAt } from './trainpart.js';
 
 const FIELDS = ['name', 'max_run_time', 'labels', 'tty'];
-const SURROUNDINGS = ['environment', 'secrets', 'requirements'];
+const SURROUNDINGS = ['python', 'environment', 'secrets', 'requirements'];
 
 export function TrainMore(props: IPart): React.JSX.Element {
   const { draft, trans } = props;
@@ -60,7 +60,8 @@ export function TrainMore(props: IPart): React.JSX.Element {
 }
 
 function Surroundings(props: IPart): React.JSX.Element {
-  const { draft, engine, trans } = props;
+  const { desk, draft, engine, trans } = props;
+  const python = textAt(props, 'python');
   const ask = async () => list(record(await engine.call('secrets'))['secrets']).map(one => string(record(one)['name']));
   const [kept] = useAnswer(ask, 'secrets', true);
   const packages = strings(field(draft, 'requirements'));
@@ -70,10 +71,18 @@ function Surroundings(props: IPart): React.JSX.Element {
     : trans.__('By its name only; %pai secret set NAME keeps one.');
   return (
     <Fold
-      title={trans.__('Packages and variables')}
-      said={[...packages, ...names].filter(Boolean).join(', ')}
+      title={trans.__('Interpreter, packages, variables')}
+      said={[python, ...packages, ...names].filter(Boolean).join(', ')}
       isWrong={isWrong(props, SURROUNDINGS)}
     >
+      <TextField
+        label={trans.__('Interpreter')}
+        value={python}
+        placeholder={desk.preview?.python || trans.__('that of the server')}
+        fault={faultAt(props, 'python')}
+        hint={trans.__('A path, or the name of a kernel or of a conda environment')}
+        onChange={value => set(props, 'python', value)}
+      />
       <LinesField
         label={trans.__('Packages, beside those of requirements.txt')}
         value={packages}

@@ -12,7 +12,7 @@ import { InstanceTable } from './instancetable.js';
 import { SchemaForm } from './schemaform.js';
 import { Field, Fold, NumberField, TextField } from './trainfield.js';
 import type { IPart } from './trainpart.js';
-import { backendOf, faultAt, faultsBelow, isWrong, set, textAt } from './trainpart.js';
+import { backendOf, faultAt, faultsBelow, isWrong, otherNotes, set, textAt } from './trainpart.js';
 
 const FAVOURITES = 'jupyter-pai:favourite-instances';
 const MACHINE = ['instance_type', 'instance_count', 'cpu', 'gpu', 'memory', 'image'];
@@ -26,6 +26,7 @@ export function TrainWhere(props: IPart): React.JSX.Element {
   const backend = backendOf(props);
   const choose = (name: string) => desk.change(withRest(withField(draft, 'profile', name), 'backend', ''));
   const titles = new Map(platforms.backends.map(one => [one.name, one.title]));
+  const notes = otherNotes(props);
   const refused = platforms.profiles.filter(one => one.refused);
   return (
     <section className="jp-pai-Train-part" aria-label={trans.__('Where')}>
@@ -79,6 +80,13 @@ export function TrainWhere(props: IPart): React.JSX.Element {
             idPrefix={`${id}-options`}
           />
         </Fold>
+      )}
+      {notes.length > 0 && (
+        <ul className="jp-pai-Train-notes" aria-label={trans.__('Notes')}>
+          {notes.map(note => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
       )}
     </section>
   );
