@@ -128,14 +128,15 @@ TYPESCRIPT = [
     "fieldtexts logwindow model news outputs platformboards serverpart stream",
     "chartsettings components/context components/logterminal components/schemaform components/trouble ends "
     "jobsmodel kernel labels lifeline logpager metricsmodel previews profilesmodel statusitem uploadfile",
-    "components/chartbar components/connection components/copies components/filepreview components/findings "
-    "components/following components/hooks components/jobfilters components/jobselection components/logsession "
-    "components/logtools components/nojobs components/occupants components/plot components/profileform "
-    "components/tailview draft dropped launch loader server tokens transfers tutorials",
+    "components/chartbar components/connection components/copies components/enginesettings components/filepreview "
+    "components/findings components/following components/hooks components/jobfilters components/jobselection "
+    "components/logsession components/logtools components/nojobs components/occupants components/plot "
+    "components/profileform components/tailview draft dropped launch loader server tokens transfers tutorials",
     "components/canvas components/code components/compareboard components/editform components/events "
     "components/imagepicker components/instancetable components/jobslist components/labels components/logsearch "
     "components/outputchannel components/platformacts components/profiles components/provenance components/timeline "
-    "components/trainfield components/transferlist components/uripicker desk explorermodel newsplugin pageplugin",
+    "components/trainfield components/transferlist components/uripicker desk explorermodel newsplugin pageplugin "
+    "settingsplugin",
     "components/actions components/channels components/chart components/logs components/outputs components/overview "
     "components/platformboard exploreractions panel trainmodel",
     "components/charts components/explorerrows components/tensorboard components/trainhead components/trainpart "
