@@ -12,7 +12,7 @@ import ipywidgets
 
 from .i18n import _
 
-__all__ = ["Field", "Group", "Pairs", "field_of", "label"]
+__all__ = ["Field", "Group", "Pairs", "below", "field_of", "label"]
 
 Tell = Callable[[object], None]
 _STYLE = {"description_width": "11em"}
@@ -64,7 +64,7 @@ class Pairs:
         self._rows: list[tuple[Any, Any]] = []
         self._fault = ipywidgets.HTML()
         self._list = ipywidgets.VBox()
-        add = ipywidgets.Button(description=_("Add"), icon="plus", tooltip=_("Add to: {what}").format(what=title))
+        add = ipywidgets.Button(description=_("Add"), tooltip=_("Add to: {what}").format(what=title))
         add.on_click(lambda _button: self._add("", ""))
         self.box = ipywidgets.VBox([label(title), self._list, self._fault, add])
         self._values: dict[str, str] = {}
@@ -82,7 +82,7 @@ class Pairs:
     def _add(self, name: str, text: str) -> None:
         key = ipywidgets.Text(value=name, placeholder=_("name"), continuous_update=False, layout={"width": "13em"})
         value = ipywidgets.Text(value=text, placeholder=_("value"), continuous_update=False, layout={"width": "28em"})
-        away = ipywidgets.Button(icon="times", tooltip=_("Take away"), layout={"width": "2.5em"})
+        away = ipywidgets.Button(description=_("Take away"), layout={"width": "auto"})
         row = (key, value)
         self._rows.append(row)
         shown = ipywidgets.HBox([key, value, away])

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from html import escape
+from pathlib import PurePath
 from typing import Any
 
 import ipywidgets
@@ -140,11 +141,9 @@ class Form:
         self._kind = ""
         self._message = ipywidgets.HTML()
         self._view = ipywidgets.Output()
-        self._submit = _button(_("Submit"), "play", self.submit, self, style="primary")
-        self._dry = _button(_("Dry run"), "search", self.preview, self)
-        self._agree = _button(
-            _("Submit it all the same"), "check", lambda: self.submit(confirmed=True), self, style="warning"
-        )
+        self._submit = _button(_("Submit"), self.submit, style="primary")
+        self._dry = _button(_("Dry run"), self.preview)
+        self._agree = _button(_("Submit it all the same"), lambda: self.submit(confirmed=True), style="warning")
         self._agree.layout.display = "none"
         self._all = self._arranged()
 
@@ -161,7 +160,9 @@ class Form:
             more.set_title(number, title)
         buttons = ipywidgets.HBox([self._submit, self._dry, self._agree])
         main = ("entry_point", *_OPEN, "hyperparameters", "profile", *_MACHINE)
-        head = ipywidgets.HTML(f"<h3>{escape(_('Train {path}').format(path=self.draft.path))}</h3>{self._last()}")
+        path = PurePath(self.draft.path)
+        title, folder = escape(_("Train {path}").format(path=path.name)), escape(str(path.parent))
+        head = ipywidgets.HTML(f"<h3>{title}</h3><small>{folder}</small><br>{self._last()}")
         return ipywidgets.VBox([head, *(boxes[name] for name in main), more, buttons, self._message, self._view])
 
     def _last(self) -> str:
@@ -293,9 +294,9 @@ def _combobox(schema: Mapping[str, Any], options: list[str], tell: Callable[[obj
     return Field(widget, tell, lambda text: text, lambda value: "" if value is None else str(value))
 
 
-def _button(text: str, icon: str, do: Callable[[], object], form: Form, *, style: str = "") -> Any:
+def _button(text: str, do: Callable[[], object], *, style: str = "") -> Any:
     """A button. What goes wrong was shown already."""
-    made = ipywidgets.Button(description=text, icon=icon, button_style=style, layout={"width": "auto"})
+    made = ipywidgets.Button(description=text, button_style=style, layout={"width": "auto"})
 
     def press(_button: object) -> None:
         made.disabled = True

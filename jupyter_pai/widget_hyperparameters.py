@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from html import escape
 from typing import Any
 
 import ipywidgets
@@ -37,8 +38,8 @@ class Hyperparameters:
         self._found = wanted
         self.fields = {one["name"]: _typed(one, self._teller(one["name"])) for one in wanted}
         rows = [_with_help(self.fields[one["name"]], one) for one in wanted]
-        nothing = [ipywidgets.HTML(f"<i>{_('The code declares none that could be found.')}</i>")]
-        self._list.children = tuple(rows or nothing)
+        nothing = ipywidgets.HTML(escape(_("The code declares none that could be found.")))
+        self._list.children = tuple(rows or [nothing])
         self.show(self._values)
 
     def _teller(self, name: str) -> Callable[[object], None]:
@@ -69,9 +70,10 @@ class Hyperparameters:
 
 
 def _with_help(field: Field, one: Mapping[str, Any]) -> Any:
-    """A field, with what the code says of it beneath; its tooltip says where it was found."""
+    """A field, with what the code says of it beside it; its tooltip says where it was found."""
     field.widget.tooltip = f"{one['help']} ({one['file']}:{one['line']})".strip()
-    return field.box
+    said = ipywidgets.HTML(f"<small>{escape(one['help'])}</small>", layout={"max_width": "20em"})
+    return ipywidgets.HBox([field.box, said]) if one["help"] else field.box
 
 
 def _typed(one: Mapping[str, Any], tell: Callable[[object], None]) -> Field:
