@@ -18,6 +18,7 @@ from .job import Job, JobSpec, JobStatus, parse_spec
 __all__ = [
     "Adopt",
     "DataCopy",
+    "DataMove",
     "DataPlace",
     "Download",
     "Labels",
@@ -30,6 +31,7 @@ __all__ = [
     "Submitted",
     "TensorBoardRequest",
     "TutorialPlace",
+    "Upload",
     "parse",
     "submit_request",
 ]
@@ -155,11 +157,38 @@ class DataCopy(BaseModel):
 
 
 class DataPlace(BaseModel):
-    """A folder to make."""
+    """A folder to make: that of the URI, or one at a path below it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     uri: str = Field(min_length=1, max_length=4096)
+    path: str = Field("", max_length=4096, description="Below the URI, as it is called: not spelt as in URIs.")
+    profile: str = Field("", description="The profile whose account is used; else the first that has one for it.")
+
+
+class DataMove(BaseModel):
+    """A file or folder that is to be called otherwise, or lie elsewhere in its storage."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096, description="A file, or a folder if it ends with a slash.")
+    name: str = Field("", max_length=1024, description="Its new name, in the folder where it is.")
+    to: str = Field(
+        "", max_length=4096, description="Or its new URI; of the folder for a file, if it ends with a slash."
+    )
+    profile: str = Field("", description="The profile whose account is used; else the first that has one for it.")
+
+
+class Upload(BaseModel):
+    """A file of a browser's that is to be sent piece by piece."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096, description="The folder for it.")
+    path: str = Field(min_length=1, max_length=4096, description="Its path in that, as it is called.")
+    bytes: int = Field(ge=0, lt=1 << 62, description="How many it has.")
+    modified: float = Field(0.0, ge=0, lt=1 << 40, description="When it was written, in seconds since 1970.")
+    overwrite: bool = Field(False, description="Replace a file that is there.")
     profile: str = Field("", description="The profile whose account is used; else the first that has one for it.")
 
 

@@ -19,7 +19,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Route:
-    """How a verb is called. `body` and `reply` name the schema of what goes and comes as JSON."""
+    """How a verb is called. `body` and `reply` name the schema of what goes and comes as JSON; where `content` is set,
+    bytes go as they are, where `bytes` is, they come so."""
 
     method: str
     path: str
@@ -28,6 +29,7 @@ class Route:
     body: str = ""
     reply: str = ""
     bytes: bool = False
+    content: bool = False
 
     @property
     def names(self) -> list[str]:

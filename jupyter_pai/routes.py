@@ -5,12 +5,14 @@ Each verb is a method of `api.Api`. Light: a kernel that only talks to its serve
 
 from __future__ import annotations
 
+from .data_routes import DATA_ROUTES
 from .form_routes import FORM_ROUTES
 from .route import Parameter, Route
 
 __all__ = ["PREFIX", "ROUTES", "Parameter", "Route"]
 
 PREFIX = "pai/api/v1"
+
 
 _PAGE = (
     Parameter("status", list, "Only jobs with one of these statuses."),
@@ -34,8 +36,6 @@ _PLATFORM = (
 _INSTANCE = Parameter("instance", str, "The instance whose log is meant; the first if empty.")
 _MERGED = Parameter("merged", bool, "All instances, by the time at which the lines came.")
 
-_URI = Parameter("uri", str, "A file, or a folder if it ends with a slash: oss://bucket/key, file:///path.")
-_ACCOUNT = Parameter("profile", str, "The profile whose account is used; else the first that has one for the URI.")
 _FILE = Parameter("path", str, "The file's path in the channel.")
 
 ROUTES: dict[str, Route] = {
@@ -202,32 +202,7 @@ ROUTES: dict[str, Route] = {
     "copies": Route("GET", "/jobs/{job}/copies", "A job's copies, also those that are over.", reply="Copies"),
     "copy": Route("GET", "/copies/{copy}", "How far a copy is.", reply="CopyView"),
     "cancel_copy": Route("DELETE", "/copies/{copy}", "End a copy; nothing is left of it.", reply="CopyView"),
-    "list_data": Route(
-        "GET",
-        "/data",
-        "What is at a URI of a storage: a file, or what is directly in a folder, by names.",
-        (
-            _URI,
-            Parameter("after", str, "Only what comes after this name."),
-            Parameter("limit", int, "How much at most, up to 10000."),
-            Parameter("recursive", bool, "All files below the folder instead, by paths."),
-            _ACCOUNT,
-        ),
-        reply="DataFolder",
-    ),
-    "measure_data": Route("GET", "/data/size", "How many files a URI means.", (_URI, _ACCOUNT), reply="DataSize"),
-    "get_data": Route(
-        "POST", "/data/get", "Begin to copy a file or folder into a local folder.", body="DataCopy", reply="CopyView"
-    ),
-    "put_data": Route("POST", "/data/put", "Begin to copy a local file or folder.", body="DataCopy", reply="CopyView"),
-    "remove_data": Route(
-        "DELETE",
-        "/data",
-        "Begin to remove a file, or a folder if its URI ends with a slash.",
-        (_URI, _ACCOUNT),
-        reply="CopyView",
-    ),
-    "make_data_folder": Route("POST", "/data/folder", "Make a folder.", body="DataPlace", reply="MadeFolder"),
+    **DATA_ROUTES,
     "instances": Route(
         "GET",
         "/instances",

@@ -130,6 +130,12 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     up, down = ({"uri": place, "path": str(tmp_path / name)} for place, name in ((there, "store"), (uri, "got")))
     hold("put_data", await ask(jp_fetch, "POST", "data", "put", body=up))
     hold("get_data", await ask(jp_fetch, "POST", "data", "get", body=down))
+    assert hold("storages", await ask(jp_fetch, "GET", "storages"))["storages"][0]["scheme"] == "file"
+    upload = hold("begin_upload", await ask(jp_fetch, "POST", "uploads", body={"uri": uri, "path": "u", "bytes": 1}))
+    sent = await jp_fetch(*PREFIX, "uploads", upload["id"], method="PUT", body=b"1")
+    assert hold("upload_data", json.loads(sent.body))["status"] == "done"
+    moved = await ask(jp_fetch, "POST", "data", "move", body={"uri": f"{uri}/u", "name": "v"})
+    assert hold("rename_data", moved)["folder"] == f"{uri}/v"
     assert hold("remove_data", await ask(jp_fetch, "DELETE", "data", uri=uri + "/a"))["verb"] == "remove"
     assert hold("bring", await ask(jp_fetch, "POST", "bring", body={"spec": spec}))["status"] == "done"
     hold("profiles", await ask(jp_fetch, "GET", "profiles"))
