@@ -1,5 +1,5 @@
 # The front desk: every verb is a target of this file, and CI calls nothing else.
-.PHONY: demo lab test suite test-gpu lint bench soak messages pictures build clean
+.PHONY: demo lab test suite test-gpu lint bench soak messages pictures docs build clean
 .DEFAULT_GOAL := demo
 
 VENV := .venv
@@ -16,7 +16,7 @@ lab: $(VENV)/tutorial  ## open JupyterLab on the tutorial
 	python -m binder.demo --lab
 
 test: $(VENV)/test  ## all that is checked: what `lint` says, and the whole suite
-	$(MAKE) --jobs=2 lint suite
+	$(MAKE) --no-print-directory --jobs=2 lint suite
 
 suite: $(VENV)/test
 	jlpm test
@@ -43,6 +43,9 @@ messages: $(VENV)/test  ## bring the lists of texts to translate up to date
 
 pictures: $(VENV)/test  ## take the pictures of README and guide anew
 	python -m tests.ui.pictures
+
+docs: $(VENV)/test  ## the pages of docs/ in build/site/html, in both languages
+	python -m docs.site
 
 build: $(EXTENSION)  ## wheel and sdist in dist/
 	python -m build --no-isolation
