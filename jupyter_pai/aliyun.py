@@ -21,10 +21,10 @@ from .auth import AccessKey
 from .auth.chain import KeyChain
 from .credentials import Credentials
 from .errors import BucketError, NotFound, SettingsError
-from .i18n import _
+from .i18n import N_, _
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
 from .secret import Secret
-from .settings import ProfileSettings
+from .settings import IMPORTANT, ProfileSettings
 
 __all__ = ["Account", "AliyunCredentials", "AliyunSettings", "discovered"]
 
@@ -37,18 +37,48 @@ class AliyunSettings(ProfileSettings):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    region_id: str = Field("", description="The region, like cn-hangzhou.")
-    workspace_id: str = Field("", description="The PAI workspace; else the account's default one.")
-    oss_bucket_name: str = Field("", description="The bucket for code, inputs and outputs; else the workspace's.")
-    oss_endpoint: str = Field("", description="OSS's endpoint, if it is not the region's own.")
-    endpoint: str = Field("", description="Base URL of all OpenAPI services, for a private cloud.")
-    network: Literal["", "public", "vpc"] = Field("", description="Which hosts to use; else what can be reached.")
-    credentials: str = Field("", description="A profile of the aliyun command; else the keys that are found first.")
-    max_run_time: int = Field(86_400, ge=0, description="Seconds after which a job ends that sets none; 0 for never.")
-    price_limit: float | None = Field(
-        None, ge=0, description="Ask before a job is submitted that may cost more than this an hour."
+    region_id: str = Field(
+        "", title=N_("Region"), description=N_("The region, like cn-hangzhou."), json_schema_extra=IMPORTANT
     )
-    requests_per_second: float = Field(10, gt=0, description="How often the account's services are asked at most.")
+    workspace_id: str = Field(
+        "",
+        title=N_("Workspace"),
+        description=N_("The PAI workspace; else the account's default one."),
+        json_schema_extra=IMPORTANT,
+    )
+    oss_bucket_name: str = Field(
+        "",
+        title=N_("Bucket"),
+        description=N_("The bucket for code, inputs and outputs; else the workspace's."),
+        json_schema_extra=IMPORTANT,
+    )
+    oss_endpoint: str = Field(
+        "", title=N_("Endpoint of OSS"), description=N_("OSS's endpoint, if it is not the region's own.")
+    )
+    endpoint: str = Field(
+        "", title=N_("Endpoint"), description=N_("Base URL of all OpenAPI services, for a private cloud.")
+    )
+    network: Literal["", "public", "vpc"] = Field(
+        "", title=N_("Network"), description=N_("Which hosts to use; else what can be reached.")
+    )
+    credentials: str = Field(
+        "", title=N_("Keys"), description=N_("A profile of the aliyun command; else the keys that are found first.")
+    )
+    max_run_time: int = Field(
+        86_400,
+        ge=0,
+        title=N_("Longest run time"),
+        description=N_("Seconds after which a job ends that sets none; 0 for never."),
+    )
+    price_limit: float | None = Field(
+        None,
+        ge=0,
+        title=N_("Ask above"),
+        description=N_("Ask before a job is submitted that may cost more than this an hour."),
+    )
+    requests_per_second: float = Field(
+        10, gt=0, title=N_("Requests a second"), description=N_("How often the account's services are asked at most.")
+    )
 
     @field_validator("endpoint")
     @classmethod
@@ -77,18 +107,20 @@ class AliyunCredentials(BaseModel):
     access_key_id: str = Field(
         min_length=1,
         max_length=200,
-        title="AccessKey ID",
-        description="Like LTAI…: RAM's console shows it.",
-        json_schema_extra={"writeOnly": True},
+        title=N_("AccessKey ID"),
+        description=N_("Like LTAI…: RAM's console shows it."),
     )
     access_key_secret: SecretStr = Field(
-        min_length=1, max_length=500, title="AccessKey secret", description="RAM shows it once, when the key is made."
+        min_length=1,
+        max_length=500,
+        title=N_("AccessKey secret"),
+        description=N_("RAM shows it once, when the key is made."),
     )
     security_token: SecretStr = Field(
         SecretStr(""),
         max_length=10_000,
-        title="Security token",
-        description="Only with a key that was lent for some time (STS).",
+        title=N_("Security token"),
+        description=N_("Only with a key that was lent for some time (STS)."),
     )
 
     @field_validator("access_key_id", "access_key_secret", "security_token")

@@ -16,8 +16,9 @@ from .copies import Copy, Plan
 from .data_verbs import DataVerbs
 from .errors import UsageError
 from .event import LogChunk
+from .form_verbs import FormVerbs
 from .i18n import _
-from .job import Job, JobSpec, JobStatus, parse_spec
+from .job import Job, JobSpec, JobStatus
 from .listing import SORTS, JobFilter
 from .log_search import ERRORS
 from .log_view import parse_moment
@@ -26,7 +27,7 @@ from .page_verbs import PageVerbs
 from .platform_verbs import CredentialsValue, PlatformVerbs, ProfileChange
 from .points import columns
 from .remote_verbs import RemoteVerbs
-from .request import Labels, Prune, Rerun, SubmitRequest
+from .request import Labels, Prune, Rerun, submit_request
 from .request import parse as _parse
 from .retention import Criteria
 from .secret import Secret
@@ -48,7 +49,7 @@ class SecretValue(BaseModel):
     value: str = Field(json_schema_extra={"format": "password", "writeOnly": True})
 
 
-class Api(PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs, PageVerbs):
+class Api(FormVerbs, PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs, PageVerbs):
     """One method for each verb of `routes.ROUTES`, with the names of its parameters."""
 
     def __init__(self, service: JobService, root: ServerRoot | None = None, boards: TensorBoards | None = None) -> None:
@@ -64,7 +65,7 @@ class Api(PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs, PageVerbs):
 
     async def submit(self, body: object) -> dict[str, Any]:
         async with self.service.audit.entry("submit", starts=True) as entry:
-            request = _request(body)
+            request = submit_request(body)
             entry.of_spec(request.spec, request.backend)
             if request.notebook:
                 request = request.model_copy(update={"notebook": self._notebook(request.notebook)})
@@ -73,17 +74,11 @@ class Api(PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs, PageVerbs):
         return submitted.model_dump(mode="json") | {"job": self.service.describe(submitted.job)}
 
     async def bring(self, body: object) -> dict[str, Any]:
-        way = await self.service.submitter.way(_request(body))
+        way = await self.service.submitter.way(submit_request(body))
         copy = Copy("bring", "", "", len(way.channels), 0, status="waiting" if way.channels else "done")
         if not way.channels:
             return self._described(copy)
         return self._described(await self.service.copies.start(lambda: Plan(copy, lambda tell: len(way.bring(tell)))))
-
-    async def preview(self, body: object) -> dict[str, Any]:
-        return (await self.service.submitter.preview(_request(body))).model_dump(mode="json")
-
-    async def inspect(self, body: object) -> dict[str, Any]:
-        return dataclasses.asdict(await self.service.submitter.inspect(_request(body)))
 
     async def rerun(self, job: str, body: object = None) -> dict[str, Any]:
         async with self.service.audit.entry("rerun", job, starts=True) as entry:
@@ -335,9 +330,3 @@ def _sorting(sort: str, order: str) -> tuple[str, bool]:
     if order not in ("", "asc", "desc"):
         raise UsageError(_("order: `{text}` is not asc or desc.").format(text=order))
     return key, order == "desc" if order else key in ("submitted", "took")
-
-
-def _request(body: object) -> SubmitRequest:
-    if isinstance(body, dict) and "spec" in body:
-        body = body | {"spec": parse_spec(body["spec"])}
-    return _parse(SubmitRequest, body)

@@ -110,7 +110,7 @@ class Commands(Reach):
             "packed: {files} file, {bytes:,} bytes", "packed: {files} files, {bytes:,} bytes", preview["files"]
         )
         say(packed.format(**preview))
-        for entry in preview["biggest"]:
+        for entry in preview["biggest"][:5]:
             say(f"  {entry['bytes']:>12,}  {entry['path']}")
         for left in preview["left_out"]:
             say(_("left out: {path} ({why})").format(**left))

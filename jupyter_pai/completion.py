@@ -19,7 +19,7 @@ _JOB_VERBS = (
     *("show", "logs", "metrics", "stop", "rerun", "diff", "delete", "pin", "unpin", "outputs", "tensorboard"),
     *("download", "models", "terminal"),
 )
-_DATA_VERBS = ("ls", "put", "get", "rm", "mkdir")
+_DATA_VERBS = ("ls", "put", "get", "mv", "rm", "mkdir")
 # Seconds for a storage's answer, and how many names are shown.
 _PATIENCE = 2.0
 _MOST_ENTRIES = 200

@@ -8,7 +8,7 @@ import contextvars
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -28,11 +28,12 @@ _REMEMBERED = 100
 
 @dataclass
 class Copy:
-    """A copy of files below `uri` into `folder`, or the other way (`put`). `remove` removes them, `bring` brings the
-    inputs of a job to where it runs. `done` and `bytes` are bytes; `left_out` counts what is there and nobody can read,
+    """A copy of files below `uri` into `folder`, or the other way (`put`). `remove` removes them, `move` gives them
+    another URI, which is `folder` then; `bring` brings the inputs of a job to where it runs, `upload` a file of a
+    browser to `uri`. `done` and `bytes` are bytes; `left_out` counts what is there and nobody can read,
     as links out of a channel. `job` and `channel` are those whose output it is, if it is one."""
 
-    verb: Literal["get", "put", "remove", "bring"]
+    verb: Literal["get", "put", "remove", "move", "bring", "upload"]
     uri: str
     folder: str
     files: int
@@ -79,13 +80,21 @@ class Copies:
             PaiError: as `plan` does.
         """
         copy, work = await asyncio.to_thread(plan)
+        self.expect(copy)
+        self.go(copy, work)
+        return copy
+
+    def expect(self, copy: Copy) -> None:
+        """Let a copy be known that is to begin later."""
         over = [known for known in self._copies.values() if known.is_over]
         for known in over[: max(len(over) - _REMEMBERED, 0)]:
             del self._copies[known.id]
         self._copies[copy.id] = copy
+
+    def go(self, copy: Copy, work: Callable[[Progress], int]) -> Future[None]:
+        """Begin one that is known."""
         # Errors are said in the language of who asked.
-        self._pool.submit(contextvars.copy_context().run, _run, copy, work)
-        return copy
+        return self._pool.submit(contextvars.copy_context().run, _run, copy, work)
 
     def get(self, copy_id: str) -> Copy:
         """A copy by its id.

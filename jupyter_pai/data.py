@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from .copies import Copy, Plan, plan_get
-from .errors import NotFound
+from .errors import BadInput, NotFound, Unsupported, UsageError
 from .i18n import _
 from .storage.base import Progress, Storage
 from .storage.walk import unreadable, walk
 
-__all__ = ["describe", "measure", "plan_data_get", "plan_put", "plan_remove"]
+__all__ = ["describe", "measure", "place_below", "plan_data_get", "plan_move", "plan_put", "plan_remove"]
 
 
 def describe(storage: Storage, uri: str, after: str, most: int, *, recursive: bool) -> dict[str, Any]:
@@ -34,6 +34,7 @@ def describe(storage: Storage, uri: str, after: str, most: int, *, recursive: bo
     top = _folder(storage, uri) if there.is_folder else storage.split(uri)[0]
     return {
         "uri": top,
+        "parents": _parents(storage, top),
         "entries": [
             {
                 "path": file.path,
@@ -47,6 +48,30 @@ def describe(storage: Storage, uri: str, after: str, most: int, *, recursive: bo
         ],
         "more": more,
     }
+
+
+def _parents(storage: Storage, uri: str) -> list[dict[str, str]]:
+    """The folders above one, from the top of all down to itself."""
+    found: list[dict[str, str]] = []
+    while True:
+        above, name = storage.split(uri)
+        found.insert(0, {"name": name.rstrip("/") or uri, "uri": uri})
+        if not name or above == uri:
+            return found
+        uri = above
+
+
+def place_below(storage: Storage, uri: str, path: str) -> str:
+    """The URI of a path below a folder's, as it is called.
+
+    Raises:
+        BadInput: if it would be elsewhere.
+    """
+    if not path:
+        return uri
+    if "\0" in path or any(part in ("", ".", "..") for part in path.removesuffix("/").split("/")):
+        raise BadInput(_("`{path}` cannot be the path of a file.").format(path=path), fix=_("Write it so: folder/file"))
+    return storage.join(_folder(storage, uri), path)
 
 
 def measure(storage: Storage, uri: str) -> dict[str, Any]:
@@ -114,6 +139,34 @@ def plan_put(storage: Storage, *, uri: str, path: Path, overwrite: bool) -> Plan
 def plan_remove(storage: Storage, uri: str) -> Plan:
     """The removal of a file, or of a folder if the URI ends with a slash."""
     return Plan(Copy("remove", uri, "", 0, 0), lambda tell: storage.delete(uri))
+
+
+def plan_move(storage: Storage, uri: str, name: str, to: str) -> Plan:
+    """A file or folder gets another name where it is, or another URI of the same storage. May block.
+
+    Raises:
+        UsageError: if neither is given, or both are.
+        BadInput: if it can have no such name.
+        Unsupported: if it would be in another storage.
+    """
+    if bool(name) == bool(to):
+        raise UsageError(_("Give its new name, or its new URI."))
+    is_folder = uri.endswith("/")
+    if name and "/" in name:
+        raise BadInput(_("`{name}` cannot be a name: it has a slash.").format(name=name), fix=_("Choose another name."))
+    if name:
+        target = place_below(storage, storage.split(uri)[0], name)
+    elif to.partition("://")[0].lower() != storage.scheme:
+        raise Unsupported(
+            _("{uri} and {target} are not in one storage.").format(uri=uri, target=to),
+            fix=_("Copy it by way of this machine: %pai get, %pai put; then remove it."),
+        )
+    else:
+        target = to if is_folder or not to.endswith("/") else storage.join(to, storage.split(uri)[1])
+    if is_folder:
+        target = _folder(storage, target)
+    copy = Copy("move", uri, target, 0, 0)
+    return Plan(copy, lambda tell: storage.move(uri, target, progress=tell))
 
 
 def _folder(storage: Storage, uri: str) -> str:

@@ -1,4 +1,4 @@
-"""The part of the grammar about data in storages: ``ls put get rm mkdir``."""
+"""The part of the grammar about data in storages: ``ls put get mv rm mkdir``."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ def _add_get(command: argparse.ArgumentParser) -> None:
     _add_common(command)
 
 
+def _add_mv(command: argparse.ArgumentParser) -> None:
+    _add_uri(command, _("a file; with all that is in it a folder, if it ends with a slash"))
+    command.add_argument("to", metavar="TO", help=_("its new URI; of the folder for a file, if it ends with a slash"))
+    _add_common(command)
+
+
 def _add_rm(command: argparse.ArgumentParser) -> None:
     _add_uri(command, _("a file; with all that is in it a folder, if it ends with a slash"))
     command.add_argument("--yes", action="store_true", help=_("do not ask"))
@@ -55,6 +61,7 @@ VERBS = {
     "ls": (N_("List files and folders of a storage."), _add_ls),
     "put": (N_("Copy a local file or folder to a storage."), _add_put),
     "get": (N_("Copy a file or folder of a storage here."), _add_get),
+    "mv": (N_("Move or rename a file or folder of a storage."), _add_mv),
     "rm": (N_("Remove a file or folder of a storage."), _add_rm),
     "mkdir": (N_("Make a folder in a storage."), _add_mkdir),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .reply import Reply
 
-__all__ = ["DataFolder", "DataSize", "MadeFolder"]
+__all__ = ["DataFolder", "DataSize", "MadeFolder", "Storages"]
 
 
 class DataEntry(Reply):
@@ -19,10 +19,19 @@ class DataEntry(Reply):
     problem: str
 
 
+class DataParent(Reply):
+    """A folder above another, or that itself."""
+
+    name: str
+    uri: str
+
+
 class DataFolder(Reply):
-    """What is in a folder, by paths below `uri`; `more`: there is more after the last of them."""
+    """What is in a folder, by paths below `uri`; `more`: there is more after the last of them. `parents` are the
+    folders that lead there, from the top of all down to itself."""
 
     uri: str
+    parents: list[DataParent]
     entries: list[DataEntry]
     more: bool
 
@@ -38,3 +47,20 @@ class DataSize(Reply):
 
 class MadeFolder(Reply):
     uri: str
+
+
+class StorageRoot(Reply):
+    """Where one can begin to look in a storage: in the folder `uri`, with the account of `profile`, empty where none is
+    needed. Where that cannot be said now, `uri` is empty, and `problem` and `fix` say why and what to do."""
+
+    uri: str
+    title: str
+    profile: str
+    scheme: str
+    writable: bool
+    problem: str
+    fix: str
+
+
+class Storages(Reply):
+    storages: list[StorageRoot]

@@ -38,7 +38,7 @@ for a lost login. What a platform said is in `details`: `code`, `request_id` and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
 
 __all__ = [
     "BackendError",
@@ -76,7 +76,8 @@ __all__ = [
 class PaiError(Exception):
     """What happened and where (`message`), and what to do about it (`fix`).
 
-    `details` holds plain JSON values for programs: the line of a settings file, the id of a job.
+    `details` holds plain JSON values for programs: the line of a settings file, the id of a job. `faults` among
+    them are what is wrong with fields of a spec, by their paths (`name`, `inputs.train`, `options.spot.strategy`).
     """
 
     status: ClassVar[int] = 500
@@ -91,6 +92,13 @@ class PaiError(Exception):
     def code(self) -> str:
         """The class's name: how programs tell errors apart."""
         return type(self).__name__
+
+    def at(self, *fields: str) -> Self:
+        """The same error, about fields of a spec: beside each of them a form shows what happened and what to do."""
+        faults = self.details.get("faults")
+        known = faults if isinstance(faults, dict) else {}
+        self.details["faults"] = known | {field: str(self).removeprefix(f"{field}: ") for field in fields}
+        return self
 
     def __str__(self) -> str:
         return f"{self.message} {self.fix}".rstrip()

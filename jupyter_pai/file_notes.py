@@ -14,7 +14,7 @@ from .archive import Content, Entry
 from .filesystem import replacing
 from .leaks import Leak
 
-__all__ = ["FileNotes"]
+__all__ = ["FileMemory", "FileNotes"]
 
 # A file that was written this shortly before it was noted may be written again without a change of its times.
 _RACY_NS = 2_000_000_000
@@ -58,6 +58,34 @@ class FileNotes:
         files = {entry.path: [entry.stat, *_plain(contents[entry.path])] for entry in seen}
         with replacing(self.path) as target:
             target.write(json.dumps({"time": self.began, "rules": key_forms.VERSION, "files": files}))
+
+
+class FileMemory:
+    """What was seen of files that were looked through and not packed, for as long as the process lives: whoever fills
+    in a form looks at the same folder again and again."""
+
+    def __init__(self, most: int = 100_000) -> None:
+        self._most = most
+        self._seen: dict[str, tuple[tuple[int, int, int, int], int, Content]] = {}
+
+    def known(self, entries: Sequence[Entry]) -> dict[str, Content]:
+        """The content of the files that have not changed, by path."""
+        found = {}
+        for entry in entries:
+            stat, began, content = self._seen.get(entry.file, (None, 0, None))
+            if content and stat == entry.stat and entry.stat and entry.stat[2] < began - _RACY_NS:
+                found[entry.path] = content
+        return found
+
+    def keep(self, entries: Sequence[Entry], contents: Mapping[str, Content], began: int) -> None:
+        """Note what was seen, from the moment `began` on, in nanoseconds."""
+        if len(self._seen) + len(contents) > self._most:
+            self._seen.clear()
+        self._seen |= {
+            entry.file: (entry.stat, began, contents[entry.path])
+            for entry in entries
+            if entry.stat and entry.path in contents
+        }
 
 
 def _plain(content: Content) -> list[object]:

@@ -196,7 +196,7 @@ def _refuse_datasets(spec: JobSpec, backend: Backend) -> None:
                     channel=channel, name=backend.name, uri=uri
                 ),
                 fix=_("Submit to the platform that keeps it, or give the place of its data: oss://bucket/key/"),
-            )
+            ).at(f"inputs.{channel}")
 
 
 @contextlib.contextmanager
@@ -207,6 +207,8 @@ def _named(channel: str) -> Iterator[None]:
     except PaiError as error:
         error.message = _("The input `{channel}`: {what}").format(channel=channel, what=error.message)
         error.args = (error.message,)
+        if error.status < 500:
+            error.at(f"inputs.{channel}")
         raise
 
 

@@ -24,7 +24,8 @@ from pydantic import (
 
 from . import contract
 from .errors import SpecError
-from .i18n import _
+from .faults import Fault, of_validation
+from .i18n import N_, _
 from .secret import is_secret_name, is_variable
 
 __all__ = ["SIZE", "STORED", "Job", "JobSpec", "JobStatus", "MetricDefinition", "Source", "now", "parse_spec"]
@@ -68,20 +69,34 @@ class _Value(BaseModel):
 class MetricDefinition(_Value):
     """A metric to read from the log: `regex` has one capture group, whose match is the value (as on PAI)."""
 
-    name: str = Field(min_length=1, max_length=200)
-    regex: str = Field(min_length=1)
+    name: str = Field(min_length=1, max_length=200, title=N_("Name"), description=N_("What the metric is called."))
+    regex: str = Field(
+        min_length=1,
+        title=N_("Pattern"),
+        description=N_("A regular expression; what its one group finds in a line is the value."),
+    )
 
 
 class Source(_Value):
     """The code of a job: a folder, and files that are laid into it."""
 
-    folder: str = Field("", description="Absolute path of the folder to take along; empty for none.")
-    files: dict[str, str] = Field({}, description="Further files, path to text: the script made of a cell.")
-    include: tuple[str, ...] = Field((), description="Take only the files that match one of these globs.")
-    exclude: tuple[str, ...] = Field((), description="Leave out what matches one of these globs.")
-    gitignore: bool = Field(True, description="Honour .gitignore files.")
+    folder: str = Field(
+        "", title=N_("Folder"), description=N_("Absolute path of the folder to take along; empty for none.")
+    )
+    files: dict[str, str] = Field(
+        {}, title=N_("Further files"), description=N_("Further files, path to text: the script made of a cell.")
+    )
+    include: tuple[str, ...] = Field(
+        (), title=N_("Take only"), description=N_("Take only the files that match one of these globs.")
+    )
+    exclude: tuple[str, ...] = Field(
+        (), title=N_("Leave out"), description=N_("Leave out what matches one of these globs.")
+    )
+    gitignore: bool = Field(True, title=N_("Honour .gitignore"), description=N_("Honour .gitignore files."))
     allow_secret: tuple[str, ...] = Field(
-        (), description="Files that go along although they hold keys: each by its path in the folder."
+        (),
+        title=N_("Files that may hold keys"),
+        description=N_("Files that go along although they hold keys: each by its path in the folder."),
     )
 
     @model_validator(mode="after")
@@ -89,11 +104,11 @@ class Source(_Value):
         if info.context is STORED:
             return self
         if self.folder and not Path(self.folder).is_absolute():
-            raise ValueError(_("The folder `{folder}` is not an absolute path.").format(folder=self.folder))
+            raise Fault("folder", _("The folder `{folder}` is not an absolute path.").format(folder=self.folder))
         for name in self.files:
             path = Path(name)
             if path.is_absolute() or ".." in path.parts or not path.name or "\0" in name:
-                raise ValueError(_("`{name}` is not a path inside the folder.").format(name=name))
+                raise Fault("files", _("`{name}` is not a path inside the folder.").format(name=name))
         return self
 
 
@@ -111,88 +126,129 @@ Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
 class JobSpec(_Value):
     """What the user asks for. Immutable; the same on every backend."""
 
-    name: str = Field(min_length=1, max_length=128, description="The job's name; need not be unique.")
-    profile: str = Field("", description="The settings profile to run with; empty for the default one.")
-    command: str = Field("", description="What to run, by a shell, in the folder of the code.")
-    entry_point: str = Field("", description="The script or notebook to run when there is no command.")
-    source: Source = Source()
+    name: str = Field(
+        min_length=1, max_length=128, title=N_("Name"), description=N_("The job's name; need not be unique.")
+    )
+    profile: str = Field(
+        "", title=N_("Profile"), description=N_("The settings profile to run with; empty for the default one.")
+    )
+    command: str = Field("", title=N_("Command"), description=N_("What to run, by a shell, in the folder of the code."))
+    entry_point: str = Field(
+        "", title=N_("Script or notebook"), description=N_("The script or notebook to run when there is no command.")
+    )
+    source: Source = Field(
+        Source(), title=N_("Code"), description=N_("The folder of code, and what of it is taken along.")
+    )
     layout: Literal["usercode", "code"] = Field(
-        "usercode", description="Name of the code folder below /ml: `code` is the layout of PAI's older CustomJob."
+        "usercode",
+        title=N_("Layout"),
+        description=N_("Name of the code folder below /ml: `code` is the layout of PAI's older CustomJob."),
     )
-    python: str = Field("", description="The interpreter: a path, a kernel's or a conda environment's name.")
-    requirements: tuple[str, ...] = Field((), description="Packages to have, beside those of requirements.txt.")
-    image: str = Field("", description="The container image, on backends that run containers.")
-    instance_type: str = ""
-    instance_count: int = Field(1, ge=1, le=10_000)
-    cpu: float | None = Field(None, gt=0, description="Cores that are needed.")
-    gpu: int | None = Field(None, ge=0, description="GPUs that are needed.")
-    memory: str = Field("", pattern=SIZE, description="Memory needed: `16GiB`.")
-    hyperparameters: Texts = {}
-    inputs: dict[str, str] = Field({}, description="Input channels: name to URI or local path.")
-    outputs: dict[str, str] = Field({}, description="Output channels that go to a place of their own: name to URI.")
-    output_path: str = Field("", description="Where all output channels go: the URI that becomes /ml/output.")
-    environment: dict[str, str] = Field({}, description="Environment variables for the job.")
+    python: str = Field(
+        "",
+        title=N_("Interpreter"),
+        description=N_("The interpreter: a path, a kernel's or a conda environment's name."),
+    )
+    requirements: tuple[str, ...] = Field(
+        (), title=N_("Packages"), description=N_("Packages to have, beside those of requirements.txt.")
+    )
+    image: str = Field("", title=N_("Image"), description=N_("The container image, on backends that run containers."))
+    instance_type: str = Field("", title=N_("Instance type"), description=N_("The kind of machine."))
+    instance_count: int = Field(1, ge=1, le=10_000, title=N_("Instances"), description=N_("How many machines."))
+    cpu: float | None = Field(None, gt=0, title=N_("Cores"), description=N_("Cores that are needed."))
+    gpu: int | None = Field(None, ge=0, title=N_("GPUs"), description=N_("GPUs that are needed."))
+    memory: str = Field("", pattern=SIZE, title=N_("Memory"), description=N_("Memory needed: `16GiB`."))
+    hyperparameters: Texts = Field(
+        {}, title=N_("Hyperparameters"), description=N_("What the code is told: name to value.")
+    )
+    inputs: dict[str, str] = Field({}, title=N_("Inputs"), description=N_("Input channels: name to URI or local path."))
+    outputs: dict[str, str] = Field(
+        {}, title=N_("Outputs"), description=N_("Output channels that go to a place of their own: name to URI.")
+    )
+    output_path: str = Field(
+        "", title=N_("Output folder"), description=N_("Where all output channels go: the URI that becomes /ml/output.")
+    )
+    environment: dict[str, str] = Field(
+        {}, title=N_("Environment variables"), description=N_("Environment variables for the job.")
+    )
     secrets: dict[str, str] = Field(
-        {}, description="Environment variables that hold secrets: name to the name under which the secret is kept."
+        {},
+        title=N_("Secrets"),
+        description=N_("Environment variables that hold secrets: name to the name under which the secret is kept."),
     )
-    metric_definitions: tuple[MetricDefinition, ...] = ()
-    max_run_time: int | None = Field(None, gt=0, description="Seconds after which the job is stopped.")
-    labels: Texts = {}
-    tty: bool = Field(False, description="Give the job a terminal.")
-    options: dict[str, Any] = Field({}, description="Options of the backend's own.")
+    metric_definitions: tuple[MetricDefinition, ...] = Field(
+        (), title=N_("Metrics"), description=N_("What is read from the log: each by a pattern with one group.")
+    )
+    max_run_time: int | None = Field(
+        None, gt=0, title=N_("Longest run time"), description=N_("Seconds after which the job is stopped.")
+    )
+    labels: Texts = Field({}, title=N_("Labels"), description=N_("To find the job by: name to value."))
+    tty: bool = Field(False, title=N_("Terminal"), description=N_("Give the job a terminal."))
+    options: dict[str, Any] = Field(
+        {}, title=N_("Options of the platform"), description=N_("Options of the backend's own.")
+    )
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> JobSpec:
         if info.context is STORED:
             return self
         if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
-            raise ValueError(_("name: no control characters, no blanks at the ends."))
+            raise Fault("name", _("No control characters, no blanks at the ends."))
         if not self.command.strip() and not self.entry_point:
-            raise ValueError(_("There is nothing to run: give a command or a script."))
+            raise Fault("command", _("There is nothing to run: give a command or a script."))
         for name, value in self.hyperparameters.items():
             if bad := contract.check_name(name) or ("NUL" if "\0" in value else None):
-                raise ValueError(
-                    _("The hyperparameter `{name}` cannot be passed on: {bad} in it.").format(name=name, bad=bad)
+                raise Fault(
+                    f"hyperparameters.{name}",
+                    _("The hyperparameter `{name}` cannot be passed on: {bad} in it.").format(name=name, bad=bad),
                 )
-        for channel in (*self.inputs, *self.outputs):
+        for field, channel in [*(("inputs", name) for name in self.inputs), *(("outputs", n) for n in self.outputs)]:
             if bad := contract.check_channel(channel):
-                raise ValueError(
-                    _("The channel name `{name}` cannot become a folder: {bad}.").format(name=channel, bad=bad)
+                raise Fault(
+                    f"{field}.{channel}",
+                    _("The channel name `{name}` cannot become a folder: {bad}.").format(name=channel, bad=bad),
                 )
         self._check_outputs()
         for name, value in self.environment.items():
             if not name or "=" in name or "\0" in name + value:
-                raise ValueError(_("`{name}` is no name for an environment variable.").format(name=name))
+                raise Fault(
+                    f"environment.{name}", _("`{name}` is no name for an environment variable.").format(name=name)
+                )
         self._check_secrets()
         twice = [name for name, n in Counter(m.name for m in self.metric_definitions).items() if n > 1]
         if twice:
-            raise ValueError(_("The metric `{name}` is defined twice.").format(name=twice[0]))
+            raise Fault("metric_definitions", _("The metric `{name}` is defined twice.").format(name=twice[0]))
         return self
 
     def _check_secrets(self) -> None:
         """Says nothing of what is no name: who gave the secret itself shall not read it in a message."""
         for variable, name in self.secrets.items():
             if not is_variable(variable):
-                raise ValueError(
-                    _("A secret needs a name for an environment variable: NAME, or VARIABLE=NAME for another one.")
+                raise Fault(
+                    "secrets",
+                    _("A secret needs a name for an environment variable: NAME, or VARIABLE=NAME for another one."),
                 )
             if not is_secret_name(name):
-                raise ValueError(
+                raise Fault(
+                    f"secrets.{variable}",
                     _(
                         "What `{name}` asks for is no name of a secret. Keep its value first: %pai secret set NAME"
-                    ).format(name=variable)
+                    ).format(name=variable),
                 )
             if variable in self.environment:
-                raise ValueError(_("`{name}` is a secret and an environment variable.").format(name=variable))
+                raise Fault(
+                    f"secrets.{variable}", _("`{name}` is a secret and an environment variable.").format(name=variable)
+                )
 
     def _check_outputs(self) -> None:
         for channel in self.outputs:
             for standard in (*self.channels, *contract.ALIASES, "output_parameters"):
                 if channel != standard and channel.upper() == standard.upper():
-                    raise ValueError(
+                    raise Fault(
+                        f"outputs.{channel}",
                         _("The output channel `{name}` would hide `{standard}`.").format(
                             name=channel, standard=standard
-                        )
+                        ),
                     )
 
     @property
@@ -295,15 +351,6 @@ def parse_spec(value: object) -> JobSpec:
 
 
 def _spec_error(error: ValidationError) -> SpecError:
-    from difflib import get_close_matches
-
-    lines = []
-    for fault in error.errors():
-        place = ".".join(str(part) for part in fault["loc"])
-        message = fault["msg"].removeprefix("Value error, ")
-        if fault["type"] == "extra_forbidden":
-            message = _("there is no such field")
-            if near := get_close_matches(str(fault["loc"][-1]), JobSpec.model_fields, 1):
-                message += _("; did you mean `{name}`?").format(name=near[0])
-        lines.append(f"{place}: {message}" if place else message)
-    return SpecError("\n".join(lines), fields=[".".join(map(str, f["loc"])) for f in error.errors()])
+    faults = of_validation(error, fields=JobSpec.model_fields)
+    lines = [f"{place}: {message}" if place else message for place, message in faults.items()]
+    return SpecError("\n".join(lines), fields=list(faults), faults=faults)

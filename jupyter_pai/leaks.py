@@ -9,12 +9,13 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from . import key_forms
 from .errors import SourceError
 from .i18n import _, ngettext
 
-__all__ = ["Leak", "Scanner", "check", "find", "locate"]
+__all__ = ["Finding", "Leak", "Scanner", "check", "find", "locate", "words"]
 
 _BINARY_WITHIN = 8192
 # How much of one piece is looked at again with the next. What is longer is no key.
@@ -56,14 +57,26 @@ def locate(notebook: bytes, found: list[Leak]) -> list[Leak]:
     return inside + outside
 
 
-def check(found: Mapping[str, Sequence[Leak]]) -> tuple[str, ...]:
-    """What may be a key, in words; `found` has the findings of each file, by path.
+class Finding(NamedTuple):
+    """A leak, and the path of the file that has it."""
+
+    path: str
+    leak: Leak
+
+    def as_json(self) -> dict[str, object]:
+        """For programs: `what` is the kind in words."""
+        leak = self.leak
+        return {"path": self.path, "line": leak.line, "cell": leak.cell, "kind": leak.kind, "what": _kind(leak)}
+
+
+def check(found: Mapping[str, Sequence[Leak]]) -> tuple[Finding, ...]:
+    """What may be a key; `found` has the findings of each file, by path.
 
     Raises:
         SourceError: naming files and lines, if one is a key for certain.
     """
-    all_found = [(path, leak) for path in sorted(found) for leak in found[path]]
-    certain = [(path, leak) for path, leak in all_found if leak.certain]
+    all_found = [Finding(path, leak) for path in sorted(found) for leak in found[path]]
+    certain = [one for one in all_found if one.leak.certain]
     if certain:
         raise SourceError(
             ngettext("There is a key in {places}.", "There are {n} keys: in {places}.", len(certain)).format(
@@ -73,10 +86,15 @@ def check(found: Mapping[str, Sequence[Leak]]) -> tuple[str, ...]:
                 "Give it to the job by --secret NAME instead (%pai secret set NAME keeps it), leave the file out with "
                 "--exclude, or say --allow-secret FILE if it is meant to go along."
             ),
-            leaks=[{"path": path, "line": leak.line, "cell": leak.cell, "kind": leak.kind} for path, leak in certain],
-        )
+            leaks=[one.as_json() for one in certain],
+        ).at("source")
+    return tuple(all_found)
+
+
+def words(found: Sequence[Finding]) -> tuple[str, ...]:
+    """What was found, in words."""
     text = _("{place}: this looks like a key ({kind}), and goes along.")
-    return tuple(_named([text.format(place=_place(*one), kind=_kind(one[1])) for one in all_found]))
+    return tuple(_named([text.format(place=_place(*one), kind=_kind(one[1])) for one in found]))
 
 
 def _named(texts: list[str]) -> list[str]:

@@ -14,9 +14,10 @@ from .errors import Conflict, SpecError
 from .home import Home
 from .i18n import _
 from .job import Job, JobSpec, parse_spec
+from .settings import ProfileSettings
 from .storage.base import Storage
 
-__all__ = ["CHANNEL", "changed", "checkpoints", "has_other_needs", "is_generated", "path_name", "used_jobs"]
+__all__ = ["CHANNEL", "changed", "checkpoints", "has_other_needs", "is_generated", "path_name", "unfilled", "used_jobs"]
 
 # The output of a job that is the input of one that resumes it.
 CHANNEL = "checkpoints"
@@ -78,6 +79,16 @@ def has_other_needs(before: JobSpec, now: JobSpec) -> bool:
     return now.is_sized and any(
         getattr(before, field) != getattr(now, field) for field in ("profile", "cpu", "gpu", "memory")
     )
+
+
+def unfilled(spec: JobSpec, name: str, defaults: ProfileSettings | None) -> dict[str, Any]:
+    """What a profile filled in of the spec of a job of that name, each field as if it had not; `defaults` are the
+    profile's settings, None if only the output path is in question."""
+    update: dict[str, Any] = {"output_path": ""} if is_generated(spec.output_path, name) else {}
+    for field in ("image", "instance_type"):
+        if defaults and getattr(spec, field) == getattr(defaults, f"default_{field}"):
+            update[field] = ""
+    return update
 
 
 def is_generated(output_path: str, name: str) -> bool:

@@ -17,13 +17,15 @@ SORTS = {
     "took": "coalesce(ended_at, ?) - started_at",
 }
 
+_SPEC = "id IN (SELECT job_id FROM job_spec WHERE {} = ?)"
 _LABEL = "SELECT job_id FROM label WHERE key = ? AND value = ?"
 
 Part = tuple[str, list[object]]
 
 
 class JobFilter:
-    """Jobs with one of `statuses`, a name that contains `name`, these labels, on one of `backends`, of a `notebook`.
+    """Jobs with one of `statuses`, a name that contains `name`, these labels, on one of `backends`, of a `notebook`;
+    that run a `script`, by its path; of a `folder` of code, submitted from no notebook.
 
     `sort` is one of `SORTS`, or ``hp:NAME``, the value of a hyperparameter: numbers before other texts. Jobs that have
     none come last, whichever way round. Of equal ones the newest comes first; last, when sorted descending.
@@ -40,6 +42,8 @@ class JobFilter:
         descending: bool = True,
         backends: Sequence[str] = (),
         notebook: str = "",
+        script: str = "",
+        folder: str = "",
     ) -> None:
         self.limit = limit
         self.offset = offset
@@ -59,6 +63,14 @@ class JobFilter:
         if notebook:
             own.append("notebook = ?")
             arguments.append(storable(notebook))
+        if script:
+            own.append(
+                _SPEC.format("json_extract(spec, '$.source.folder') || '/' || json_extract(spec, '$.entry_point')")
+            )
+            arguments.append(storable(script))
+        if folder:
+            own.append("notebook = '' AND " + _SPEC.format("json_extract(spec, '$.source.folder')"))
+            arguments.append(storable(folder))
         self._own = " AND ".join(own)
         self._labels = [_LABEL] * len(labels or {})
         self.arguments = arguments + [storable(text) for pair in (labels or {}).items() for text in pair]

@@ -52,12 +52,13 @@ class FileText(Reply):
 
 class CopyView(Reply):
     """A copy of `files` files below `uri` into a folder, or the other way (`put`): `done` of `bytes` bytes. `remove`
-    removes them, `bring` brings the inputs of a job to where it runs. `left_out` counts what is there and nobody can
+    removes them, `move` gives them the URI `folder`, `bring` brings the inputs of a job to where it runs, `upload` a
+    file of the browser's to `uri`. `left_out` counts what is there and nobody can
     read. `place` is the folder's path below the one that JupyterLab shows; null if it is not in there. `job` and
     `channel` are empty if it is of no job."""
 
     id: str
-    verb: Literal["get", "put", "remove", "bring"]
+    verb: Literal["get", "put", "remove", "move", "bring", "upload"]
     uri: str
     job: str
     channel: str

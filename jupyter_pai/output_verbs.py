@@ -96,7 +96,7 @@ class OutputVerbs:
         return self._described(self.service.copies.get(copy))
 
     async def cancel_copy(self, copy: str) -> dict[str, Any]:
-        return self._described(self.service.copies.cancel(copy))
+        return self._described(self.service.uploads.cancel(copy))
 
     def _notebook(self, text: str) -> str:
         """A notebook's path as jobs keep it: without links, so that it is one however it was named."""

@@ -27,7 +27,8 @@ class PageVerbs(OutputVerbs):
         asked = parse(TutorialPlace, body)
         if self.root is None:
             raise Unsupported(
-                _("The files that JupyterLab shows are not on the server's machine."), fix="%pai tutorial"
+                _("The files that JupyterLab shows are not on the server's machine."),
+                fix=_("Run %pai tutorial in a notebook."),
             )
         folder = self.root.resolve(f"{asked.folder}/{_FOLDER}")
         language = i18n.language()

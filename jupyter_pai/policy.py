@@ -33,6 +33,11 @@ __all__ = ["Policy", "Rules"]
 M = TypeVar("M", bound=BaseModel)
 _LOCAL = "local"
 _SIZE = r"(?i)^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
+# The field of a spec that a rule is about.
+_FIELDS = {
+    "backends": "profile", "profiles": "profile", "local": "profile", "instance_types": "instance_type",
+    "images": "image", "max_run_time": "max_run_time", "source_limit": "source",
+}  # fmt: skip
 # What is refused, by the rule that refuses it.
 _REFUSED = {
     "backends": N_("The backend `{value}` is not allowed here."),
@@ -182,7 +187,8 @@ class Policy:
         """The error for a rule that is broken."""
         whom = self.rules.contact or _("whoever looks after this machine")
         fix = _("This is the rule `{rule}` of {file}. Ask {whom}.").format(rule=rule, file=self.file, whom=whom)
-        return NotAllowed(f"{text} {also}".rstrip(), fix=fix, rule=rule, contact=self.rules.contact)
+        error = NotAllowed(f"{text} {also}".rstrip(), fix=fix, rule=rule, contact=self.rules.contact)
+        return error.at(_FIELDS[rule]) if rule in _FIELDS else error
 
     def locked_refusal(self, profile: str) -> NotAllowed:
         """The error for a profile that users may not change."""

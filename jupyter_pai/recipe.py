@@ -33,6 +33,10 @@ _VARIABLE = re.compile(r"\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*")
 _VERBATIM = ("--metric", "--command")
 
 
+# Options with their values, flags with none; None where no options can say it.
+_Pairs = list[tuple[str, str]] | None
+
+
 class Recipe(NamedTuple):
     """The same spec in four forms: for a cell, for a terminal, for a script, for `--spec`."""
 
@@ -42,18 +46,31 @@ class Recipe(NamedTuple):
     json: str
 
 
-def recipe(spec: JobSpec) -> Recipe:
-    """How to ask for a spec once more."""
-    values = spec.model_dump(mode="json", exclude_defaults=True)
+def recipe(
+    spec: JobSpec, backend: str = "", *, profile: str = "", named: bool = True, script: JobSpec | None = None
+) -> Recipe:
+    """How to ask for a spec once more, on a backend's default `profile` if one is given. JSON has no word for a
+    backend, and gets the profile. Unless it is `named`, each submit of it gets a name of its own. `script` is the spec
+    with a script made of its notebook, if that is to run: lines say so, and the other forms have it.
+    """
+    values = (script or spec).model_dump(mode="json", exclude_defaults=True)
+    if not named:
+        del values["name"]
     if not spec.source.folder:
         values["source"] = {"folder": ""} | values.get("source", {})  # Not said, it would be that of who asks.
-    python = _python(values)
-    return Recipe(_cell(spec) or python, _cli(spec, values), python, _json(values))
+    python = _python(values | ({"backend": backend} if backend else {}))
+    options = _options(spec)
+    if options is not None:
+        options = [pair for pair in options if named or pair[0] != "--name"]
+        options += [("--backend", backend)] * bool(backend) + [("--as-script", "")] * bool(script)
+    cli = _cli(spec, values, options, backend)
+    return Recipe(
+        _cell(spec, options) or python, cli, python, _json(values | ({"profile": profile} if profile else {}))
+    )
 
 
-def _cell(spec: JobSpec) -> str:
+def _cell(spec: JobSpec, pairs: _Pairs) -> str:
     """The magic; empty if it cannot say this."""
-    pairs = _options(spec)
     if pairs is None or not all(_is_plain(option, value) for option, value in pairs):
         return ""
     if code := _code_of(spec):
@@ -64,14 +81,15 @@ def _cell(spec: JobSpec) -> str:
     return shlex.join(["%pai", "submit", *filter(None, [target]), *_words(pairs)])
 
 
-def _cli(spec: JobSpec, values: Mapping[str, Any]) -> str:
-    pairs, target = _options(spec), _target(spec)
+def _cli(spec: JobSpec, values: Mapping[str, Any], pairs: _Pairs, backend: str) -> str:
+    target = _target(spec)
     if pairs is not None and target is not None:
         words = [*filter(None, [target]), *_words(pairs)]
         if all(word.replace("\n", "").isprintable() for word in words):
             return shlex.join(["jupyter", "pai", "submit", *words])
     # No line of indented JSON is the word that ends it.
-    return f"jupyter pai submit --spec /dev/stdin <<'JSON'\n{_json(values)}\nJSON"
+    also = f"--backend {shlex.quote(backend)} " if backend else ""
+    return f"jupyter pai submit {also}--spec /dev/stdin <<'JSON'\n{_json(values)}\nJSON"
 
 
 def _is_plain(option: str, value: str) -> bool:
@@ -89,7 +107,7 @@ def _words(pairs: list[tuple[str, str]]) -> Iterator[str]:
             yield from (option, value)
 
 
-def _options(spec: JobSpec) -> list[tuple[str, str]] | None:
+def _options(spec: JobSpec) -> _Pairs:
     """Each option with its value, flags with none; None if there is something that options cannot say."""
     source = spec.source
     container = str(spec.options.get("container", ""))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from .data_replies import DataFolder, DataSize, MadeFolder
+from .data_replies import DataFolder, DataSize, MadeFolder, Storages
 from .hyperparameters import Hyperparameter
 from .job import Job, JobStatus
 from .output_replies import Copies, CopyView, FileText, Outputs
@@ -59,6 +59,7 @@ __all__ = [
     "Pruned",
     "RemoteJobs",
     "Secrets",
+    "Storages",
     "Submitted",
     "TensorBoardView",
     "TensorBoards",

@@ -8,26 +8,32 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError
 
+from . import job_name
 from .errors import SpecError
+from .faults import of_validation
 from .hyperparameters import Hyperparameter
 from .i18n import _
-from .job import Job, JobSpec, JobStatus
+from .job import Job, JobSpec, JobStatus, parse_spec
 
 __all__ = [
     "Adopt",
     "DataCopy",
+    "DataMove",
     "DataPlace",
     "Download",
     "Labels",
     "PlatformBoardRequest",
     "Preview",
     "Prune",
+    "RecipeText",
     "Rerun",
     "SubmitRequest",
     "Submitted",
     "TensorBoardRequest",
     "TutorialPlace",
+    "Upload",
     "parse",
+    "submit_request",
 ]
 
 M = TypeVar("M", bound=BaseModel)
@@ -46,6 +52,10 @@ class SubmitRequest(BaseModel):
     key: str = Field("", max_length=200, description="A submit that is repeated with the same key makes no second job.")
     attach: bool = Field(False, description="Attach to a job of the same spec that runs or has succeeded.")
     confirmed: bool = Field(False, description="The user knows what it costs; else that is asked about first.")
+    script_if_needed: bool = Field(
+        False,
+        description="Where the platform runs no notebooks, cell by cell, the code goes as a plain script.",
+    )
     notebook: str = Field(
         "",
         max_length=4096,
@@ -59,6 +69,19 @@ class SubmitRequest(BaseModel):
             return ""
         text = json.dumps(self.spec.model_dump(mode="json", exclude={"name"}), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+class RecipeText(BaseModel):
+    """A cell, a command line, Python or JSON that asks for a job, in words."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1, max_length=1_000_000)
+    notebook: str = Field(
+        "",
+        max_length=4096,
+        description="The notebook in which it stands: relative paths in it start there. Named like that of a submit.",
+    )
 
 
 class Rerun(BaseModel):
@@ -134,11 +157,38 @@ class DataCopy(BaseModel):
 
 
 class DataPlace(BaseModel):
-    """A folder to make."""
+    """A folder to make: that of the URI, or one at a path below it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     uri: str = Field(min_length=1, max_length=4096)
+    path: str = Field("", max_length=4096, description="Below the URI, as it is called: not spelt as in URIs.")
+    profile: str = Field("", description="The profile whose account is used; else the first that has one for it.")
+
+
+class DataMove(BaseModel):
+    """A file or folder that is to be called otherwise, or lie elsewhere in its storage."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096, description="A file, or a folder if it ends with a slash.")
+    name: str = Field("", max_length=1024, description="Its new name, in the folder where it is.")
+    to: str = Field(
+        "", max_length=4096, description="Or its new URI; of the folder for a file, if it ends with a slash."
+    )
+    profile: str = Field("", description="The profile whose account is used; else the first that has one for it.")
+
+
+class Upload(BaseModel):
+    """A file of a browser's that is to be sent piece by piece."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096, description="The folder for it.")
+    path: str = Field(min_length=1, max_length=4096, description="Its path in that, as it is called.")
+    bytes: int = Field(ge=0, lt=1 << 62, description="How many it has.")
+    modified: float = Field(0.0, ge=0, lt=1 << 40, description="When it was written, in seconds since 1970.")
+    overwrite: bool = Field(False, description="Replace a file that is there.")
     profile: str = Field("", description="The profile whose account is used; else the first that has one for it.")
 
 
@@ -176,6 +226,11 @@ class Preview(BaseModel):
     bytes: int
     biggest: list[dict[str, Any]] = Field(description="The largest files: path and bytes.")
     left_out: list[dict[str, str]] = Field(description="What is not taken along: path and why.")
+    leaks: list[dict[str, Any]] | None = Field(
+        None,
+        description="What looks like a key and goes along: path, line, cell (of a notebook, else 0), kind, and what "
+        "that is in words. Null where nobody looked.",
+    )
 
 
 def parse(model: type[M], body: object) -> M:
@@ -187,8 +242,22 @@ def parse(model: type[M], body: object) -> M:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
-        raise SpecError("\n".join(faults)) from None
+        faults = of_validation(error, fields=model.model_fields)
+        raise SpecError("\n".join(f"{place}: {said}" for place, said in faults.items()), faults=faults) from None
+
+
+def submit_request(body: object) -> SubmitRequest:
+    """The body of a submit. A spec that names its job not, or with an empty text, gets a name.
+
+    Raises:
+        SpecError: naming each field that is wrong.
+    """
+    if isinstance(body, dict) and "spec" in body:
+        spec, notebook = body["spec"], body.get("notebook")
+        if isinstance(spec, dict) and spec.get("name") in (None, ""):
+            spec = spec | {"name": job_name.of_request(spec, notebook if isinstance(notebook, str) else "")}
+        body = body | {"spec": parse_spec(spec)}
+    return parse(SubmitRequest, body)
 
 
 class TensorBoardRequest(BaseModel):

@@ -5,52 +5,13 @@ Each verb is a method of `api.Api`. Light: a kernel that only talks to its serve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from .data_routes import DATA_ROUTES
+from .form_routes import FORM_ROUTES
+from .route import Parameter, Route
 
 __all__ = ["PREFIX", "ROUTES", "Parameter", "Route"]
 
 PREFIX = "pai/api/v1"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter in the query. `kind` is one of str, int, bool, list (a list of texts, given several times)."""
-
-    name: str
-    kind: type = str
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Route:
-    """How a verb is called. `body` and `reply` name the schema of what goes and comes as JSON."""
-
-    method: str
-    path: str
-    text: str
-    parameters: tuple[Parameter, ...] = ()
-    body: str = ""
-    reply: str = ""
-    bytes: bool = False
-
-    @property
-    def names(self) -> list[str]:
-        """The names in the path: `/jobs/{job}` has `job`."""
-        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
-
-    def url(self, arguments: dict[str, object]) -> str:
-        """Path and query, below the prefix, for these arguments. Those that are None, false or empty are left out."""
-        path = self.path
-        for name in self.names:
-            path = path.replace(f"{{{name}}}", quote(str(arguments[name]), safe=""))
-        query = {p.name: arguments[p.name] for p in self.parameters if _is_given(arguments.get(p.name))}
-        text = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
-        return f"{path}?{urlencode(text, doseq=True)}" if text else path
-
-
-def _is_given(value: object) -> bool:
-    return bool(value) or (isinstance(value, int) and value is not False)
 
 
 _PAGE = (
@@ -75,8 +36,6 @@ _PLATFORM = (
 _INSTANCE = Parameter("instance", str, "The instance whose log is meant; the first if empty.")
 _MERGED = Parameter("merged", bool, "All instances, by the time at which the lines came.")
 
-_URI = Parameter("uri", str, "A file, or a folder if it ends with a slash: oss://bucket/key, file:///path.")
-_ACCOUNT = Parameter("profile", str, "The profile whose account is used; else the first that has one for the URI.")
 _FILE = Parameter("path", str, "The file's path in the channel.")
 
 ROUTES: dict[str, Route] = {
@@ -84,7 +43,6 @@ ROUTES: dict[str, Route] = {
     "openapi": Route("GET", "/openapi.json", "This document."),
     "list_jobs": Route("GET", "/jobs", "A page of jobs, newest first if nothing else is said.", _PAGE, reply="Jobs"),
     "submit": Route("POST", "/jobs", "Submit a job.", body="SubmitRequest", reply="Submitted"),
-    "preview": Route("POST", "/preview", "What would be submitted.", body="SubmitRequest", reply="Preview"),
     "bring": Route(
         "POST",
         "/bring",
@@ -92,9 +50,7 @@ ROUTES: dict[str, Route] = {
         body="SubmitRequest",
         reply="CopyView",
     ),
-    "inspect": Route(
-        "POST", "/inspect", "The hyperparameters that the code declares.", body="SubmitRequest", reply="Inspection"
-    ),
+    **FORM_ROUTES,
     "show": Route("GET", "/jobs/{job}", "A job, by id, beginning of an id, name, or `last`.", reply="JobView"),
     "delete": Route(
         "DELETE",
@@ -246,32 +202,7 @@ ROUTES: dict[str, Route] = {
     "copies": Route("GET", "/jobs/{job}/copies", "A job's copies, also those that are over.", reply="Copies"),
     "copy": Route("GET", "/copies/{copy}", "How far a copy is.", reply="CopyView"),
     "cancel_copy": Route("DELETE", "/copies/{copy}", "End a copy; nothing is left of it.", reply="CopyView"),
-    "list_data": Route(
-        "GET",
-        "/data",
-        "What is at a URI of a storage: a file, or what is directly in a folder, by names.",
-        (
-            _URI,
-            Parameter("after", str, "Only what comes after this name."),
-            Parameter("limit", int, "How much at most, up to 10000."),
-            Parameter("recursive", bool, "All files below the folder instead, by paths."),
-            _ACCOUNT,
-        ),
-        reply="DataFolder",
-    ),
-    "measure_data": Route("GET", "/data/size", "How many files a URI means.", (_URI, _ACCOUNT), reply="DataSize"),
-    "get_data": Route(
-        "POST", "/data/get", "Begin to copy a file or folder into a local folder.", body="DataCopy", reply="CopyView"
-    ),
-    "put_data": Route("POST", "/data/put", "Begin to copy a local file or folder.", body="DataCopy", reply="CopyView"),
-    "remove_data": Route(
-        "DELETE",
-        "/data",
-        "Begin to remove a file, or a folder if its URI ends with a slash.",
-        (_URI, _ACCOUNT),
-        reply="CopyView",
-    ),
-    "make_data_folder": Route("POST", "/data/folder", "Make a folder.", body="DataPlace", reply="MadeFolder"),
+    **DATA_ROUTES,
     "instances": Route(
         "GET",
         "/instances",

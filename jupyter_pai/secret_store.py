@@ -116,7 +116,8 @@ class SecretStore:
         for variable, name in wanted.items():
             value = self._from_keyring(name) if name in in_keyring else in_file.get(name)
             if value is None:
-                raise BadInput(_("There is no secret `{name}`.").format(name=name), fix=self._fix(name))
+                error = BadInput(_("There is no secret `{name}`.").format(name=name), fix=self._fix(name))
+                raise error.at(f"secrets.{variable}")
             found[variable] = Secret(value)
         return found
 

@@ -42,6 +42,7 @@ from .series import Series
 from .storages import Storages
 from .store import Store
 from .submitter import Submitter
+from .uploads import Uploads
 from .usage import Usage
 
 __all__ = ["JobService"]
@@ -64,6 +65,7 @@ class JobService:
         self.secrets = SecretStore()
         self.retention = Retention(self.home, self.store, self.profiles)
         self.copies = Copies()
+        self.uploads = Uploads(self.home, self.copies)
         self.audit = Audit(self.profiles.policy)
         self.submitter = Submitter(self.home, self.store, self.feed, self.storages, self.secrets, self.retention)
         self.adoption = Adoption(self.home, self.store, self.feed, self.storages)
@@ -82,6 +84,7 @@ class JobService:
         """Let go of everything. Jobs go on."""
         await self.feed.stop()
         await self.retention.stop()
+        self.uploads.close()
         await self.copies.close()
         await transport.close()
         self.submitter.recorder.close()

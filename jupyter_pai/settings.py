@@ -22,19 +22,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from .errors import NotFound
-from .i18n import _
+from .errors import NotFound, SettingsError
+from .faults import of_validation
+from .i18n import N_, _
 from .policy import Policy, Rules
 from .settings_file import SettingsFile, similar
 
 __all__ = [
+    "IMPORTANT",
     "DiskSettings",
     "Profile",
     "ProfileSettings",
@@ -47,6 +49,8 @@ __all__ = [
 ]
 
 NAME = "jupyter_pai.toml"
+# Of a key without which a profile is of little use (`Field(json_schema_extra=IMPORTANT)`): forms have it before others.
+IMPORTANT: dict[str, JsonValue] = {"x-important": True}
 M = TypeVar("M", bound=BaseModel)
 SYSTEM_FILE = Path("/etc/jupyter") / NAME
 
@@ -56,12 +60,22 @@ class ProfileSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    backend: str
-    default_instance_type: str = Field("", description="Instance type of jobs that name none.")
-    default_image: str = Field("", description="Image of jobs that name none.")
-    default_output: str = Field("", description="Where outputs go: a URI; each job gets a folder below it.")
-    source_limit: str = Field("100MB", description="How large a folder of code may be.")
-    own_credentials: str = Field("", description="Which credentials are kept for it; `profile login` sets this.")
+    backend: str = Field(title=N_("Platform"), description=N_("The platform that jobs of this profile run on."))
+    default_instance_type: str = Field(
+        "", title=N_("Default instance type"), description=N_("Instance type of jobs that name none.")
+    )
+    default_image: str = Field("", title=N_("Default image"), description=N_("Image of jobs that name none."))
+    default_output: str = Field(
+        "",
+        title=N_("Default output folder"),
+        description=N_("Where outputs go: a URI; each job gets a folder below it."),
+    )
+    source_limit: str = Field("100MB", title=N_("Most code"), description=N_("How large a folder of code may be."))
+    own_credentials: str = Field(
+        "",
+        title=N_("Credentials of its own"),
+        description=N_("Which credentials are kept for it; `profile login` sets this."),
+    )
 
 
 class DiskSettings(BaseModel):
@@ -314,17 +328,22 @@ def _profile(
     try:
         return Profile(name, models[backend].model_validate(keys), files[-1].path)
     except ValidationError as error:
-        fault = error.errors()[0]
-        key = str(fault["loc"][0])
-        if fault["type"] == "extra_forbidden":
-            raise saying(key).error(
-                _("The backend `{backend}` has no key `{key}`.").format(backend=backend, key=key),
-                key,
-                name,
-                fix=similar(key, models[backend].model_fields),
-            ) from None
-        said = fault["msg"].removeprefix("Value error, ")
-        raise saying(key).error(f"{key}: {said}.", key, name) from None
+        raise _wrong(error, name, backend, models[backend], saying) from None
+
+
+def _wrong(
+    error: ValidationError, name: str, backend: str, model: type[ProfileSettings], saying: Callable[[str], SettingsFile]
+) -> SettingsError:
+    """What to say of a profile: its first fault with file and line; in `details`, all faults by key."""
+    fault = error.errors()[0]
+    key = str(fault["loc"][0])
+    if fault["type"] == "extra_forbidden":
+        text = _("The backend `{backend}` has no key `{key}`.").format(backend=backend, key=key)
+        found = saying(key).error(text, key, name, fix=similar(key, model.model_fields))
+    else:
+        found = saying(key).error(f"{key}: {fault['msg'].removeprefix('Value error, ')}.", key, name)
+    found.details |= {"profile": name, "faults": of_validation(error, fields=list(model.model_fields))}
+    return found
 
 
 def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +17,12 @@ from pathlib import Path
 from . import archive, leaks, notebook
 from .archive import Content, Entry
 from .errors import SourceError
-from .file_notes import FileNotes
+from .file_notes import FileMemory, FileNotes
 from .home import writing
 from .i18n import _, ngettext
 from .ignore import Rules
 from .job import Source
+from .leaks import Finding
 from .sizes import show_size
 
 __all__ = ["LeftOut", "Manifest", "Packed", "inspect", "pack", "scan"]
@@ -100,9 +102,9 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> 
 def _check_folder(folder: str) -> None:
     fix = _("Relative paths start at the notebook's folder, on the command line at the current one.")
     if not os.path.isdir(folder):
-        raise SourceError(_("There is no folder {folder}.").format(folder=folder), fix=fix)
+        raise SourceError(_("There is no folder {folder}.").format(folder=folder), fix=fix).at("source.folder")
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise SourceError(_("The folder {folder} may not be read.").format(folder=folder), fix=fix)
+        raise SourceError(_("The folder {folder} may not be read.").format(folder=folder), fix=fix).at("source.folder")
 
 
 def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[LeftOut]) -> Iterator[Entry]:
@@ -204,15 +206,18 @@ def _check_size(manifest: Manifest, limit: int) -> None:
         )
 
 
-def inspect(manifest: Manifest, sources: Path) -> tuple[str, ...]:
-    """What looks like a key in what would be packed, in words. Writes nothing.
+def inspect(manifest: Manifest, sources: Path, memory: FileMemory | None = None) -> tuple[Finding, ...]:
+    """What looks like a key in what would be packed. Writes nothing; what `memory` knows is not read again.
 
     Raises:
         SourceError: naming files and lines, if it is one for certain.
     """
-    contents = FileNotes(sources, manifest.folder).known(manifest.entries)
+    began, memory = time.time_ns(), memory or FileMemory()
+    contents = FileNotes(sources, manifest.folder).known(manifest.entries) | memory.known(manifest.entries)
     unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in contents]
-    return _check_leaks(manifest, contents | _look(unknown))
+    looked = _look(unknown)
+    memory.keep(unknown, looked, began)
+    return _check_leaks(manifest, contents | looked)
 
 
 def pack(manifest: Manifest, sources: Path) -> Packed:
@@ -244,7 +249,8 @@ def _pack(manifest: Manifest, sources: Path) -> Packed:
 def _packed(manifest: Manifest, contents: dict[str, Content], sources: Path) -> Packed:
     hashes = {path: content.sha256 for path, content in contents.items()}
     digest = archive.digest(manifest.entries, hashes)
-    return Packed(sources / f"{digest}.tar.gz", digest, hashes, _check_leaks(manifest, contents))
+    found = leaks.words(_check_leaks(manifest, contents))
+    return Packed(sources / f"{digest}.tar.gz", digest, hashes, found)
 
 
 def _write(manifest: Manifest, sources: Path, notes: FileNotes) -> Packed:
@@ -261,7 +267,7 @@ def _write(manifest: Manifest, sources: Path, notes: FileNotes) -> Packed:
     return packed
 
 
-def _check_leaks(manifest: Manifest, contents: dict[str, Content]) -> tuple[str, ...]:
+def _check_leaks(manifest: Manifest, contents: dict[str, Content]) -> tuple[Finding, ...]:
     found = {path: seen.leaks for path, seen in contents.items() if seen.leaks and path not in manifest.allowed}
     return leaks.check(found)
 

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from .errors import SettingsError, Unsupported
+import asyncio
+from typing import NamedTuple
+
+from .errors import EngineError, PaiError, SettingsError, Unreachable, Unsupported
 from .i18n import _
 from .profiles import Profiles
 from .settings import Profile
 from .storage import load_storages
 from .storage.base import Storage
 
-__all__ = ["Storages"]
+__all__ = ["Root", "Storages"]
+
+# Seconds in which an account is to say where its data is.
+_PATIENCE = 5.0
+
+
+class Root(NamedTuple):
+    """Where one can begin to look: a folder's URI, the profile whose account it takes. Without a URI, why not."""
+
+    uri: str
+    profile: str
+    scheme: str
+    trouble: PaiError | None = None
 
 
 class Storages:
@@ -35,6 +50,33 @@ class Storages:
             state = self.profiles.home.path / "transfers"
             known = self._storages[key] = (found, kind.of(found.settings if found else None, state))
         return known[1]
+
+    async def roots(self) -> list[Root]:
+        """The folders to begin with, of all storages: of one that needs an account, those of each profile. Where one
+        does not answer, it says so in its place, and the others are there."""
+        profiles = self.profiles.settings().profiles.values()
+        asked = [(kind, "") for kind in load_storages().values() if not kind.settings_model]
+        for profile in profiles:
+            for kind in load_storages().values():
+                if kind.settings_model and isinstance(profile.settings, kind.settings_model):
+                    asked.append((kind, profile.name))
+        found = await asyncio.gather(*(self._roots(kind, name) for kind, name in asked))
+        return [root for some in found for root in some]
+
+    async def _roots(self, kind: type[Storage], profile: str) -> list[Root]:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                uris = await self.of(f"{kind.scheme}://", profile).roots()
+        except PaiError as error:
+            return [Root("", profile, kind.scheme, error)]
+        except TimeoutError:
+            late = Unreachable(
+                _("The account of the profile `{name}` does not answer.").format(name=profile), fix=_("Try it again.")
+            )
+            return [Root("", profile, kind.scheme, late)]
+        except Exception as error:  # Whatever somebody else's storage does.
+            return [Root("", profile, kind.scheme, EngineError(f"{type(error).__name__}: {error}"))]
+        return [Root(uri, profile, kind.scheme) for uri in uris]
 
     def _account(self, uri: str, kind: type[Storage], profile: str) -> Profile:
         settings = self.profiles.settings()

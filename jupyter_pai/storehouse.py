@@ -60,6 +60,14 @@ class Storehouse(Room):
         if not self._say_json(copy, options):
             self._say_done(copy, str(folder))
 
+    def mv(self, options: Options) -> None:
+        body = {"uri": self._uri(options.uri), "to": self._uri(options.to), "profile": options.profile}
+        progress = None if options.json else self.progress()
+        copy = self._finish(self.client.call("rename_data", body=body), progress)
+        if not self._say_json(copy, options):
+            said = ngettext("{n} file was moved: {place}", "{n} files were moved: {place}", copy["files"])
+            self.screen.say(said.format(n=copy["files"], place=copy["folder"]))
+
     def rm(self, options: Options) -> None:
         uri = self._uri(options.uri)
         if not options.yes:

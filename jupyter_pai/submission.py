@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,13 @@ from .errors import UsageError
 from .frames import is_frame
 from .grammar import Options
 from .i18n import _
+from .job_name import generated
 from .place import Place
 
-__all__ = ["changes_of", "spec_of"]
+__all__ = ["ENTRY_POINTS", "changes_of", "script_of", "spec_of"]
 
 # What a folder is run by if nobody says.
-_ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
+ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
 _PLAIN = {
     "profile": "profile",
     "command": "command",
@@ -40,14 +40,19 @@ _TABLES = {
 _OTHERS = {"metric": "metric_definitions", "requirement": "requirements", "output_path": "output_path", "tty": "tty"}
 
 
-def spec_of(options: Options, place: Place, *, target: str = "", cell: str = "") -> dict[str, Any]:
-    """The spec that a line asks for; `cell` is the script made of its cell.
+def spec_of(
+    options: Options, place: Place, *, target: str = "", cell: str = "", document: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The spec that a line asks for; `cell` is the script made of its cell, `document` what the file of `--spec` says,
+    where that is known already.
 
     Raises:
         UsageError: naming the option that is wrong.
         NotebookError: if a notebook that is to be run cannot be.
     """
-    spec = _from_file(options.spec, place) if options.spec else {}
+    if document is None:
+        document = _from_file(options.spec, place) if options.spec else {}
+    spec = dict(document)
     for field in ("inputs", "outputs"):
         spec[field] = {name: _uri(str(value), place) for name, value in _table(spec, field).items()}
     if spec.get("output_path"):
@@ -59,7 +64,9 @@ def spec_of(options: Options, place: Place, *, target: str = "", cell: str = "")
             value = [*_list(spec, field), *value]
         spec[field] = value
     name = _add_source(spec, options, place, target, cell)
-    spec["name"] = options.name or (None if options.base_name else spec.get("name")) or _name(options.base_name or name)
+    spec["name"] = (
+        options.name or (None if options.base_name else spec.get("name")) or generated(options.base_name or name)
+    )
     return spec
 
 
@@ -173,7 +180,7 @@ def _target(target: str, folder: Path, place: Place, has_source: bool) -> Path:
 
 
 def _entry_point(folder: Path) -> str:
-    found = [name for name in _ENTRY_POINTS if (folder / name).is_file()]
+    found = [name for name in ENTRY_POINTS if (folder / name).is_file()]
     scripts = found[:1] or [path.name for path in sorted(folder.glob("*.py"))]
     if len(scripts) == 1:
         return scripts[0]
@@ -186,15 +193,27 @@ def _entry_point(folder: Path) -> str:
 def _add_notebook(spec: dict[str, Any], folder: Path, files: dict[str, str], *, as_script: bool) -> None:
     """See that a notebook can be run, as it is or as a script that is made of it."""
     from . import notebook as notebooks
-    from . import script
 
     if spec.get("command") and not as_script:
         return  # Which runs it in a way of its own, if at all.
-    notebook = spec["entry_point"]
-    cells = notebooks.read(folder / notebook)
     if as_script:
-        spec["entry_point"] = _free_name(folder, str(Path(notebook).with_suffix(".py")))
-        files[spec["entry_point"]] = script.from_cells(cells).text
+        spec["entry_point"], text = script_of(folder, spec["entry_point"])
+        files[spec["entry_point"]] = text
+    else:
+        notebooks.read(folder / spec["entry_point"])
+
+
+def script_of(folder: Path, notebook: str) -> tuple[str, str]:
+    """A notebook's code as a script: a name that the folder does not have, and the text.
+
+    Raises:
+        NotebookError: if it cannot be read, or one of its cells is no Python.
+    """
+    from . import notebook as notebooks
+    from . import script
+
+    name = _free_name(folder, str(Path(notebook).with_suffix(".py")))
+    return name, script.from_cells(notebooks.read(folder / notebook)).text
 
 
 def _free_name(folder: Path, name: str) -> str:
@@ -273,12 +292,6 @@ def _frame(text: str, place: Place) -> object:
     """The data frame in a variable of the notebook; None if there is none, or a file has that name."""
     found = getattr(place.shell, "user_ns", {}).get(text) if text.isidentifier() else None
     return found if is_frame(found) and not place.path(text).exists() else None
-
-
-def _name(base: str) -> str:
-    """The default name: what the job is of, and the time."""
-    clean = re.sub(r"[\x00-\x1f\x7f]", "", base).strip()[:112]
-    return f"{clean or 'job'}_{datetime.now():%Y%m%d-%H%M%S}"
 
 
 def _from_file(name: str, place: Place) -> dict[str, Any]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
-from . import delivery, hub, inspection, lineage, source
+from . import adaptation, delivery, hub, inspection, job_name, leaks, lineage, source
 from .backends.base import Backend, Caller, Capability, Check, Submission
 from .backends.remote import RemoteBackend
 from .claim import Claim, claim, new_id
 from .errors import SpecError, Unconfirmed, Unsupported
+from .faults import about, named
 from .feed import Feed
+from .file_notes import FileMemory
 from .home import Home, writing
 from .i18n import _
 from .inputs import Inputs, Way
@@ -41,6 +41,8 @@ __all__ = ["Submitter"]
 _CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt", ".c", ".cu", ".cpp", ".h")
 
 
+# Files that a preview names.
+_BIGGEST = 20
 # Jobs to measure after a submit: where there is no server that lives on, this is when it is done.
 _MEASURED = 20
 
@@ -66,15 +68,23 @@ class Submitter:
         self.retention = retention
         self.recorder = Recorder(home)
         self.inputs = Inputs(home, storages)
+        self._looked_at = FileMemory()
 
-    async def preview(self, request: SubmitRequest) -> Preview:
-        """What `submit` would do, without doing it."""
-        profile, spec, warning = self._resolve(request)
-        spec, check = await self._check(spec, profile, request.python, warning)
-        found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec, self.home))
-        self.profiles.policy().check_source(found.bytes)
-        manifest = await asyncio.to_thread(found.ready)
-        leaks = await asyncio.to_thread(source.inspect, manifest, self.home.sources)
+    async def preview(self, request: SubmitRequest, *, quick: bool = False) -> Preview:
+        """What `submit` would do, without doing it; if `quick`, without looking for keys in files.
+
+        Raises:
+            BadInput: for what the user can mend; ``details["faults"]`` names the fields.
+        """
+        profile, spec, said = self._resolve(request)
+        spec, check = await self._check(spec, profile, request.python, said)
+        with about("source"):
+            found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec, self.home))
+            self.profiles.policy().check_source(found.bytes)
+            manifest = await asyncio.to_thread(found.ready)
+            keys = (
+                None if quick else await asyncio.to_thread(source.inspect, manifest, self.home.sources, self._looked_at)
+            )
         inspected = await asyncio.to_thread(inspection.inspect, spec)
         return Preview(
             spec=spec,
@@ -82,13 +92,14 @@ class Submitter:
             profile=profile.name,
             command=spec.command_line,
             python=check.python,
-            notes=(*check.notes, *leaks, *inspected.notes),
+            notes=(*check.notes, *leaks.words(keys or ()), *inspected.notes),
             questions=check.questions,
             hyperparameters=inspected.hyperparameters,
             files=manifest.files,
             bytes=manifest.bytes,
-            biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(5)],
+            biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(_BIGGEST)],
             left_out=[{"path": left.path, "why": left.why} for left in manifest.left_out],
+            leaks=None if keys is None else [one.as_json() for one in keys],
         )
 
     async def way(self, request: SubmitRequest) -> Way:
@@ -98,8 +109,8 @@ class Submitter:
         Raises:
             BadInput: for what the user can mend.
         """
-        profile, spec, warning = self._resolve(request)
-        spec, check = await self._check(spec, profile, request.python, warning)
+        profile, spec, said = self._resolve(request)
+        spec, check = await self._check(spec, profile, request.python, said)
         way = await self.inputs.way(spec, profile.name, self.profiles.backend(profile))
         if way.channels and not self.store.attachable(request.attach_key):
             _agreed(check, confirmed=request.confirmed)
@@ -116,8 +127,8 @@ class Submitter:
             BadInput: for what the user can mend; nothing is stored then.
             BackendError: if the platform did not take the job; it is stored as failed.
         """
-        profile, spec, warning = self._resolve(request)
-        spec, check = await self._check(spec, profile, request.python, warning)
+        profile, spec, said = self._resolve(request)
+        spec, check = await self._check(spec, profile, request.python, said)
         code = await asyncio.to_thread(self._pack, spec, profile)
         earlier = self.store.attachable(request.attach_key)
         if earlier:
@@ -127,7 +138,7 @@ class Submitter:
             note = _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3]))
             check = replace(check, notes=(*check.notes, note))
         _agreed(check, confirmed=request.confirmed)
-        origin = {"notebook": request.notebook or spec.notebook}
+        origin = {"notebook": request.notebook or request.spec.notebook}
         try:
             job = await self._start(spec, profile, check, code, request.key, request.attach_key, origin)
         except SourceGone:
@@ -145,13 +156,13 @@ class Submitter:
         if there := self.store.by_key(asked.key):
             return Submitted(job=there)
         earlier = self.store.find(word)
-        profile, spec, warning = self._resolve(self._renewed(earlier, asked))
+        profile, spec, said = self._resolve(self._renewed(earlier, asked))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
         if asked.resume:
             uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages.of)
             spec = spec.model_copy(update={"inputs": spec.inputs | {lineage.CHANNEL: uri}})
             origin["resumed_from"] = earlier.id
-        spec, check = await self._check(spec, profile, earlier.python, warning)
+        spec, check = await self._check(spec, profile, earlier.python, said)
         _agreed(check, confirmed=asked.confirmed)
         repack = "source" in asked.changes
         code = (
@@ -164,29 +175,25 @@ class Submitter:
     def _renewed(self, earlier: Job, asked: Rerun) -> SubmitRequest:
         """An earlier job's spec with its changes. What its profile filled in is filled in anew; so is an instance type
         that goes by sizes, for other sizes and elsewhere."""
-        changes = {"name": _new_name(earlier.name)} | asked.changes
+        changes = {"name": job_name.generated(job_name.base_of(earlier.name))} | asked.changes
         profile = "" if asked.backend else earlier.profile
         spec = lineage.changed(earlier.spec.model_copy(update={"profile": profile}), changes)
-        update = {}
-        if lineage.is_generated(spec.output_path, earlier.name):
-            update["output_path"] = ""
-        profiles = self.profiles.settings().profiles
-        if spec.profile != earlier.profile and earlier.profile in profiles:
-            defaults = profiles[earlier.profile].settings
-            for field in ("image", "instance_type"):
-                if field not in changes and getattr(spec, field) == getattr(defaults, f"default_{field}"):
-                    update[field] = ""
+        before = self.profiles.settings().profiles.get(earlier.profile) if spec.profile != earlier.profile else None
+        update = lineage.unfilled(spec, earlier.name, before.settings if before else None)
+        update = {field: value for field, value in update.items() if field not in changes}
         picks = Capability.SIZES in self.profiles.capabilities(earlier.backend)
         if picks and lineage.has_other_needs(earlier.spec, spec) and "instance_type" not in changes:
             update["instance_type"] = ""
         return SubmitRequest(spec=spec.model_copy(update=update), backend=asked.backend)
 
-    def _resolve(self, request: SubmitRequest) -> tuple[Profile, JobSpec, str]:
-        """The profile that is meant, the spec with its defaults, and what is to be said of the disk."""
+    def _resolve(self, request: SubmitRequest) -> tuple[Profile, JobSpec, tuple[str, ...]]:
+        """The profile that is meant, the spec with its defaults, and what is to be said of that and of
+        the disk."""
         settings = self.profiles.settings()
-        profile = settings.pick(request.spec.profile, request.backend)
+        with about("profile"):
+            profile = settings.pick(request.spec.profile, request.backend)
         defaults = profile.settings
-        spec = request.spec
+        spec, notes = adaptation.adapted(request, profile.backend, self.profiles.capabilities(profile.backend))
         update: dict[str, Any] = {"profile": profile.name}
         if defaults.default_output and not spec.output_path:
             stamp = f"{now():%Y%m%d%H%M%S}-{secrets.token_hex(3)}"
@@ -195,9 +202,12 @@ class Submitter:
         spec = settings.policy.filled(spec, defaults)
         if not (spec.is_sized and Capability.SIZES in self.profiles.capabilities(profile.backend)):
             update["instance_type"] = spec.instance_type or defaults.default_instance_type
-        return profile, spec.model_copy(update=update), self.retention.warning(settings.disk)
+        notes += tuple(filter(None, [self.retention.warning(settings.disk)]))
+        return profile, spec.model_copy(update=update), notes
 
-    async def _check(self, spec: JobSpec, profile: Profile, python: str, warning: str) -> tuple[JobSpec, Check]:
+    async def _check(
+        self, spec: JobSpec, profile: Profile, python: str, said: tuple[str, ...]
+    ) -> tuple[JobSpec, Check]:
         """The spec with what the platform settled, and what is to be said of it.
 
         Raises:
@@ -205,33 +215,36 @@ class Submitter:
         """
         policy = self.profiles.policy()
         policy.check(spec, profile.name, profile.backend)
-        for definition in spec.metric_definitions:
-            compile_pattern(definition)
+        for number, definition in enumerate(spec.metric_definitions):
+            with about(f"metric_definitions.{number}.regex"):
+                compile_pattern(definition)
         backend = self.profiles.backend(profile)
         needs = {
-            Capability.TTY: spec.tty,
-            Capability.CODE_LAYOUT: spec.layout == "code",
-            Capability.MULTI_NODE: spec.instance_count > 1,
-            Capability.SECRETS: bool(spec.secrets),
+            Capability.TTY: ("tty", spec.tty),
+            Capability.CODE_LAYOUT: ("layout", spec.layout == "code"),
+            Capability.MULTI_NODE: ("instance_count", spec.instance_count > 1),
+            Capability.SECRETS: ("secrets", bool(spec.secrets)),
         }
-        for capability, needed in needs.items():
+        for capability, (field, needed) in needs.items():
             if needed and capability not in backend.capabilities:
                 raise Unsupported(
                     _("The backend `{name}` cannot do this: {what}.").format(name=backend.name, what=capability.value)
-                )
+                ).at(field)
         await self._open_secrets(spec)
-        check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
-        spec, check = await backend.settle(spec, check)
+        with named(JobSpec.model_fields):
+            check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
+            spec, check = await backend.settle(spec, check)
         policy.check(spec, profile.name, profile.backend)
         ends = hub.note() if Capability.RUNS_HERE in backend.capabilities else ""
-        return spec, replace(check, notes=(*check.notes, *filter(None, (warning, ends))))
+        return spec, replace(check, notes=(*check.notes, *said, *filter(None, [ends])))
 
     async def _open_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}
 
     def _pack(self, spec: JobSpec, profile: Profile) -> Code:
-        manifest = source.scan(spec.source, _limit(profile), _apart(spec, self.home))
-        packed = source.pack(manifest, self.home.sources)
+        with about("source"):
+            manifest = source.scan(spec.source, _limit(profile), _apart(spec, self.home))
+            packed = source.pack(manifest, self.home.sources)
         size = sum(entry.size for entry in manifest.entries)
         notes = (*packed.notes, *(inspection.inspect(spec).notes if spec.hyperparameters else ()))
         return Code(packed.path, packed.digest, packed.hashes, manifest.files, size, notes)
@@ -345,10 +358,4 @@ def _limit(profile: Profile) -> int:
     try:
         return parse_size(profile.settings.source_limit)
     except ValueError as error:
-        raise SpecError(f"source_limit: {error}") from None
-
-
-def _new_name(name: str) -> str:
-    """The name with the time of now, in place of the one that it ends with if it does."""
-    base = re.sub(r"_\d{8}-\d{6}$", "", name)
-    return f"{base[:112]}_{datetime.now():%Y%m%d-%H%M%S}"
+        raise SpecError(f"source_limit: {error}").at("profile") from None

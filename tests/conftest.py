@@ -63,6 +63,14 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
     return folder
 
 
+# What takes long comes first, or all workers but one would be idle at the end.
+_LONG = ("packaging/test_binder", "packaging/test_demo", "platforms/test_alipai", "server/test_survival")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(_LONG))
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A test that was skipped for a reason that nobody allowed has not been run: that is a failure."""
     if _FIRST:

@@ -55,6 +55,7 @@ class Capability(StrEnum):
     SIZES = "sizes"  # picks an instance type for a job that says what it needs by sizes
     DATASETS = "datasets"  # jobs can read data sets that the platform keeps
     TERMINAL = "terminal"  # opens terminals in instances that run
+    NOTEBOOKS = "notebooks"  # runs notebooks, cell by cell; elsewhere their code runs as a script
     OUTPUT_MODELS = "output_models"  # notes which models a job has made
 
 
@@ -207,11 +208,15 @@ class Backend(ABC):
     """One platform with one profile's settings."""
 
     name: ClassVar[str]
+    # As people call it; the name where nothing is said.
+    title: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[Capability]]
     settings_model: ClassVar[type[ProfileSettings]] = ProfileSettings
     # What a profile may log in with, if it is to have credentials of its own (`credentials.own`); None for a platform
     # that wants none. Its first field that is no password tells people which they are.
     credentials_model: ClassVar[type[BaseModel] | None] = None
+    # What a spec's `options` may have: forms draw it. None where there are none, or nobody says which.
+    options_model: ClassVar[type[BaseModel] | None] = None
     # The TensorBoards that the platform runs itself; None where it runs none.
     boards: Boards | None = None
 

@@ -12,6 +12,7 @@ import pytest
 from ..backends.base import Caller, Capability
 from ..backends.remote import RemoteBackend
 from ..errors import BadInput
+from ..form_schema import form_schema
 from ..home import Home
 from ..job import JobStatus, now, parse_spec
 from ..secret import Secret
@@ -145,6 +146,14 @@ class BackendPromises:
     def test_its_settings_are_documented_in_their_model(self, bench: Bench) -> None:
         for name, field in bench.backend.settings_model.model_fields.items():
             assert name == "backend" or field.description, name
+
+    def test_its_options_and_settings_can_be_drawn(self, bench: Bench) -> None:
+        assert isinstance(bench.backend.title, str)
+        for model in (bench.backend.settings_model, bench.backend.options_model):
+            schema = form_schema(model)
+            for name, field in (schema or {}).get("properties", {}).items():
+                assert field["title"], name
+                assert "$ref" not in str(field), name
 
     @story
     async def test_secrets_reach_the_job_and_not_its_log(self, bench: Bench) -> None:

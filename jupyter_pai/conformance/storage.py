@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from pathlib import Path
@@ -254,6 +255,48 @@ class StoragePromises:
         with pytest.raises(Conflict):
             storage.delete(top)
         assert len(storage.list(place)) == 2
+
+    def test_moving_a_file(self, storage: Storage, place: str) -> None:
+        uri, target = storage.join(place, "a.bin"), storage.join(place, "new/空 格#?&=%20.bin")
+        assert storage.move(uri, target) == 1
+        assert [(file.path, file.size) for file in storage.list(place)] == [
+            ("new/空 格#?&=%20.bin", 1000),
+            ("sub/b.txt", 1),
+        ]
+        with storage.open(place, "new/空 格#?&=%20.bin") as file:
+            assert file.read(0, 2000) == b"x" * 1000
+
+    def test_moving_a_folder(self, storage: Storage, place: str) -> None:
+        storage.put(b"c", storage.join(place, "sub/deep/c"))
+        storage.put(b"1", storage.join(place, "sub2"))
+        storage.make_folder(storage.join(place, "empty/"))
+        assert storage.move(storage.join(place, "sub/"), storage.join(place, "there/it/")) == 2
+        assert [file.path for file in storage.list(place)] == ["a.bin", "sub2", "there/it/b.txt", "there/it/deep/c"]
+        assert storage.stat(storage.join(place, "sub/")) is None
+        storage.move(storage.join(place, "empty/"), storage.join(place, "still empty/"))
+        assert [file.path for file in storage.entries(place)] == ["a.bin", "still empty/", "sub2", "there/"]
+
+    def test_nothing_is_moved_over_another_or_away_as_a_whole(self, storage: Storage, place: str) -> None:
+        before = storage.list(place)
+        wrong = [("a.bin", "sub/b.txt"), ("a.bin", "sub"), ("sub/", "a.bin/"), ("sub/", "sub/below/"), ("sub", "new")]
+        for path, target in [*wrong, ("a.bin", "a.bin")]:
+            with pytest.raises(Conflict):
+                storage.move(storage.join(place, path), storage.join(place, target))
+        for path in ("no", "no/"):
+            with pytest.raises(NotFound):
+                storage.move(storage.join(place, path), storage.join(place, "x" + path[2:]))
+        top = place
+        while (above := storage.split(top)[0]) != top:
+            top = above
+        with pytest.raises(Conflict):
+            storage.move(top, storage.join(place, "whole/"))
+        assert storage.list(place) == before
+
+    def test_where_one_begins_to_look(self, storage: Storage, place: str) -> None:
+        for uri in asyncio.run(storage.roots()):
+            assert uri.endswith("/")
+            assert storage.stat(uri)
+            assert uri.startswith(f"{storage.scheme}://")
 
     def test_making_a_folder(self, storage: Storage, place: str) -> None:
         uri = storage.join(place, "new/folder/")

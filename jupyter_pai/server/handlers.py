@@ -147,6 +147,8 @@ class VerbHandler(PaiHandler):
         arguments |= _query(route, {name: self.get_query_arguments(name) for name in self.request.query_arguments})
         if route.body:
             arguments["body"] = _json(self.request.body)
+        if route.content:
+            arguments["content"] = self.request.body
         if verb == "openapi":
             from .openapi import document
 

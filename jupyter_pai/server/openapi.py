@@ -7,12 +7,13 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from .. import __version__, api, errors, replies, request
+from .. import __version__, api, errors, form_replies, replies, request
 from ..routes import PREFIX, ROUTES, Parameter, Route
 
 __all__ = ["document"]
 
 _REF = "#/components/schemas/{model}"
+_BYTES: dict[str, Any] = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _KINDS: dict[type, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer", "minimum": 0, "maximum": 2**53},
@@ -59,6 +60,8 @@ def _operation(verb: str, route: Route) -> dict[str, Any]:
     }
     if route.body:
         operation["requestBody"] = {"required": True, "content": _json(route.body)}
+    if route.content:
+        operation["requestBody"] = {"content": _BYTES}
     return operation
 
 
@@ -77,7 +80,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 def _content(route: Route) -> dict[str, Any]:
     if route.bytes:
-        return {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+        return _BYTES
     return _json(route.reply) if route.reply else {"application/json": {"schema": {"type": "object"}}}
 
 
@@ -98,5 +101,7 @@ def _schemas() -> dict[str, Any]:
 
 
 def _model(name: str) -> type[BaseModel]:
-    found: type[BaseModel] = next(getattr(place, name) for place in (replies, request, api) if hasattr(place, name))
+    found: type[BaseModel] = next(
+        getattr(place, name) for place in (replies, form_replies, request, api) if hasattr(place, name)
+    )
     return found

@@ -5,13 +5,15 @@ A URI that ends with ``/`` means a folder, any other a file. All verbs may block
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, NamedTuple, Self
 
-from ..errors import Conflict, EngineError, NotFound
+from ..errors import Conflict, EngineError, NotFound, PaiError
 from ..i18n import _
 from ..settings import ProfileSettings
 from .staging import Staging, check_targets
@@ -79,6 +81,15 @@ class Storage(ABC):
 
     # Looking.
 
+    async def roots(self) -> Sequence[str]:
+        """The URIs of the folders where one begins to look: of a bucket, of a shelf. None where nobody can say. Whoever
+        must be asked for it is asked here; it runs in an event loop, so it must not block.
+
+        Raises:
+            PaiError: saying why there are none.
+        """
+        return ()
+
     @abstractmethod
     def stat(self, uri: str) -> File | None:
         """The file or folder that a URI means, under its name alone; a folder also where the URI lacks its ``/``. None
@@ -144,6 +155,63 @@ class Storage(ABC):
         Raises:
             Conflict: if a file has its name.
         """
+
+    def move(self, uri: str, target: str, *, progress: Progress | None = None) -> int:
+        """Give a file, or a folder with all that is below, another URI of this storage; how many files that were. The
+        URIs of a folder end with a slash, both of them.
+
+        Raises:
+            NotFound: if there is nothing.
+            Conflict: if something is at the target already, or it lies in the folder itself; if it is a folder and the
+                URI does not say so, or the top of all.
+            EngineError: if it cannot be done; it stays where it was then.
+        """
+        self._check_move(uri, target)
+        return self._move(uri, target, progress)
+
+    def _check_move(self, uri: str, target: str) -> None:
+        there = self.stat(uri)
+        if there is None:
+            raise NotFound(_("There is nothing at {uri}.").format(uri=uri), fix=_("See what there is: %pai ls URI"))
+        if there.is_folder and not uri.endswith("/"):
+            raise Conflict(
+                _("{path} is a folder.").format(path=uri), fix=_("With all that is in it: {path}/").format(path=uri)
+            )
+        if not self.split(uri)[1]:
+            raise Conflict(_("{path} is not moved as a whole.").format(path=uri), fix=_("Name a folder in it."))
+        if there.is_folder and target.startswith(uri):
+            raise Conflict(_("{uri} cannot be moved into itself.").format(uri=uri), fix=_("Choose another place."))
+        if self.stat(target.rstrip("/")):
+            name = self.split(target)[1]
+            raise Conflict(
+                _("{file} is there already.").format(file=target), fix=_("Choose another name."), files=[name]
+            )
+
+    def _move(self, uri: str, target: str, progress: Progress | None) -> int:
+        """Copy by way of this machine, then remove; a storage that can do better does."""
+        files = self.list(uri) if uri.endswith("/") else []
+        if bad := [file for file in files if file.problem]:
+            raise Conflict(
+                _("`{path}` cannot be read: {why}.").format(path=bad[0].path, why=bad[0].problem),
+                fix=_("Remove it, or mend it."),
+            )
+        with tempfile.TemporaryDirectory(prefix="jupyter-pai-move-") as name:
+            place = Path(name)
+            here, there = _half(progress, 0), _half(progress, 1)
+            try:
+                if uri.endswith("/"):
+                    self.make_folder(target)
+                    self.get_tree(uri, place, progress=here)
+                    self.put_tree(place, target, progress=there)
+                else:
+                    folder, path = self.split(uri)
+                    self.get_tree(folder, place, [path], progress=here)
+                    self.put(place / path, target, progress=there)
+            except BaseException:
+                with contextlib.suppress(PaiError):
+                    self.delete(target)
+                raise
+        return max(self.delete(uri), len(files))
 
     def put_tree(
         self,
@@ -253,6 +321,11 @@ class Storage(ABC):
 def _shifted(progress: Progress, before: int, whole: int) -> Progress:
     """The progress of one file of several."""
     return lambda done, _size: progress(before + done, max(whole, before + done))
+
+
+def _half(progress: Progress | None, before: int) -> Progress | None:
+    """The progress of the first half of a way, or of the second."""
+    return progress and (lambda done, whole: progress((before * whole + done) // 2, whole))
 
 
 def _pieces(source: OpenFile) -> Iterator[bytes]:

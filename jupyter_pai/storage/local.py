@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import heapq
 import io
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 from urllib.parse import quote, unquote, urlsplit
@@ -28,6 +29,9 @@ class LocalStorage(Storage):
     """The file system. A link counts as what it leads to, as long as that is a file of the same folder."""
 
     scheme: ClassVar[str] = "file"
+
+    async def roots(self) -> Sequence[str]:
+        return (f"{Path.home().as_uri()}/",)
 
     def stat(self, uri: str) -> File | None:
         path = _path(uri)
@@ -68,8 +72,10 @@ class LocalStorage(Storage):
         return super().join(uri, quote(os.fsencode(path)))
 
     def split(self, uri: str) -> tuple[str, str]:
+        if not _path(uri).name:
+            return uri, ""
         folder, path = super().split(uri)
-        return (folder, unquote(path)) if path.strip("/") else (uri, "")
+        return folder, unquote(path)
 
     def put(self, source: Path | bytes, uri: str, *, overwrite: bool = False, progress: Progress | None = None) -> File:
         target = _path(uri)
@@ -111,6 +117,22 @@ class LocalStorage(Storage):
         except OSError as error:
             raise unwritable(path, error) from None
         return 1
+
+    def _move(self, uri: str, target: str, progress: Progress | None) -> int:
+        source, goal = _path(uri), _path(target)
+        if _is_top(source):
+            raise Conflict(_("{path} is not moved as a whole.").format(path=source), fix=_("Name a folder in it."))
+        if os.path.lexists(goal):  # Also a link that leads nowhere.
+            raise _taken(goal)
+        count = sum(1 for _file in _walk(str(source))) if uri.endswith("/") else 1
+        try:
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(source, goal)
+        except OSError as error:
+            if error.errno == errno.EXDEV:  # Another disk.
+                return super()._move(uri, target, progress)
+            raise unwritable(goal, error) from None
+        return count
 
     def make_folder(self, uri: str) -> None:
         path = _path(uri)
@@ -176,15 +198,20 @@ def _taken(target: Path) -> Conflict:
 
 
 def _remove_tree(path: Path) -> int:
-    real = Path(os.path.realpath(path))
-    if real in (Path("/"), Path.home()) or real in Path.home().parents:
+    if _is_top(path):
         raise Conflict(_("{path} is not removed as a whole.").format(path=path), fix=_("Name a folder in it."))
-    count = sum(1 for _file in _walk(str(real)))
+    count = sum(1 for _file in _walk(os.path.realpath(path)))
     try:
         shutil.rmtree(path)
     except OSError as error:
         raise unwritable(path, error) from None
     return count
+
+
+def _is_top(path: Path) -> bool:
+    """Whether a folder is one of those that nobody means to lose."""
+    real = Path(os.path.realpath(path))
+    return real in (Path("/"), Path.home()) or real in Path.home().parents
 
 
 class _LocalFile(OpenFile):

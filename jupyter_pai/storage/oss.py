@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Self
 
 from ..aliyun import Account as AliyunAccount
 from ..aliyun import AliyunSettings
-from ..errors import Conflict, EngineError, NotFound, Refused
+from ..errors import Conflict, EngineError, NotFound, Refused, Unsupported
 from ..i18n import _
 from ..settings import ProfileSettings
 from .base import File, OpenFile, Progress, Storage
 from .oss_client import Account, OssClient
+from .oss_copy import copy_objects
 from .oss_transfer import Meter, crc64, in_order, received, together
 from .oss_upload import FORBID, Written, found, send, taken, upload
 from .oss_uri import OssUri
@@ -51,6 +52,9 @@ class OssStorage(Storage):
         return cls(AliyunAccount.of(settings), state)
 
     # Looking.
+
+    async def roots(self) -> Sequence[str]:
+        return (f"oss://{await self.client.account.bucket()}/",)
 
     def stat(self, uri: str) -> File | None:
         address = OssUri.parse(uri)
@@ -196,10 +200,33 @@ class OssStorage(Storage):
         keys = [one.key for one in self._below(address)]
         if not keys:
             raise NotFound(_("There is nothing in {path}.").format(path=address))
+        return self._delete_keys(address, keys)
+
+    def _delete_keys(self, address: OssUri, keys: Sequence[str]) -> int:
+        """Remove objects of a bucket; how many files those were."""
         for start in range(0, len(keys), _MOST_KEYS):
             some = keys[start : start + _MOST_KEYS]
             self.client.ask(address, partial(_delete, some))
         return sum(not key.endswith("/") for key in keys)
+
+    def _check_move(self, uri: str, target: str) -> None:
+        if self.client.endpoint(OssUri.parse(uri)) != self.client.endpoint(OssUri.parse(target)):
+            raise Unsupported(
+                _("{uri} and {target} are not at one endpoint.").format(uri=uri, target=target),
+                fix=_("Copy it by way of this machine: %pai get, %pai put; then remove it."),
+            )
+        super()._check_move(uri, target)
+
+    def _move(self, uri: str, target: str, progress: Progress | None) -> int:
+        source, goal = OssUri.parse(uri), _file_address(target) if not uri.endswith("/") else OssUri.parse(target)
+        if uri.endswith("/"):
+            sizes = {one.key: one.size for one in self._below(source)}
+        else:
+            with self.open(*self.split(uri)) as file:
+                sizes = {source.key: file.file.size}
+        objects = [(key, goal.key + key.removeprefix(source.key), size) for key, size in sizes.items()]
+        copy_objects(self.client, source, goal, objects, progress)
+        return self._delete_keys(source, [*sizes])
 
     def make_folder(self, uri: str) -> None:
         address = OssUri.parse(uri)

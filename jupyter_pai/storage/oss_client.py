@@ -61,6 +61,9 @@ class Account(Protocol):
     def key_now(self) -> AccessKey:
         """Its key, renewed if it is about to expire. May block."""
 
+    async def bucket(self) -> str:
+        """The name of its bucket; whoever knows may be asked."""
+
 
 class OssClient:
     """OSS as an account sees it. Its methods may be called from any thread, and block.

@@ -10,6 +10,7 @@ export const COMMANDS = {
   showTrain: 'jupyter-pai:show-train',
   train: 'jupyter-pai:train',
   trainAgain: 'jupyter-pai:train-again',
+  profiles: 'jupyter-pai:profiles',
   trainItem: 'jupyter-pai:train-item',
   openTutorials: 'jupyter-pai:open-tutorials'
 } as const;

@@ -45,7 +45,8 @@ export async function complete(
 ): Promise<readonly IOption[]> {
   const begun = roots.filter(root => root.startsWith(text) && root !== text).map(root => option(root, root));
   const folder = text.includes('://') || !begun.length || !text ? folderOf(text, home) : null;
-  return [...begun, ...(folder ? await within(ask, text, folder, profile) : [])].slice(0, MOST_SHOWN);
+  const there = folder ? await within(ask, text, folder, profile) : [];
+  return [...begun, ...there].filter(one => one.text !== text).slice(0, MOST_SHOWN);
 }
 
 async function within(

@@ -8,12 +8,13 @@ import { UUID } from '@lumino/coreutils';
 
 import type { IContext } from './components/context.js';
 import type { IDraft } from './draft.js';
-import { draftOf, requestOf } from './draft.js';
+import { bare, draftOf, requestOf } from './draft.js';
 import type { IStage } from './launch.js';
 import { launch } from './launch.js';
 import type { IDeclared, IForm, IPreview, IWrong } from './previews.js';
 import { NOTHING_WRONG, parseDeclared, parseForm, parsePreview, wrongOf } from './previews.js';
 import type { IJob, Json } from './wire.js';
+import { record, string } from './wire.js';
 
 // Milliseconds: what is typed within one pause is looked at together.
 const PAUSE = 250;
@@ -50,8 +51,8 @@ export class Desk {
 
   /** What to show when it comes to the front: what was submitted meanwhile, and files as they are now. */
   refresh(): Promise<void> {
-    this.loading = (this.isChanged ? Promise.resolve() : this.load()).then(() => this.look());
-    return this.loading;
+    this.loading = this.isChanged ? Promise.resolve() : this.load();
+    return this.loading.then(() => this.look(true));
   }
 
   /** Put something else into the form. What the user typed before is looked at no more. */
@@ -72,6 +73,15 @@ export class Desk {
   reset(): void {
     if (this.start) {
       this.change(this.start);
+    }
+  }
+
+  /** Begin as if nothing had been submitted before. */
+  clear(): void {
+    if (this.form) {
+      const { kind, request } = this.form;
+      const name = this.path.slice(this.path.lastIndexOf('/') + 1);
+      this.put(bare(request, kind === 'folder' ? string(record(request['spec'])['entry_point']) : name));
     }
   }
 
@@ -158,35 +168,54 @@ export class Desk {
     this.signal.emit();
   }
 
-  /** Ask what would be sent, one question at a time; an answer to what stands there no more is dropped. */
-  private async look(): Promise<void> {
+  /**
+   * Ask what would be sent, one question at a time; an answer to what stands there no more is dropped.
+   *
+   * @param isFirst - tell what there is before anybody has looked for keys in it.
+   */
+  private async look(isFirst = false): Promise<void> {
     if (!this.draft || this.isLooking) {
       this.isStale = this.isLooking;
       return;
     }
     this.isLooking = true;
     this.signal.emit();
-    do {
-      this.isStale = false;
-      const draft: IDraft = this.draft;
-      const answer = await this.ask(requestOf(draft));
+    const answer = async (draft: IDraft, isQuick: boolean) => {
+      const take = await this.ask(requestOf(draft), isQuick);
       if (draft === this.draft) {
-        answer();
+        take();
       }
-    } while (this.isStale);
+    };
+    if (isFirst) {
+      await answer(this.draft, true);
+      this.signal.emit();
+    }
+    this.isStale = false;
+    for (let draft: IDraft | null = this.draft; draft; draft = this.stale()) {
+      await answer(draft, false);
+    }
     this.isLooking = false;
     this.signal.emit();
   }
 
+  /** The draft that is to be looked at once more, if there is one. */
+  private stale(): IDraft | null {
+    const draft = this.isStale ? this.draft : null;
+    this.isStale = false;
+    return draft;
+  }
+
   /** Ask about a request; what takes the answer. */
-  private async ask(request: Json): Promise<() => void> {
+  private async ask(request: Json, isQuick: boolean): Promise<() => void> {
     const { engine } = this.context;
     try {
-      const found = await engine.call('preview', {}, request);
+      const found = await engine.call('preview', { quick: isQuick }, request);
       return () => {
-        this.preview = parsePreview(found);
+        const preview = parsePreview(found);
+        this.preview = { ...preview, leaks: preview.leaks ?? this.preview?.leaks ?? null };
         this.declared = parseDeclared(found);
-        this.wrong = NOTHING_WRONG;
+        // Keys that were found are not looked for again by a quick look.
+        this.wrong = isQuick && this.wrong.leaks.length ? this.wrong : NOTHING_WRONG;
       };
     } catch (error) {
       // What the code declares can be told all the same.

@@ -164,17 +164,12 @@ export function withRule(draft: IDraft, rule: string, isThere: boolean): IDraft 
   return withField(draft, 'source.exclude', isThere ? [...rules, rule] : rules);
 }
 
-/** What would be begun with if nothing had been submitted before: the same code, on this machine. */
-export function bare(request: Json): Json {
-  const spec = record(request['spec']);
-  const { folder } = record(spec['source']);
+/** The request with which something begins that has never been submitted: the same code, and what is run of it. */
+export function bare(request: Json, entry: string): Json {
+  const { folder } = record(record(request['spec'])['source']);
   return {
     ...('notebook' in request ? { notebook: request['notebook'] } : {}),
-    backend: 'local',
-    spec: {
-      ...('entry_point' in spec ? { entry_point: spec['entry_point'] } : {}),
-      ...(string(folder) ? { source: { folder } } : {})
-    }
+    spec: { ...(entry ? { entry_point: entry } : {}), ...(string(folder) ? { source: { folder } } : {}) }
   };
 }
 
@@ -182,11 +177,8 @@ export function bare(request: Json): Json {
 export function channelFor(draft: IDraft, uri: string): string {
   const taken = record(field(draft, 'inputs'));
   const last = uri.split('/').filter(Boolean).at(-1) ?? '';
-  const base =
-    last
-      .replace(/\.[^.]*$/, '')
-      .replace(/[^A-Za-z0-9_]+/g, '_')
-      .replace(/^(\d|_*$)/, 'data_$1') || 'data';
+  const word = last.replace(/\.[^.]*$/, '').replace(/[^A-Za-z0-9_]+/g, '_');
+  const base = /^[A-Za-z]/.test(word) ? word : word ? `data_${word}` : 'data';
   let name = base;
   for (let n = 2; name in taken; n++) {
     name = `${base}_${n}`;

@@ -56,7 +56,6 @@ export function faultsOf(message: string, rows: readonly IRow[]): IFaults {
   return { name: name.join(' '), rows: found, rest: rest.join('\n') };
 }
 
-/** Whether a line of the engine is about a hyperparameter. */
-export function speaksOf(line: string, name: string): boolean {
+function speaksOf(line: string, name: string): boolean {
   return line.includes(`\`${name}\``) || line.startsWith(`hyperparameters.${name}:`);
 }

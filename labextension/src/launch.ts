@@ -80,8 +80,12 @@ async function bring(
 function pause(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, EVERY);
+    const end = () => {
+      clearTimeout(timer);
+      resolve();
+    };
     if (!signal.aborted) {
-      signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+      signal.addEventListener('abort', end, { once: true });
     }
   });
 }

@@ -36,10 +36,11 @@ export interface IDeclared {
   readonly aliases: readonly string[];
 }
 
-/** What looks like a key, or is one: in which file, in which line (0 if that is not known). */
+/** What looks like a key, or is one: in which file, in which line (0 if that is not known), of which cell (0 if of none). */
 export interface ILeak {
   readonly path: string;
   readonly line: number;
+  readonly cell: number;
   readonly what: string;
 }
 
@@ -56,7 +57,8 @@ export interface IPreview {
   readonly bytes: number;
   readonly biggest: readonly { readonly path: string; readonly bytes: number }[];
   readonly leftOut: readonly { readonly path: string; readonly why: string }[];
-  readonly leaks: readonly ILeak[];
+  /** What looks like keys in what is sent; null where nobody has looked yet. */
+  readonly leaks: readonly ILeak[] | null;
   /** The instance type that the platform has found for sizes. */
   readonly instanceType: string;
 }
@@ -125,7 +127,7 @@ export function parsePreview(value: unknown): IPreview {
     leftOut: list(found['left_out'])
       .map(record)
       .map(one => ({ path: string(one['path']), why: string(one['why']) })),
-    leaks: parseLeaks(found['leaks']),
+    leaks: found['leaks'] === null ? null : parseLeaks(found['leaks']),
     instanceType: string(spec['instance_type'])
   };
 }
@@ -136,6 +138,7 @@ function parseLeaks(value: unknown): readonly ILeak[] {
     .map(one => ({
       path: string(one['path']),
       line: number(one['line']) ?? 0,
+      cell: number(one['cell']) ?? 0,
       what: string(one['what']) || string(one['kind'])
     }));
 }
@@ -148,8 +151,9 @@ export function wrongOf(error: unknown): IWrong {
   const faults = mapped(error.details['faults'], string);
   const { message, fix } = error;
   const leaks = parseLeaks(error.details['leaks']);
-  if (faults.size === 0) {
-    return { faults, trouble: { message, fix }, leaks };
+  // Words without a field are about the whole.
+  if (faults.size === 0 || faults.has('')) {
+    return { faults: new Map([...faults].filter(([name]) => name)), trouble: { message, fix }, leaks };
   }
   const told = faults.size === 1 ? [...faults].map(([name, text]) => [name, `${text} ${fix}`.trim()] as const) : faults;
   return { faults: new Map(told), trouble: null, leaks };

@@ -26,7 +26,7 @@ export interface IField {
 }
 
 // Names of things that are not spelt like words.
-const SHORT = new Set(['cpu', 'gpu', 'id', 'ip', 'oss', 'ram', 'tty', 'uri', 'url', 'vpc']);
+const SHORT = new Set(['arn', 'cpu', 'gpu', 'id', 'ip', 'oss', 'ram', 'tty', 'uri', 'url', 'vpc']);
 // A schema may refer to itself.
 const DEEPEST = 6;
 

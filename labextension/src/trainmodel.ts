@@ -46,9 +46,9 @@ export class TrainModel {
     if (this.desk?.path === path) {
       return;
     }
-    this.desk?.changed.disconnect(this.pass, this);
+    this.desk?.changed.disconnect(this.pass);
     this.desk = this.deskOf(path);
-    this.desk.changed.connect(this.pass, this);
+    this.desk.changed.connect(this.pass);
     this.signal.emit();
     if (this.seen) {
       void this.desk.refresh();
@@ -74,7 +74,7 @@ export class TrainModel {
         this.complain(desk);
       }
       if (job) {
-        host.openJob?.(job.id, path);
+        this.settle(desk, job);
       }
       return job !== undefined;
     } catch (error) {
@@ -89,7 +89,7 @@ export class TrainModel {
     const desk = this.desk;
     const job = (await desk?.submit()) ?? null;
     if (job && desk) {
-      this.context.host.openJob?.(job.id, desk.path);
+      this.settle(desk, job);
     }
     return job;
   }
@@ -131,15 +131,20 @@ export class TrainModel {
     return known;
   }
 
+  /** Show the job; its settings are what the form begins with from now on. */
+  private settle(desk: Desk, job: IJob): void {
+    this.context.host.openJob?.(job.id, desk.path);
+    if (this.seen && desk === this.desk) {
+      void desk.refresh();
+    }
+  }
+
   private complain({ wrong: { trouble, faults } }: Desk): void {
     const text = [trouble?.message, trouble?.fix, ...faults.values()].filter(Boolean).join(' ');
     this.context.host.notify(text, 'error');
   }
 
-  private pass(): void {
-    this.signal.emit();
-  }
-
+  private readonly pass = (): void => this.signal.emit();
   private readonly signal = new Signal<this, void>(this);
   private readonly desks = new Map<string, Desk>();
   private seen = false;

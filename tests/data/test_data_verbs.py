@@ -18,6 +18,7 @@ from jupyter_pai.copying import finish_copy
 from jupyter_pai.errors import Conflict, NotFound, PaiError
 from jupyter_pai.home import Home
 
+from ..pai.conftest import write_profile
 from ..platforms.pai import StandIn
 
 EMPTY = '{"entries": []}'
@@ -115,6 +116,24 @@ def test_making_folders(cli: Cli, top: str) -> None:
     assert cli("rm", top + "a/", "--yes").returncode == 0
 
 
+def test_moving_and_renaming(cli: Cli, folder: Path, top: str) -> None:
+    (folder / "data").mkdir()
+    (folder / "data/a b.csv").write_text("1,2")
+    (folder / "data/c").write_text("3")
+    assert cli("put", "data", top + "d/").returncode == 0
+    assert "1 file was moved" in cli("mv", top + "d/a b.csv", top + "e/").stdout
+    assert json.loads(cli("mv", top + "d/c", top + "d/c2", "--json").stdout)["status"] == "done"
+    refused = cli("mv", top + "d/c2", top + "e/a b.csv")
+    assert (refused.returncode, "there already" in refused.stderr) == (2, True)
+    refused = cli("mv", top + "d", top + "f")
+    assert (refused.returncode, "d/" in refused.stderr) == (2, True)
+    assert "1 file was moved" in cli("mv", top + "d/", top + "e/d").stdout
+    found = json.loads(cli("ls", top, "--recursive", "--json").stdout)["entries"]
+    assert [entry["path"] for entry in found] == ["e/a b.csv", "e/d/c2"]
+    elsewhere = cli("mv", top + "e/d/c2", "oss://other/x" if top.startswith("/") else "/tmp/x")
+    assert (elsewhere.returncode, "one storage" in elsewhere.stderr) == (2, True)
+
+
 def test_what_is_not_there(cli: Cli, folder: Path, top: str) -> None:
     for words in (["ls", top + "no"], ["get", top + "no"], ["rm", top + "no", "--yes"], ["put", "no", top]):
         refused = cli(*words)
@@ -183,3 +202,29 @@ def test_completion_of_uris(engine: EmbeddedClient, pai: StandIn) -> None:
     assert complete(f"%pai get oss:{word}", word) == [f"{word}a.bin", f"{word}b/"]
     assert complete("%pai get oss://", "//") == []
     assert complete("%pai get oss://no-such-bucket/x", "x") == []
+
+
+def test_folders_are_told_with_those_above_them(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+    pai.objects.write("a b/c/d", b"1")
+    found = engine.call("list_data", uri=f"oss://{pai.bucket}/a b/c/")["parents"]
+    assert [parent["name"] for parent in found] == [f"oss://{pai.bucket}/", "a b", "c"]
+    assert found[1]["uri"] == f"oss://{pai.bucket}/a b/"
+    (tmp_path / "模 型").mkdir()
+    found = engine.call("list_data", uri=(tmp_path / "模 型").as_uri())["parents"]
+    assert (found[0], found[-1]["name"]) == ({"name": "file:///", "uri": "file:///"}, "模 型")
+    assert found[-2]["uri"] == tmp_path.as_uri() + "/"
+
+
+def test_where_one_begins_to_look(engine: EmbeddedClient, pai: StandIn) -> None:
+    found = engine.call("storages")["storages"]
+    assert [(one["scheme"], one["profile"], one["title"]) for one in found] == [
+        ("file", "", "Home folder"),
+        ("oss", "pai", pai.bucket),
+    ]
+    assert found[1]["uri"] == f"oss://{pai.bucket}/"
+    write_profile(pai, oss_bucket_name="")
+    assert engine.call("storages")["storages"][1]["uri"] == f"oss://{pai.bucket}/"  # The workspace's own.
+    write_profile(pai, oss_bucket_name="", workspace_id="12")
+    home, bucket = engine.call("storages")["storages"]
+    assert (home["problem"], bucket["uri"]) == ("", "")
+    assert "Workspace 12 does not exist" in bucket["problem"]

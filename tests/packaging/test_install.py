@@ -69,10 +69,10 @@ def test_messages_are_chinese_from_the_wheel(stranger: Stranger) -> None:
     assert "没有作业" in done.stderr
 
 
-def test_mypy_sees_our_types() -> None:
+def test_mypy_sees_our_types(tmp_path: Path) -> None:
     code = "import jupyter_pai\nreveal_type(jupyter_pai.get_job('x').status)\n"
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file=", "--strict", "-c", code],
+        [sys.executable, "-m", "mypy", "--config-file=", "--cache-dir", str(tmp_path), "--strict", "-c", code],
         capture_output=True,
         text=True,
         check=False,

@@ -26,3 +26,6 @@ class AccountOf:
 
     def key_now(self) -> AccessKey:
         return AccessKey(self.key.id, Secret(self.key.secret), Secret(self.key.token) if self.key.token else None)
+
+    async def bucket(self) -> str:
+        return self.pai.bucket

@@ -27,9 +27,12 @@ from jupyter_pai.errors import (
     PaiError,
     PermissionDenied,
     Unreachable,
+    Unsupported,
 )
 from jupyter_pai.storage.oss import OssStorage
+from jupyter_pai.storage.oss_copy import copy_objects
 from jupyter_pai.storage.oss_transfer import crc64, joined_crc64
+from jupyter_pai.storage.oss_uri import OssUri
 
 from .oss_account import AccountOf
 from .pai import AccessKey, StandIn
@@ -76,6 +79,41 @@ def test_large_files_go_and_come_in_parts(storage: OssStorage, pai: StandIn, tmp
     assert (tmp_path / "back/large.bin").read_bytes() == path.read_bytes()
     assert pai.count("oss", "GetObject") == 3
     assert told[-1] == (path.stat().st_size,) * 2
+
+
+def test_large_objects_move_in_parts_and_nothing_of_them_comes_here(storage: OssStorage, pai: StandIn) -> None:
+    data, source, goal = os.urandom(MIB), OssUri(pai.bucket, "a/1"), OssUri(pai.bucket, "b/1")
+    pai.objects.write("a/1", data)
+    pai.objects.write("a/2", b"2")
+    told: list[tuple[int, int]] = []
+
+    def copy() -> None:
+        objects = [("a/1", "b/1", MIB), ("a/2", "b/2", 1)]
+        progress = lambda done, whole: told.append((done, whole))  # noqa: E731
+        copy_objects(storage.client, source, goal, objects, progress, whole=MIB - 1, part=300_000)
+
+    copy()
+    assert (pai.objects.read("b/1"), pai.objects.read("b/2")) == (data, b"2")
+    assert (pai.count("oss", "UploadPartCopy"), pai.count("oss", "CopyObject")) == (4, 1)
+    assert pai.count("oss", "GetObject") == 0
+    assert told[-1] == (MIB + 1, MIB + 1)
+    # What fails leaves nothing of what it has copied so far, and no parts.
+    for key in ("b/1", "b/2"):
+        pai.objects.delete(key)
+    pai.faults.add("refused", "oss:UploadPartCopy", status=400, code="Odd", after=2)
+    with pytest.raises(PaiError, match="Odd"):
+        copy()
+    assert pai.objects.keys() == ["a/1", "a/2"]
+    assert pai.objects.uploads() == []
+
+
+def test_a_move_whose_answer_was_lost_is_done(storage: OssStorage, pai: StandIn) -> None:
+    pai.objects.write("a", b"1")
+    pai.faults.add("lost", "oss:CopyObject", count=1)
+    assert storage.move(f"oss://{pai.bucket}/a", f"oss://{pai.bucket}/b") == 1
+    assert pai.objects.keys() == ["b"]
+    with pytest.raises(Unsupported, match="endpoint"):
+        storage.move(f"oss://{pai.bucket}/b", f"oss://{pai.bucket}.oss-cn-beijing.aliyuncs.com/c")
 
 
 def test_an_upload_that_was_killed_goes_on(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:

@@ -73,6 +73,11 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     files = {"a.py": code.removesuffix("(\n"), "b.py": code}
     script = {"name": "x", "source": {"files": files}, "command": "python b.py; python a.py $PAI_USER_ARGS"}
     script["hyperparameters"] = {"lr": "x"}
+    hold("backends", await ask(jp_fetch, "GET", "backends"))
+    assert hold("form", await ask(jp_fetch, "GET", "form"))["kind"] == "folder"
+    written = hold("recipe", await ask(jp_fetch, "POST", "recipe", body={"spec": script}))
+    read = await ask(jp_fetch, "POST", "recipe", "read", body={"text": written["cli"]})
+    assert hold("read_recipe", read)["form"] == "cli"
     kinds = hold("instances", await ask(jp_fetch, "GET", "instances"))
     assert (kinds["profile"], kinds["instances"][0]["name"]) == ("local", "local")
     found = hold("inspect", await ask(jp_fetch, "POST", "inspect", body={"spec": script}))
@@ -125,6 +130,12 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     up, down = ({"uri": place, "path": str(tmp_path / name)} for place, name in ((there, "store"), (uri, "got")))
     hold("put_data", await ask(jp_fetch, "POST", "data", "put", body=up))
     hold("get_data", await ask(jp_fetch, "POST", "data", "get", body=down))
+    assert hold("storages", await ask(jp_fetch, "GET", "storages"))["storages"][0]["scheme"] == "file"
+    upload = hold("begin_upload", await ask(jp_fetch, "POST", "uploads", body={"uri": uri, "path": "u", "bytes": 1}))
+    sent = await jp_fetch(*PREFIX, "uploads", upload["id"], method="PUT", body=b"1")
+    assert hold("upload_data", json.loads(sent.body))["status"] == "done"
+    moved = await ask(jp_fetch, "POST", "data", "move", body={"uri": f"{uri}/u", "name": "v"})
+    assert hold("rename_data", moved)["folder"] == f"{uri}/v"
     assert hold("remove_data", await ask(jp_fetch, "DELETE", "data", uri=uri + "/a"))["verb"] == "remove"
     assert hold("bring", await ask(jp_fetch, "POST", "bring", body={"spec": spec}))["status"] == "done"
     hold("profiles", await ask(jp_fetch, "GET", "profiles"))
@@ -303,7 +314,7 @@ async def test_jobs_know_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_
         ("PUT", ["profiles", "x"], {}, '{"values": {"backend": "lokal"}}', 400, "lokal"),
         ("DELETE", ["profiles", "x"], {}, None, 404, "`x`"),
         ("PUT", ["secrets", "x"], {}, '{"value": "abc"}', 400, "too short"),
-        ("PUT", ["secrets", "x"], {}, '{"value": 12345678}', 400, "valid string"),
+        ("PUT", ["secrets", "x"], {}, '{"value": 12345678}', 400, "a text is needed"),
         ("PUT", ["secrets", "a b"], {}, '{"value": "long enough"}', 400, "no name for a secret"),
         ("PUT", ["secrets", "x"], {}, '{"value": "long\\u0000enough"}', 400, "environment variable"),
         ("PUT", ["secrets", "x"], {}, '{"value": "long\\ud800enough"}', 400, "environment variable"),
@@ -318,7 +329,7 @@ async def test_jobs_know_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_
         ("PATCH", ["jobs", "nothing", "labels"], {}, "{}", 404, "`nothing`"),
         ("PATCH", ["jobs", "nothing", "labels"], {}, '{"a=b": "c"}', 400, "without `=`"),
         ("PATCH", ["jobs", "nothing", "labels"], {}, '{"": "c"}', 400, "needs a name"),
-        ("PATCH", ["jobs", "nothing", "labels"], {}, '{"a": 1}', 400, "valid string"),
+        ("PATCH", ["jobs", "nothing", "labels"], {}, '{"a": 1}', 400, "a text is needed"),
         ("GET", ["jobs", "nothing", "code"], {}, None, 404, "`nothing`"),
         ("POST", ["tensorboards"], {}, '{"jobs": []}', 400, "jobs"),
         ("POST", ["tensorboards"], {}, '{"jobs": ["nothing"]}', 404, "`nothing`"),

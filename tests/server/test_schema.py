@@ -72,6 +72,8 @@ class Served:
     def _confine(self, body: dict[str, Any]) -> None:
         if "://" in str(body.get("uri", "")):  # Anything else is no URI, and is refused.
             body["uri"] = (self.place / "data/").as_uri()
+        if "://" in str(body.get("to", "")):
+            body["to"] = (self.place / "data/moved").as_uri()
         if isinstance(body.get("path"), str) and "uri" in body:
             body["path"] = str(self.place / "data/file")
         spec = body.get("spec")

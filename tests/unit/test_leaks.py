@@ -152,8 +152,8 @@ def test_a_key_is_refused_by_file_and_line_and_never_said(folder: Path, sources:
     for word in ("--secret", "--exclude", "--allow-secret"):
         assert word in error.fix
     assert error.details["leaks"] == [
-        {"path": "conf/deploy", "line": 1, "cell": 0, "kind": "private_key"},
-        {"path": "train.py", "line": 3, "cell": 0, "kind": "github"},
+        {"path": "conf/deploy", "line": 1, "cell": 0, "kind": "private_key", "what": "private key"},
+        {"path": "train.py", "line": 3, "cell": 0, "kind": "github", "what": "GitHub token"},
     ]
     assert GITHUB[4:] not in json.dumps(error.as_json())
     assert list(sources.glob("*.tar.gz*")) == []
@@ -177,7 +177,7 @@ def test_what_may_be_a_key_is_a_note(folder: Path, sources: Path) -> None:
     notes = ("a.py, line 2: this looks like a key (secret value), and goes along.",)
     for _again in range(2):
         assert source.pack(manifest(folder), sources).notes == notes
-        assert source.inspect(manifest(folder).ready(), sources) == notes
+        assert leaks.words(source.inspect(manifest(folder).ready(), sources)) == notes
     assert source.pack(manifest(folder, allow_secret=["a.py"]), sources).notes == ()
 
 

@@ -77,7 +77,12 @@ def test_each_rule_refuses_with_what_the_rule_and_whom_to_ask(
     error = caught.value
     assert words in error.message
     assert error.fix == f"This is the rule `{rule}` of /etc/jupyter/jupyter_pai.toml. Ask ada@example.com."
-    assert (error.status, error.details) == (400, {"rule": rule, "contact": "ada@example.com"})
+    assert (error.status, error.details["rule"], error.details["contact"]) == (400, rule, "ada@example.com")
+    # A form shows it beside the field; that of a backend is the profile, by which it is chosen.
+    faults = error.details["faults"]
+    assert isinstance(faults, dict)
+    (field,) = faults
+    assert field in (*fields, "profile")
 
 
 @pytest.mark.parametrize(

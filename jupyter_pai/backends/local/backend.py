@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ...errors import BadInput, SpecError, Unsupported
+from ...faults import about, of_validation
 from ...home import Home, JobFolder, writing
 from ...host import boot_id
-from ...i18n import _, ngettext
+from ...i18n import N_, _, ngettext
 from ...job import Job, JobSpec, JobStatus
 from ...secret import Secret
 from ...settings import ProfileSettings
@@ -38,9 +39,18 @@ class LocalBackend(Backend):
 
     name: ClassVar[str] = "local"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.RUNS_HERE, Capability.CODE_LAYOUT, Capability.MULTI_NODE, Capability.SECRETS, Capability.TTY}
+        {
+            Capability.RUNS_HERE,
+            Capability.CODE_LAYOUT,
+            Capability.MULTI_NODE,
+            Capability.NOTEBOOKS,
+            Capability.SECRETS,
+            Capability.TTY,
+        }
     )
+    title: ClassVar[str] = N_("This machine")
     settings_model: ClassVar[type[ProfileSettings]] = LocalSettings
+    options_model: ClassVar[type[BaseModel] | None] = LocalOptions
     settings: LocalSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
@@ -55,13 +65,17 @@ class LocalBackend(Backend):
                     most=_MOST_INSTANCES, n=spec.instance_count
                 ),
                 fix=_("Ask for fewer: --instance-count."),
-            )
+            ).at("instance_count")
         for channel, uri in spec.inputs.items():
-            _check_input(channel, uri)
-        for uri in filter(None, (*spec.outputs.values(), spec.output_path)):
-            _check_output(uri)
+            with about(f"inputs.{channel}"):
+                _check_input(channel, uri)
+        outputs = {f"outputs.{channel}": uri for channel, uri in spec.outputs.items()}
+        for field, uri in (outputs | {"output_path": spec.output_path}).items():
+            with about(field):
+                _check_output(uri)
         engine, engine_notes = await asyncio.to_thread(self._choose_engine, spec)
-        python = "" if engine else interpreter.find(spec.python or self.settings.python, caller.python)
+        with about("python"):
+            python = "" if engine else interpreter.find(spec.python or self.settings.python, caller.python)
         room = self._room()
         _need, notes = machine.need_of(spec, room)
         return Check((*_ignored(spec, engine, room), *engine_notes, *notes), python)
@@ -71,9 +85,11 @@ class LocalBackend(Backend):
         try:
             asked = LocalOptions.model_validate(spec.options).container
         except ValidationError as error:
-            fault = error.errors()[0]
-            raise SpecError(f"options.{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
-        return container.choose(spec, asked, self.settings.container)
+            faults = of_validation(error, "options", fields=LocalOptions.model_fields)
+            text = "\n".join(f"{place}: {said}" for place, said in faults.items())
+            raise SpecError(text, faults=faults) from None
+        with about("options.container", *(() if spec.image else ("image",))):
+            return container.choose(spec, asked, self.settings.container)
 
     def _room(self) -> Room:
         return machine.room(self.settings.max_cpu, self.settings.max_memory, self.settings.max_gpu)
@@ -279,6 +295,8 @@ def _check_input(channel: str, uri: str) -> None:
 
 
 def _check_output(uri: str) -> None:
+    if not uri:
+        return
     path = file_path(uri)
     there = next(parent for parent in (path, *path.parents) if parent.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):

@@ -1,6 +1,6 @@
 """The `pai` backend: training jobs on Alibaba Cloud's PAI.
 
-What an idle server has no use for is loaded when it is asked for: images, machines, options, what the doctor tries.
+What an idle server has no use for is loaded when it is asked for: images, machines, what the doctor tries.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from pydantic import BaseModel, Field
 from ... import datasets
 from ...aliyun import Account, AliyunCredentials, AliyunSettings, discovered
 from ...errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
+from ...faults import about
 from ...home import Home, JobFolder
-from ...i18n import _
+from ...i18n import N_, _
 from ...job import Job, JobSpec, JobStatus
 from ...secret import Secret
 from ...settings import ProfileSettings
@@ -40,6 +41,7 @@ from ..remote import LogPiece, OutputModel, PointPage, RemoteBackend, RemoteJob,
 from . import logs, usage
 from .adoption import adopted
 from .body import HOME_LABEL, JOB_LABEL, Target, body_of
+from .options import PaiOptions, check_input, options_of
 from .status import points_of, remedy, report_of
 from .studio import RUNNING, PaiStudio
 from .tensorboards import PaiBoards
@@ -55,8 +57,6 @@ _FEW = 3
 _LIST = 100
 # Where the answer to a submit is lost: the seconds before each look for it, until it is sent once more; how often.
 _LOOKS, _ATTEMPTS = (0.1, 1.0, 3.0), 3
-# What the service mounts, or tells a job where to read: its reference of input channels.
-_INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", datasets.SCHEME, "file")
 # The most events that the service gives at once.
 _EVENTS = 2000
 
@@ -65,7 +65,9 @@ class PaiSettings(AliyunSettings):
     """What a profile of PAI may set."""
 
     code_path: str = Field(
-        "", description="Where packed code goes: an oss:// folder; else pai/training_src/jupyter-pai/ of the bucket."
+        "",
+        title=N_("Folder for code"),
+        description=N_("Where packed code goes: an oss:// folder; else pai/training_src/jupyter-pai/ of the bucket."),
     )
 
 
@@ -85,8 +87,10 @@ class PaiBackend(RemoteBackend):
             Capability.TERMINAL,
         }
     )
+    title: ClassVar[str] = N_("Alibaba Cloud PAI")
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     credentials_model: ClassVar[type[BaseModel] | None] = AliyunCredentials
+    options_model: ClassVar[type[BaseModel] | None] = PaiOptions
     settings: PaiSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
@@ -116,20 +120,18 @@ class PaiBackend(RemoteBackend):
     # Submitting.
 
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
-        from .options import options_of
-
         options = options_of(spec)
         if not spec.image:
             raise SpecError(
                 _("image: PAI runs jobs in containers: which image?"),
                 fix=_("Name one with --image, or as the profile's default_image. See them: %pai images"),
-            )
+            ).at("image")
         # The profile's default one counts for jobs that say nothing.
         if options.resource_id and spec.instance_type not in ("", self.settings.default_instance_type):
             raise SpecError(
                 _("options.resource_id: a job runs in a quota or on an instance type, not on both."),
                 fix=_("Leave out --instance-type, or the option."),
-            )
+            ).at("options.resource_id", "instance_type")
         if not spec.instance_type and not options.resource_id and not spec.is_sized:
             raise SpecError(
                 _("instance_type: on which kind of machine?"),
@@ -137,17 +139,20 @@ class PaiBackend(RemoteBackend):
                     "Say what it needs with --cpu, --memory, --gpu; or name one with --instance-type, or as the "
                     "profile's default_instance_type. See: %pai instances"
                 ),
-            )
+            ).at("instance_type")
         if spec.runs_notebook:
-            raise Unsupported(_("PAI runs no notebooks, cell by cell."), fix=_("Run it as a script: add --as-script."))
+            raise Unsupported(
+                _("PAI runs no notebooks, cell by cell."), fix=_("Run it as a script: add --as-script.")
+            ).at("entry_point")
         for channel, uri in spec.inputs.items():
-            _check_input(channel, uri)
+            with about(f"inputs.{channel}"):
+                check_input(channel, uri)
         for channel, uri in spec.outputs.items():
             if datasets.is_dataset(uri):
                 raise SpecError(
                     _("outputs.{name}: a data set is an input only.").format(name=channel),
                     fix=_("Give a folder: oss://bucket/key/"),
-                )
+                ).at(f"outputs.{channel}")
         notes = []
         if spec.python:
             notes.append(_("PAI runs jobs with the image's own Python and ignores {name}.").format(name="python"))
@@ -354,15 +359,3 @@ class PaiBackend(RemoteBackend):
 def _plain(job: Job) -> str:
     """A job's name as the platform's own client makes a folder of it, with the id that makes it one of its own."""
     return f"{re.sub('[^A-Za-z0-9_]', '_', job.name)}_{job.id}"
-
-
-def _check_input(channel: str, uri: str) -> None:
-    """A path of this machine is brought to the bucket; what else the platform mounts it says by its URI."""
-    scheme, _sep, rest = uri.partition("://")
-    if rest and scheme not in _INPUTS:
-        raise SpecError(
-            _("inputs.{name}: PAI reads nothing from {scheme}://.").format(name=channel, scheme=scheme),
-            fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in _INPUTS)),
-        )
-    if scheme == datasets.SCHEME:
-        datasets.DataSet.parse(uri)

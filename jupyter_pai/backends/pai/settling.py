@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...aliyun import AliyunSettings
+from ...faults import about
 from ...job import JobSpec
 from ..base import Check
 from . import money
@@ -46,7 +47,8 @@ async def settle(
 
         kinds = await catalogue().instance_types()
         # Where none is allowed, the one that is picked is refused, by the rule's name.
-        kind = choice.pick([k for k in kinds if allows(k.name)] or kinds, spec, spot=bool(options.spot))
+        with about(*(name for name in ("cpu", "memory", "gpu") if getattr(spec, name))):
+            kind = choice.pick([k for k in kinds if allows(k.name)] or kinds, spec, spot=bool(options.spot))
         spec = spec.model_copy(update={"instance_type": kind.name})
         picked, has_gpu = choice.note(kind, spec, settings.default_instance_type), kind.gpu > 0
     if options.spot:

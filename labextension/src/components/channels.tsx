@@ -118,7 +118,7 @@ function Row(props: IRowProps): React.JSX.Element {
         engine={props.engine}
         trans={trans}
         label={about.trim()}
-        placeholder={kind === 'inputs' ? trans.__('path or URI') : trans.__('URI')}
+        placeholder={kind === 'inputs' ? trans.__('path or URI') : 'URI'}
         value={row.value}
         onChange={uri => change({ ...row, value: uri })}
         profile={props.profile}

@@ -1,10 +1,13 @@
 /**
- * A job's spec as what asks for it once more, to copy.
+ * A spec as what asks for it (once more), to copy.
  */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { copy } from '../clipboard.js';
+import type { ITrouble } from '../model.js';
+import type { Json } from '../wire.js';
 import { record, string } from '../wire.js';
 import type { ITabProps } from './context.js';
 import { useAnswer } from './hooks.js';
@@ -16,6 +19,20 @@ type Form = (typeof FORMS)[number];
 export function Code({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element {
   const ask = async () => record(await engine.call('code', { job: model.jobId }));
   const [code, trouble] = useAnswer(ask, model.jobId, isVisible);
+  return <CodeForms trans={trans} code={code} trouble={trouble} />;
+}
+
+interface ICodeForms {
+  readonly trans: TranslationBundle;
+  /** The text of each form, by its name. */
+  readonly code: Json | null;
+  readonly trouble: ITrouble | null;
+  /** Put the text of a cell into a notebook. */
+  readonly insert?: ((cell: string) => Promise<void>) | undefined;
+}
+
+/** One form at a time, to copy. */
+export function CodeForms({ trans, code, trouble, insert }: ICodeForms): React.JSX.Element {
   const [form, setForm] = React.useState<Form>('cell');
   const [said, setSaid] = React.useState('');
   const titles: Readonly<Record<Form, string>> = {
@@ -48,6 +65,11 @@ export function Code({ engine, model, trans, isVisible }: ITabProps): React.JSX.
         <button type="button" className="jp-pai-Button" disabled={!text} onClick={() => void copyIt()}>
           {trans.__('Copy')}
         </button>
+        {insert && form === 'cell' && (
+          <button type="button" className="jp-pai-Button" disabled={!text} onClick={() => void insert(text)}>
+            {trans.__('Insert as a cell below')}
+          </button>
+        )}
         <span role="status">{said}</span>
       </div>
       {text && (

@@ -36,12 +36,17 @@ export function ImagePicker(props: IProps): React.JSX.Element {
   const [isOpen, setOpen] = React.useState(false);
   const place = `${backend}/${profile}`;
   const opener = React.useRef<HTMLButtonElement>(null);
+  const field = React.useRef<HTMLInputElement>(null);
   // Of which backend it is known that it lists none.
   const [without, setWithout] = React.useState('');
   const canOpen = hasList && without !== place;
   const close = () => {
     setOpen(false);
     opener.current?.focus();
+  };
+  const forgo = () => {
+    setWithout(place);
+    field.current?.focus(); // The button goes.
   };
   return (
     <div
@@ -56,6 +61,7 @@ export function ImagePicker(props: IProps): React.JSX.Element {
     >
       <div className="jp-pai-Images-field">
         <input
+          ref={field}
           className="jp-pai-Input"
           aria-label={trans.__('Image')}
           placeholder={trans.__('As the profile says')}
@@ -85,7 +91,7 @@ export function ImagePicker(props: IProps): React.JSX.Element {
       )}
       {isOpen && canOpen && (
         <section id={`${id}-list`} aria-label={trans.__('Images')}>
-          <Listed key={place} {...props} onNone={() => setWithout(place)} />
+          <Listed key={place} {...props} onNone={forgo} />
         </section>
       )}
     </div>

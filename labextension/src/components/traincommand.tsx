@@ -1,11 +1,11 @@
 /**
- * What runs: one of the files of the folder or a command, and by which interpreter.
+ * What runs: one of the files of the folder, or a command.
  */
 
 import * as React from 'react';
 
 import { withField } from '../draft.js';
-import { Field, TextField } from './trainfield.js';
+import { Field } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
 
@@ -61,14 +61,6 @@ export function TrainCommand(props: IPart): React.JSX.Element {
           )}
         </Field>
       )}
-      <TextField
-        label={trans.__('Interpreter')}
-        value={textAt(props, 'python')}
-        placeholder={desk.preview?.python || trans.__('that of the server')}
-        fault={faultAt(props, 'python')}
-        hint={trans.__('A path, or the name of a kernel or of a conda environment')}
-        onChange={value => set(props, 'python', value)}
-      />
     </>
   );
 }

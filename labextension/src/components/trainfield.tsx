@@ -18,6 +18,8 @@ export interface IControl {
 
 interface IField {
   readonly label: string;
+  /** A word beside the label. */
+  readonly mark?: string;
   readonly fault?: string | undefined;
   readonly hint?: React.ReactNode;
   /** Something doubtful that keeps nobody from submitting. */
@@ -25,12 +27,15 @@ interface IField {
   readonly children: (control: IControl) => React.ReactNode;
 }
 
-export function Field({ label, fault = '', hint, doubt = '', children }: IField): React.JSX.Element {
+export function Field({ label, mark = '', fault = '', hint, doubt = '', children }: IField): React.JSX.Element {
   const id = React.useId();
   const said = [fault && `${id}-fault`, doubt && `${id}-doubt`, hint ? `${id}-hint` : ''].filter(Boolean).join(' ');
   return (
     <div className="jp-pai-Field">
-      <label htmlFor={id}>{label}</label>
+      <label htmlFor={id}>
+        {label}
+        {mark && <small aria-hidden>{mark}</small>}
+      </label>
       {children({ id, 'aria-invalid': fault !== '', 'aria-describedby': said || undefined })}
       {fault && (
         <span className="jp-pai-Trouble" id={`${id}-fault`}>
@@ -74,6 +79,29 @@ export function TextField({ value, onChange, placeholder, mode, ...rest }: IText
       )}
     </Field>
   );
+}
+
+interface INumberField extends Omit<ITextField, 'value' | 'onChange' | 'mode'> {
+  /** A number; a text that is none, until it is mended; undefined where nothing stands. */
+  readonly value: unknown;
+  readonly onChange: (value: number | string) => void;
+}
+
+/** A number, as it is typed: `1.` stays that until more comes. */
+export function NumberField({ value, onChange, ...rest }: INumberField): React.JSX.Element {
+  const [text, setText] = React.useState('');
+  const now = typeof value === 'number' || typeof value === 'string' ? value : '';
+  const shown = read(text) === now ? text : String(now);
+  const change = (typed: string) => {
+    setText(typed);
+    onChange(read(typed));
+  };
+  return <TextField {...rest} mode="decimal" value={shown} onChange={change} />;
+}
+
+function read(text: string): number | string {
+  const number = Number(text);
+  return text.trim() === '' || Number.isNaN(number) ? text : number;
 }
 
 interface ILinesField extends Omit<IField, 'children'> {
@@ -124,15 +152,21 @@ interface IRows {
   /** All rows of the table that these are of: a name may stand in it once. */
   readonly all?: readonly IDraftRow[];
   readonly onChange: (rows: readonly IDraftRow[]) => void;
-  /** What is wrong, and what is doubtful, with the row of a name. */
-  readonly fault: (name: string) => string;
-  readonly doubt?: (name: string) => string;
+  /** What is wrong, and what is doubtful, with a row. */
+  readonly fault: (row: IDraftRow) => string;
+  readonly doubt?: (row: IDraftRow) => string;
   readonly hint?: string;
+  /** The title is only told, where a heading shows it. */
+  readonly isTitleHidden?: boolean;
+  /** What the second column is, and what can stand in it. */
+  readonly value?: string;
+  readonly proposals?: readonly string[];
 }
 
 /** Names and values that are free to choose. */
 export function Rows(props: IRows): React.JSX.Element {
-  const { trans, title, add, rows, all = rows, onChange, fault, doubt, hint } = props;
+  const { trans, title, add, rows, all = rows, onChange, fault, doubt, hint, isTitleHidden, proposals } = props;
+  const value = props.value ?? trans.__('value');
   const id = React.useId();
   const fresh = React.useRef<number | null>(null);
   const wrong = rowFaults(all);
@@ -144,15 +178,15 @@ export function Rows(props: IRows): React.JSX.Element {
       ? trans.__('It needs a name.')
       : own === 'twice'
         ? trans.__('It is there twice.')
-        : row.name && fault(row.name);
+        : fault(row);
   };
   return (
     <fieldset className="jp-pai-Rows">
-      <legend>{title}</legend>
+      <legend className={isTitleHidden ? 'jp-pai-Train-told' : ''}>{title}</legend>
       {hint && <p className="jp-pai-Train-hint">{hint}</p>}
       {rows.map(row => {
         const said = saidOf(row);
-        const doubted = (row.name && doubt?.(row.name)) || '';
+        const doubted = (row.name && doubt?.(row)) || '';
         const described = said || doubted ? `${id}-${row.key}` : undefined;
         return (
           <div key={row.key} className="jp-pai-Rows-row">
@@ -169,8 +203,9 @@ export function Rows(props: IRows): React.JSX.Element {
             />
             <input
               className="jp-pai-Input"
-              aria-label={row.name ? trans.__('%1: value of %2', title, row.name) : trans.__('%1: value', title)}
-              placeholder={trans.__('value')}
+              aria-label={`${title}: ${row.name || '–'}: ${value}`}
+              placeholder={value}
+              list={proposals ? `${id}-proposals` : undefined}
               aria-describedby={described}
               spellCheck={false}
               value={row.value}
@@ -193,6 +228,13 @@ export function Rows(props: IRows): React.JSX.Element {
           </div>
         );
       })}
+      {proposals && (
+        <datalist id={`${id}-proposals`}>
+          {proposals.map(text => (
+            <option key={text} value={text} />
+          ))}
+        </datalist>
+      )}
       <button
         type="button"
         className="jp-pai-Button"

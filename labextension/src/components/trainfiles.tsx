@@ -4,14 +4,13 @@
 
 import * as React from 'react';
 
-import { ruleFor, withField, withRule } from '../draft.js';
+import { field, ruleFor, withField, withRule } from '../draft.js';
 import { size } from '../format.js';
 import type { ILeak } from '../previews.js';
 import { strings } from '../wire.js';
 import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
-import { field } from '../draft.js';
 
 // Those that are shown before somebody asks for more.
 const FIRST = 5;
@@ -76,11 +75,15 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
     desk.change(withField(draft, 'source.allow_secret', [...strings(field(draft, 'source.allow_secret')), path]));
   return (
     <div className="jp-pai-Train-leaks" role={isCertain ? 'alert' : 'group'} aria-label={trans.__('Secrets found')}>
-      <strong>{isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}</strong>
+      <strong>
+        {isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}
+      </strong>
       <ul className="jp-pai-Train-files">
-        {leaks.map(({ path, line, what }) => (
-          <li key={`${path}:${line}:${what}`}>
-            <span className="jp-pai-Train-path">{line ? `${path}:${line}` : path}</span>
+        {leaks.map(({ path, line, cell, what }) => (
+          <li key={`${path}:${cell}:${line}:${what}`}>
+            <span className="jp-pai-Train-path">
+              {cell ? trans.__('%1, cell %2, line %3', path, cell, line) : line ? `${path}:${line}` : path}
+            </span>
             <span className="jp-pai-Train-hint">{what}</span>
             <button
               type="button"
@@ -142,7 +145,7 @@ function Chips({ desk, draft, trans, rules, ...rest }: IPart & { rules: readonly
         <input
           className="jp-pai-Input"
           aria-label={trans.__('Leave out what fits')}
-          placeholder={trans.__('Leave out: *.ckpt, data/')}
+          placeholder="*.ckpt, data/"
           aria-invalid={fault !== ''}
           aria-describedby={fault ? id : undefined}
           spellCheck={false}

@@ -4,16 +4,24 @@
 
 import * as React from 'react';
 
-import type { Desk } from '../desk.js';
-import type { IDraft } from '../draft.js';
 import { hasRowFaults } from '../draft.js';
 import type { TrainModel } from '../trainmodel.js';
 import type { IContext } from './context.js';
+import { TrainCode } from './traincode.js';
+import { TrainCommand } from './traincommand.js';
+import { TrainData } from './traindata.js';
+import { TrainFiles } from './trainfiles.js';
 import { TrainHead } from './trainhead.js';
+import { TrainHyper } from './trainhyper.js';
+import { TrainMore } from './trainmore.js';
+import type { IPart } from './trainpart.js';
 import { TrainSubmit } from './trainsubmit.js';
+import { TrainWhere } from './trainwhere.js';
 
 interface IProps extends IContext {
   readonly model: TrainModel;
+  /** Show the profiles instead, to add and change them. */
+  readonly onProfiles?: () => void;
 }
 
 export function TrainForm(props: IProps): React.JSX.Element {
@@ -50,20 +58,40 @@ export function TrainForm(props: IProps): React.JSX.Element {
   };
   return (
     <section ref={box} className="jp-pai-Train" tabIndex={-1} aria-label={trans.__('Train')} onKeyDown={press}>
-      <TrainHead {...props} />
+      <div className="jp-pai-Train-body">
+        <TrainHead {...props} />
+        {desk?.draft ? (
+          <Parts {...props} desk={desk} draft={desk.draft} />
+        ) : (
+          !desk?.wrong.trouble && <p>{trans.__('Loading…')}</p>
+        )}
+      </div>
       <TrainSubmit {...props} submit={submit} showWrong={() => showWrong(box.current)} />
     </section>
+  );
+}
+
+function Parts(props: IPart): React.JSX.Element {
+  const { trans, desk } = props;
+  // A field that keeps what is typed is another notebook's, or another text's.
+  return (
+    <React.Fragment key={desk.path}>
+      <section className="jp-pai-Train-part" aria-label={trans.__('What runs')}>
+        <TrainCommand {...props} />
+      </section>
+      <TrainHyper {...props} />
+      <TrainFiles {...props} />
+      <TrainWhere {...props} />
+      <section className="jp-pai-Train-part" aria-label={trans.__('More')}>
+        <TrainData {...props} />
+        <TrainMore {...props} />
+        <TrainCode {...props} />
+      </section>
+    </React.Fragment>
   );
 }
 
 /** Go to the first field with which something is wrong. */
 function showWrong(node: Element | null): void {
   node?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-}
-
-/** What each part of the form is given. */
-export interface IPart extends IContext {
-  readonly model: TrainModel;
-  readonly desk: Desk;
-  readonly draft: IDraft;
 }

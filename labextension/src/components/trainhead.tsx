@@ -7,7 +7,6 @@ import * as React from 'react';
 import { moment } from '../format.js';
 import type { TrainModel } from '../trainmodel.js';
 import type { IContext } from './context.js';
-import { JobLink } from './joblink.js';
 
 export function TrainHead({ model, host, trans }: IContext & { model: TrainModel }): React.JSX.Element {
   const { desk } = model;
@@ -34,8 +33,27 @@ export function TrainHead({ model, host, trans }: IContext & { model: TrainModel
       </div>
       {last && (
         <p className="jp-pai-Train-hint">
-          {trans.__('With the settings of:')} <JobLink host={host} jobId={last.id} /> {moment(last.submittedAt)}
+          {trans.__('Settings of %1, %2', last.name, moment(last.submittedAt))}{' '}
+          {host.openJob && (
+            <button type="button" className="jp-pai-Link" onClick={() => host.openJob?.(last.id, path)}>
+              {trans.__('Show it')}
+            </button>
+          )}
         </p>
+      )}
+      {desk?.form && (desk.isChanged || last) && (
+        <div className="jp-pai-Train-places">
+          {desk.isChanged && (
+            <button type="button" className="jp-pai-Link" onClick={() => desk.reset()}>
+              {trans.__('Undo all changes')}
+            </button>
+          )}
+          {last && (
+            <button type="button" className="jp-pai-Link" onClick={() => desk.clear()}>
+              {trans.__('Use the defaults')}
+            </button>
+          )}
+        </div>
       )}
     </header>
   );

@@ -25,7 +25,9 @@ export function TrainHyper(props: IPart): React.JSX.Element {
   return (
     <section className="jp-pai-Train-part" aria-label={trans.__('Hyperparameters')}>
       <h3>{trans.__('Hyperparameters')}</h3>
-      {found.length > 0 && <p className="jp-pai-Train-hint">{trans.__('Found in %1; only what you change is sent.', files)}</p>}
+      {found.length > 0 && (
+        <p className="jp-pai-Train-hint">{trans.__('Found in %1; only what you change is sent.', files)}</p>
+      )}
       {faultAt(props, 'hyperparameters') && <p className="jp-pai-Trouble">{faultAt(props, 'hyperparameters')}</p>}
       {found.map(one => (
         <Hyperparameter
@@ -73,10 +75,10 @@ function Hyperparameter(props: IHyperparameter): React.JSX.Element {
         label={name}
         mark={required ? trans.__('required') : type}
         fault={faultAt(props, `hyperparameters.${row?.name ?? name}`)}
-        doubt={doubtAbout(props, row?.name ?? name)}
+        doubt={isMissing ? trans.__('The code asks for a value.') : doubtAbout(props, row?.name ?? name)}
         hint={help}
       >
-        {control => <Control {...props} control={{ ...control, 'aria-required': isMissing || required }} />}
+        {control => <Control {...props} control={{ ...control, 'aria-required': required }} />}
       </Field>
       {row && (
         <button
@@ -102,8 +104,7 @@ function Control({ declared, row, onChange, trans, control }: IControlProps): Re
   if (type === 'bool' && before !== null && !choices.length) {
     const isOn = TRUE.test(row?.value ?? before);
     const flip = (isNow: boolean) => onChange(isNow === TRUE.test(before) ? null : isNow ? 'True' : 'False');
-    const { 'aria-required': _, ...rest } = control;
-    return <input {...rest} type="checkbox" checked={isOn} onChange={event => flip(event.target.checked)} />;
+    return <input {...control} type="checkbox" checked={isOn} onChange={event => flip(event.target.checked)} />;
   }
   const words = choices.length || type !== 'bool' ? choices : ['True', 'False'];
   if (words.length) {

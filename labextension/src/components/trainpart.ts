@@ -2,7 +2,6 @@
  * What each part of the form is given, and what it does with it.
  */
 
-import { speaksOf } from '../edits.js';
 import type { Desk } from '../desk.js';
 import type { IDraft } from '../draft.js';
 import { field, withField } from '../draft.js';
@@ -16,6 +15,8 @@ export interface IPart extends IContext {
   readonly model: TrainModel;
   readonly desk: Desk;
   readonly draft: IDraft;
+  /** Show the profiles instead, to add and change them. */
+  readonly onProfiles?: () => void;
 }
 
 /** Set a field of the spec, by its dotted path. */
@@ -42,7 +43,9 @@ export function faultAt({ desk }: IPart, path: string): string {
 export function faultsBelow({ desk }: IPart, path: string): ReadonlyMap<string, string> {
   const start = `${path}.`;
   return new Map(
-    [...desk.wrong.faults].filter(([name]) => name.startsWith(start)).map(([name, text]) => [name.slice(start.length), text])
+    [...desk.wrong.faults]
+      .filter(([name]) => name.startsWith(start))
+      .map(([name, text]) => [name.slice(start.length), text])
   );
 }
 
@@ -53,7 +56,21 @@ export function isWrong({ desk }: IPart, paths: readonly string[]): boolean {
 
 /** What the engine doubts of a hyperparameter, in its words. */
 export function doubtAbout({ desk }: IPart, name: string): string {
-  return (desk.preview?.notes ?? []).filter(note => speaksOf(note, name)).join(' ');
+  return (desk.preview?.notes ?? []).filter(note => subjectOf(note) === name).join(' ');
+}
+
+/** What the engine says that stands beside nothing else. */
+export function otherNotes({ desk, draft }: IPart): readonly string[] {
+  const names = new Set([...desk.declared, ...draft.tables.hyperparameters].map(one => one.name));
+  const leaks = desk.preview?.leaks ?? [];
+  return (desk.preview?.notes ?? []).filter(
+    note => !names.has(subjectOf(note)) && !leaks.some(({ path }) => note.startsWith(path))
+  );
+}
+
+/** What a note names first. */
+function subjectOf(note: string): string {
+  return /`([^`]*)`/.exec(note)?.[1] ?? '';
 }
 
 /** The backend that the job would run on. */

@@ -1,0 +1,42 @@
+"""Names of jobs that nobody gave one: what the job is of, and the time."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import PurePath
+
+__all__ = ["base_of", "generated", "of_request"]
+
+_STAMP = re.compile(r"_\d{8}-\d{6}$")
+
+
+def generated(base: str) -> str:
+    """A name for a job of something that is called `base`."""
+    clean = re.sub(r"[\x00-\x1f\x7f]", "", base).strip()[:112]
+    return f"{clean or 'job'}_{datetime.now():%Y%m%d-%H%M%S}"
+
+
+def base_of(name: str) -> str:
+    """A name without the time that it ends with, if it does."""
+    return _STAMP.sub("", name)
+
+
+def of_request(spec: dict[str, object], notebook: str) -> str:
+    """What a job is called whose spec names none: after the script or the notebook that it runs, the notebook that
+    submits it, or its folder."""
+    source = spec.get("source")
+    table = source if isinstance(source, dict) else {}
+    entry, files, folder = spec.get("entry_point"), table.get("files"), table.get("folder")
+    texts = (
+        entry if isinstance(entry, str) and not (isinstance(files, dict) and entry in files) else "",
+        notebook,
+        folder if isinstance(folder, str) and not entry else "",
+        entry if isinstance(entry, str) else "",
+    )
+    base = next(filter(None, map(_stem, texts)), "")
+    return generated(base.encode("utf-8", "replace").decode())
+
+
+def _stem(path: str) -> str:
+    return PurePath(path.strip()).stem

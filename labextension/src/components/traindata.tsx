@@ -1,0 +1,52 @@
+/**
+ * The data of the job: what goes in, and where goes what comes out.
+ */
+
+import * as React from 'react';
+
+import { field } from '../draft.js';
+import { mapped, string } from '../wire.js';
+import { Channels } from './channels.js';
+import { Fold, TextField } from './trainfield.js';
+import type { IPart } from './trainpart.js';
+import { faultAt, faultsBelow, isWrong, set, sizeAt, textAt } from './trainpart.js';
+
+export function TrainData(props: IPart): React.JSX.Element {
+  const { desk, draft, engine, host, trans } = props;
+  const [inputs, outputs] = [sizeAt(props, 'inputs'), sizeAt(props, 'outputs')];
+  const path = textAt(props, 'output_path');
+  const said = [inputs && trans.__('Inputs: %1', inputs), outputs && trans.__('Outputs: %1', outputs), path];
+  const channels = (kind: 'inputs' | 'outputs') => (
+    <>
+      {faultAt(props, kind) && <p className="jp-pai-Trouble">{faultAt(props, kind)}</p>}
+      <Channels
+        engine={engine}
+        host={host}
+        trans={trans}
+        kind={kind}
+        value={Object.fromEntries(mapped(field(draft, kind), string))}
+        onChange={value => set(props, kind, value)}
+        faults={faultsBelow(props, kind)}
+        profile={desk.preview?.profile ?? ''}
+        home={textAt(props, 'source.folder')}
+      />
+    </>
+  );
+  return (
+    <Fold
+      title={trans.__('Data')}
+      said={said.filter(Boolean).join(', ')}
+      isWrong={isWrong(props, ['inputs', 'outputs', 'output_path'])}
+    >
+      {channels('inputs')}
+      {channels('outputs')}
+      <TextField
+        label={trans.__('All outputs go to')}
+        value={path}
+        placeholder={trans.__('the folder of the job')}
+        fault={faultAt(props, 'output_path')}
+        onChange={value => set(props, 'output_path', value)}
+      />
+    </Fold>
+  );
+}

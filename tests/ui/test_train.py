@@ -1,0 +1,157 @@
+"""The form that submits: two clicks to a running job, and all that can be said before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from .conftest import Lab, execute, open_notebook
+
+LONG = 15_000
+SCRIPT = """
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=0.01, help="how large a step is")
+parser.add_argument("--optimizer", choices=["adam", "sgd"], default="adam")
+parser.add_argument("--epochs", type=int, default=3)
+options = parser.parse_args()
+print("lr", options.lr, options.optimizer, options.epochs)
+"""
+# How often the user clicks from now on.
+COUNT = "() => { window.clicks = 0; addEventListener('click', e => { window.clicks += e.isTrusted ? 1 : 0; }, true); }"
+# The shape of a key, and none.
+KEY = "LTAI" + "5tQr8ZbN3mXw7KpL2vYc"
+
+
+def form(page: Page) -> Locator:
+    return page.get_by_role("region", name="Train", exact=True)
+
+
+def show(page: Page, title: str) -> Locator:
+    """The form, opened as a user does, once it is about a file."""
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
+    expect(form(page).get_by_role("heading", name=title)).to_be_visible(timeout=LONG)
+    return form(page)
+
+
+def begun(lab: Lab) -> list[dict[str, Any]]:
+    """The jobs that there are, newest first."""
+    return list(lab.rest("GET", "/pai/api/v1/jobs")["jobs"])
+
+
+def fold(shown: Locator, title: str) -> None:
+    shown.locator("summary", has_text=title).click()
+
+
+def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Page, tmp_path: Path) -> None:
+    wait = f"import os, time\nprint('step 1', flush=True)\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)"
+    lab.write("work/a.ipynb", wait)
+    lab.write("work/b.ipynb", "1")
+    open_notebook(page, lab, "work/a.ipynb")
+    execute(page, "filebrowser:go-to-path", path="work/b.ipynb")  # What is chosen there is not what is meant.
+    page.locator(".jp-Notebook .cm-content").first.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\n# changed")
+    page.evaluate(COUNT)
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
+    form(page).get_by_role("button", name="Save and submit").click(timeout=LONG)
+    view = page.get_by_role("group", name="Training job a_")
+    expect(view.locator(".jp-pai-Status").first).to_have_text("running", timeout=LONG)
+    expect(view).to_contain_text("step 1", timeout=LONG)
+    assert page.evaluate("window.clicks") == 2
+    assert "# changed" in (lab.root / "work/a.ipynb").read_text()
+    (job,) = begun(lab)
+    assert (job["spec"]["entry_point"], job["backend"]) == ("a.ipynb", "local")
+    assert job["notebook"] == str(lab.root / "work/a.ipynb")
+
+    # From the job the way leads back to the notebook.
+    assert page.evaluate("document.activeElement.closest('.jp-MainAreaWidget') !== null")
+    page.keyboard.press("Escape")
+    expect(page.locator(".lm-DockPanel-tabBar .lm-mod-current", has_text="a.ipynb")).to_be_visible()
+    expect(page.locator(".jp-Notebook")).to_be_visible()
+
+    execute(page, "jupyter-pai:train-again")
+    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="a_")).to_have_count(2, timeout=LONG)
+    assert len(begun(lab)) == 2
+    expect(form(page)).to_contain_text("Settings of a_", timeout=LONG)
+    (tmp_path / "go").touch()
+
+
+def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> None:
+    lab.write("work/a.ipynb", "1")
+    folder = lab.root / "work"
+    (folder / "train.py").write_text(SCRIPT)
+    (folder / "data").mkdir()
+    (folder / "data/big.bin").write_bytes(b"\0" * 300_000)
+    (folder / "old.bin").write_bytes(b"\0" * 200_000)
+    (folder / "local.ini").write_text(f"key = {KEY}\n")
+    (folder / ".gitignore").write_text("*.log\n")
+    (folder / "a.log").write_text("x")
+    open_notebook(page, lab, "work/a.ipynb")
+    shown = show(page, "a.ipynb")
+
+    # A key keeps it from being sent, until its file is left out.
+    leaks = shown.get_by_role("alert", name="Secrets found")
+    expect(leaks).to_contain_text("local.ini:1", timeout=LONG)
+    leaks.get_by_role("button", name="Leave out local.ini").click()
+    expect(leaks).to_have_count(0, timeout=LONG)
+    sent = shown.get_by_role("region", name="What is sent")
+    expect(sent.get_by_role("status")).to_contain_text("Files: 5, ", timeout=LONG)
+    fold(sent, "The largest")
+    sent.get_by_role("button", name="Leave out data/", exact=True).click()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
+    sent.get_by_role("button", name="Leave out old.bin").click()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 3, ", timeout=LONG)
+    sent.get_by_role("button", name="Take /old.bin along again").click()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
+    fold(sent, "Stays here")
+    expect(sent.get_by_role("listitem").filter(has_text="a.log")).to_contain_text(".gitignore")
+    sent.get_by_label("Leave out what .gitignore names").uncheck()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 5, ", timeout=LONG)
+
+    # Another entry point has hyperparameters of its own.
+    shown.get_by_label("Runs", exact=True).select_option("train.py")
+    expect(shown.get_by_label("lr", exact=True)).to_have_attribute("placeholder", "0.01", timeout=LONG)
+    expect(shown.get_by_label("lr", exact=True)).to_have_accessible_description("how large a step is")
+    shown.get_by_label("optimizer", exact=True).select_option("sgd")
+    epochs = shown.get_by_label("epochs", exact=True)
+    epochs.fill("many")
+    expect(epochs).to_have_accessible_description("`epochs`: `many` is no int, which train.py, line 7, asks for.")
+    epochs.fill("5")
+    expect(epochs).not_to_have_accessible_description("many", timeout=LONG)
+    shown.get_by_label("lr", exact=True).fill("0.01")
+    shown.get_by_label("lr", exact=True).blur()
+    expect(shown.get_by_label("lr", exact=True)).to_have_value("")
+
+    # What is wrong stands beside its field.
+    fold(shown, "Name, limit, labels")
+    limit = shown.get_by_label("Runs at most, in seconds")
+    limit.fill("soon")
+    expect(limit).to_have_attribute("aria-invalid", "true", timeout=LONG)
+    expect(limit).to_have_accessible_description("a whole number is needed", timeout=LONG)
+    limit.fill("60")
+    expect(limit).to_have_attribute("aria-invalid", "false", timeout=LONG)
+
+    # The form is kept with its notebook, as code it is the same, and code comes back as the form.
+    fold(shown, "As code")
+    code = shown.locator(".jp-pai-Code-text")
+    expect(code).to_contain_text("--optimizer sgd", timeout=LONG)
+    cell = code.text_content() or ""
+    shown.get_by_role("button", name="Undo all changes").click()
+    expect(shown.get_by_label("Runs", exact=True)).to_have_value("a.ipynb")
+    shown.get_by_label("Paste a cell, a command line, Python or JSON").fill(cell)
+    shown.get_by_role("button", name="Put into the form").click()
+    expect(shown.get_by_label("Runs", exact=True)).to_have_value("train.py", timeout=LONG)
+    expect(shown.get_by_label("epochs", exact=True)).to_have_value("5", timeout=LONG)
+
+    shown.get_by_role("button", name="Submit", exact=True).or_(
+        shown.get_by_role("button", name="Save and submit")
+    ).click()
+    expect(page.get_by_role("group", name="Training job").first).to_contain_text("lr 0.01 sgd 5", timeout=LONG)
+    spec = begun(lab)[0]["spec"]
+    assert spec["hyperparameters"] == {"optimizer": "sgd", "epochs": "5"}
+    assert spec["max_run_time"] == 60
+    assert sorted(spec["source"]["exclude"]) == ["/data/", "/local.ini"]
