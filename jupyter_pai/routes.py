@@ -13,7 +13,6 @@ __all__ = ["PREFIX", "ROUTES", "Parameter", "Route"]
 
 PREFIX = "pai/api/v1"
 
-
 _PAGE = (
     Parameter("status", list, "Only jobs with one of these statuses."),
     Parameter("name", str, "Only jobs whose name contains this text."),

@@ -86,10 +86,10 @@ class DiskSettings(BaseModel):
 
     limit: Annotated[str, AfterValidator(size_or_nothing)] = Field(
         "",
-        description="Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth.",
+        description=N_("Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth."),
     )
     environment_days: float = Field(
-        30, gt=0, description="Days after which an environment or a fetched input that no job used goes."
+        30, gt=0, description=N_("Days after which an environment or a fetched input that no job used goes.")
     )
 
 
@@ -98,7 +98,9 @@ class TensorBoardSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    idle_minutes: float = Field(30, gt=0, description="Minutes after which a TensorBoard that nobody looks at ends.")
+    idle_minutes: float = Field(
+        30, gt=0, description=N_("Minutes after which a TensorBoard that nobody looks at ends.")
+    )
 
 
 @dataclass(frozen=True)

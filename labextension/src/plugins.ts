@@ -9,6 +9,7 @@ import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
 import type { IContext } from './components/context.js';
+import { explorerPlugin } from './explorerplugin.js';
 import { jobsPlugin } from './jobsplugin.js';
 import { newsPlugin } from './newsplugin.js';
 import { pagePlugin } from './pageplugin.js';
@@ -64,4 +65,13 @@ const renderer: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [pagePlugin, renderer, jobsPlugin, trainPlugin, placesPlugin, settingsPlugin, newsPlugin];
+export default [
+  pagePlugin,
+  renderer,
+  trainPlugin,
+  jobsPlugin,
+  explorerPlugin,
+  placesPlugin,
+  settingsPlugin,
+  newsPlugin
+];

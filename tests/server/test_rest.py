@@ -141,6 +141,10 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     hold("profiles", await ask(jp_fetch, "GET", "profiles"))
     hold("set_profile", await ask(jp_fetch, "PUT", "profiles", "x", body={"values": {"backend": "local"}}))
     hold("remove_profile", await ask(jp_fetch, "DELETE", "profiles", "x"))
+    await ask(jp_fetch, "PUT", "profiles", "pai", body={"values": {"region_id": "cn-hangzhou"}})
+    key = {"access_key_id": "LTAI5tTheIdOfAKey9xyz", "access_key_secret": "longenough"}
+    hold("set_credentials", await ask(jp_fetch, "PUT", "profiles", "pai", "credentials", body=key))
+    hold("remove_credentials", await ask(jp_fetch, "DELETE", "profiles", "pai", "credentials"))
     hold("set_secret", await ask(jp_fetch, "PUT", "secrets", "x", body={"value": "long enough"}))
     assert hold("secrets", await ask(jp_fetch, "GET", "secrets"))["secrets"] == [{"name": "x", "place": "file"}]
     hold("remove_secret", await ask(jp_fetch, "DELETE", "secrets", "x"))
