@@ -98,6 +98,8 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     # A key keeps it from being sent, until its file is left out.
     leaks = shown.get_by_role("alert", name="Secrets found")
     expect(leaks).to_contain_text("local.ini:1", timeout=LONG)
+    shown.get_by_role("button", name="Fields with a mistake: 1").click()
+    expect(leaks).to_be_focused()
     leaks.get_by_role("button", name="Leave out local.ini").click()
     expect(leaks).to_have_count(0, timeout=LONG)
     sent = shown.get_by_role("region", name="What is sent")
@@ -142,6 +144,8 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     code = shown.locator(".jp-pai-Code-text")
     expect(code).to_contain_text("--hp optimizer=sgd", timeout=LONG)
     cell = code.text_content() or ""
+    shown.get_by_role("button", name="Insert as a cell below").click()
+    expect(page.locator(".jp-Notebook .jp-CodeCell").nth(1)).to_contain_text("%pai submit")
     shown.get_by_role("button", name="Undo all changes").click()
     expect(shown.get_by_label("Runs", exact=True)).to_have_value("a.ipynb")
     shown.get_by_label("Paste a cell, a command line, Python or JSON").fill(cell)

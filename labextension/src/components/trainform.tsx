@@ -93,5 +93,5 @@ function Parts(props: IPart): React.JSX.Element {
 
 /** Go to the first field with which something is wrong. */
 function showWrong(node: Element | null): void {
-  node?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  node?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid="true"]')?.focus();
 }
