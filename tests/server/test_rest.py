@@ -152,6 +152,10 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     assert hold("tensorboards", await ask(jp_fetch, "GET", "tensorboards"))["tensorboards"] == [board]
     assert not hold("stop_tensorboard", await ask(jp_fetch, "DELETE", "tensorboards", board["id"]))["tensorboards"]
     hold("doctor", await ask(jp_fetch, "GET", "doctor"))
+    hold("catalogue", await ask(jp_fetch, "GET", "catalogue"))
+    hold("give_tutorials", await ask(jp_fetch, "POST", "tutorials", body={}))
+    hold("engine_settings", await ask(jp_fetch, "GET", "settings"))
+    hold("set_engine_settings", await ask(jp_fetch, "PUT", "settings", body={"disk": {"limit": "1GB"}}))
     hold("stop", await ask(jp_fetch, "POST", "jobs", job["id"], "stop", body={}))
     hold("delete", await ask(jp_fetch, "DELETE", "jobs", job["id"]))
     hold("trials", await ask(jp_fetch, "GET", "trials"))
