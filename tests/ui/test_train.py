@@ -47,7 +47,8 @@ def fold(shown: Locator, title: str) -> None:
 
 
 def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Page, tmp_path: Path) -> None:
-    wait = f"import os, time\nprint('step 1', flush=True)\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)"
+    busy = f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)"
+    wait = f"import os, time\nprint('step 1', flush=True)\n{busy}"
     lab.write("work/a.ipynb", wait)
     lab.write("work/b.ipynb", "1")
     open_notebook(page, lab, "work/a.ipynb")
