@@ -97,7 +97,7 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
               <button
                 type="button"
                 className="jp-pai-Button"
-                aria-label={trans.__('Send %1 all the same', path)}
+                aria-label={trans.__('Send all the same: %1', path)}
                 onClick={() => allow(path)}
               >
                 {trans.__('Send all the same')}
