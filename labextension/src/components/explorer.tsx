@@ -6,11 +6,13 @@ import * as React from 'react';
 
 import { chosenFiles, droppedFiles } from '../dropped.js';
 import type { IExplorer } from '../exploreractions.js';
-import { actionsOf, goTo, makeFolder, upload } from '../exploreractions.js';
+import { actionsOf, goTo, makeFolder, putFromWorkspace, upload } from '../exploreractions.js';
 import type { IRoot } from '../storagedata.js';
 import { ExplorerRows } from './explorerrows.js';
-import { PopupMenu } from './popupmenu.js';
+import { popUp } from './popupmenu.js';
 import { TransferList } from './transferlist.js';
+
+const EXAMPLE = 'oss://bucket/folder/';
 
 interface IProps extends IExplorer {
   /** What was done last, in words. */
@@ -124,7 +126,7 @@ function Address(props: IProps): React.JSX.Element {
         <input
           className="jp-pai-Input"
           aria-label={trans.__('Address')}
-          placeholder="oss://bucket/folder/"
+          placeholder={EXAMPLE}
           spellCheck={false}
           value={text}
           onChange={event => setText(event.target.value)}
@@ -169,10 +171,11 @@ function factsOf({ scheme, profile, uri }: IRoot): string {
 /** A folder: what can be done here, and what is in it. */
 function Folder(props: IProps): React.JSX.Element {
   const { model, trans, say } = props;
-  const [menu, setMenu] = React.useState<readonly [number, number] | null>(null);
   const files = React.useRef<HTMLInputElement>(null);
   const folder = React.useRef<HTMLInputElement>(null);
-  const actions = actionsOf(props, say);
+  // As things are when they are asked for.
+  const actions = () => actionsOf(props, say);
+  const ask = (x: number, y: number) => popUp(trans.__('Actions'), actions(), x, y);
   const take = (event: React.ChangeEvent<HTMLInputElement>) => {
     const items = chosenFiles(event.target.files ?? []);
     event.target.value = ''; // The same ones can be chosen once more.
@@ -190,16 +193,17 @@ function Folder(props: IProps): React.JSX.Element {
         {button(trans.__('New folder…'), () => void makeFolder(props, say), canWrite)}
         {button(trans.__('Upload files…'), () => files.current?.click(), canWrite)}
         {button(trans.__('Upload a folder…'), () => folder.current?.click(), canWrite)}
+        {props.host.openFile &&
+          button(trans.__('Copy from the workspace…'), () => void putFromWorkspace(props, say), canWrite)}
         {button(trans.__('Refresh'), () => void model.refresh())}
         <button
           type="button"
           className="jp-pai-Button"
           aria-haspopup="menu"
-          aria-expanded={menu !== null}
           disabled={model.selected.size === 0}
           onClick={event => {
             const { left, bottom } = event.currentTarget.getBoundingClientRect();
-            setMenu([left, bottom]);
+            ask(left, bottom);
           }}
         >
           {trans.__('Actions')} ▾
@@ -216,12 +220,9 @@ function Folder(props: IProps): React.JSX.Element {
           }
         />
       </div>
-      <ExplorerRows {...props} actions={actions} ask={(x, y) => setMenu([x, y])} />
+      <ExplorerRows {...props} actions={actions} ask={ask} />
       {model.entries.length === 0 && !model.isLoading && (
         <p className="jp-pai-Explorer-none">{trans.__('This folder is empty. Files can be dropped here.')}</p>
-      )}
-      {menu && (
-        <PopupMenu label={trans.__('Actions')} items={actions} x={menu[0]} y={menu[1]} close={() => setMenu(null)} />
       )}
     </>
   );
