@@ -149,7 +149,8 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     page.get_by_role("menuitem", name="Copy into the workspace…").click()
     answer(page, "work")
     until((lab.root / "work/b.csv").is_file)
-    explorer.get_by_role("button", name="Copy from the workspace…").click()
+    explorer.get_by_role("button", name="Upload").click()
+    page.get_by_role("menuitem", name="From the workspace…").click()
     answer(page, "work")
     expect(row(page, "work/")).to_be_visible(timeout=LONG)
     assert pai.objects.read("新 #1/work/train.csv") == b"1,2"
@@ -177,6 +178,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     assert faults(page) == []
     act(page, "Use as input")
     expect(page.locator("#jp-pai-train")).to_be_visible(timeout=LONG)
+    page.locator("#jp-pai-train summary", has_text="Data").click(timeout=LONG)
     until(lambda: f"oss://{pai.bucket}/新 #1/work/" in fields(page))
 
     # An address that leads nowhere says so, and one stays; one of a file shows it.

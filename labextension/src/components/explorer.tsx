@@ -5,7 +5,7 @@
 import * as React from 'react';
 
 import { chosenFiles, droppedFiles } from '../dropped.js';
-import type { IExplorer } from '../exploreractions.js';
+import type { IAction, IExplorer } from '../exploreractions.js';
 import { actionsOf, goTo, makeFolder, putFromWorkspace, upload } from '../exploreractions.js';
 import type { IRoot } from '../storagedata.js';
 import { ExplorerRows } from './explorerrows.js';
@@ -182,32 +182,42 @@ function Folder(props: IProps): React.JSX.Element {
     void upload(props, items, say);
   };
   const canWrite = model.place?.root.writable !== false;
-  const button = (text: string, act: (event: React.MouseEvent) => void, isOn = true) => (
+  const ways = (): readonly IAction[] => [
+    { id: 'files', label: trans.__('Files…'), isOn: true, run: () => files.current?.click() },
+    { id: 'folder', label: trans.__('A folder…'), isOn: true, run: () => folder.current?.click() },
+    {
+      id: 'workspace',
+      label: trans.__('From the workspace…'),
+      isOn: props.host.openFile !== undefined,
+      run: () => putFromWorkspace(props, say)
+    }
+  ];
+  const button = (text: string, act: () => void, isOn = true) => (
     <button type="button" className="jp-pai-Button" disabled={!isOn} onClick={act}>
       {text}
+    </button>
+  );
+  const menuButton = (text: string, items: () => readonly IAction[], isOn: boolean) => (
+    <button
+      type="button"
+      className="jp-pai-Button"
+      aria-haspopup="menu"
+      disabled={!isOn}
+      onClick={event => {
+        const { left, bottom } = event.currentTarget.getBoundingClientRect();
+        popUp(text, items(), left, bottom);
+      }}
+    >
+      {text} <span aria-hidden>▾</span>
     </button>
   );
   return (
     <>
       <div className="jp-pai-Explorer-bar" role="toolbar" aria-label={trans.__('This folder')}>
         {button(trans.__('New folder…'), () => void makeFolder(props, say), canWrite)}
-        {button(trans.__('Upload files…'), () => files.current?.click(), canWrite)}
-        {button(trans.__('Upload a folder…'), () => folder.current?.click(), canWrite)}
-        {props.host.openFile &&
-          button(trans.__('Copy from the workspace…'), () => void putFromWorkspace(props, say), canWrite)}
+        {menuButton(trans.__('Upload'), ways, canWrite)}
         {button(trans.__('Refresh'), () => void model.refresh())}
-        <button
-          type="button"
-          className="jp-pai-Button"
-          aria-haspopup="menu"
-          disabled={model.selected.size === 0}
-          onClick={event => {
-            const { left, bottom } = event.currentTarget.getBoundingClientRect();
-            ask(left, bottom);
-          }}
-        >
-          {trans.__('Actions')} ▾
-        </button>
+        {menuButton(trans.__('Actions'), actions, model.selected.size > 0)}
         <input ref={files} type="file" multiple hidden data-upload="files" onChange={take} />
         <input
           ref={folder}
