@@ -1,5 +1,5 @@
 # The front desk: every verb is a target of this file, and CI calls nothing else.
-.PHONY: demo lab test test-gpu lint bench soak messages pictures build clean
+.PHONY: demo lab test suite test-gpu lint bench soak messages pictures docs build clean
 .DEFAULT_GOAL := demo
 
 VENV := .venv
@@ -15,9 +15,12 @@ demo: $(VENV)/tutorial  ## run the tutorial through a real Jupyter server
 lab: $(VENV)/tutorial  ## open JupyterLab on the tutorial
 	python -m binder.demo --lab
 
-test: $(VENV)/test lint  ## the whole suite
+test: $(VENV)/test  ## all that is checked: what `lint` says, and the whole suite
+	$(MAKE) --no-print-directory --jobs=2 lint suite
+
+suite: $(VENV)/test
 	jlpm test
-	python -m pytest --numprocesses=2 --dist=loadfile
+	python -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 
 test-gpu: $(VENV)/test  ## what needs a GPU
 	python -m pytest -m gpu tests/gpu
@@ -40,6 +43,9 @@ messages: $(VENV)/test  ## bring the lists of texts to translate up to date
 
 pictures: $(VENV)/test  ## take the pictures of README and guide anew
 	python -m tests.ui.pictures
+
+docs: $(VENV)/test  ## the pages of docs/ in build/site/html, in both languages
+	python -m docs.site
 
 build: $(EXTENSION)  ## wheel and sdist in dist/
 	python -m build --no-isolation

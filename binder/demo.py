@@ -22,7 +22,8 @@ from urllib.request import urlopen
 
 from .session import NotebookSession
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
+TUTORIALS = ROOT / "binder" / "tutorials"
 
 
 def main() -> None:
@@ -34,7 +35,7 @@ def main() -> None:
     if options.lab:
         open_lab(options.notebook)
     with tempfile.TemporaryDirectory(prefix="jupyter-pai-demo-") as folder:
-        shutil.copy(HERE / options.notebook, folder)
+        shutil.copy(TUTORIALS / options.notebook, folder)
         with server(Path(folder)) as (url, token):
             run(NotebookSession(url, token, options.notebook), Path(folder, options.notebook))
 
@@ -89,9 +90,9 @@ def server(folder: Path) -> Iterator[tuple[str, str]]:
 
 def open_lab(notebook: str) -> None:
     """Become JupyterLab, on a copy of the tutorial that stays."""
-    folder = HERE.parent / "build" / "lab"
+    folder = ROOT / "build" / "lab"
     folder.mkdir(parents=True, exist_ok=True)
-    for path in HERE.glob("*.ipynb"):
+    for path in TUTORIALS.glob("*.ipynb"):
         if not (folder / path.name).exists():
             shutil.copy(path, folder)
     root = ["--allow-root"] if os.getuid() == 0 else []

@@ -24,7 +24,7 @@ from .errors import BucketError, NotFound, SettingsError
 from .i18n import N_, _
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
 from .secret import Secret
-from .settings import ProfileSettings
+from .settings import IMPORTANT, ProfileSettings
 
 __all__ = ["Account", "AliyunCredentials", "AliyunSettings", "discovered"]
 
@@ -37,12 +37,20 @@ class AliyunSettings(ProfileSettings):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    region_id: str = Field("", title=N_("Region"), description=N_("The region, like cn-hangzhou."))
+    region_id: str = Field(
+        "", title=N_("Region"), description=N_("The region, like cn-hangzhou."), json_schema_extra=IMPORTANT
+    )
     workspace_id: str = Field(
-        "", title=N_("Workspace"), description=N_("The PAI workspace; else the account's default one.")
+        "",
+        title=N_("Workspace"),
+        description=N_("The PAI workspace; else the account's default one."),
+        json_schema_extra=IMPORTANT,
     )
     oss_bucket_name: str = Field(
-        "", title=N_("Bucket"), description=N_("The bucket for code, inputs and outputs; else the workspace's.")
+        "",
+        title=N_("Bucket"),
+        description=N_("The bucket for code, inputs and outputs; else the workspace's."),
+        json_schema_extra=IMPORTANT,
     )
     oss_endpoint: str = Field(
         "", title=N_("Endpoint of OSS"), description=N_("OSS's endpoint, if it is not the region's own.")
@@ -99,18 +107,20 @@ class AliyunCredentials(BaseModel):
     access_key_id: str = Field(
         min_length=1,
         max_length=200,
-        title="AccessKey ID",
-        description="Like LTAI…: RAM's console shows it.",
-        json_schema_extra={"writeOnly": True},
+        title=N_("AccessKey ID"),
+        description=N_("Like LTAI…: RAM's console shows it."),
     )
     access_key_secret: SecretStr = Field(
-        min_length=1, max_length=500, title="AccessKey secret", description="RAM shows it once, when the key is made."
+        min_length=1,
+        max_length=500,
+        title=N_("AccessKey secret"),
+        description=N_("RAM shows it once, when the key is made."),
     )
     security_token: SecretStr = Field(
         SecretStr(""),
         max_length=10_000,
-        title="Security token",
-        description="Only with a key that was lent for some time (STS).",
+        title=N_("Security token"),
+        description=N_("Only with a key that was lent for some time (STS)."),
     )
 
     @field_validator("access_key_id", "access_key_secret", "security_token")

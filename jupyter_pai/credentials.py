@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from .errors import CredentialsError, NotFound, SpecError
+from .faults import of_validation
 from .i18n import _
 from .secret import Secret
 from .secret_store import SecretStore
@@ -110,7 +111,8 @@ def _check(model: type[M], body: object) -> M:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        said = {".".join(map(str, fault["loc"])): _masked(fault["msg"], body) for fault in error.errors()}
+        found = of_validation(error, fields=list(model.model_fields))
+    said = {field: _masked(fault, body) for field, fault in found.items()}
     text = "\n".join(f"{field}: {fault}" if field else fault for field, fault in said.items())
     raise SpecError(text, faults=said)
 
@@ -120,7 +122,7 @@ def _masked(text: str, body: object) -> str:
     values = body.values() if isinstance(body, Mapping) else [body]
     for value in map(str, values):
         text = text.replace(value, str(Secret(value))) if len(value) >= _SHORTEST else text
-    return text.removeprefix("Value error, ")
+    return text
 
 
 def _reference(model: type[BaseModel], body: object) -> str:

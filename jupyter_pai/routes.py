@@ -285,6 +285,16 @@ ROUTES: dict[str, Route] = {
         (Parameter("language", str, "A tag like zh-CN; that of the request if empty."),),
         reply="Catalogue",
     ),
+    "engine_settings": Route(
+        "GET", "/settings", "How much is kept, and how long, by the settings file.", reply="EngineSettings"
+    ),
+    "set_engine_settings": Route(
+        "PUT",
+        "/settings",
+        "Write that into the user's settings file.",
+        body="EngineTables",
+        reply="EngineSettings",
+    ),
     "give_tutorials": Route(
         "POST",
         "/tutorials",

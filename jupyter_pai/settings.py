@@ -22,19 +22,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from .errors import NotFound
+from .errors import NotFound, SettingsError
+from .faults import of_validation
 from .i18n import N_, _
 from .policy import Policy, Rules
 from .settings_file import SettingsFile, similar
+from .sizes import size_or_nothing
 
 __all__ = [
+    "IMPORTANT",
     "DiskSettings",
     "Profile",
     "ProfileSettings",
@@ -47,6 +50,8 @@ __all__ = [
 ]
 
 NAME = "jupyter_pai.toml"
+# Of a key without which a profile is of little use (`Field(json_schema_extra=IMPORTANT)`): forms have it before others.
+IMPORTANT: dict[str, JsonValue] = {"x-important": True}
 M = TypeVar("M", bound=BaseModel)
 SYSTEM_FILE = Path("/etc/jupyter") / NAME
 
@@ -69,7 +74,7 @@ class ProfileSettings(BaseModel):
     source_limit: str = Field("100MB", title=N_("Most code"), description=N_("How large a folder of code may be."))
     own_credentials: str = Field(
         "",
-        title=N_("Own credentials"),
+        title=N_("Credentials of its own"),
         description=N_("Which credentials are kept for it; `profile login` sets this."),
     )
 
@@ -79,13 +84,12 @@ class DiskSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    limit: str = Field(
+    limit: Annotated[str, AfterValidator(size_or_nothing)] = Field(
         "",
-        pattern=r"(?i)^\s*(\d+(\.\d+)?\s*([KMGT]i?)?B?)?\s*$",
-        description="Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth.",
+        description=N_("Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth."),
     )
     environment_days: float = Field(
-        30, gt=0, description="Days after which an environment or a fetched input that no job used goes."
+        30, gt=0, description=N_("Days after which an environment or a fetched input that no job used goes.")
     )
 
 
@@ -94,7 +98,9 @@ class TensorBoardSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    idle_minutes: float = Field(30, gt=0, description="Minutes after which a TensorBoard that nobody looks at ends.")
+    idle_minutes: float = Field(
+        30, gt=0, description=N_("Minutes after which a TensorBoard that nobody looks at ends.")
+    )
 
 
 @dataclass(frozen=True)
@@ -324,17 +330,22 @@ def _profile(
     try:
         return Profile(name, models[backend].model_validate(keys), files[-1].path)
     except ValidationError as error:
-        fault = error.errors()[0]
-        key = str(fault["loc"][0])
-        if fault["type"] == "extra_forbidden":
-            raise saying(key).error(
-                _("The backend `{backend}` has no key `{key}`.").format(backend=backend, key=key),
-                key,
-                name,
-                fix=similar(key, models[backend].model_fields),
-            ) from None
-        said = fault["msg"].removeprefix("Value error, ")
-        raise saying(key).error(f"{key}: {said}.", key, name) from None
+        raise _wrong(error, name, backend, models[backend], saying) from None
+
+
+def _wrong(
+    error: ValidationError, name: str, backend: str, model: type[ProfileSettings], saying: Callable[[str], SettingsFile]
+) -> SettingsError:
+    """What to say of a profile: its first fault with file and line; in `details`, all faults by key."""
+    fault = error.errors()[0]
+    key = str(fault["loc"][0])
+    if fault["type"] == "extra_forbidden":
+        text = _("The backend `{backend}` has no key `{key}`.").format(backend=backend, key=key)
+        found = saying(key).error(text, key, name, fix=similar(key, model.model_fields))
+    else:
+        found = saying(key).error(f"{key}: {fault['msg'].removeprefix('Value error, ')}.", key, name)
+    found.details |= {"profile": name, "faults": of_validation(error, fields=list(model.model_fields))}
+    return found
 
 
 def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
@@ -348,7 +359,9 @@ def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
         file = next(file for file, table in zip(reversed(files), reversed(tables), strict=True) if key in table)
         known = fault["type"] != "extra_forbidden"
         raise file.error(
-            f"{key}: {fault['msg']}." if known else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
+            f"{key}: {fault['msg'].removeprefix('Value error, ')}."
+            if known
+            else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
             key,
             f"[{name}]",
             fix="" if known else similar(key, model.model_fields),

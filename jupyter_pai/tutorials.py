@@ -21,7 +21,7 @@ def notebooks(language: str = "") -> list[Path]:
     """
     here = Path(__file__).parent
     # In the installed package, or in the repository that it runs from.
-    for folder in (here / "_tutorial", here.parent / "binder"):
+    for folder in (here / "_tutorial", here.parent / "binder/tutorials"):
         if (folder / FIRST["en"]).exists():
             found = sorted(folder.glob("*.ipynb"), key=lambda path: (path.name not in FIRST.values(), path.name))
             return [path for path in found if not language or _language(path) == language]

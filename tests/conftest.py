@@ -63,6 +63,14 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
     return folder
 
 
+# What takes long comes first, or all workers but one would be idle at the end.
+_LONG = ("packaging/test_binder", "packaging/test_demo", "platforms/test_alipai", "server/test_survival")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(_LONG))
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A test that was skipped for a reason that nobody allowed has not been run: that is a failure."""
     if _FIRST:
@@ -249,6 +257,9 @@ def _install(folder: Path, built: Path) -> None:
     for words in (make, ["pip", "install", "--quiet", "--python", str(folder / "bin/python"), *requirements]):
         done = subprocess.run([sys.executable, "-m", "uv", *words], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+    # The folders are theirs, as in an environment that they make: what they import is compiled there. Files are uv's.
+    for place, _folders, _files in os.walk(folder):
+        os.chown(place, 1000, 1000)
 
 
 class Stranger:
@@ -262,9 +273,7 @@ class Stranger:
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("SSL_CERT_FILE", "LANG") if name in os.environ}
         path = f"{self.python.parent}:/usr/bin:/bin"
-        # The environment is not theirs to write into: what they import is compiled into their own folder.
-        cache = str(self.folder / ".cache/python")
-        return kept | {"HOME": str(self.folder), "PATH": path, "PYTHONPYCACHEPREFIX": cache}
+        return kept | {"HOME": str(self.folder), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
     def run(self, *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a program to its end."""

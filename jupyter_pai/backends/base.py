@@ -212,11 +212,11 @@ class Backend(ABC):
     title: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[Capability]]
     settings_model: ClassVar[type[ProfileSettings]] = ProfileSettings
-    # What a spec's `options` may have: forms draw it. None where there are none, or nobody says which.
-    options_model: ClassVar[type[BaseModel] | None] = None
     # What a profile may log in with, if it is to have credentials of its own (`credentials.own`); None for a platform
     # that wants none. Its first field that is no password tells people which they are.
     credentials_model: ClassVar[type[BaseModel] | None] = None
+    # What a spec's `options` may have: forms draw it. None where there are none, or nobody says which.
+    options_model: ClassVar[type[BaseModel] | None] = None
     # The TensorBoards that the platform runs itself; None where it runs none.
     boards: Boards | None = None
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +28,18 @@ def compile_catalogue(path: Path) -> None:
     """Write the two forms of a catalogue beside it."""
     with path.open("rb") as file:
         catalogue = read_po(file)
-    with path.with_suffix(".mo").open("wb") as file:
-        write_mo(file, catalogue)
+    compiled = BytesIO()
+    write_mo(compiled, catalogue)
+    replace(path.with_suffix(".mo"), compiled.getvalue())
     language = path.parents[1].name.replace("_", "-")  # zh-CN; babel would say zh-Hans-CN
-    path.with_suffix(".json").write_text(json.dumps(for_jupyterlab(catalogue, language), ensure_ascii=False), "utf-8")
+    replace(path.with_suffix(".json"), json.dumps(for_jupyterlab(catalogue, language), ensure_ascii=False).encode())
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write a file that somebody may be reading."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_bytes(content)
+    new.replace(path)
 
 
 def for_jupyterlab(catalogue: Catalog, language: str) -> dict[str, Any]:

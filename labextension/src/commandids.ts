@@ -11,6 +11,7 @@ export const COMMANDS = {
   showExplorer: 'jupyter-pai:show-explorer',
   train: 'jupyter-pai:train',
   trainAgain: 'jupyter-pai:train-again',
+  profiles: 'jupyter-pai:profiles',
   trainItem: 'jupyter-pai:train-item',
   openTutorials: 'jupyter-pai:open-tutorials'
 } as const;

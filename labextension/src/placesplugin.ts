@@ -101,7 +101,7 @@ function addTrainItem(app: JupyterFrontEnd, { trans }: IContext, files: IFileBro
     isVisible: args => 'cwd' in args || canTrain(itemAt(app, files)),
     execute: args => {
       const path = 'cwd' in args ? string(args['cwd']) : (itemAt(app, files)?.path ?? '');
-      return commands.execute(COMMANDS.train, { path: serviceManager.contents.localPath(path) || '.' });
+      return commands.execute(COMMANDS.train, { path: serviceManager.contents.localPath(path) });
     }
   });
 }

@@ -14,6 +14,7 @@ import { jobsPlugin } from './jobsplugin.js';
 import { newsPlugin } from './newsplugin.js';
 import { pagePlugin } from './pageplugin.js';
 import { placesPlugin } from './placesplugin.js';
+import { settingsPlugin } from './settingsplugin.js';
 import { IPage } from './tokens.js';
 import { trainPlugin } from './trainplugin.js';
 import { parseOutput } from './wire.js';
@@ -64,4 +65,13 @@ const renderer: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [pagePlugin, renderer, jobsPlugin, trainPlugin, explorerPlugin, placesPlugin, newsPlugin];
+export default [
+  pagePlugin,
+  renderer,
+  trainPlugin,
+  jobsPlugin,
+  explorerPlugin,
+  placesPlugin,
+  settingsPlugin,
+  newsPlugin
+];

@@ -7,7 +7,9 @@ import * as React from 'react';
 
 import { Attention } from './attention.js';
 import type { IContext } from './components/context.js';
+import { Profiles } from './components/profiles.js';
 import { TrainForm } from './components/trainform.js';
+import { withField, withRest } from './draft.js';
 import { TrainModel } from './trainmodel.js';
 import type { Json } from './wire.js';
 
@@ -27,9 +29,18 @@ export class TrainPanel extends ReactWidget {
 
   /** Show the form for a path, and go there. */
   async open(path: string, request?: Json): Promise<void> {
+    this.isOnProfiles = false;
+    this.update();
     const opened = this.model.open(path, request);
     this.enter();
     await opened;
+  }
+
+  /** Show the profiles in the place of the form, until the user goes back. */
+  showProfiles(): void {
+    this.isOnProfiles = true;
+    this.update();
+    this.enter();
   }
 
   override dispose(): void {
@@ -39,14 +50,37 @@ export class TrainPanel extends ReactWidget {
   }
 
   protected override render(): React.JSX.Element {
-    return <TrainForm {...this.context} model={this.model} />;
+    return this.isOnProfiles ? (
+      <Profiles {...this.context} onChosen={name => this.choose(name)} onClose={() => this.leaveProfiles()} />
+    ) : (
+      <TrainForm {...this.context} model={this.model} onProfiles={() => this.showProfiles()} />
+    );
+  }
+
+  /** The form as it was, with the profiles as they are. */
+  private leaveProfiles(): void {
+    this.isOnProfiles = false;
+    this.update();
+    this.enter();
+    void this.model.refresh();
+  }
+
+  private choose(profile: string): void {
+    const { desk } = this.model;
+    if (desk?.draft) {
+      desk.change(withRest(withField(desk.draft, 'profile', profile), 'backend', ''));
+    }
+    this.leaveProfiles();
   }
 
   /** Whoever asked for the form goes on in it, as soon as it is drawn. */
   private enter(): void {
-    void this.renderPromise?.then(() => this.node.querySelector<HTMLElement>('.jp-pai-Train')?.focus());
+    void this.renderPromise?.then(() =>
+      this.node.querySelector<HTMLElement>('.jp-pai-Train, .jp-pai-Profiles')?.focus()
+    );
   }
 
+  private isOnProfiles = false;
   private readonly life = new AbortController();
   private readonly attention: Attention;
 }

@@ -14,7 +14,6 @@ import { addPanel, reveal } from './sidepanel.js';
 import { IPage, ITrain } from './tokens.js';
 import type { TrainPanel } from './trainpanel.js';
 import type { Json } from './wire.js';
-import { string } from './wire.js';
 
 const PATH = {
   type: 'object',
@@ -65,6 +64,15 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
       }
     };
     addCommands(app, page, train, () => reveal(app, labShell, panel), palette);
+    app.commands.addCommand(COMMANDS.profiles, {
+      label: page.trans.__('Profiles'),
+      caption: page.trans.__('Where jobs can go, and with which account'),
+      describedBy: { args: { type: 'object', properties: {} } },
+      execute: async () => {
+        reveal(app, labShell, panel);
+        (await load()).showProfiles();
+      }
+    });
     return train;
   }
 };
@@ -76,7 +84,7 @@ function addCommands(
   show: () => void,
   palette: ICommandPalette | null
 ): void {
-  const meant = (path: unknown) => string(path) || host.notebook?.() || host.folder?.() || '';
+  const meant = (path: unknown) => (typeof path === 'string' ? path : host.notebook?.() || host.folder?.() || '');
   commands.addCommand(COMMANDS.showTrain, {
     label: trans.__('Show Train'),
     icon: trainIcon,
@@ -96,7 +104,7 @@ function addCommands(
     execute: ({ path }) => train.again(meant(path))
   });
   const category = trans.__('Training');
-  for (const command of [COMMANDS.train, COMMANDS.trainAgain]) {
+  for (const command of [COMMANDS.train, COMMANDS.trainAgain, COMMANDS.profiles]) {
     palette?.addItem({ command, category });
   }
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import jupyter_pai
+from binder import badges
 from jupyter_pai import cli, grammar
 from jupyter_pai.audit import Entry
 from jupyter_pai.backends import load_backends
@@ -137,9 +138,12 @@ def test_no_host_is_in_the_lock_file() -> None:
     assert not re.search(r"https?://", text("yarn.lock"))
 
 
-@pytest.mark.parametrize("name", ["tutorial", "folder", "metrics"])
+TUTORIALS = sorted(path.name.partition(".")[0] for path in (ROOT / "binder/tutorials").glob("*.zh-CN.ipynb"))
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
 def test_the_tutorials_are_the_same_but_for_their_language(name: str) -> None:
-    english, chinese = (json.loads(text(f"binder/{name}{suffix}.ipynb")) for suffix in ("", ".zh-CN"))
+    english, chinese = (json.loads(text(f"binder/tutorials/{name}{suffix}.ipynb")) for suffix in ("", ".zh-CN"))
     for one, other in zip(english["cells"], chinese["cells"], strict=True):
         assert one["id"] == other["id"]
         if one["cell_type"] == "code":
@@ -194,3 +198,26 @@ ENGLISH_ONLY = {"architecture.md", "benchmarks.md", "contract.md", "seeds.md", "
 def test_every_document_for_users_is_there_in_both_languages() -> None:
     there = {path.name for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] if ".zh-CN" not in path.name}
     assert there - ENGLISH_ONLY == {english(path) for path in pairs()}
+
+
+@pytest.mark.parametrize("readme", badges.READMES)
+def test_the_tutorials_of_a_readme_are_those_that_there_are(readme: str) -> None:
+    assert text(readme) == badges.written(readme, badges.known()), "run: python -m binder.badges"
+    assert sorted(badges.TUTORIALS) == TUTORIALS
+
+
+ADDRESSES = ["github:ada/jobs", "https://github.com/ada/jobs.git", "git+https://github.com/ada/jobs"]
+
+
+@pytest.mark.parametrize("repository", ADDRESSES)
+def test_badges_open_each_tutorial(repository: str) -> None:
+    address = r"\(https://mybinder\.org/v2/gh/ada/jobs/HEAD\?urlpath=lab/tree/(.+?)\)"
+    for readme, suffix in badges.READMES.items():
+        opened = re.findall(address, badges.written(readme, repository))
+        assert opened == [f"binder/tutorials/{name}{suffix}.ipynb" for name in badges.TUTORIALS]
+        assert all((ROOT / path).exists() for path in opened)
+
+
+def test_a_repository_that_binder_cannot_read_is_named() -> None:
+    with pytest.raises(ValueError, match="ftp://x"):
+        badges.provider("ftp://x")

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from importlib.metadata import requires
 
 import pytest
-from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -27,7 +26,7 @@ def pulled(requirements: Iterable[str]) -> set[str]:
     waiting = [(Requirement(text), "") for text in requirements]
     while waiting:
         requirement, extra = waiting.pop()
-        if requirement.marker and not requirement.marker.evaluate({**default_environment(), "extra": extra}):
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
             continue
         for wanted in ("", *requirement.extras):
             key = (canonicalize_name(requirement.name), wanted)

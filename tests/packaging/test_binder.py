@@ -1,4 +1,4 @@
-"""The tutorial where Binder runs it: made as `binder/` says, as uid 1000, under a base URL, without user namespaces."""
+"""The tutorials where Binder runs them: as `binder/` says, as uid 1000, under a base URL, without user namespaces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from binder.session import NotebookSession, Outputs
+from binder.session import NotebookSession
 
 from ..confinement import no_namespaces
 from ..conftest import ROOT, Stranger, until
@@ -26,7 +26,7 @@ BASE_URL = "/user/jupyter-pai-x1y2/"
 def binder_url(stranger: Stranger) -> Iterator[str]:
     """A JupyterLab server as Binder starts it, on a copy of the folder."""
     work = stranger.folder / "work"
-    shutil.copytree(ROOT / "binder", work, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "binder/tutorials", work)
     shutil.chown(work, 1000, 1000)
     for path in work.iterdir():
         shutil.chown(path, 1000, 1000)
@@ -60,60 +60,93 @@ def binder_url(stranger: Stranger) -> Iterator[str]:
     process.wait()
 
 
-def told(notebook: NotebookSession, name: str) -> dict[str, Outputs]:
-    """What each cell gives when all are run."""
-    cells = json.loads((ROOT / "binder" / name).read_text("utf-8"))["cells"]
-    code = {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"}
-    return {cell: notebook.run(source, cell) for cell, source in code.items()}
+class Tutorial:
+    """A tutorial that was run: what each of its cells gave, and its kernel."""
+
+    def __init__(self, url: str, name: str) -> None:
+        cells = json.loads((ROOT / "binder/tutorials" / name).read_text("utf-8"))["cells"]
+        self.kernel = NotebookSession(url, TOKEN, name)
+        code = {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"}
+        self.outputs = {cell: self.kernel.run(source, cell) for cell, source in code.items()}
+
+    def text(self, cell: str) -> str:
+        """What a cell printed."""
+        return self.outputs[cell].text
+
+    def shown(self, cell: str) -> str:
+        """What a cell showed, as text."""
+        return str(self.outputs[cell].data[0]["text/plain"])
+
+    def says(self, code: str) -> str:
+        """What another cell prints."""
+        return self.kernel.run(code).text
 
 
-LANGUAGES = pytest.mark.parametrize("language", ["", ".zh-CN"])
-
-
-@LANGUAGES
-def test_the_tutorial_runs(binder_url: str, language: str) -> None:
-    name = f"tutorial{language}.ipynb"
-    notebook = NotebookSession(binder_url, TOKEN, name)
-    outputs = told(notebook, name)
-    assert "application/vnd.jupyter-pai.job+json" in outputs["submit"].data[0]
-    assert "accuracy" in outputs["metrics"].data[0]["text/plain"]
-    predicted, truth = outputs["model"].text.splitlines()
+def first_job(tutorial: Tutorial) -> None:
+    assert "application/vnd.jupyter-pai.job+json" in tutorial.outputs["submit"].data[0]
+    assert "accuracy" in tutorial.shown("metrics")
+    predicted, truth = tutorial.text("model").splitlines()
     same = sum(a == b for a, b in zip(predicted.split()[1:], truth.split()[2:], strict=True))
     assert same >= 8
-    assert notebook.run("import os; print(job.status, os.getuid())").text == "succeeded 1000\n"
-    notebook.close()
+    assert tutorial.says("import os; print(job.status, os.getuid())") == "succeeded 1000\n"
 
 
-@LANGUAGES
-def test_the_tutorial_of_a_folder_runs(binder_url: str, language: str) -> None:
-    name = f"folder{language}.ipynb"
-    notebook = NotebookSession(binder_url, TOKEN, name)
-    outputs = told(notebook, name)
-    assert "model.py" in outputs["dry"].text
-    assert re.search(r"rate +float +0\.1", outputs["dry"].data[0]["text/plain"])
-    assert re.search(r"hyperparameters\.rate +0\.02 +0\.5", outputs["diff"].data[0]["text/plain"])
-    files, price = outputs["model"].text.splitlines()
+def folder(tutorial: Tutorial) -> None:
+    assert "model.py" in tutorial.text("dry")
+    assert re.search(r"rate +float +0\.1", tutorial.shown("dry"))
+    assert re.search(r"hyperparameters\.rate +0\.02 +0\.5", tutorial.shown("diff"))
+    files, price = tutorial.text("model").splitlines()
     assert files == "['line.json']"
     assert 170 < int(price.split()[-1]) < 210
     packed = (
         "import tarfile; from jupyter_pai.home import Home; print(tarfile.open(Home().job(job.id).source).getnames())"
     )
-    assert notebook.run(packed).text == "['.paiignore', 'model.py', 'train.py']\n"
-    notebook.close()
+    assert tutorial.says(packed) == "['.paiignore', 'model.py', 'train.py']\n"
 
 
-@LANGUAGES
-def test_the_tutorial_of_metrics_runs(binder_url: str, language: str) -> None:
-    name = f"metrics{language}.ipynb"
-    notebook = NotebookSession(binder_url, TOKEN, name)
-    outputs = told(notebook, name)
-    table = outputs["table"].data[0]["text/plain"]
-    assert all(metric in table for metric in ("accuracy", "loss", "weights/largest"))
-    slow, fast = (float(line.split()[-1]) for line in outputs["compare"].text.splitlines()[-2:])
+def metrics(tutorial: Tutorial) -> None:
+    assert all(metric in tutorial.shown("table") for metric in ("accuracy", "loss", "weights/largest"))
+    slow, fast = (float(line.split()[-1]) for line in tutorial.text("compare").splitlines()[-2:])
     assert slow < fast
-    assert "system/memory" in outputs["machine"].data[0]["text/plain"]
-    assert "pai/tensorboard/" in outputs["board"].text + str(outputs["board"].data)
-    notebook.close()
+    assert "system/memory" in tutorial.shown("machine")
+    assert "pai/tensorboard/" in tutorial.text("board") + str(tutorial.outputs["board"].data)
+
+
+def notebook(tutorial: Tutorial) -> None:
+    assert re.search(r"neighbours +int +3 ", tutorial.shown("dry"))
+    executed = tutorial.text("executed").splitlines()
+    assert executed[0] == "digits.html digits.ipynb"
+    assert "In:  neighbours = 1" in executed
+    assert re.fullmatch(r"1 neighbours: 0\.9\d+", executed[-1])
+    one, other = tutorial.text("compare").splitlines()
+    assert one.startswith("{'neighbours': '1'} 0.9")
+    assert other.startswith("{'neighbours': '9', 'test_share': '0.5'} 0.9")
+    assert tutorial.says("print(nbformat.read('digits.ipynb', 4).cells[1].outputs)") == "[]\n"
+
+
+def pai(tutorial: Tutorial) -> None:
+    assert "step 100 loss=0.0" in tutorial.text("fit")
+    place, line = tutorial.text("model").splitlines()
+    assert place.endswith("/output/model/")
+    assert set(json.loads(line)) == {"slope", "base"}
+    assert "loss" in tutorial.shown("metrics")
+    assert '"slope": 2.' in tutorial.text("again")
+
+
+CHECKS = {"tutorial": first_job, "folder": folder, "metrics": metrics, "notebook": notebook, "pai": pai}
+
+
+@pytest.mark.parametrize("language", ["", ".zh-CN"])
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_tutorial_runs(binder_url: str, name: str, language: str) -> None:
+    tutorial = Tutorial(binder_url, f"{name}{language}.ipynb")
+    CHECKS[name](tutorial)
+    tutorial.kernel.close()
+
+
+def test_each_tutorial_is_run() -> None:
+    there = {path.name for path in (ROOT / "binder/tutorials").iterdir()}
+    assert there == {f"{name}{language}.ipynb" for name in CHECKS for language in ("", ".zh-CN")}
 
 
 def test_a_script_that_spells_ml_is_told_its_line(binder_url: str) -> None:

@@ -21,7 +21,7 @@ def test_the_wheel_has_everything_and_nothing_else(built: Path) -> None:
         "jupyter_pai/_widget/loader.js",
         "jupyter_pai/_widget/view.js",
         "jupyter_pai/_widget/view.css",
-        *(f"jupyter_pai/_tutorial/{name}.zh-CN.ipynb" for name in ("tutorial", "folder", "metrics")),
+        *(f"jupyter_pai/_tutorial/{path.name}" for path in (ROOT / "binder/tutorials").glob("*.ipynb")),
         "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.mo",
         "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.json",
         "jupyter_pai/py.typed",
@@ -58,7 +58,8 @@ def test_the_command_line_and_the_tutorial_are_installed(stranger: Stranger) -> 
     jupyter = stranger.python.parent / "jupyter"
     done = stranger.run(jupyter, "pai", "tutorial", "somewhere")
     assert done.returncode == 0, done.stderr
-    assert (stranger.folder / "somewhere/tutorial.ipynb").read_bytes() == (ROOT / "binder/tutorial.ipynb").read_bytes()
+    for path in (ROOT / "binder/tutorials").glob("*.ipynb"):
+        assert (stranger.folder / "somewhere" / path.name).read_bytes() == path.read_bytes()
     doctor = stranger.run(jupyter, "pai", "doctor")
     assert doctor.returncode == 0, doctor.stdout + doctor.stderr
 
@@ -68,10 +69,10 @@ def test_messages_are_chinese_from_the_wheel(stranger: Stranger) -> None:
     assert "没有作业" in done.stderr
 
 
-def test_mypy_sees_our_types() -> None:
+def test_mypy_sees_our_types(tmp_path: Path) -> None:
     code = "import jupyter_pai\nreveal_type(jupyter_pai.get_job('x').status)\n"
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file=", "--strict", "-c", code],
+        [sys.executable, "-m", "mypy", "--config-file=", "--cache-dir", str(tmp_path), "--strict", "-c", code],
         capture_output=True,
         text=True,
         check=False,

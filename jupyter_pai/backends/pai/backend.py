@@ -89,8 +89,8 @@ class PaiBackend(RemoteBackend):
     )
     title: ClassVar[str] = N_("Alibaba Cloud PAI")
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
-    options_model: ClassVar[type[BaseModel] | None] = PaiOptions
     credentials_model: ClassVar[type[BaseModel] | None] = AliyunCredentials
+    options_model: ClassVar[type[BaseModel] | None] = PaiOptions
     settings: PaiSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:

@@ -93,6 +93,7 @@ function Loaded(props: IProps & { readonly found: IInstances }): React.JSX.Eleme
     );
   }
   const shown = rows.slice(0, most);
+  const isPriceless = found.types.every(type => type.price === null);
   return (
     <>
       <input
@@ -107,7 +108,7 @@ function Loaded(props: IProps & { readonly found: IInstances }): React.JSX.Eleme
           show(PAGE);
         }}
       />
-      <Rows {...props} rows={shown} order={order} setOrder={setOrder} starred={starred} />
+      <Rows {...props} rows={shown} order={order} setOrder={setOrder} starred={starred} isPriceless={isPriceless} />
       <p className="jp-pai-Fields-note" role="status">
         {rows.length
           ? trans.__('%1 of %2 are shown.', shown.length, found.types.length)
@@ -118,6 +119,7 @@ function Loaded(props: IProps & { readonly found: IInstances }): React.JSX.Eleme
           {trans.__('Show more')}
         </button>
       )}
+      {isPriceless && <p className="jp-pai-Fields-note">{trans.__('Prices are not published.')}</p>}
       {value && !found.types.some(one => one.name === value) && (
         <p className="jp-pai-Fields-note">{trans.__('%1 is chosen, which is not listed.', value)}</p>
       )}
@@ -131,10 +133,11 @@ interface IRowsProps extends IProps {
   readonly order: IOrder;
   readonly setOrder: (order: IOrder) => void;
   readonly starred: ReadonlySet<string>;
+  readonly isPriceless: boolean;
 }
 
 function Rows(props: IRowsProps): React.JSX.Element {
-  const { trans, rows, value, onChange, favourites, onFavourites, starred } = props;
+  const { trans, rows, value, onChange, favourites, onFavourites, starred, isPriceless } = props;
   const group = React.useId();
   // Rows are drawn again only when they have changed themselves.
   const latest = React.useRef({ onChange, onFavourites, favourites });
@@ -166,6 +169,7 @@ function Rows(props: IRowsProps): React.JSX.Element {
               group={group}
               isChosen={type.name === current}
               isStarred={starred.has(type.name)}
+              isPriceless={isPriceless}
               choose={choose}
               star={star}
             />
@@ -215,12 +219,14 @@ interface IRowProps {
   readonly group: string;
   readonly isChosen: boolean;
   readonly isStarred: boolean;
+  /** None of all types has a price: it is said once, where there is little room. */
+  readonly isPriceless: boolean;
   readonly choose: (name: string) => void;
   readonly star: (name: string) => void;
 }
 
 const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
-  const { type, trans, group, isChosen, isStarred, choose, star } = props;
+  const { type, trans, group, isChosen, isStarred, isPriceless, choose, star } = props;
   const { name, cpu, memory, price, spotDiscount, isAvailable } = type;
   return (
     <tr role="row" data-chosen={isChosen} data-type={name}>
@@ -247,10 +253,10 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
         <span className="jp-pai-Instances-narrow">{trans.__('%1 cores', cpu)}</span>
       </td>
       <td role="cell">{gpuText(type) || <span className="jp-pai-Instances-none">–</span>}</td>
-      <td role="cell">{gibibytes(memory)} GiB</td>
+      <td role="cell">{memoryText(memory)}</td>
       <td role="cell">
         {price === null ? (
-          trans.__('not published')
+          <span className={isPriceless ? 'jp-pai-Instances-none' : ''}>{trans.__('not published')}</span>
         ) : (
           <>
             <span className="jp-pai-Instances-wide">{amount(price)}</span>
@@ -258,7 +264,10 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
           </>
         )}
         {spotDiscount !== null && (
-          <span className="jp-pai-Instances-spot"> {trans.__('spot: %1 % of it', Math.round(100 * spotDiscount))}</span>
+          <span className="jp-pai-Instances-spot">
+            {' '}
+            {trans.__('spot: %1 % of the price', Math.round(100 * spotDiscount))}
+          </span>
         )}
       </td>
       <td role="cell">
@@ -274,12 +283,16 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
   );
 });
 
+function memoryText(bytes: number): string {
+  return `${gibibytes(bytes)} GiB`;
+}
+
 function amount(price: number): string {
   return price.toLocaleString(undefined, { maximumFractionDigits: 4 });
 }
 
 function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {
-  const memory = gpuMemory ? ` (${gibibytes(gpuMemory)} GiB)` : '';
+  const memory = gpuMemory ? ` (${memoryText(gpuMemory)})` : '';
   return gpu ? `${gpu} × ${gpuName || 'GPU'}${memory}` : '';
 }
 

@@ -236,7 +236,7 @@ function Title({ field, id, trans }: Pick<IFieldProps, 'field' | 'id' | 'trans'>
 
 /** The ids of what is said about a field, as far as anything is. */
 function described(id: string, field: IField, fault: string): string | undefined {
-  return [field.description && `${id}--about`, fault && `${id}--fault`].filter(Boolean).join(' ') || undefined;
+  return [fault && `${id}--fault`, field.description && `${id}--about`].filter(Boolean).join(' ') || undefined;
 }
 
 function Words({ id, field, fault }: { id: string; field: IField; fault: string }): React.JSX.Element {

@@ -20,6 +20,8 @@ import { TrainWhere } from './trainwhere.js';
 
 interface IProps extends IContext {
   readonly model: TrainModel;
+  /** Show the profiles instead, to add and change them. */
+  readonly onProfiles?: () => void;
 }
 
 export function TrainForm(props: IProps): React.JSX.Element {

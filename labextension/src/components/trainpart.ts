@@ -15,6 +15,8 @@ export interface IPart extends IContext {
   readonly model: TrainModel;
   readonly desk: Desk;
   readonly draft: IDraft;
+  /** Show the profiles instead, to add and change them. */
+  readonly onProfiles?: () => void;
 }
 
 /** Set a field of the spec, by its dotted path. */

@@ -14,6 +14,8 @@ import { Field, Fold, NumberField, TextField } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { backendOf, faultAt, faultsBelow, isWrong, otherNotes, set, textAt } from './trainpart.js';
 
+const SIZE = '16GiB';
+
 const FAVOURITES = 'jupyter-pai:favourite-instances';
 const MACHINE = ['instance_type', 'instance_count', 'cpu', 'gpu', 'memory', 'image'];
 
@@ -54,6 +56,11 @@ export function TrainWhere(props: IPart): React.JSX.Element {
           </select>
         )}
       </Field>
+      {props.onProfiles && (
+        <button type="button" className="jp-pai-Link" onClick={props.onProfiles}>
+          {trans.__('Profiles…')}
+        </button>
+      )}
       <Machine
         {...props}
         profile={chosen?.name ?? asked}
@@ -116,7 +123,7 @@ function Machine(props: IPart & { profile: string; hasImages: boolean }): React.
         <TextField
           label={trans.__('Memory')}
           value={textAt(props, 'memory')}
-          placeholder="16GiB"
+          placeholder={SIZE}
           fault={faultAt(props, 'memory')}
           onChange={value => set(props, 'memory', value)}
         />

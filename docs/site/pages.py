@@ -1,0 +1,130 @@
+"""Pages: the documents of the repository as a site has them, one folder a language.
+
+A document keeps its words. Its links are led to the pages of the same language; those to files that are no page (code,
+tests) become plain words, since the site has no other place for them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from jupyter_pai.i18n import speak
+
+from . import reference
+from .words import word
+
+__all__ = ["LANGUAGES", "ROOT", "lay_out"]
+
+ROOT = Path(__file__).parents[2]
+# Each language, and where its pages are in the site.
+LANGUAGES = {"en": "", "zh-CN": "zh"}
+_TUTORIALS = ["tutorial", "folder", "metrics", "notebook", "pai"]
+
+# Headings of the navigation, and the pages below: title, page, and the document that it is made of.
+_NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "For users": {
+        "What it is": ("index.md", "README.md"),
+        "Guide": ("guide.md", "docs/guide.md"),
+        "Training contract": ("contract.md", "docs/contract.md"),
+        **{f"Tutorial: {name}": (f"{name}.md", f"binder/tutorials/{name}.ipynb") for name in _TUTORIALS},
+        "The PAI SDK's names": ("seeds.md", "docs/seeds.md"),
+        "What others ask for": ("asks.md", "docs/asks.md"),
+    },
+    "For operators": {"For operators": ("operators.md", "docs/operators.md")},
+    "For plug-in authors": {"Plug-ins": ("plugins.md", "docs/plugins.md")},
+    "For contributors": {
+        "Contributing": ("contributing.md", "CONTRIBUTING.md"),
+        "Architecture": ("architecture.md", "docs/architecture.md"),
+        "Benchmarks": ("benchmarks.md", "docs/benchmarks.md"),
+        "What no test could prove": ("unverified.md", "docs/unverified.md"),
+        "Changelog": ("changelog.md", "CHANGELOG.md"),
+    },
+}
+_REFERENCE: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "Magics and commands": ("commands.md", reference.commands),
+    "Settings": ("settings.md", reference.settings),
+    "Environment variables": ("environment.md", reference.environment),
+    "A job's spec": ("spec.md", reference.spec),
+    "JupyterLab": ("jupyterlab.md", reference.jupyterlab),
+    "Over HTTP": ("http.md", reference.http),
+}
+_LINK = re.compile(r"(\]\()([^)\s]+)(\))|((?:src|srcset|href)=\")([^\"]+)(\")")
+
+
+def lay_out(folder: Path, language: str) -> dict[str, dict[str, str]]:
+    """Write all pages of a language into a folder; the navigation through them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "docs/images", folder / "images")
+    found: dict[str, dict[str, str]] = {}
+    for heading, below in _NAVIGATION.items():
+        for title, (page, document) in below.items():
+            path = _in(language, document)
+            if path.exists():
+                (folder / page).write_text(_page(path, language), "utf-8")
+                found.setdefault(word(heading, language), {})[_title(title, path, language)] = page
+    with speak(language):
+        for title, (page, make) in _REFERENCE.items():
+            (folder / page).write_text(make(language), "utf-8")
+            found.setdefault(word("Reference", language), {})[word(title, language)] = page
+    return found
+
+
+def _in(language: str, document: str) -> Path:
+    """The document in a language, or in English where it is in no other."""
+    path = ROOT / document
+    translated = path.with_name(f"{path.stem}.{language}{path.suffix}")
+    return translated if translated.exists() else path
+
+
+def _title(title: str, path: Path, language: str) -> str:
+    if path.suffix != ".ipynb":
+        return word(title, language)
+    return str(_cells(path)[0][1].splitlines()[0].removeprefix("# "))
+
+
+def _cells(path: Path) -> list[tuple[str, str]]:
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+
+
+def _page(path: Path, language: str) -> str:
+    text = _notebook(path) if path.suffix == ".ipynb" else path.read_text("utf-8")
+    # The site has a switch for them.
+    text = re.sub(r"^\*?\[(?:English|中文)\]\([^)]*\)\*?(?: · )?", "", text, count=1, flags=re.MULTILINE)
+    if language != "en" and f".{language}." not in path.name:
+        text = re.sub(r"^(# .*\n)", rf"\1\n*{word('This page is in English only.', language)}*\n", text, count=1)
+    return _without_links(_led(text, path.parent))
+
+
+def _notebook(path: Path) -> str:
+    return "\n\n".join(source if kind == "markdown" else f"```python\n{source}\n```" for kind, source in _cells(path))
+
+
+def _led(text: str, folder: Path) -> str:
+    """Text whose links lead to pages. `folder` is where the document is."""
+
+    def lead(match: re.Match[str]) -> str:
+        before, link, after = match.groups()[:3] if match[1] else match.groups()[3:]
+        if re.match(r"[a-z]+:|#", link):
+            return match[0]
+        target, mark, anchor = link.partition("#")
+        return f"{before}{_page_of(folder, target)}{mark}{anchor}{after}"
+
+    return re.sub(_LINK, lead, text)
+
+
+def _page_of(folder: Path, target: str) -> str:
+    name = os.path.relpath(folder / target, ROOT).replace(".zh-CN.", ".")
+    if name.startswith("docs/images/"):
+        return name.removeprefix("docs/")
+    documents = {document: page for below in _NAVIGATION.values() for page, document in below.values()}
+    return documents.get(name, "#nowhere")
+
+
+def _without_links(text: str) -> str:
+    return re.sub(r"(?<!!)\[([^\]]*)\]\(#nowhere[^)]*\)", r"\1", text)

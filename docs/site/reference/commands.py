@@ -1,0 +1,69 @@
+"""Magics and verbs, of the grammar that reads them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from jupyter_pai import grammar
+from jupyter_pai.i18n import _
+
+from ..words import word
+from .tables import code, head, table
+
+__all__ = ["commands"]
+
+_TITLES = ("option", "means")
+
+
+def commands(language: str) -> str:
+    """`%%pai_train` and every verb, with all that each takes."""
+    cell, line = grammar.cell_parser(), grammar.parser()
+    parts = [head("Magics and commands", language)]
+    parts += [f"## `%%pai_train`\n\n{cell.description}\n", _options(cell, language)]
+    for name, command in verbs(line):
+        parts += [f"## `%pai {name}`, `jupyter pai {name}`\n\n{command.description}\n", _options(command, language)]
+    words = ", ".join(f"`{other}` → `{ours}`" for other, ours in grammar._ELSEWHERE.items())
+    parts.append(word("Words of other tools that are understood: {words}.", language).format(words=words))
+    return "\n".join(parts)
+
+
+def verbs(command: argparse.ArgumentParser) -> Iterable[tuple[str, argparse.ArgumentParser]]:
+    """The verbs of a parser, each with its own."""
+    for action in command._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
+def _options(command: argparse.ArgumentParser, language: str) -> str:
+    rows = []
+    for action in command._actions:
+        if not isinstance(action, argparse._HelpAction):
+            rows += _rows(action)
+    return table(_TITLES, rows, language)
+
+
+def _rows(action: argparse.Action) -> list[tuple[str, str]]:
+    if isinstance(action, argparse._SubParsersAction):
+        found = []
+        for name, command in action.choices.items():
+            own = [row for inner in command._actions[1:] for row in _rows(inner)]
+            found += [(code(name), command.description or ""), *((f"{code(name)} {what}", text) for what, text in own)]
+        return found
+    return [(code(_form(action)), _text(action))]
+
+
+def _form(action: argparse.Action) -> str:
+    """As it is typed: ``--hp KEY=VALUE``."""
+    choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
+    value = action.metavar if isinstance(action.metavar, str) else choices or action.dest.upper()
+    if not action.option_strings:
+        return value if action.nargs in (None, "+") else f"[{value}]"
+    name = ", ".join(action.option_strings)
+    if action.nargs == 0:
+        return name
+    return f"{name} [{value}]" if action.nargs == "?" else f"{name} {value}"
+
+
+def _text(action: argparse.Action) -> str:
+    return _(action.help) if action.help and action.help != argparse.SUPPRESS else ""

@@ -1,0 +1,55 @@
+"""The addresses of the server, of the document that it serves itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jupyter_pai.i18n import _
+from jupyter_pai.routes import PREFIX
+from jupyter_pai.server.openapi import document
+
+from ..words import word
+from .tables import code, fields, head, kind, table
+
+__all__ = ["http"]
+
+
+def http(language: str) -> str:
+    """Every operation, and what goes and comes with them."""
+    told = document("/")
+    parts = [head("Over HTTP", language), f"`…/{PREFIX}/openapi.json`\n"]
+    for path, operations in told["paths"].items():
+        for method, operation in operations.items():
+            parts.append(_operation(method, path, operation, language))
+    parts.append(f"## {word('What goes and comes', language)}\n")
+    for name, schema in sorted(told["components"]["schemas"].items()):
+        if "properties" in schema:
+            rows = fields(schema, language)
+            parts.append(f"### {name}\n{table(('field', 'kind', 'default', 'means'), rows, language)}")
+        else:
+            parts.append(f"### {name}\n\n{kind(schema)}\n")
+    return "\n".join(parts)
+
+
+def _operation(method: str, path: str, operation: dict[str, Any], language: str) -> str:
+    rows = [
+        (code(one["name"]), word(one["in"], language), _(one.get("description", "")) if one.get("description") else "")
+        for one in operation["parameters"]
+    ]
+    lines = [f"## `{method.upper()} {path}`", "", _(operation["summary"])]
+    lines.append(table(("parameter", "in", "means"), rows, language))
+    for title, content in (
+        ("Takes: {name}", operation.get("requestBody", {}).get("content", {})),
+        ("Gives: {name}", operation["responses"]["200"]["content"]),
+    ):
+        if "application/octet-stream" in content:
+            lines += [word("Gives: bytes", language), ""]
+        lines += [f"{word(title, language).format(name=f'[{name}](#{name.lower()})')}\n" for name in _models(content)]
+    return "\n".join(lines)
+
+
+def _models(content: dict[str, Any]) -> Iterator[str]:
+    for one in content.values():
+        if reference := one.get("schema", {}).get("$ref"):
+            yield str(reference).rpartition("/")[2]

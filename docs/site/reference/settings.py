@@ -1,0 +1,38 @@
+"""The settings file, of the models that check it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from jupyter_pai.backends import load_backends
+from jupyter_pai.policy import Rules
+from jupyter_pai.settings import DiskSettings, ProfileSettings, TensorBoardSettings
+
+from ..words import word
+from .tables import fields, head, table
+
+__all__ = ["settings"]
+
+_TITLES = ("key", "kind", "default", "means")
+_TABLES: dict[str, type[BaseModel]] = {"disk": DiskSettings, "tensorboard": TensorBoardSettings, "policy": Rules}
+
+
+def settings(language: str) -> str:
+    """Every key: of profiles, of each backend's own, of the tables beside them."""
+    parts = [head("Settings", language)]
+
+    def add(title: str, model: type[BaseModel] | None, name: str = "", without: type[BaseModel] | None = None) -> None:
+        rows = fields(model.model_json_schema(), language) if model else []
+        common = {f"`{key}`" for key in without.model_fields} if without else set()
+        if rows := [row for row in rows if row[0] not in common]:
+            parts.append(f"## {word(title, language).format(name=name)}\n{table(_TITLES, rows, language)}")
+
+    default = word("The name of the profile that counts where none is named.", language)
+    parts.append(f'## {word("The key `default`", language)}\n\n`default = "work"`\n\n{default}\n')
+    add("Every profile", ProfileSettings)
+    for name, kind in load_backends().items():
+        add("Profiles of `{name}`", kind.settings_model, name, ProfileSettings)
+        add("Credentials of `{name}`", getattr(kind, "credentials_model", None), name)
+    for name, model in _TABLES.items():
+        add("The table `[{name}]`", model, name)
+    return "\n".join(parts)

@@ -1,0 +1,24 @@
+"""What a job is asked for with, of its model; and the options of each backend."""
+
+from __future__ import annotations
+
+from jupyter_pai.backends import load_backends
+from jupyter_pai.job import JobSpec
+
+from ..words import word
+from .tables import head, of
+
+__all__ = ["spec"]
+
+_TITLES = ("field", "kind", "default", "means")
+
+
+def spec(language: str) -> str:
+    """Fields of a spec file, of `jupyter_pai.submit` and of the body of a submit."""
+    parts = [head("A job's spec", language)]
+    parts.append(f"## {word('The spec', language)}\n{of(JobSpec.model_json_schema(), _TITLES, language)}")
+    for name, kind in load_backends().items():
+        model = getattr(kind, "options_model", None)
+        if told := of(model.model_json_schema() if model else {}, _TITLES, language):
+            parts.append(f"## {word('Options of `{name}`', language).format(name=name)}\n{told}")
+    return "\n".join(parts)

@@ -1,0 +1,77 @@
+"""Tables: rows of text, and the fields of a JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
+
+from jupyter_pai import __version__
+from jupyter_pai.i18n import _
+
+from ..words import word
+
+__all__ = ["code", "fields", "head", "kind", "of", "table"]
+
+
+def head(title: str, language: str) -> str:
+    """How a page of the reference begins."""
+    made = word("Made of the program itself, version {version}.", language).format(version=__version__)
+    return f"# {word(title, language)}\n\n{made}\n"
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]], language: str) -> str:
+    """Rows under titles, as Markdown has them; nothing if there are none."""
+    lines = ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    if not lines:
+        return ""
+    top = "| " + " | ".join(word(title, language) if title else "" for title in titles) + " |"
+    return "\n".join(["", top, "|" + "---|" * len(titles), *lines, ""])
+
+
+def code(text: object) -> str:
+    """Text as it is to be typed; nothing stays nothing."""
+    return f"`{text}`" if text not in ("", None) else ""
+
+
+def fields(
+    schema: Mapping[str, Any], language: str, above: str = "", known: Mapping[str, Any] | None = None
+) -> list[tuple[str, str, str, str]]:
+    """The fields of an object: name, kind, default, what it means. Of objects that are `known` to it, by reference, the
+    fields stand below them."""
+    known = known or schema.get("$defs", {})
+    rows = []
+    for name, field in schema.get("properties", {}).items():
+        least = word("required", language) if name in schema.get("required", ()) else _default(field.get("default"))
+        text = field.get("description", "")
+        rows.append((code(above + name), kind(field, known), least, _(text) if text else ""))
+        for one in [field, field.get("items") or {}, *field.get("anyOf", ())]:
+            if inner := known.get(_name(one)):
+                rows += fields(inner, language, f"{above}{name}.", known)
+    return rows
+
+
+def _name(field: Mapping[str, Any]) -> str:
+    return str(field.get("$ref", "")).rpartition("/")[2]
+
+
+def _default(value: object) -> str:
+    return "" if value in (None, "") or isinstance(value, dict | list) else code(json.dumps(value, ensure_ascii=False))
+
+
+def kind(field: Mapping[str, Any], known: Container[str] = ()) -> str:
+    """What a value may be, in the words of JSON; a model that is not `known` is a link to it."""
+    if name := _name(field):
+        return "object" if name in known else f"[{name}](#{name.lower()})"
+    if "const" in field or "enum" in field:
+        return " ".join(code(value) for value in field.get("enum", [field.get("const")]) if value != "")
+    if several := field.get("anyOf") or field.get("oneOf") or field.get("allOf"):
+        return " / ".join(dict.fromkeys(kind(one, known) for one in several if one.get("type") != "null"))
+    if field.get("type") == "array":
+        return f"array: {kind(field.get('items') or {}, known)}"
+    return str(field.get("type", ""))
+
+
+def of(schema: Mapping[str, Any], titles: Sequence[str], language: str) -> str:
+    """The table of a schema's fields."""
+    return table(titles, fields(schema, language), language)

@@ -1,0 +1,75 @@
+"""The words of the site itself, in Chinese. Those of the program are in its catalogue (`jupyter_pai/locale`)."""
+
+from __future__ import annotations
+
+__all__ = ["word"]
+
+_CHINESE = {
+    "For users": "给用户",
+    "What it is": "它是什么",
+    "Guide": "使用指南",
+    "Training contract": "训练约定",
+    "The PAI SDK's names": "PAI SDK 的名字",
+    "What others ask for": "别人提出的要求",
+    "For operators": "给管理员",
+    "For plug-in authors": "给插件作者",
+    "Plug-ins": "插件",
+    "For contributors": "给贡献者",
+    "Contributing": "参与贡献",
+    "Architecture": "架构",
+    "Benchmarks": "性能测量",
+    "What no test could prove": "没有测试能证明的",
+    "Changelog": "更新日志",
+    "Reference": "参考",
+    "Magics and commands": "魔法命令与命令行",
+    "Settings": "设置",
+    "Environment variables": "环境变量",
+    "A job's spec": "作业的说明",
+    "JupyterLab": "JupyterLab",
+    "Over HTTP": "HTTP 接口",
+    "This page is in English only.": "本页只有英文。",
+    "Made of the program itself, version {version}.": "由程序本身生成，版本 {version}。",
+    "option": "选项",
+    "means": "含义",
+    "key": "键",
+    "kind": "类型",
+    "default": "默认",
+    "required": "必填",
+    "variable": "变量",
+    "field": "字段",
+    "command": "命令",
+    "label": "名称",
+    "keys": "按键",
+    "where": "位置",
+    "setting": "设置",
+    "parameter": "参数",
+    "in": "在",
+    "path": "路径",
+    "query": "查询",
+    "Takes: {name}": "请求体：{name}",
+    "Gives: {name}": "回复：{name}",
+    "Gives: bytes": "回复：字节",
+    "What goes and comes": "传送的数据",
+    "The file": "文件",
+    "Every profile": "每个配置档",
+    "Profiles of `{name}`": "`{name}` 的配置档",
+    "Credentials of `{name}`": "`{name}` 的凭证",
+    "The table `[{name}]`": "表 `[{name}]`",
+    "Options of `{name}`": "`{name}` 的选项",
+    "The spec": "说明",
+    "Commands": "命令",
+    "Shortcuts": "快捷键",
+    "Menus and toolbars": "菜单与工具栏",
+    "The name of the profile that counts where none is named.": "没有指定配置档时所用的那个配置档的名字。",
+    "The key `default`": "键 `default`",
+    "Words of other tools that are understood: {words}.": "也懂得其他工具的说法：{words}。",
+}
+
+
+def word(text: str, language: str) -> str:
+    """A text in a language.
+
+    Raises:
+        KeyError: if it has not been translated.
+    """
+    return _CHINESE[text] if language == "zh-CN" else text

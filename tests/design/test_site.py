@@ -1,0 +1,80 @@
+"""The pages that `make docs` builds: whole, strict about links, and with a reference that has all that there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.site.__main__ import build
+from docs.site.links import broken
+from docs.site.pages import LANGUAGES
+from docs.site.reference.commands import verbs
+from docs.site.reference.environment import environment, mentioned
+from docs.site.reference.jupyterlab import commands
+from jupyter_pai import grammar
+from jupyter_pai.backends import load_backends
+from jupyter_pai.job import JobSpec
+from jupyter_pai.policy import Rules
+from jupyter_pai.routes import ROUTES
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where both languages were built: strictly, so that a link that leads nowhere is an error."""
+    made = tmp_path_factory.mktemp("site")
+    build(made)
+    return made
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_reference_has_all_that_there_is(folder: Path, language: str) -> None:
+    said = {path.stem: path.read_text("utf-8") for path in (folder / language).glob("*.md")}
+    for name, _verb in verbs(grammar.parser()):
+        assert f"## `%pai {name}`" in said["commands"]
+        for option in grammar.options_of(grammar.parser(), name):
+            assert option == "--help" or f"`{option}" in said["commands"], option
+    for backend in load_backends().values():
+        assert all(f"| `{key}` |" in said["settings"] for key in backend.settings_model.model_fields)
+    assert all(f"| `{key}` |" in said["settings"] for key in Rules.model_fields)
+    assert all(f"| `{key}` |" in said["spec"] for key in JobSpec.model_fields)
+    assert all(f"## `{route.method} {route.path or '/'}`" in said["http"] for route in ROUTES.values())
+    assert all(f"| `{command}` | " in said["jupyterlab"] for command in commands())
+    assert all(f"| `{name}` |" in said["environment"] for name in mentioned())
+
+
+@pytest.mark.parametrize("page", ["settings", "spec", "commands", "environment"])
+def test_what_it_means_is_said_in_chinese(folder: Path, page: str) -> None:
+    text = (folder / "zh-CN" / f"{page}.md").read_text("utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    assert rows
+    english = [row for row in rows if re.search("[a-z]", row[-1]) and not re.search("[\u4e00-\u9fff]", row[-1])]
+    assert [row for row in english if not row[-1].startswith("`")] == []
+
+
+def test_a_page_is_in_its_language(folder: Path) -> None:
+    for language, place in LANGUAGES.items():
+        page = (folder / "html" / place / "guide.html").read_text("utf-8")
+        assert f'<html lang="{language[:2]}"' in page
+        assert ("使用指南" in page) == (language == "zh-CN")
+        other = "../guide.html" if place else "zh/guide.html"
+        assert (folder / "html" / place / other).resolve().exists()
+
+
+def test_nothing_is_loaded_from_elsewhere(folder: Path) -> None:
+    for path in (folder / "html").rglob("*.html"):
+        text = path.read_text("utf-8")
+        assert not re.findall(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//[^>]*>""", text), path
+        assert not re.findall(r"""<link[^>]*rel=["']?stylesheet["']?[^>]*href=["']?(?:https?:)?//[^>]*>""", text), path
+
+
+def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p id='here'><a href='b.html#part'>x</a><a href='#here'>y</a><img src='c.png'>")
+    (tmp_path / "b.html").write_text("<p id='other'><a href='a.html#here'>z</a><a href='https://example.com'>w</a>")
+    assert broken(tmp_path) == ["a.html: b.html#part leads nowhere", "a.html: c.png leads nowhere"]
+
+
+def test_every_variable_is_explained_in_both_languages() -> None:
+    english, chinese = (set(re.findall(r"^\| `(\w+)`", environment(language), re.MULTILINE)) for language in LANGUAGES)
+    assert english == chinese == mentioned()
