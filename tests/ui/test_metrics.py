@@ -93,7 +93,7 @@ def test_charts_move_are_zoomed_and_saved(lab: Lab, page: Page, tmp_path: Path) 
     assert [row["step"] for row in rows] == [str(step) for step in range(3010)]
     assert (rows[0]["value"], rows[1500]["value"], rows[3009]["value"]) == ("1", "NaN", "0.5")
     with page.expect_download() as saved:
-        loss.get_by_role("button", name="Save train/loss as a picture").click()
+        loss.get_by_role("button", name="Save train/loss as a PNG picture").click()
     assert saved.value.path().read_bytes().startswith(b"\x89PNG")
 
     (tmp_path / "end").touch()

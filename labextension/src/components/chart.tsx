@@ -92,7 +92,7 @@ function PlainChart(props: IProps): React.JSX.Element {
           </button>
           <button
             type="button"
-            aria-label={trans.__('Save %1 as a picture', name)}
+            aria-label={trans.__('Save %1 as a PNG picture', name)}
             onClick={() => void savePicture(props, plot.current, card.current)}
           >
             PNG
@@ -130,14 +130,10 @@ function Numbers(props: IProps & { track: ITrack; unit: Unit }): React.JSX.Eleme
         type="button"
         className="jp-pai-Chart-best"
         title={top ? trans.__('at step %1', top.step) : ''}
-        aria-label={
-          which === 'min'
-            ? trans.__('Smallest: %1. Show the largest.', say(top?.value))
-            : trans.__('Largest: %1. Show the smallest.', say(top?.value))
-        }
+        aria-description={which === 'min' ? trans.__('Show the largest') : trans.__('Show the smallest')}
         onClick={() => onBest(name, which === 'min' ? 'max' : 'min')}
       >
-        {`${which} ${say(top?.value)}`}
+        {which === 'min' ? trans.__('min %1', say(top?.value)) : trans.__('max %1', say(top?.value))}
       </button>
     </span>
   );

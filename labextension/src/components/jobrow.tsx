@@ -66,7 +66,7 @@ function Known({ job, now, row, isSelected, trans, toggle }: IProps & { job: IJo
           toggle(row, event.shiftKey);
         }}
       >
-        <input type="checkbox" tabIndex={-1} aria-hidden checked={isSelected} readOnly />
+        <span className="jp-pai-JobRow-box" aria-hidden data-checked={isSelected} />
       </span>
       <span className="jp-pai-JobRow-dot" aria-hidden>
         <Status status={job.status} trans={trans} />

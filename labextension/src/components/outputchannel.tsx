@@ -130,7 +130,9 @@ function Files(props: IFilesProps): React.JSX.Element {
           <Heading {...props} column="path" title={trans.__('File')} />
           <Heading {...props} column="bytes" title={trans.__('Size')} />
           <Heading {...props} column="modified" title={trans.__('Written')} />
-          <th aria-label={trans.__('Actions')} />
+          <th>
+            <span className="jp-pai-Heard">{trans.__('Actions')}</span>
+          </th>
         </tr>
       </thead>
       <tbody>

@@ -1,0 +1,148 @@
+"""What everyone needs of a view, asked of a real browser: that it can be read, heard, reached and is not cut off."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from playwright.sync_api import ElementHandle, Page
+
+from ..conftest import ROOT
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
+NARROW = 240
+# Seconds; what a browser draws in one frame moves nobody.
+STILL = 0.02
+
+
+def faults(page: Page, root: ElementHandle, *rules: str) -> list[str]:
+    """What axe finds wrong with a view; of these rules, else of all."""
+    if not page.evaluate("'axe' in window"):
+        page.add_script_tag(path=AXE)
+        # JupyterLab's page has no height of its own, which axe takes for a page on which nothing can be seen.
+        page.evaluate("document.body.style.height = '100vh'")
+    options: dict[str, Any] = {"runOnly": list(rules)} if rules else {}
+    found = page.evaluate("([root, options]) => axe.run(root, options)", [root, options])
+    assert found["passes"] + found["violations"], "axe saw nothing"
+    return [
+        f"{fault['id']}: {fault['help']}: {node['html'][:200]}: {json.dumps(node['any'][:1])[:300]}"
+        for fault in found["violations"]
+        for node in fault["nodes"]
+    ]
+
+
+def unreachable(page: Page, root: ElementHandle) -> list[str]:
+    """The controls of a view that Tab does not come to, and those that do not show that it came to them."""
+    wanted = root.evaluate(CONTROLS)
+    root.evaluate(BEFORE)
+    hidden: set[str] = set()
+    for _ in range(wanted + 5):
+        page.keyboard.press("Tab")
+        said: dict[str, Any] = page.evaluate(REACHED)
+        if not said["inside"]:
+            break
+        if not said["shown"]:
+            hidden.add(f"no sign of the focus: {said['html']}")
+    missed: list[str] = root.evaluate(MISSED)
+    return [f"not reached by Tab: {html}" for html in missed] + sorted(hidden)
+
+
+def cut_off(root: ElementHandle) -> list[str]:
+    """What of a view does not fit when it is as narrow as a side panel can be."""
+    found: list[str] = root.evaluate(CUT_OFF, NARROW)
+    return found
+
+
+def moving(root: ElementHandle) -> list[str]:
+    """What of a view moves although its reader asked for no motion."""
+    found: list[str] = root.evaluate(MOVING, STILL)
+    return found
+
+
+# Numbers the controls that Tab should come to. Of a group of radio buttons, and of controls between which arrows move,
+# it comes to one.
+CONTROLS = """root => {
+  const all = 'a[href], button, input, select, textarea, summary, iframe, [tabindex], [contenteditable=true]';
+  const isOpen = node => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects().length > 0;
+  const found = [...root.querySelectorAll(all), ...(root.matches(all) ? [root] : [])].filter(node => {
+    const other = node.type === 'radio' && node.name && root.querySelector(`input[name="${CSS.escape(node.name)}"]:checked`);
+    return node.tabIndex >= 0 && !node.disabled && isOpen(node) && (!other || other === node) && !node.closest('[inert]');
+  });
+  found.forEach(node => { node.dataset.tabbed = 'no'; });
+  root.dataset.walked = '';
+  return found.length;
+}"""
+
+# The focus is put before the view.
+BEFORE = """root => {
+  document.querySelector('#before-the-view')?.remove();
+  const before = document.createElement('button');
+  before.id = 'before-the-view';
+  root.before(before);
+  before.focus();
+}"""
+
+REACHED = """() => {
+  const node = document.activeElement;
+  const inside = node !== null && node.closest('[data-walked]') !== null;
+  if (!inside) return { inside };
+  const look = () => {
+    const places = [node, ...(node.closest('label') ? [node.closest('label')] : []), node.parentElement];
+    return places.map(place => {
+      const { outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor, textDecorationLine } =
+        getComputedStyle(place);
+      return [outlineStyle === 'none' ? '' : outlineWidth + outlineColor, boxShadow, borderColor, backgroundColor,
+        textDecorationLine].join();
+    }).join('|');
+  };
+  node.dataset.tabbed = 'yes';
+  const focused = look();
+  node.blur();
+  const plain = look();
+  node.focus();
+  return { inside, shown: focused !== plain, html: node.outerHTML.slice(0, 150) };
+}"""
+
+MISSED = """root => {
+  document.querySelector('#before-the-view')?.remove();
+  const all = [root, ...root.querySelectorAll('[data-tabbed]')].filter(node => node.dataset.tabbed);
+  const missed = all.filter(node => node.dataset.tabbed === 'no').map(node => node.outerHTML.slice(0, 150));
+  all.forEach(node => { delete node.dataset.tabbed; });
+  delete root.dataset.walked;
+  return missed;
+}"""
+
+# What is wider than the view but scrolls within it is not cut off.
+CUT_OFF = """async (root, width) => {
+  const before = root.getAttribute('style');
+  Object.assign(root.style, { width: `${width}px`, minWidth: '0', maxWidth: `${width}px`, boxSizing: 'border-box' });
+  await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  const found = [];
+  const name = node => `${node.outerHTML.slice(0, 120)}`;
+  if (root.scrollWidth > root.clientWidth + 1) found.push(`${root.scrollWidth} wide: ${name(root)}`);
+  const frame = root.getBoundingClientRect();
+  const scrolls = node => {
+    for (let at = node.parentElement; at && at !== root.parentElement; at = at.parentElement) {
+      if (['auto', 'scroll'].includes(getComputedStyle(at).overflowX) && at.scrollWidth > at.clientWidth) return true;
+    }
+    return false;
+  };
+  for (const node of root.querySelectorAll('button, input, select, textarea, a[href], summary, [role=tab]')) {
+    const box = node.getBoundingClientRect();
+    if (box.width && node.checkVisibility() && (box.right > frame.right + 1 || box.left < frame.left - 1)) {
+      const small = box.width < 2 || getComputedStyle(node).clipPath !== 'none';
+      if (!small && !scrolls(node)) found.push(`outside by ${Math.round(box.right - frame.right)}: ${name(node)}`);
+    }
+  }
+  if (before === null) root.removeAttribute('style'); else root.setAttribute('style', before);
+  return found;
+}"""
+
+MOVING = """(root, still) => [root, ...root.querySelectorAll('*')].flatMap(node => ['', '::before', '::after'].flatMap(part => {
+  const style = getComputedStyle(node, part || null);
+  const longest = text => Math.max(0, ...text.split(',').map(one => parseFloat(one) * (one.includes('ms') ? 0.001 : 1)));
+  const moves = (style.animationName !== 'none' && longest(style.animationDuration) > still) ||
+    (style.transitionProperty !== 'none' && longest(style.transitionDuration) > still);
+  return moves ? [`${style.animationName} ${style.transition}: ${node.outerHTML.slice(0, 120)}`] : [];
+}))"""
