@@ -251,8 +251,9 @@ def stranger(built: Path) -> Iterator[Stranger]:
 
 
 def _install(folder: Path, built: Path) -> None:
-    """By uv: it has a cache that all environments of a machine share, and links what is there."""
-    requirements = ["--find-links", str(built), "--requirement", str(ROOT / "binder/requirements.txt")]
+    """By uv: it has a cache that all environments of a machine share, and links what is there. The wheel is named, so that
+    no other of this version can be taken."""
+    requirements = [str(next(built.glob("*.whl"))), "--requirement", str(ROOT / "binder/requirements.txt")]
     make = ["venv", "--quiet", "--python", "/usr/bin/python3", str(folder)]
     for words in (make, ["pip", "install", "--quiet", "--python", str(folder / "bin/python"), *requirements]):
         done = subprocess.run([sys.executable, "-m", "uv", *words], capture_output=True, text=True, check=False)
