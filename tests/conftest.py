@@ -251,8 +251,8 @@ def stranger(built: Path) -> Iterator[Stranger]:
 
 
 def _install(folder: Path, built: Path) -> None:
-    """By uv: it has a cache that all environments of a machine share, and links what is there. The wheel is named, so that
-    no other of this version can be taken."""
+    """By uv: it has a cache that all environments of a machine share, and links what is there. The wheel is named, so
+    that no other of this version can be taken."""
     requirements = [str(next(built.glob("*.whl"))), "--requirement", str(ROOT / "binder/requirements.txt")]
     make = ["venv", "--quiet", "--python", "/usr/bin/python3", str(folder)]
     for words in (make, ["pip", "install", "--quiet", "--python", str(folder / "bin/python"), *requirements]):
