@@ -11,8 +11,12 @@ export function chosenFiles(files: Iterable<File>): readonly IItem[] {
 
 /** Files that were dropped. To be called while the event is handled: what was dropped is gone afterwards. */
 export function droppedFiles(transfer: DataTransfer): Promise<readonly IItem[]> {
-  const entries = [...transfer.items].flatMap(item => item.webkitGetAsEntry() ?? []);
-  return Promise.all(entries.map(entry => filesOf(entry))).then(found => found.flat());
+  const found = [...transfer.items].map(item => {
+    const entry = item.webkitGetAsEntry();
+    const file = entry ? null : item.getAsFile();
+    return entry ? filesOf(entry) : file ? chosenFiles([file]) : [];
+  });
+  return Promise.all(found).then(items => items.flat());
 }
 
 async function filesOf(entry: FileSystemEntry): Promise<readonly IItem[]> {

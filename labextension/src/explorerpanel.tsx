@@ -6,7 +6,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import type { Message } from '@lumino/messaging';
 import * as React from 'react';
 
-import { Explorer } from './components/explorer.js';
+import { Explorer, enter } from './components/explorer.js';
 import type { IExplorer } from './exploreractions.js';
 import { put } from './exploreractions.js';
 
@@ -54,9 +54,24 @@ export class ExplorerPanel extends ReactWidget {
     }
   }
 
+  /** Whoever asked for it goes on in it, as soon as it is drawn. */
+  enter(): void {
+    this.isAwaited = true;
+    void this.renderPromise?.then(() => {
+      const view = this.node.querySelector<HTMLElement>('.jp-pai-Explorer');
+      if (view && this.isAwaited) {
+        this.isAwaited = false;
+        enter(view);
+      }
+    });
+  }
+
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
     EVENTS.forEach(name => this.node.addEventListener(name, this));
+    if (this.isAwaited) {
+      this.enter();
+    }
   }
 
   protected override onBeforeDetach(message: Message): void {
@@ -85,4 +100,5 @@ export class ExplorerPanel extends ReactWidget {
   };
 
   private news = '';
+  private isAwaited = false;
 }

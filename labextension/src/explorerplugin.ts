@@ -8,6 +8,7 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 
 import { COMMANDS } from './commandids.js';
 import type { IContext } from './components/context.js';
+import type { ExplorerPanel } from './explorerpanel.js';
 import { explorerIcon } from './icon.js';
 import { LazyWidget } from './lazy.js';
 import { addPanel, reveal } from './sidepanel.js';
@@ -28,7 +29,7 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null
   ) => {
     const { trans } = page;
-    const panel = new LazyWidget(async () => {
+    const make = async () => {
       const [{ ExplorerPanel }, { ExplorerModel }] = await Promise.all([
         import('./explorerpanel.js'),
         import('./explorermodel.js')
@@ -36,7 +37,10 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
       const useInput = train && ((uri: string) => train.useInput(uri));
       const explorer = { ...page, model: new ExplorerModel(page.engine), useInput };
       return new ExplorerPanel(explorer, path => app.serviceManager.contents.localPath(path));
-    });
+    };
+    let contents: Promise<ExplorerPanel> | null = null;
+    const load = () => (contents ??= make());
+    const panel = new LazyWidget(load);
     panel.id = 'jp-pai-explorer';
     panel.title.icon = explorerIcon;
     panel.title.caption = trans.__('Explorer');
@@ -46,7 +50,10 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
       label: trans.__('Show Data Explorer'),
       icon: explorerIcon,
       describedBy: { args: { type: 'object', properties: {} } },
-      execute: () => reveal(app, labShell, panel)
+      execute: async () => {
+        reveal(app, labShell, panel);
+        (await load()).enter();
+      }
     });
     palette?.addItem({ command: COMMANDS.showExplorer, category: trans.__('Training') });
   }

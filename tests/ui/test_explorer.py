@@ -62,7 +62,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     (lab.root / "work").mkdir()
     (lab.root / "work/train.csv").write_text("1,2")
     page.goto(f"{lab.url}/lab?token={lab.token}")
-    page.wait_for_selector("#jp-main-dock-panel", timeout=LONG)
+    page.wait_for_selector(".jp-LauncherCard", timeout=LONG)
     execute(page, "jupyter-pai:show-explorer")
     explorer = page.locator(".jp-pai-Explorer")
     news = explorer.locator(".jp-pai-Explorer-news")
@@ -70,7 +70,10 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     # Where one can begin: this machine, and the bucket of each profile.
     expect(explorer.get_by_role("button", name="Files of JupyterLab")).to_be_visible(timeout=LONG)
     assert faults(page) == []
-    explorer.get_by_role("button", name=pai.bucket).click()
+    expect(explorer.get_by_role("button", name="Files of JupyterLab")).to_be_focused()
+    explorer.get_by_role("button", name=pai.bucket).focus()
+    page.keyboard.press("Enter")
+    expect(explorer.get_by_role("grid")).to_be_focused()
     expect(news).to_have_text("Entries: 2")
     assert names(page) == ["many/", "models/"]
 
@@ -118,14 +121,26 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(row(page, "a b (2).csv")).to_be_visible()
     assert (pai.objects.read("新 #1/a b.csv"), pai.objects.read("新 #1/a b (2).csv")) == (b"1", b"22")
 
+    # So are files that are dropped.
+    drop = """node => {
+        const data = new DataTransfer();
+        data.items.add(new File(['dropped'], 'dropped.txt'));
+        const more = { dataTransfer: data, bubbles: true, cancelable: true };
+        ['dragover', 'drop'].forEach(name => node.dispatchEvent(new DragEvent(name, more)));
+    }"""
+    grid.evaluate(drop)
+    expect(row(page, "dropped.txt")).to_be_visible(timeout=LONG)
+    assert pai.objects.read("新 #1/dropped.txt") == b"dropped"
+    pai.objects.delete("新 #1/dropped.txt")
+    explorer.get_by_role("button", name="Refresh").click()
+    expect(row(page, "dropped.txt")).to_have_count(0)
+
     # By the keyboard: rename, download, select, delete after a question.
     row(page, "a b (2).csv").click()
-    grid.focus()
     page.keyboard.press("F2")
     answer(page, "b.csv")
     expect(row(page, "b.csv")).to_have_attribute("aria-selected", "true", timeout=LONG)
     with page.expect_download() as saved:
-        grid.focus()
         page.keyboard.press("Enter")
     assert (saved.value.suggested_filename, Path(saved.value.path()).read_text()) == ("b.csv", "22")
     page.keyboard.press("Home")
@@ -137,7 +152,6 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     dialog.locator(".jp-mod-reject").click()
     assert len(pai.objects.keys("新 #1/")) == 5
     row(page, "data/").click()
-    grid.focus()
     page.keyboard.press("Delete")
     expect(dialog).to_contain_text("Delete data?")
     answer(page)

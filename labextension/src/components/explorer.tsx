@@ -31,6 +31,13 @@ export function Explorer(props: IProps): React.JSX.Element {
     return () => void model.changed.disconnect(slot);
   }, [model]);
   const { place, trouble } = model;
+  const box = React.useRef<HTMLElement>(null);
+  React.useEffect(() => {
+    // What was pressed may be gone, and the focus with it; or one waits for what is there now.
+    if (box.current && [document.body, box.current].includes(document.activeElement as HTMLElement)) {
+      enter(box.current);
+    }
+  }, [place?.uri, model.roots]);
   const isFiles = (event: React.DragEvent) => place !== null && event.dataTransfer.types.includes('Files');
   const drop = (event: React.DragEvent) => {
     setOver(false);
@@ -41,6 +48,8 @@ export function Explorer(props: IProps): React.JSX.Element {
   };
   return (
     <section
+      ref={box}
+      tabIndex={-1}
       className="jp-pai-Explorer"
       aria-label={trans.__('Explorer')}
       data-drop={isOver}
@@ -74,6 +83,11 @@ export function Explorer(props: IProps): React.JSX.Element {
   );
 }
 
+/** Go to what one wants to be at: the table of files, or the first place to begin with; until they are there, nearby. */
+export function enter(node: HTMLElement): void {
+  (node.querySelector<HTMLElement>('[role="grid"], .jp-pai-Explorer-roots button') ?? node).focus();
+}
+
 /** How much there is. */
 function facts({ model, trans }: IProps): string {
   if (model.isLoading) {
@@ -99,7 +113,12 @@ function Address(props: IProps): React.JSX.Element {
   return (
     <>
       <nav className="jp-pai-Explorer-crumbs" aria-label={trans.__('Where you are')}>
-        <button type="button" className="jp-pai-Link" disabled={!model.place} onClick={() => model.leave()}>
+        <button
+          type="button"
+          className="jp-pai-Link"
+          aria-current={model.place ? undefined : 'location'}
+          onClick={() => model.leave()}
+        >
           {trans.__('Storages')}
         </button>
         {crumbs.map(({ name, uri }, n) => (
