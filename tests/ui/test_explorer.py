@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -220,7 +221,5 @@ def fields(page: Page) -> list[str]:
     return list(page.locator("#jp-pai-train input").evaluate_all("inputs => inputs.map(input => input.value)"))
 
 
-def pattern(word: str) -> object:
-    import re
-
+def pattern(word: str) -> re.Pattern[str]:
     return re.compile(rf"\b{word}\b")
