@@ -14,7 +14,7 @@ export function droppedFiles(transfer: DataTransfer): Promise<readonly IItem[]> 
   const found = [...transfer.items].map(item => {
     const entry = item.webkitGetAsEntry();
     const file = entry ? null : item.getAsFile();
-    return entry ? filesOf(entry) : file ? chosenFiles([file]) : [];
+    return entry ? filesOf(entry) : file ? Promise.resolve(chosenFiles([file])) : Promise.resolve([]);
   });
   return Promise.all(found).then(items => items.flat());
 }
