@@ -66,8 +66,9 @@ CONTROLS = """root => {
   const all = 'a[href], button, input, select, textarea, summary, iframe, [tabindex], [contenteditable=true]';
   const isOpen = node => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects().length > 0;
   const found = [...root.querySelectorAll(all), ...(root.matches(all) ? [root] : [])].filter(node => {
-    const other = node.type === 'radio' && node.name && root.querySelector(`input[name="${CSS.escape(node.name)}"]:checked`);
-    return node.tabIndex >= 0 && !node.disabled && isOpen(node) && (!other || other === node) && !node.closest('[inert]');
+    const group = node.type === 'radio' && node.name && `input[name="${CSS.escape(node.name)}"]`;
+    const one = group && (root.querySelector(`${group}:checked`) ?? root.querySelector(group));
+    return node.tabIndex >= 0 && !node.disabled && isOpen(node) && (!one || one === node) && !node.closest('[inert]');
   });
   found.forEach(node => { node.dataset.tabbed = 'no'; });
   root.dataset.walked = '';
@@ -131,7 +132,8 @@ CUT_OFF = """async (root, width) => {
   for (const node of root.querySelectorAll('button, input, select, textarea, a[href], summary, [role=tab]')) {
     const box = node.getBoundingClientRect();
     if (box.width && node.checkVisibility() && (box.right > frame.right + 1 || box.left < frame.left - 1)) {
-      const small = box.width < 2 || getComputedStyle(node).clipPath !== 'none';
+      const style = getComputedStyle(node);
+      const small = box.width < 2 || style.clipPath !== 'none' || style.opacity === '0';
       if (!small && !scrolls(node)) found.push(`outside by ${Math.round(box.right - frame.right)}: ${name(node)}`);
     }
   }
@@ -139,10 +141,13 @@ CUT_OFF = """async (root, width) => {
   return found;
 }"""
 
-MOVING = """(root, still) => [root, ...root.querySelectorAll('*')].flatMap(node => ['', '::before', '::after'].flatMap(part => {
-  const style = getComputedStyle(node, part || null);
-  const longest = text => Math.max(0, ...text.split(',').map(one => parseFloat(one) * (one.includes('ms') ? 0.001 : 1)));
-  const moves = (style.animationName !== 'none' && longest(style.animationDuration) > still) ||
-    (style.transitionProperty !== 'none' && longest(style.transitionDuration) > still);
-  return moves ? [`${style.animationName} ${style.transition}: ${node.outerHTML.slice(0, 120)}`] : [];
-}))"""
+MOVING = """(root, still) => {
+  const seconds = text => parseFloat(text) * (text.includes('ms') ? 0.001 : 1);
+  const longest = text => Math.max(0, ...text.split(',').map(seconds));
+  const moves = ({ animationName, animationDuration, transitionProperty, transitionDuration }) =>
+    (animationName !== 'none' && longest(animationDuration) > still) ||
+    (transitionProperty !== 'none' && longest(transitionDuration) > still);
+  return [root, ...root.querySelectorAll('*')].filter(node =>
+    [null, '::before', '::after'].some(part => moves(getComputedStyle(node, part)))
+  ).map(node => node.outerHTML.slice(0, 120));
+}"""

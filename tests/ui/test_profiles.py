@@ -98,7 +98,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     assert {request["key"] for request in bare.requests if request["status"] == 200} == {key.id}
     found = lab.rest("GET", "/pai/api/v1/instances?profile=mine")
     assert found["instances"]
-    row.get_by_role("button", name="Make mine the default profile").click()
+    row.get_by_role("button", name="Make default: mine").click()
     expect(row.get_by_text("default", exact=True)).to_be_visible()
 
     # The form has nothing of the key when it is opened again.

@@ -180,7 +180,7 @@ function Buttons({ model, profile, host, trans, say, onChosen }: IProfile): Reac
     [trans.__('Test'), trans.__('Test the profile %1', name), () => void model.test(profile)],
     ...(profile.isDefault || profile.refused
       ? []
-      : [[trans.__('Make default'), trans.__('Make %1 the default profile', name), () => void makeDefault()] as const]),
+      : [[trans.__('Make default'), trans.__('Make default: %1', name), () => void makeDefault()] as const]),
     ...(profile.isLocked || !profile.file
       ? []
       : [[trans.__('Remove'), trans.__('Remove the profile %1', name), () => void remove()] as const])
