@@ -19,6 +19,7 @@ TUTORIALS = ("tutorial", "folder", "metrics", "notebook", "pai")
 READMES = {"README.md": "", "README.zh-CN.md": ".zh-CN"}
 _BADGE = "https://mybinder.org/badge_logo.svg"
 _PART = re.compile(r"(<!-- tutorials -->\n).*?(<!-- end -->)", re.DOTALL)
+_ADDRESS = re.compile(r"(?:(?:git\+)?https://)?(github|gitlab)(?:\.com/|:)([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 # How mybinder.org calls the hosts of repositories.
 _HOSTS = {"github": "gh", "gitlab": "gl"}
 
@@ -31,9 +32,7 @@ def provider(repository: str) -> str:
     """
     if not repository:
         return ""
-    found = re.fullmatch(
-        r"(?:(?:git\+)?https://)?(github|gitlab)(?:\.com/|:)([\w.-]+)/([\w.-]+?)(?:\.git)?/?", repository
-    )
+    found = _ADDRESS.fullmatch(repository)
     if not found:
         raise ValueError(f"repository in package.json: {repository}")
     owner, name = (quote(part, safe="") for part in found.groups()[1:])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import report
     from .client import Client, connect
     from .errors import JobFailed, PaiError
+    from .forms import form
     from .handle import JobHandle, get_job, list_jobs, submit
     from .job import Job, JobSpec, JobStatus
     from .sdk.estimator import Estimator
@@ -30,6 +31,7 @@ __all__ = [
     "JobStatus",
     "PaiError",
     "connect",
+    "form",
     "get_job",
     "list_jobs",
     "report",
@@ -46,6 +48,7 @@ _HOMES = {
     "JobStatus": "job",
     "PaiError": "errors",
     "connect": "client",
+    "form": "forms",
     "get_job": "handle",
     "list_jobs": "handle",
     "submit": "handle",

@@ -33,9 +33,10 @@ from .retention import Criteria
 from .secret import Secret
 from .server_root import ServerRoot
 from .service import JobService
+from .settings_tables import EngineTables
 from .tensorboard import TensorBoards
 
-__all__ = ["Api", "CredentialsValue", "ProfileChange", "SecretValue"]
+__all__ = ["Api", "CredentialsValue", "EngineTables", "ProfileChange", "SecretValue"]
 
 _LARGEST_PAGE = 500
 _MOST_LINES, _MOST_HITS = 5_000, 1_000

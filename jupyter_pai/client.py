@@ -85,10 +85,12 @@ class Client(ABC):
         notebook: str = "",
         confirmed: bool = False,
         progress: Callable[[int, int], object] | None = None,
+        script_if_needed: bool = False,
     ) -> dict[str, Any]:
         """Submit a job: `{job, attached, changed}`. Repeated once if the answer is lost, which makes no second job.
         `notebook` is the path of the one that the job is of, if it is another than that of this kernel; `confirmed`:
-        the user knows what it costs; `progress` is told how far its inputs are on their way, in bytes."""
+        the user knows what it costs; `progress` is told how far its inputs are on their way, in bytes;
+        `script_if_needed`: a notebook's code goes as a script where no notebooks run."""
         body = {
             "spec": self._plain(spec),
             "backend": backend,
@@ -97,6 +99,7 @@ class Client(ABC):
             "attach": attach,
             "notebook": notebook or notebook_here(),
             "confirmed": confirmed,
+            "script_if_needed": script_if_needed,
         }
         if spec.get("inputs"):
             # They may take longer to bring than anybody waits for one answer.

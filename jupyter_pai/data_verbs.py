@@ -74,7 +74,8 @@ class DataVerbs(OutputVerbs):
 
     async def _copy(self, asked: DataCopy, plan: Callable[..., Plan]) -> dict[str, Any]:
         storage, path = self.service.storages.of(asked.uri, asked.profile), self._folder(asked.path)
-        start = partial(plan, storage, uri=asked.uri, path=path, overwrite=asked.overwrite)
+        uri = data.place_below(storage, asked.uri, asked.name)
+        start = partial(plan, storage, uri=uri, path=path, overwrite=asked.overwrite)
         return self._described(await self.service.copies.start(start))
 
     async def remove_data(self, uri: str = "", profile: str = "") -> dict[str, Any]:

@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from . import form, recipe_text
+from . import form_beginning, recipe_text
 from .adaptation import adapted
 from .backends import load_backends
 from .backends.base import Backend, Capability
@@ -36,17 +36,17 @@ class FormVerbs(OutputVerbs):
         return {"backends": [_view(kind) for kind in load_backends().values()], "spec": form_schema(JobSpec)}
 
     async def form(self, path: str = "", profile: str = "", backend: str = "") -> dict[str, Any]:
-        target = form.target_of(self._folder(path))
-        runnable = await asyncio.to_thread(form.entries, target.folder)
+        target = form_beginning.target_of(self._folder(path))
+        runnable = await asyncio.to_thread(form_beginning.entries, target.folder)
         settings = self.service.profiles.settings()
         if profile or backend:
             settings.pick(profile, backend)
         jobs, _total = self.service.jobs(target.jobs)
         last = jobs[0] if jobs else None
-        spec = form.spec_of(target, runnable)
+        spec = form_beginning.spec_of(target, runnable)
         if last:
             picks = Capability.SIZES in self.service.profiles.capabilities(last.backend)
-            earlier = form.settings_of(last, target, settings, picks=picks)
+            earlier = form_beginning.settings_of(last, target, settings, picks=picks)
             spec = earlier.model_dump(mode="json", exclude_defaults=True)
             spec = {name: value for name, value in spec.items() if value not in ("", None)}
         if profile or backend:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NoReturn
 
-from . import data_grammar, platform_grammar
+from . import data_grammar, form_grammar, platform_grammar
 from .errors import UsageError
 from .i18n import N_, _
 from .platform_grammar import add_json
@@ -338,6 +338,7 @@ def _add_tutorial(command: argparse.ArgumentParser) -> None:
 
 VERBS = {
     "submit": (N_("Submit a job."), _add_submit),
+    **form_grammar.VERBS,
     "inspect": (N_("Show the hyperparameters that code declares, without running it."), _add_inspect),
     "list": (N_("List jobs, newest first."), _add_list),
     "show": (N_("Show a job."), _add_show),

@@ -123,12 +123,17 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
 
 
 def run_line(shell: InteractiveShell, line: str) -> object:
-    """``%pai VERB …``. `submit` and `rerun` give the job, which the cell shows if nobody takes it."""
+    """``%pai VERB …``. `submit` and `rerun` give the job, `form` the form, which the cell shows if nobody
+    takes it."""
     try:
         options = grammar.parse(grammar.parser("%pai"), words_of(line, shell.user_ns))
     except SystemExit:
         return None
     place = of_shell(shell)
+    if options.verb == "form":
+        from .forms import form_at
+
+        return form_at(place, options.target, profile=options.profile, backend=options.backend)
     commands = Commands(connect(), place, Cell())
     if options.verb == "submit":
         result: object = commands.submit(options, attach=True)

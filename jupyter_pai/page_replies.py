@@ -6,7 +6,7 @@ from typing import Any
 
 from .reply import Reply
 
-__all__ = ["Catalogue", "Tutorials"]
+__all__ = ["Catalogue", "EngineSettings", "Tutorials"]
 
 
 class Catalogue(Reply):
@@ -14,6 +14,14 @@ class Catalogue(Reply):
 
     language: str
     texts: dict[str, Any]
+
+
+class EngineSettings(Reply):
+    """The user's settings file; what its tables that are no profile say; what counts where they say nothing."""
+
+    file: str
+    values: dict[str, dict[str, Any]]
+    defaults: dict[str, dict[str, Any]]
 
 
 class Tutorials(Reply):

@@ -1,15 +1,16 @@
-"""The engine's verbs about the page itself: its texts, the tutorials that it opens."""
+"""The engine's verbs about the page itself: its texts, the tutorials that it opens, the settings that it shows."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from . import i18n, tutorials
+from . import i18n, settings_tables, tutorials
 from .errors import Unsupported
 from .i18n import _
 from .output_verbs import OutputVerbs
 from .request import TutorialPlace, parse
+from .settings_tables import EngineTables
 
 __all__ = ["PageVerbs"]
 
@@ -22,6 +23,14 @@ class PageVerbs(OutputVerbs):
     async def catalogue(self, language: str = "") -> dict[str, Any]:
         tag = language or i18n.language()
         return {"language": tag, "texts": await asyncio.to_thread(i18n.catalogue, tag)}
+
+    async def engine_settings(self) -> dict[str, Any]:
+        return await asyncio.to_thread(settings_tables.describe)
+
+    async def set_engine_settings(self, body: object) -> dict[str, Any]:
+        tables = parse(EngineTables, body)
+        await asyncio.to_thread(settings_tables.write, tables, self.service.profiles.settings)
+        return await self.engine_settings()
 
     async def give_tutorials(self, body: object) -> dict[str, Any]:
         asked = parse(TutorialPlace, body)

@@ -6,6 +6,7 @@ import json
 
 from . import terminal_client
 from .boards import Boards
+from .errors import UsageError
 from .grammar import Options
 from .i18n import _
 from .summary import plain
@@ -15,6 +16,9 @@ __all__ = ["Reach"]
 
 class Reach(Boards):
     """One method for each verb."""
+
+    def form(self, options: Options) -> None:
+        raise UsageError(_("A form is shown in a notebook."), fix=_("There: %pai form"))
 
     def models(self, options: Options) -> None:
         found = self.client.call("output_models", job=options.job)["models"]

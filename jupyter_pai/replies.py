@@ -11,7 +11,7 @@ from .data_replies import DataFolder, DataSize, MadeFolder, Storages
 from .hyperparameters import Hyperparameter
 from .job import Job, JobStatus
 from .output_replies import Copies, CopyView, FileText, Outputs
-from .page_replies import Catalogue, Tutorials
+from .page_replies import Catalogue, EngineSettings, Tutorials
 from .platform_replies import (
     Findings,
     Images,
@@ -37,6 +37,7 @@ __all__ = [
     "DataFolder",
     "DataSize",
     "DiskUse",
+    "EngineSettings",
     "Error",
     "Events",
     "FileText",

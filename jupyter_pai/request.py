@@ -152,6 +152,9 @@ class DataCopy(BaseModel):
         description="What is put, or the folder for what is got: an absolute path, or one below the folder that "
         "JupyterLab shows.",
     )
+    name: str = Field(
+        "", max_length=1024, description="What is put has this name in the folder `uri`, as it is called; a folder too."
+    )
     overwrite: bool = Field(False, description="Replace files that are there.")
     profile: str = Field("", description="The profile whose account is used; else the first that has one for it.")
 

@@ -13,7 +13,6 @@ __all__ = ["PREFIX", "ROUTES", "Parameter", "Route"]
 
 PREFIX = "pai/api/v1"
 
-
 _PAGE = (
     Parameter("status", list, "Only jobs with one of these statuses."),
     Parameter("name", str, "Only jobs whose name contains this text."),
@@ -285,6 +284,16 @@ ROUTES: dict[str, Route] = {
         "The page's texts in a language, where JupyterLab has none of ours.",
         (Parameter("language", str, "A tag like zh-CN; that of the request if empty."),),
         reply="Catalogue",
+    ),
+    "engine_settings": Route(
+        "GET", "/settings", "How much is kept, and how long, by the settings file.", reply="EngineSettings"
+    ),
+    "set_engine_settings": Route(
+        "PUT",
+        "/settings",
+        "Write that into the user's settings file.",
+        body="EngineTables",
+        reply="EngineSettings",
     ),
     "give_tutorials": Route(
         "POST",

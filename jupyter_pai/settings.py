@@ -25,15 +25,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from .errors import NotFound, SettingsError
 from .faults import of_validation
 from .i18n import N_, _
 from .policy import Policy, Rules
 from .settings_file import SettingsFile, similar
+from .sizes import size_or_nothing
 
 __all__ = [
     "IMPORTANT",
@@ -83,13 +84,12 @@ class DiskSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    limit: str = Field(
+    limit: Annotated[str, AfterValidator(size_or_nothing)] = Field(
         "",
-        pattern=r"(?i)^\s*(\d+(\.\d+)?\s*([KMGT]i?)?B?)?\s*$",
-        description="Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth.",
+        description=N_("Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth."),
     )
     environment_days: float = Field(
-        30, gt=0, description="Days after which an environment or a fetched input that no job used goes."
+        30, gt=0, description=N_("Days after which an environment or a fetched input that no job used goes.")
     )
 
 
@@ -98,7 +98,9 @@ class TensorBoardSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    idle_minutes: float = Field(30, gt=0, description="Minutes after which a TensorBoard that nobody looks at ends.")
+    idle_minutes: float = Field(
+        30, gt=0, description=N_("Minutes after which a TensorBoard that nobody looks at ends.")
+    )
 
 
 @dataclass(frozen=True)
@@ -357,7 +359,9 @@ def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
         file = next(file for file, table in zip(reversed(files), reversed(tables), strict=True) if key in table)
         known = fault["type"] != "extra_forbidden"
         raise file.error(
-            f"{key}: {fault['msg']}." if known else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
+            f"{key}: {fault['msg'].removeprefix('Value error, ')}."
+            if known
+            else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
             key,
             f"[{name}]",
             fix="" if known else similar(key, model.model_fields),

@@ -104,6 +104,17 @@ class SettingsFile:
             else:
                 table[key] = value
 
+    def set_table(self, name: str, values: Mapping[str, Any]) -> None:
+        """Have a table that is no profile say this and nothing else; an empty one goes."""
+        if not values:
+            self.document.pop(name, None)
+            return
+        table = self.document.setdefault(name, tomlkit.table())
+        for key in [key for key in table if key not in values]:
+            del table[key]
+        for key, value in values.items():
+            table[key] = value
+
     def remove(self, profile: str) -> None:
         """Remove a profile, and the choice of it as the default."""
         del self.document["profiles"][profile]

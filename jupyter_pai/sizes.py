@@ -6,7 +6,7 @@ import re
 
 from .i18n import _
 
-__all__ = ["parse_size", "show_memory", "show_size"]
+__all__ = ["parse_size", "show_memory", "show_size", "size_or_nothing"]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -21,6 +21,17 @@ def parse_size(text: str) -> int:
     if not found:
         raise ValueError(_("`{text}` is no size; write it like 100MB or 1.5GiB.").format(text=text))
     return int(float(found[1]) * _UNITS[(found[2] or "").lower()])
+
+
+def size_or_nothing(text: str) -> str:
+    """The text of a setting that is a size, or empty.
+
+    Raises:
+        ValueError: if it is neither.
+    """
+    if text.strip():
+        parse_size(text)
+    return text
 
 
 def show_memory(size: float) -> str:

@@ -95,7 +95,7 @@ def _cells(path: Path) -> list[tuple[str, str]]:
 def _page(path: Path, language: str) -> str:
     text = _notebook(path) if path.suffix == ".ipynb" else path.read_text("utf-8")
     # The site has a switch for them.
-    text = re.sub(r"^\[(?:English|中文)\]\([^)]*\)(?: · )?", "", text, count=1, flags=re.MULTILINE)
+    text = re.sub(r"^\*?\[(?:English|中文)\]\([^)]*\)\*?(?: · )?", "", text, count=1, flags=re.MULTILINE)
     if language != "en" and f".{language}." not in path.name:
         text = re.sub(r"^(# .*\n)", rf"\1\n*{word('This page is in English only.', language)}*\n", text, count=1)
     return _without_links(_led(text, path.parent))

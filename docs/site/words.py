@@ -60,7 +60,7 @@ _CHINESE = {
     "Commands": "命令",
     "Shortcuts": "快捷键",
     "Menus and toolbars": "菜单与工具栏",
-    "a profile's name; the one that counts where none is named": "一个配置档的名字；没有指定时用它",
+    "The name of the profile that counts where none is named.": "没有指定配置档时所用的那个配置档的名字。",
     "The key `default`": "键 `default`",
     "Words of other tools that are understood: {words}.": "也懂得其他工具的说法：{words}。",
 }

@@ -86,7 +86,7 @@ class KeyChain:
                 return self._kept
             surroundings = _surroundings()
             if self._seen != surroundings:
-                self._provider, self._seen = None, surroundings
+                self._provider, self._held, self._seen = None, None, surroundings
             key = (None if self.profile else _from_variables()) or self._from_library()
             self._held = time.monotonic(), key
             return key

@@ -8,6 +8,7 @@ export const COMMANDS = {
   compareJobs: 'jupyter-pai:compare-jobs',
   stopJob: 'jupyter-pai:stop-job',
   showTrain: 'jupyter-pai:show-train',
+  showExplorer: 'jupyter-pai:show-explorer',
   train: 'jupyter-pai:train',
   trainAgain: 'jupyter-pai:train-again',
   profiles: 'jupyter-pai:profiles',

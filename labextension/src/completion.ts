@@ -25,6 +25,9 @@ const MOST_SHOWN = 50;
 /** The folder that has been begun in a text. Relative paths are below `home`, an absolute path; '' if none is known. */
 export function folderOf(text: string, home: string): IFolder | null {
   const before = text.slice(0, text.lastIndexOf('/') + 1);
+  if (text.startsWith('dataset://')) {
+    return null; // A platform's own, by its id: it has no files to be seen.
+  }
   if (text.includes('://')) {
     return before.endsWith('://') && !before.startsWith('file:') ? null : { uri: before, before };
   }
@@ -35,18 +38,31 @@ export function folderOf(text: string, home: string): IFolder | null {
   return path ? { uri: `file://${path.split('/').map(encodeURIComponent).join('/')}`, before } : null;
 }
 
-/** What begins with the text: those that a folder has, or the roots that are known. */
-export async function complete(
+/** What of its folder a text may become; nothing where no folder is meant. */
+export async function inFolder(
   ask: IEngine['call'],
   text: string,
   home: string,
-  profile: string,
-  roots: readonly string[]
+  profile: string
 ): Promise<readonly IOption[]> {
-  const begun = roots.filter(root => root.startsWith(text) && root !== text).map(root => option(root, root));
-  const folder = text.includes('://') || !begun.length || !text ? folderOf(text, home) : null;
+  const folder = folderOf(text, home);
   const there = folder ? await within(ask, text, folder, profile) : [];
-  return [...begun, ...there].filter(one => one.text !== text).slice(0, MOST_SHOWN);
+  return there.filter(one => one.text !== text).slice(0, MOST_SHOWN);
+}
+
+/** Where a storage begins that a text may become the name of, as `os` may of `oss://bucket/`, with a profile's account. */
+export async function beginnings(ask: IEngine['call'], text: string, profile: string): Promise<readonly IOption[]> {
+  if (!/^([a-z][a-z0-9+.-]*:\/{0,2})?[^/:]*$/i.test(text)) {
+    return [];
+  }
+  const uris = list(record(await ask('storages'))['storages'])
+    .map(record)
+    .filter(root => !profile || !root['profile'] || root['profile'] === profile)
+    .map(root => string(root['uri']));
+  // Paths of this machine are written without a scheme.
+  return [...new Set(uris)]
+    .filter(uri => uri && uri.startsWith(text) && !uri.startsWith('file:'))
+    .map(uri => option(uri, uri));
 }
 
 async function within(

@@ -22,6 +22,13 @@ export interface IEngine {
    */
   call(verb: Verb, parameters?: Parameters, body?: unknown): Promise<unknown>;
 
+  /**
+   * Call a verb that takes bytes as they are. Left out where only JSON has a way.
+   *
+   * @throws EngineError, also when `signal` is aborted.
+   */
+  sendBytes?(verb: Verb, parameters: Parameters, bytes: Blob, signal: AbortSignal): Promise<unknown>;
+
   /** Receive what a topic brings until it ends or `signal` is aborted; nothing is missed or doubled by a broken connection. */
   subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void;
 

@@ -30,6 +30,8 @@ export interface IHost {
   openTerminal?(line: string): Promise<void>;
   /** The folder of the workspace that the user is in, below the server's root. */
   folder?(): string;
+  /** Be told that folder whenever it is another one, until `signal` is aborted. */
+  watchFolder?(receive: (path: string) => void, signal: AbortSignal): void;
   /**
    * Be told the path of the notebook that the user is in, or was in last, below the server's root, until `signal` is
    * aborted: now and whenever it is another. Empty if there is none.

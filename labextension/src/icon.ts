@@ -1,5 +1,5 @@
 /**
- * Our icons. Training jobs: a curve that falls, as a loss does. Train: what starts one.
+ * Our icons. Training jobs: a curve that falls, as a loss does. Train: what starts one. Explorer: where data is kept.
  */
 
 import { LabIcon } from '@jupyterlab/ui-components';
@@ -19,5 +19,14 @@ export const trainIcon = new LabIcon({
     '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 24 24">' +
     '<path class="jp-icon3" fill="#616161" d="M3 3h2v16h16v2H3V3z"/>' +
     '<path class="jp-icon3" fill="#616161" d="M9 4.2v11.6l10-5.8z"/>' +
+    '</svg>'
+});
+
+export const explorerIcon = new LabIcon({
+  name: 'jupyter-pai:explorer',
+  svgstr:
+    '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 24 24">' +
+    '<path class="jp-icon3" fill="#616161" d="M3 4h6l2 2h10v4h-2V8H5v10h5v2H3z"/>' +
+    '<path class="jp-icon3" fill="#616161" d="M16.5 11l4.5 5h-3v5h-3v-5h-3z"/>' +
     '</svg>'
 });

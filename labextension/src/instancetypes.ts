@@ -40,7 +40,7 @@ export interface IInstances {
   readonly leftOut: number;
 }
 
-export type Column = 'name' | 'cpu' | 'gpu' | 'memory' | 'price' | 'spot' | 'available';
+export type Column = 'name' | 'cpu' | 'gpu' | 'memory' | 'price' | 'available';
 
 export interface IOrder {
   readonly column: Column;
@@ -117,8 +117,6 @@ function keyOf(type: IInstanceType, column: Column): Key {
       return type.memory;
     case 'price':
       return type.price;
-    case 'spot':
-      return type.spotDiscount;
     case 'available':
       return type.isAvailable === null ? null : type.isAvailable ? 0 : 1;
   }

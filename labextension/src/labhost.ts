@@ -92,6 +92,12 @@ export class LabHost implements IHost {
     return this.documents.insertCell(path, text);
   }
 
+  watchFolder(receive: (path: string) => void, signal: AbortSignal): void {
+    const tell = () => receive(this.folder());
+    this.files?.model.pathChanged.connect(tell);
+    signal.addEventListener('abort', () => this.files?.model.pathChanged.disconnect(tell), { once: true });
+  }
+
   watchNotebook(receive: (path: string) => void, signal: AbortSignal): void {
     const tell = (_: this, path: string) => receive(path);
     this.notebookChanged.connect(tell);

@@ -9,10 +9,12 @@ import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
 import type { IContext } from './components/context.js';
+import { explorerPlugin } from './explorerplugin.js';
 import { jobsPlugin } from './jobsplugin.js';
 import { newsPlugin } from './newsplugin.js';
 import { pagePlugin } from './pageplugin.js';
 import { placesPlugin } from './placesplugin.js';
+import { settingsPlugin } from './settingsplugin.js';
 import { IPage } from './tokens.js';
 import { trainPlugin } from './trainplugin.js';
 import { parseOutput } from './wire.js';
@@ -63,4 +65,13 @@ const renderer: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [pagePlugin, renderer, jobsPlugin, trainPlugin, placesPlugin, newsPlugin];
+export default [
+  pagePlugin,
+  renderer,
+  trainPlugin,
+  jobsPlugin,
+  explorerPlugin,
+  placesPlugin,
+  settingsPlugin,
+  newsPlugin
+];

@@ -155,6 +155,8 @@ export function wrongOf(error: unknown): IWrong {
   if (faults.size === 0 || faults.has('')) {
     return { faults: new Map([...faults].filter(([name]) => name)), trouble: { message, fix }, leaks };
   }
-  const told = faults.size === 1 ? [...faults].map(([name, text]) => [name, `${text} ${fix}`.trim()] as const) : faults;
+  // What to do is said with what is wrong, once.
+  const whole = (text: string) => (text.endsWith(fix) ? text : `${text} ${fix}`);
+  const told = faults.size === 1 ? [...faults].map(([name, text]) => [name, whole(text)] as const) : faults;
   return { faults: new Map(told), trouble: null, leaks };
 }

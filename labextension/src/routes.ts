@@ -73,6 +73,8 @@ export const ROUTES = {
   open_platform_board: { method: 'POST', path: '/platform-tensorboards' },
   stop_platform_board: { method: 'DELETE', path: '/platform-tensorboards/{board}' },
   catalogue: { method: 'GET', path: '/catalogue' },
+  engine_settings: { method: 'GET', path: '/settings' },
+  set_engine_settings: { method: 'PUT', path: '/settings' },
   give_tutorials: { method: 'POST', path: '/tutorials' },
   doctor: { method: 'GET', path: '/doctor' },
   trials: { method: 'GET', path: '/trials' },

@@ -30,12 +30,21 @@ export class ServerEngine implements IEngine {
 
   readonly kind = 'server';
 
-  async call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
-    const init: RequestInit = {
-      method: ROUTES[verb].method,
-      headers: { 'Accept-Language': this.language },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
-    };
+  call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
+    return this.ask(verb, parameters, body === undefined ? {} : { body: JSON.stringify(body) });
+  }
+
+  sendBytes(verb: Verb, parameters: Parameters, bytes: Blob, signal: AbortSignal): Promise<unknown> {
+    return this.ask(verb, parameters, { body: bytes, signal }, { 'Content-Type': 'application/octet-stream' });
+  }
+
+  private async ask(
+    verb: Verb,
+    parameters: Parameters,
+    more: RequestInit,
+    headers: Record<string, string> = {}
+  ): Promise<unknown> {
+    const init = { ...more, method: ROUTES[verb].method, headers: { 'Accept-Language': this.language, ...headers } };
     let response: Response;
     try {
       response = await ServerConnection.makeRequest(this.url(verb, parameters), init, this.settings);

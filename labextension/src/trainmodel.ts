@@ -29,6 +29,7 @@ export class TrainModel {
   /** Go with the user from notebook to notebook, until `signal` is aborted. */
   follow(signal: AbortSignal): void {
     this.context.host.watchNotebook?.(path => path && this.turn(path), signal);
+    this.context.host.watchFolder?.(path => this.takesFolder && this.fall(path), signal);
     this.context.host.watchUnsaved?.(() => this.signal.emit(), signal);
   }
 
@@ -43,11 +44,13 @@ export class TrainModel {
 
   /** Bring a notebook, a script or a folder to the front, as it was left. */
   turn(path: string): void {
-    if (this.desk?.path === path) {
+    this.takesFolder = false;
+    const desk = this.deskOf(path);
+    if (desk === this.desk) {
       return;
     }
     this.desk?.changed.disconnect(this.pass);
-    this.desk = this.deskOf(path);
+    this.desk = desk;
     this.desk.changed.connect(this.pass);
     this.signal.emit();
     if (this.seen) {
@@ -96,10 +99,7 @@ export class TrainModel {
 
   /** Make data an input of what is in front. */
   async useInput(uri: string): Promise<void> {
-    const { host } = this.context;
-    if (!this.desk) {
-      this.turn(host.notebook?.() || host.folder?.() || '');
-    }
+    this.begin();
     const desk = this.desk;
     if (desk && !desk.draft) {
       await desk.refresh();
@@ -112,11 +112,11 @@ export class TrainModel {
 
   /** Look anew at everything that is shown. */
   async refresh(): Promise<void> {
-    const { engine, host } = this.context;
-    if (!this.desk) {
-      this.turn(host.notebook?.() || host.folder?.() || '');
-    } else {
+    const { engine } = this.context;
+    if (this.desk) {
       void this.desk.refresh();
+    } else {
+      this.begin();
     }
     const [backends, profiles] = await Promise.all(
       (['backends', 'profiles'] as const).map(verb => engine.call(verb).catch(() => null))
@@ -125,7 +125,28 @@ export class TrainModel {
     this.signal.emit();
   }
 
-  private deskOf(path: string): Desk {
+  /** Where nobody has chosen anything: the notebook, else the folder that the user is in, wherever he goes. */
+  private begin(): void {
+    const { host } = this.context;
+    const notebook = host.notebook?.() ?? '';
+    if (this.desk) {
+      return;
+    }
+    if (notebook) {
+      this.turn(notebook);
+    } else {
+      this.fall(host.folder?.() ?? '');
+    }
+  }
+
+  private fall(folder: string): void {
+    this.turn(folder);
+    this.takesFolder = true;
+  }
+
+  /** The desk of a path, of which `.` is the root as well. */
+  private deskOf(named: string): Desk {
+    const path = named === '.' ? '' : named;
     const known = this.desks.get(path) ?? new Desk(this.context, path);
     this.desks.set(path, known);
     return known;
@@ -148,4 +169,5 @@ export class TrainModel {
   private readonly signal = new Signal<this, void>(this);
   private readonly desks = new Map<string, Desk>();
   private seen = false;
+  private takesFolder = false;
 }

@@ -206,14 +206,14 @@ def test_the_tutorials_of_a_readme_are_those_that_there_are(readme: str) -> None
     assert sorted(badges.TUTORIALS) == TUTORIALS
 
 
-@pytest.mark.parametrize(
-    "repository", ["github:ada/jobs", "https://github.com/ada/jobs.git", "git+https://github.com/ada/jobs"]
-)
+ADDRESSES = ["github:ada/jobs", "https://github.com/ada/jobs.git", "git+https://github.com/ada/jobs"]
+
+
+@pytest.mark.parametrize("repository", ADDRESSES)
 def test_badges_open_each_tutorial(repository: str) -> None:
+    address = r"\(https://mybinder\.org/v2/gh/ada/jobs/HEAD\?urlpath=lab/tree/(.+?)\)"
     for readme, suffix in badges.READMES.items():
-        opened = re.findall(
-            r"\(https://mybinder\.org/v2/gh/ada/jobs/HEAD\?urlpath=lab/tree/(.+?)\)", badges.written(readme, repository)
-        )
+        opened = re.findall(address, badges.written(readme, repository))
         assert opened == [f"binder/tutorials/{name}{suffix}.ipynb" for name in badges.TUTORIALS]
         assert all((ROOT / path).exists() for path in opened)
 

@@ -119,30 +119,32 @@ def test_files_are_short_enough_to_read() -> None:
 
 
 TYPESCRIPT = [
-    "attention clipboard commandids components/comparetable components/palette components/saving components/section "
-    "components/sight css.d documents format host icon lazy naming pointed routes settings sidepanel tail version "
-    "wire",
+    "attention clipboard commandids components/comparetable components/palette components/popupmenu "
+    "components/saving components/section components/sight css.d documents format host icon lazy naming pointed "
+    "routes settings sidepanel tail version wire",
     "components/joblink components/status csv differences edits engine history hyperrows images instancetypes "
-    "labhost language logtext memory pagehost platforms points profilelist schemafields selection",
+    "labhost language logtext memory pagehost platforms points profilelist schemafields selection storagedata",
     "boards channelrows completion components/difference components/jobrow components/texts consent curves "
     "fieldtexts logwindow model news outputs platformboards serverpart stream",
     "chartsettings components/context components/logterminal components/schemaform components/trouble ends "
-    "jobsmodel kernel labels lifeline logpager metricsmodel previews profilesmodel statusitem",
-    "components/chartbar components/connection components/copies components/filepreview components/findings "
-    "components/following components/hooks components/jobfilters components/jobselection components/logsession "
-    "components/logtools components/nojobs components/occupants components/plot components/profileform "
-    "components/tailview draft launch loader server tokens tutorials",
+    "jobsmodel kernel labels lifeline logpager metricsmodel previews profilesmodel statusitem uploadfile",
+    "components/chartbar components/connection components/copies components/enginesettings components/filepreview "
+    "components/findings components/following components/hooks components/jobfilters components/jobselection "
+    "components/logsession components/logtools components/nojobs components/occupants components/plot "
+    "components/profileform components/tailview draft dropped launch loader server tokens transfers tutorials",
     "components/canvas components/code components/compareboard components/editform components/events "
     "components/imagepicker components/instancetable components/jobslist components/labels components/logsearch "
     "components/outputchannel components/platformacts components/profiles components/provenance components/timeline "
-    "components/trainfield components/uripicker desk newsplugin pageplugin",
+    "components/trainfield components/transferlist components/uripicker desk explorermodel newsplugin pageplugin "
+    "settingsplugin",
     "components/actions components/channels components/chart components/logs components/outputs components/overview "
-    "components/platformboard panel trainmodel",
-    "components/charts components/tensorboard components/trainhead components/trainpart components/trainsubmit",
-    "components/metrics components/traincode components/traincommand components/traindata components/trainfiles "
-    "components/trainhyper components/trainmore components/trainwhere",
-    "components/compare components/jobview components/trainform",
-    "anywidget comparewidget trainpanel widget",
+    "components/platformboard exploreractions panel trainmodel",
+    "components/charts components/explorerrows components/tensorboard components/trainhead components/trainpart "
+    "components/trainsubmit",
+    "components/explorer components/metrics components/traincode components/traincommand components/traindata "
+    "components/trainfiles components/trainhyper components/trainmore components/trainwhere",
+    "components/compare components/jobview components/trainform explorerpanel",
+    "anywidget comparewidget explorerplugin trainpanel widget",
     "tabs trainplugin",
     "commands placesplugin",
     "jobsplugin",

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { added, channelFaults, channelsOf, proposals, rowsOf, variableOf } from '../../labextension/lib/channelrows.js';
-import { common, complete, folderOf } from '../../labextension/lib/completion.js';
-import type { Parameters } from '../../labextension/lib/engine.js';
+import { beginnings, common, folderOf, inFolder } from '../../labextension/lib/completion.js';
+import type { IEngine } from '../../labextension/lib/engine.js';
 import { read, textOf } from '../../labextension/lib/fieldtexts.js';
 import { choices, parseImages, wanted } from '../../labextension/lib/images.js';
 import { gibibytes, matching, parseInstances, sorted } from '../../labextension/lib/instancetypes.js';
@@ -253,37 +253,52 @@ test('the folder that is looked into is that of the last slash', () => {
   assert.deepEqual(folderOf('oss://b/data/tr', ''), { uri: 'oss://b/data/', before: 'oss://b/data/' });
   assert.equal(folderOf('oss://b', ''), null);
   assert.equal(folderOf('oss:', ''), null);
+  assert.equal(folderOf('dataset://d-1/', '/home'), null);
   assert.deepEqual(folderOf('/a b/c', ''), { uri: 'file:///a%20b/', before: '/a b/' });
   assert.deepEqual(folderOf('data/x', '/home/me/'), { uri: 'file:///home/me/data/', before: 'data/' });
   assert.deepEqual(folderOf('', '/home/me'), { uri: 'file:///home/me/', before: '' });
   assert.equal(folderOf('data/x', ''), null);
 });
 
-/** A storage with these names in each folder, which gives so many at once. */
-function storage(names: readonly string[], most = 1000): (verb: string, asked?: Parameters) => Promise<unknown> {
-  return (_verb, asked = {}) => {
+/** Storages that begin with these URIs, with these names in each folder, of which so many are given at once. */
+function storage(names: readonly string[], most = 1000, roots: readonly object[] = []): IEngine['call'] {
+  return (verb, asked = {}) => {
     const left = names.filter(name => name > String(asked['after'] ?? ''));
-    return Promise.resolve({ entries: left.slice(0, most).map(path => ({ path })), more: left.length > most });
+    const entries = left.slice(0, most).map(path => ({ path }));
+    return Promise.resolve(verb === 'storages' ? { storages: roots } : { entries, more: left.length > most });
   };
 }
 
-test('a text is completed by what is in the folder, and by the roots that are known', async () => {
-  const ask = storage(['.git/', 'test/', 'train/', 'train.csv']);
-  const names = async (text: string, roots: string[] = []) =>
-    (await complete(ask, text, '/home', '', roots)).map(option => option.text);
+test('a text is completed by what is in its folder, and by where storages begin', async () => {
+  const ask = storage(['.git/', 'test/', 'train/', 'train.csv'], 1000, [
+    { uri: 'oss://b/', scheme: 'oss', profile: 'mine' },
+    { uri: 'oss://b/', scheme: 'oss', profile: 'mine' },
+    { uri: 'oss://other/', scheme: 'oss', profile: 'other' },
+    { uri: '', scheme: 'oss', profile: 'mine', problem: 'no answer' },
+    { uri: 'file:///home/', scheme: 'file', profile: '' }
+  ]);
+  const texts = (options: readonly { text: string }[]) => options.map(option => option.text);
+  const names = async (text: string) => texts(await inFolder(ask, text, '/home', ''));
   assert.deepEqual(await names('oss://b/tr'), ['oss://b/train/', 'oss://b/train.csv']);
   assert.deepEqual(await names('oss://b/'), ['oss://b/test/', 'oss://b/train/', 'oss://b/train.csv']);
+  assert.deepEqual(await names(''), ['test/', 'train/', 'train.csv']);
   assert.deepEqual(await names('.g'), ['.git/']);
-  assert.deepEqual(await names('os', ['oss://b/']), ['oss://b/']);
-  assert.deepEqual(await names('', ['oss://b/']), ['oss://b/', 'test/', 'train/', 'train.csv']);
-  assert.equal(common(await complete(ask, 'oss://b/t', '', '', [])), 'oss://b/t');
-  assert.equal(common(await complete(ask, 'oss://b/tr', '', '', [])), 'oss://b/train');
+  assert.deepEqual(await names('train.csv'), []);
+  assert.deepEqual(await names('oss://b'), []);
+  const starts = async (text: string, profile: string) => texts(await beginnings(ask, text, profile));
+  for (const begun of ['', 'os', 'oss:', 'oss:/', 'oss://', 'oss://b']) {
+    assert.deepEqual(await starts(begun, 'mine'), ['oss://b/'], begun);
+  }
+  assert.deepEqual(await starts('os', ''), ['oss://b/', 'oss://other/']);
+  assert.deepEqual([await starts('oss://b/', ''), await starts('data/', ''), await starts('/', '')], [[], [], []]);
+  assert.equal(common(await inFolder(ask, 'oss://b/t', '', '')), 'oss://b/t');
+  assert.equal(common(await inFolder(ask, 'oss://b/tr', '', '')), 'oss://b/train');
 });
 
 test('of a folder with more names than are given at once, those after what is typed are asked for', async () => {
   const ask = storage(['a', 'b', 'c', 'train'], 2);
   assert.deepEqual(
-    (await complete(ask, '/d/tr', '', '', [])).map(option => option.text),
+    (await inFolder(ask, '/d/tr', '', '')).map(option => option.text),
     ['/d/train']
   );
 });

@@ -212,7 +212,18 @@ def test_a_page_asks_for_what_views_need_and_no_more(engine: EmbeddedClient) -> 
     assert page.call("pin", job=job.id)["value"]["pinned"]
     missing = page.call("show", job="nonsense")
     assert (missing["type"], missing["code"], missing["status"]) == ("failure", "NotFound", 404)
-    for verb in ("secrets", "set_secret", "profiles", "set_profile", "submit", "prune", "log", "nonsense", None):
+    for verb in (
+        "secrets",
+        "set_secret",
+        "profiles",
+        "set_profile",
+        "set_credentials",
+        "submit",
+        "prune",
+        "log",
+        "nonsense",
+        None,
+    ):
         assert page.call(verb)["status"] == 400, verb
     for wrong in ({"job": 3}, {"job": job.id, "nonsense": 1}, {"job": job.id, "points": True}):
         assert page.call("metrics", **wrong)["status"] == 400, wrong

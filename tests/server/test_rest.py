@@ -141,6 +141,10 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     hold("profiles", await ask(jp_fetch, "GET", "profiles"))
     hold("set_profile", await ask(jp_fetch, "PUT", "profiles", "x", body={"values": {"backend": "local"}}))
     hold("remove_profile", await ask(jp_fetch, "DELETE", "profiles", "x"))
+    await ask(jp_fetch, "PUT", "profiles", "pai", body={"values": {"region_id": "cn-hangzhou"}})
+    key = {"access_key_id": "LTAI5tTheIdOfAKey9xyz", "access_key_secret": "longenough"}
+    hold("set_credentials", await ask(jp_fetch, "PUT", "profiles", "pai", "credentials", body=key))
+    hold("remove_credentials", await ask(jp_fetch, "DELETE", "profiles", "pai", "credentials"))
     hold("set_secret", await ask(jp_fetch, "PUT", "secrets", "x", body={"value": "long enough"}))
     assert hold("secrets", await ask(jp_fetch, "GET", "secrets"))["secrets"] == [{"name": "x", "place": "file"}]
     hold("remove_secret", await ask(jp_fetch, "DELETE", "secrets", "x"))
@@ -148,6 +152,10 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     assert hold("tensorboards", await ask(jp_fetch, "GET", "tensorboards"))["tensorboards"] == [board]
     assert not hold("stop_tensorboard", await ask(jp_fetch, "DELETE", "tensorboards", board["id"]))["tensorboards"]
     hold("doctor", await ask(jp_fetch, "GET", "doctor"))
+    hold("catalogue", await ask(jp_fetch, "GET", "catalogue"))
+    hold("give_tutorials", await ask(jp_fetch, "POST", "tutorials", body={}))
+    hold("engine_settings", await ask(jp_fetch, "GET", "settings"))
+    hold("set_engine_settings", await ask(jp_fetch, "PUT", "settings", body={"disk": {"limit": "1GB"}}))
     hold("stop", await ask(jp_fetch, "POST", "jobs", job["id"], "stop", body={}))
     hold("delete", await ask(jp_fetch, "DELETE", "jobs", job["id"]))
     hold("trials", await ask(jp_fetch, "GET", "trials"))

@@ -33,22 +33,23 @@ def talkative(home: Home, tmp_path: Path) -> Iterator[Talkative]:
     started.stop()
 
 
-def answer(notebook: NotebookSession, code: str, value: str) -> dict[str, Any]:
-    """Run a cell that asks, as a front end does that can be asked; how it asked."""
+def answer(notebook: NotebookSession, code: str, *values: str) -> dict[str, Any]:
+    """Run a cell that asks, as a front end does that can be asked; how it asked, the last time."""
     request = _execute_request(uuid.uuid4().hex, code, "")
     request["content"]["allow_stdin"] = True
     notebook.socket.send(json.dumps(request))
     asked: dict[str, Any] = {}
+    waiting = list(values)
     while True:
         message = json.loads(notebook.socket.recv())
         if message["msg_type"] == "input_request":
             asked = message["content"]
             header = request["header"] | {"msg_id": uuid.uuid4().hex, "msg_type": "input_reply"}
-            content = {"status": "ok", "value": value}
+            content = {"status": "ok", "value": waiting.pop(0)}
             reply = {"header": header, "parent_header": message["header"], "metadata": {}, "content": content}
             notebook.socket.send(json.dumps(reply | {"channel": "stdin"}))
         elif message["parent_header"].get("msg_id") == request["header"]["msg_id"]:
-            assert VALUE not in json.dumps(message["content"]), message
+            assert not [value for value in values if value and value in json.dumps(message["content"])], message
             if message["msg_type"] == "execute_reply":
                 assert message["content"]["status"] == "ok", message
                 return asked

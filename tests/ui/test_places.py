@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from jupyter_pai.home import Home
+from jupyter_pai.settings import user_file
 
 from .conftest import Lab, execute, open_notebook
 from .test_jobs import LONG, row, submit, waiting
@@ -156,6 +157,15 @@ def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> 
     page.locator(".jp-PluginList-entry", has_text="训练作业").click(timeout=LONG)
     settings = page.locator(".jp-SettingsPanel")
     assert len(asked) == 1
+    # What is kept is written into the engine's own file; what cannot be is said.
+    room = settings.get_by_label("作业和环境可占的空间")
+    room.fill("much")
+    room.press("Enter")
+    expect(settings.get_by_role("alert")).to_contain_text("much", timeout=LONG)
+    room.fill("5GB")
+    room.press("Enter")
+    expect(settings.get_by_role("status").filter(has_text="已写入")).to_be_visible(timeout=LONG)
+    assert 'limit = "5GB"' in user_file().read_text()
     # Another language comes with another page, which is offered.
     field = settings.locator('select[id$="_language"]')
     field.select_option(label="English")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab, execute, open_notebook
@@ -57,7 +59,7 @@ def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Pag
     page.keyboard.press("Control+End")
     page.keyboard.type("\n# changed")
     page.evaluate(COUNT)
-    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
+    page.get_by_role("button", name="Train", exact=True).click(timeout=LONG)
     form(page).get_by_role("button", name="Save and submit").click(timeout=LONG)
     view = page.get_by_role("group", name="Training job a_")
     expect(view.locator(".jp-pai-Status").first).to_have_text("running", timeout=LONG)
@@ -74,9 +76,9 @@ def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Pag
     expect(page.locator(".lm-DockPanel-tabBar .lm-mod-current", has_text="a.ipynb")).to_be_visible()
     expect(page.locator(".jp-Notebook")).to_be_visible()
 
-    execute(page, "jupyter-pai:train-again")
+    page.get_by_role("button", name="Train this notebook again with the last settings").click()
     expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="a_")).to_have_count(2, timeout=LONG)
-    assert len(begun(lab)) == 2
+    assert (len(begun(lab)), page.evaluate("window.clicks")) == (2, 3)
     expect(form(page)).to_contain_text("Settings of a_", timeout=LONG)
     (tmp_path / "go").touch()
 
@@ -139,7 +141,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     # The form is kept with its notebook, as code it is the same, and code comes back as the form.
     fold(shown, "As code")
     code = shown.locator(".jp-pai-Code-text")
-    expect(code).to_contain_text("--optimizer sgd", timeout=LONG)
+    expect(code).to_contain_text("--hp optimizer=sgd", timeout=LONG)
     cell = code.text_content() or ""
     shown.get_by_role("button", name="Undo all changes").click()
     expect(shown.get_by_label("Runs", exact=True)).to_have_value("a.ipynb")
@@ -156,3 +158,75 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     assert spec["hyperparameters"] == {"optimizer": "sgd", "epochs": "5"}
     assert spec["max_run_time"] == 60
     assert sorted(spec["source"]["exclude"]) == ["/data/", "/local.ini"]
+
+
+def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
+    lab.write("work/a.ipynb", "print('done')")
+    open_notebook(page, lab, "work/a.ipynb")
+    execute(page, "jupyter-pai:train")
+    shown = form(page)
+    expect(shown).to_be_focused(timeout=LONG)
+    expect(shown.get_by_text("Files: 1, ")).to_be_visible(timeout=LONG)
+    page.keyboard.press("Escape")
+    expect(page.locator(".jp-Notebook:focus-within")).to_be_visible()
+
+    execute(page, "jupyter-pai:train")
+    add = shown.get_by_role("button", name="Add a hyperparameter")
+    for _ in range(20):
+        if add.evaluate("node => node === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.type("lr")
+    page.keyboard.press("Tab")
+    page.keyboard.type("0.1")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.type("lr")
+    names = shown.get_by_label("Hyperparameters: name")
+    expect(names.last).to_have_accessible_description("It is there twice.")
+    page.keyboard.press("Control+Enter")  # Nothing is sent: the first of the two is where to go.
+    expect(names.first).to_be_focused()
+    assert begun(lab) == []
+    page.keyboard.press("Control+a")
+    page.keyboard.type("momentum")
+    page.keyboard.press("Control+Enter")
+    view = page.get_by_role("group", name="Training job a_")
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    assert begun(lab)[0]["spec"]["hyperparameters"] == {"momentum": "0.1", "lr": ""}
+    page.keyboard.press("Escape")
+    expect(page.locator(".jp-Notebook:focus-within")).to_be_visible()
+
+
+@pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
+def test_of_a_folder_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
+    lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
+    lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
+    (lab.root / "work").mkdir()
+    (lab.root / "work/main.py").write_text(SCRIPT)
+    page.goto(f"{lab.url}/lab/tree/work?reset&token={lab.token}")
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
+    shown = page.get_by_role("region", name="训练", exact=True)
+    expect(shown.get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
+    expect(shown.get_by_label("lr", exact=True)).to_be_visible(timeout=LONG)
+    for folded in shown.locator("summary").all():
+        folded.click()
+    shown.evaluate("node => { node.style.width = '240px'; }")
+    sizes = shown.evaluate("node => [...node.querySelectorAll('*')].filter(one => one.scrollWidth > 240).length")
+    assert sizes == 0
+    shown.get_by_role("button", name="提交", exact=True).click()
+    expect(page.locator(".jp-pai-Job")).to_contain_text("lr 0.01 adam 3", timeout=LONG)
+
+
+def test_in_notebook_7(lab: Lab, page: Page) -> None:
+    lab.write("work/a.ipynb", "print('done')")
+    open_notebook(page, lab, "work/a.ipynb", "notebooks")
+    page.get_by_role("button", name="Train", exact=True).click(timeout=LONG)
+    expect(form(page).get_by_role("heading", name="a.ipynb")).to_be_visible(timeout=LONG)
+    with page.expect_popup() as opened:
+        form(page).get_by_role("button", name=re.compile("ubmit$")).click()
+    expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
+    page.goto(f"{lab.url}/tree/work?token={lab.token}")
+    page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)
+    expect(form(page).get_by_role("heading", name="work")).to_be_visible(timeout=LONG)

@@ -131,6 +131,16 @@ def test_a_login_counts_at_once(own_home: Path) -> None:
     assert chain.now().id == "AKwork"
 
 
+def test_a_key_that_went_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_key(monkeypatch, "first")
+    chain = KeyChain()
+    assert chain.now().id == "first"
+    monkeypatch.delenv("ALIBABA_CLOUD_ACCESS_KEY_ID")
+    for _question in range(2):
+        with pytest.raises(CredentialsError):
+            chain.now()
+
+
 def test_a_file_that_gives_no_key_is_named(own_home: Path) -> None:
     (own_home / ".aliyun").mkdir()
     (own_home / ".aliyun/config.json").write_text("{")

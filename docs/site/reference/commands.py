@@ -55,7 +55,7 @@ def _rows(action: argparse.Action) -> list[tuple[str, str]]:
 
 def _form(action: argparse.Action) -> str:
     """As it is typed: ``--hp KEY=VALUE``."""
-    choices = "|".join(str(choice) for choice in action.choices) if action.choices else ""
+    choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
     value = action.metavar if isinstance(action.metavar, str) else choices or action.dest.upper()
     if not action.option_strings:
         return value if action.nargs in (None, "+") else f"[{value}]"

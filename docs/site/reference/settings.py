@@ -27,8 +27,8 @@ def settings(language: str) -> str:
         if rows := [row for row in rows if row[0] not in common]:
             parts.append(f"## {word(title, language).format(name=name)}\n{table(_TITLES, rows, language)}")
 
-    default = word("a profile's name; the one that counts where none is named", language)
-    parts.append(f'## {word("The key `default`", language)}\n\n`default = "work"`: {default}.\n')
+    default = word("The name of the profile that counts where none is named.", language)
+    parts.append(f'## {word("The key `default`", language)}\n\n`default = "work"`\n\n{default}\n')
     add("Every profile", ProfileSettings)
     for name, kind in load_backends().items():
         add("Profiles of `{name}`", kind.settings_model, name, ProfileSettings)

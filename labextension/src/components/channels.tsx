@@ -23,8 +23,6 @@ interface IProps {
   readonly profile: string;
   /** The folder below which relative paths are, an absolute path on the server's machine. */
   readonly home?: string;
-  /** What a URI can begin with. */
-  readonly roots?: readonly string[];
 }
 
 export function Channels(props: IProps): React.JSX.Element {
@@ -123,7 +121,6 @@ function Row(props: IRowProps): React.JSX.Element {
         onChange={uri => change({ ...row, value: uri })}
         profile={props.profile}
         {...(props.home === undefined ? {} : { home: props.home })}
-        {...(props.roots === undefined ? {} : { roots: props.roots })}
         isNew={kind === 'outputs'}
         fault={fault}
       />

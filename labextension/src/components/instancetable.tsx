@@ -253,7 +253,7 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
         <span className="jp-pai-Instances-narrow">{trans.__('%1 cores', cpu)}</span>
       </td>
       <td role="cell">{gpuText(type) || <span className="jp-pai-Instances-none">–</span>}</td>
-      <td role="cell">{gibibytes(memory)} GiB</td>
+      <td role="cell">{memoryText(memory)}</td>
       <td role="cell">
         {price === null ? (
           <span className={isPriceless ? 'jp-pai-Instances-none' : ''}>{trans.__('not published')}</span>
@@ -283,12 +283,16 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
   );
 });
 
+function memoryText(bytes: number): string {
+  return `${gibibytes(bytes)} GiB`;
+}
+
 function amount(price: number): string {
   return price.toLocaleString(undefined, { maximumFractionDigits: 4 });
 }
 
 function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {
-  const memory = gpuMemory ? ` (${gibibytes(gpuMemory)} GiB)` : '';
+  const memory = gpuMemory ? ` (${memoryText(gpuMemory)})` : '';
   return gpu ? `${gpu} × ${gpuName || 'GPU'}${memory}` : '';
 }
 

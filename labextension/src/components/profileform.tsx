@@ -22,13 +22,19 @@ export function ProfileForm(props: IProps): React.JSX.Element {
   const box = React.useRef<HTMLFormElement>(null);
   const id = React.useId();
   React.useEffect(() => box.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), []);
+  const { nameFault, faults, loginFaults } = editing;
+  React.useEffect(() => {
+    if (nameFault || faults.size || loginFaults.size) {
+      // What is wrong may have been folded.
+      const look = () => box.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      requestAnimationFrame(() => requestAnimationFrame(look));
+    }
+  }, [nameFault, faults, loginFaults]);
   const save = (event?: React.SyntheticEvent) => {
     event?.preventDefault();
     void model.save().then(isSaved => {
       if (isSaved) {
         onSaved(editing.name.trim());
-      } else {
-        requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
       }
     });
   };

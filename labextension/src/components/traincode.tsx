@@ -13,6 +13,8 @@ import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { Trouble } from './trouble.js';
 
+const EXAMPLE = '%%pai_train --lr 0.01';
+
 export function TrainCode(props: IPart): React.JSX.Element {
   const { trans } = props;
   return (
@@ -66,7 +68,7 @@ function Paste({ desk, draft, engine, trans }: IPart): React.JSX.Element {
         rows={4}
         spellCheck={false}
         aria-invalid={task.trouble !== null}
-        placeholder="%%pai_train --lr 0.01"
+        placeholder={EXAMPLE}
         value={text}
         onChange={event => {
           setText(event.target.value);

@@ -9,6 +9,8 @@ import { Field } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
 
+const EXAMPLE = 'python train.py $PAI_USER_ARGS';
+
 const COMMAND = '';
 
 export function TrainCommand(props: IPart): React.JSX.Element {
@@ -54,7 +56,7 @@ export function TrainCommand(props: IPart): React.JSX.Element {
               className="jp-pai-Input jp-pai-Train-code"
               rows={Math.min(Math.max(command.split('\n').length, 2), 8)}
               spellCheck={false}
-              placeholder="python train.py $PAI_USER_ARGS"
+              placeholder={EXAMPLE}
               value={command}
               onChange={event => set(props, 'command', event.target.value)}
             />

@@ -32,10 +32,10 @@ export function Field({ label, mark = '', fault = '', hint, doubt = '', children
   const said = [fault && `${id}-fault`, doubt && `${id}-doubt`, hint ? `${id}-hint` : ''].filter(Boolean).join(' ');
   return (
     <div className="jp-pai-Field">
-      <label htmlFor={id}>
-        {label}
+      <span className="jp-pai-Field-label">
+        <label htmlFor={id}>{label}</label>
         {mark && <small aria-hidden>{mark}</small>}
-      </label>
+      </span>
       {children({ id, 'aria-invalid': fault !== '', 'aria-describedby': said || undefined })}
       {fault && (
         <span className="jp-pai-Trouble" id={`${id}-fault`}>

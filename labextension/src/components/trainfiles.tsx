@@ -12,6 +12,8 @@ import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
 
+const EXAMPLE = '*.ckpt, data/';
+
 // Those that are shown before somebody asks for more.
 const FIRST = 5;
 
@@ -21,6 +23,9 @@ export function TrainFiles(props: IPart): React.JSX.Element {
   const rules = strings(field(draft, 'source.exclude'));
   const leave = (path: string, isOut = true) => desk.change(withRule(draft, ruleFor(path), isOut));
   const leaks = wrong.leaks.length ? wrong.leaks : (preview?.leaks ?? []);
+  const folder = textAt(props, 'source.folder');
+  // It is named where it is another one than that of the notebook.
+  const own = desk.form?.kind === 'folder' ? desk.path : desk.path.slice(0, Math.max(desk.path.lastIndexOf('/'), 0));
   const fault = [faultAt(props, 'source'), faultAt(props, 'source.folder')].filter(Boolean).join(' ');
   return (
     <section className="jp-pai-Train-part" aria-label={trans.__('What is sent')} aria-busy={desk.isLooking}>
@@ -29,7 +34,7 @@ export function TrainFiles(props: IPart): React.JSX.Element {
         {preview && !fault ? trans.__('Files: %1, %2', preview.files.toLocaleString(), size(preview.bytes)) : ''}
         {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Looking at the folder…')}</span>}
       </p>
-      <p className="jp-pai-Train-hint jp-pai-Train-folder">{textAt(props, 'source.folder')}</p>
+      {folder && !folder.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
       {fault && (
         <p className="jp-pai-Trouble" role="alert" tabIndex={-1} data-invalid="true">
           {fault}
@@ -145,7 +150,7 @@ function Chips({ desk, draft, trans, rules, ...rest }: IPart & { rules: readonly
         <input
           className="jp-pai-Input"
           aria-label={trans.__('Leave out what fits')}
-          placeholder="*.ckpt, data/"
+          placeholder={EXAMPLE}
           aria-invalid={fault !== ''}
           aria-describedby={fault ? id : undefined}
           spellCheck={false}

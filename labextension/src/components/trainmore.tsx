@@ -13,6 +13,8 @@ import { Fold, LinesField, NumberField, Rows, TextField } from './trainfield.js'
 import type { IPart } from './trainpart.js';
 import { backendOf, faultAt, isWrong, set, textAt } from './trainpart.js';
 
+const EXAMPLE = 'torch==2.5.1';
+
 const FIELDS = ['name', 'max_run_time', 'labels', 'tty'];
 const SURROUNDINGS = ['python', 'environment', 'secrets', 'requirements'];
 
@@ -86,7 +88,7 @@ function Surroundings(props: IPart): React.JSX.Element {
       <LinesField
         label={trans.__('Packages, beside those of requirements.txt')}
         value={packages}
-        placeholder="torch==2.5.1"
+        placeholder={EXAMPLE}
         fault={faultsOf(props, 'requirements')}
         onChange={value => set(props, 'requirements', value)}
       />

@@ -14,6 +14,8 @@ import { Field, Fold, NumberField, TextField } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { backendOf, faultAt, faultsBelow, isWrong, otherNotes, set, textAt } from './trainpart.js';
 
+const SIZE = '16GiB';
+
 const FAVOURITES = 'jupyter-pai:favourite-instances';
 const MACHINE = ['instance_type', 'instance_count', 'cpu', 'gpu', 'memory', 'image'];
 
@@ -121,7 +123,7 @@ function Machine(props: IPart & { profile: string; hasImages: boolean }): React.
         <TextField
           label={trans.__('Memory')}
           value={textAt(props, 'memory')}
-          placeholder="16GiB"
+          placeholder={SIZE}
           fault={faultAt(props, 'memory')}
           onChange={value => set(props, 'memory', value)}
         />

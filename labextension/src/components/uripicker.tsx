@@ -6,7 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IOption } from '../completion.js';
-import { common, complete } from '../completion.js';
+import { beginnings, common, inFolder } from '../completion.js';
 import type { IEngine } from '../engine.js';
 import { EngineError } from '../engine.js';
 import type { ITrouble } from '../model.js';
@@ -23,8 +23,6 @@ export interface IUriProps {
   readonly profile: string;
   /** The folder below which relative paths are, an absolute path on the server's machine; none are completed without it. */
   readonly home?: string;
-  /** What a URI can begin with: `oss://bucket/`. */
-  readonly roots?: readonly string[];
   /** The engine's word about it; empty if nothing is wrong. */
   readonly fault?: string;
   /** Whether it may name what is not there yet, as a place for outputs does. */
@@ -34,7 +32,6 @@ export interface IUriProps {
 
 // Milliseconds after the last letter of what is typed.
 const PAUSE = 200;
-const NO_ROOTS: readonly string[] = [];
 
 interface IOffer {
   /** For what was typed. */
@@ -45,30 +42,44 @@ interface IOffer {
 
 /** What can stand in the field instead, asked for when its user pauses; null while nothing is known. */
 function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
-  const { engine, value, profile, home = '', roots = NO_ROOTS, isNew = false } = props;
+  const { engine, value, profile, home = '', isNew = false } = props;
   const [offer, setOffer] = React.useState<IOffer | null>(null);
-  const key = roots.join('\n');
   React.useEffect(() => {
     if (!isWanted) {
       return;
     }
     let isOver = false;
-    const take = (options: readonly IOption[], trouble: ITrouble | null) =>
-      isOver || setOffer({ text: value, options, trouble });
+    // Each is shown when it comes: an account that does not answer holds up no folder.
+    const take = (options: readonly IOption[], trouble: ITrouble | null) => {
+      if (!isOver) {
+        setOffer(old =>
+          old?.text === value
+            ? { text: value, options: [...old.options, ...options], trouble: trouble ?? old.trouble }
+            : { text: value, options, trouble }
+        );
+      }
+    };
     const timer = setTimeout(() => {
-      complete((verb, asked) => engine.call(verb, asked), value, home, profile, roots).then(
+      const ask: IEngine['call'] = (verb, asked) => engine.call(verb, asked);
+      setOffer(null);
+      inFolder(ask, value, home, profile).then(
         options => take(options, null),
         (error: unknown) => {
-          const isExpected = error instanceof EngineError && error.code === 'NotFound' && isNew;
-          take([], isExpected ? null : troubleOf(error));
+          // A platform may read from where nobody can look from here, and write where nothing is yet.
+          const silent = isNew ? ['Unsupported', 'NotFound'] : ['Unsupported'];
+          take([], error instanceof EngineError && silent.includes(error.code) ? null : troubleOf(error));
         }
+      );
+      beginnings(ask, value, profile).then(
+        options => take(options, null),
+        () => undefined // It is only an offer.
       );
     }, PAUSE);
     return () => {
       isOver = true;
       clearTimeout(timer);
     };
-  }, [engine, value, profile, home, key, isNew, isWanted]);
+  }, [engine, value, profile, home, isNew, isWanted]);
   return offer?.text === value ? offer : null;
 }
 
@@ -82,6 +93,7 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
   const offer = useOffer(props, isUsed);
   const options = isOpen ? (offer?.options ?? []) : [];
   const active = options[current];
+  // That nothing could be looked up is no mistake in what is typed.
   const said = fault || [offer?.trouble?.message, offer?.trouble?.fix].filter(Boolean).join(' ');
   const close = () => {
     setOpen(false);
@@ -97,6 +109,9 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
     setOpen(isMore);
   };
   const press = (event: React.KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.nativeEvent.isComposing) {
+      return;
+    }
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     const begun = common(options);
     if (step && !event.altKey) {
@@ -125,7 +140,7 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
         aria-expanded={options.length > 0}
         aria-controls={options.length ? `${id}-list` : undefined}
         aria-activedescendant={active ? `${id}-${current}` : undefined}
-        aria-invalid={said !== ''}
+        aria-invalid={fault !== ''}
         aria-describedby={said ? `${id}-fault` : undefined}
         autoComplete="off"
         spellCheck={false}
@@ -156,7 +171,11 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
         {options.length ? trans.__('%1 to choose from', options.length) : ''}
       </span>
       {said && (
-        <span className="jp-pai-Trouble" role="alert" id={`${id}-fault`}>
+        <span
+          className={fault ? 'jp-pai-Trouble' : 'jp-pai-Fields-note'}
+          role={fault ? 'alert' : 'status'}
+          id={`${id}-fault`}
+        >
           {said}
         </span>
       )}

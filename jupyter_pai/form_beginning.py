@@ -1,4 +1,4 @@
-"""Form: what a form begins with that is to submit a notebook, a script or a folder.
+"""What a form begins with that is to submit a notebook, a script or a folder.
 
 The settings are those of the newest job of the same notebook, script or folder, without what its profile or its
 platform filled in, and without the code of the cell that it was made of; without such a job, as little as can be.

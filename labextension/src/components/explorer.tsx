@@ -1,0 +1,228 @@
+/**
+ * The Explorer: what all storages have, and what can be done with it.
+ */
+
+import * as React from 'react';
+
+import { chosenFiles, droppedFiles } from '../dropped.js';
+import type { IExplorer } from '../exploreractions.js';
+import { actionsOf, goTo, makeFolder, upload } from '../exploreractions.js';
+import type { IRoot } from '../storagedata.js';
+import { ExplorerRows } from './explorerrows.js';
+import { PopupMenu } from './popupmenu.js';
+import { TransferList } from './transferlist.js';
+
+interface IProps extends IExplorer {
+  /** What was done last, in words. */
+  readonly news: string;
+  readonly say: (text: string) => void;
+}
+
+export function Explorer(props: IProps): React.JSX.Element {
+  const { model, trans, news, say } = props;
+  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
+  const [isOver, setOver] = React.useState(false);
+  React.useEffect(() => {
+    const slot = () => redraw();
+    model.changed.connect(slot);
+    void model.start();
+    return () => void model.changed.disconnect(slot);
+  }, [model]);
+  const { place, trouble } = model;
+  const isFiles = (event: React.DragEvent) => place !== null && event.dataTransfer.types.includes('Files');
+  const drop = (event: React.DragEvent) => {
+    setOver(false);
+    if (isFiles(event)) {
+      event.preventDefault();
+      void droppedFiles(event.dataTransfer).then(items => upload(props, items, say));
+    }
+  };
+  return (
+    <section
+      className="jp-pai-Explorer"
+      aria-label={trans.__('Explorer')}
+      data-drop={isOver}
+      // JupyterLab's keys are not for what is pressed here.
+      data-lm-suppress-shortcuts="true"
+      onDragOver={event => {
+        if (isFiles(event)) {
+          event.preventDefault();
+          setOver(true);
+        }
+      }}
+      onDragLeave={event => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) {
+          setOver(false);
+        }
+      }}
+      onDrop={drop}
+    >
+      <Address {...props} />
+      {trouble && (
+        <p className="jp-pai-Jobs-trouble" role="alert">
+          {trouble.message} {trouble.fix}
+        </p>
+      )}
+      {place ? <Folder {...props} /> : <Roots {...props} />}
+      <TransferList transfers={model.transfers} trans={trans} />
+      <p className="jp-pai-Explorer-news" role="status">
+        {news || facts(props)}
+      </p>
+    </section>
+  );
+}
+
+/** How much there is. */
+function facts({ model, trans }: IProps): string {
+  if (model.isLoading) {
+    return trans.__('Loading…');
+  }
+  if (!model.place) {
+    return '';
+  }
+  if (model.selected.size) {
+    return trans.__('%1 selected', model.selected.size.toLocaleString());
+  }
+  const count = model.entries.length.toLocaleString();
+  return model.more ? trans.__('More than %1 entries', count) : trans.__('Entries: %1', count);
+}
+
+/** Where one is; another address can be typed. */
+function Address(props: IProps): React.JSX.Element {
+  const { model, trans } = props;
+  const here = model.place?.uri ?? '';
+  const [text, setText] = React.useState(here);
+  React.useEffect(() => setText(here), [here]);
+  const crumbs = model.place?.crumbs ?? [];
+  return (
+    <>
+      <nav className="jp-pai-Explorer-crumbs" aria-label={trans.__('Where you are')}>
+        <button type="button" className="jp-pai-Link" disabled={!model.place} onClick={() => model.leave()}>
+          {trans.__('Storages')}
+        </button>
+        {crumbs.map(({ name, uri }, n) => (
+          <React.Fragment key={uri}>
+            <span aria-hidden>›</span>
+            <button
+              type="button"
+              className="jp-pai-Link"
+              aria-current={n === crumbs.length - 1 ? 'location' : undefined}
+              onClick={() => void model.open(uri, model.place?.root)}
+            >
+              {name}
+            </button>
+          </React.Fragment>
+        ))}
+      </nav>
+      <form
+        className="jp-pai-Explorer-address"
+        onSubmit={event => {
+          event.preventDefault();
+          void goTo(props, text);
+        }}
+      >
+        <input
+          className="jp-pai-Input"
+          aria-label={trans.__('Address')}
+          placeholder="oss://bucket/folder/"
+          spellCheck={false}
+          value={text}
+          onChange={event => setText(event.target.value)}
+        />
+      </form>
+    </>
+  );
+}
+
+/** Where one can begin. */
+function Roots({ model, trans }: IProps): React.JSX.Element {
+  return (
+    <ul className="jp-pai-Explorer-roots">
+      {model.roots?.map((root, n) => (
+        <li key={n} data-scheme={root.scheme}>
+          {root.uri ? (
+            <button type="button" className="jp-pai-Link" onClick={() => void model.open(root.uri, root)}>
+              {root.title}
+            </button>
+          ) : (
+            <span>{root.title}</span>
+          )}
+          <span className="jp-pai-Channel-facts">{factsOf(root)}</span>
+          {root.problem && (
+            <span className="jp-pai-Job-trouble">
+              {root.problem} {root.fix}
+            </span>
+          )}
+        </li>
+      ))}
+      {model.roots?.length === 0 && <li>{trans.__('There are no storages.')}</li>}
+    </ul>
+  );
+}
+
+function factsOf({ scheme, profile, uri }: IRoot): string {
+  return [`${scheme}://`, scheme === 'file' ? decodeURI(uri.slice('file://'.length)) : profile]
+    .filter(Boolean)
+    .join(' · ');
+}
+
+/** A folder: what can be done here, and what is in it. */
+function Folder(props: IProps): React.JSX.Element {
+  const { model, trans, say } = props;
+  const [menu, setMenu] = React.useState<readonly [number, number] | null>(null);
+  const files = React.useRef<HTMLInputElement>(null);
+  const folder = React.useRef<HTMLInputElement>(null);
+  const actions = actionsOf(props, say);
+  const take = (event: React.ChangeEvent<HTMLInputElement>) => {
+    const items = chosenFiles(event.target.files ?? []);
+    event.target.value = ''; // The same ones can be chosen once more.
+    void upload(props, items, say);
+  };
+  const canWrite = model.place?.root.writable !== false;
+  const button = (text: string, act: (event: React.MouseEvent) => void, isOn = true) => (
+    <button type="button" className="jp-pai-Button" disabled={!isOn} onClick={act}>
+      {text}
+    </button>
+  );
+  return (
+    <>
+      <div className="jp-pai-Explorer-bar" role="toolbar" aria-label={trans.__('This folder')}>
+        {button(trans.__('New folder…'), () => void makeFolder(props, say), canWrite)}
+        {button(trans.__('Upload files…'), () => files.current?.click(), canWrite)}
+        {button(trans.__('Upload a folder…'), () => folder.current?.click(), canWrite)}
+        {button(trans.__('Refresh'), () => void model.refresh())}
+        <button
+          type="button"
+          className="jp-pai-Button"
+          aria-haspopup="menu"
+          aria-expanded={menu !== null}
+          disabled={model.selected.size === 0}
+          onClick={event => {
+            const { left, bottom } = event.currentTarget.getBoundingClientRect();
+            setMenu([left, bottom]);
+          }}
+        >
+          {trans.__('Actions')} ▾
+        </button>
+        <input ref={files} type="file" multiple hidden data-upload="files" onChange={take} />
+        <input
+          ref={folder}
+          type="file"
+          hidden
+          data-upload="folder"
+          onChange={take}
+          {
+            ...{ webkitdirectory: '' } /* Which React's types do not know. */
+          }
+        />
+      </div>
+      <ExplorerRows {...props} actions={actions} ask={(x, y) => setMenu([x, y])} />
+      {model.entries.length === 0 && !model.isLoading && (
+        <p className="jp-pai-Explorer-none">{trans.__('This folder is empty. Files can be dropped here.')}</p>
+      )}
+      {menu && (
+        <PopupMenu label={trans.__('Actions')} items={actions} x={menu[0]} y={menu[1]} close={() => setMenu(null)} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,259 @@
+/**
+ * What is done with what the Explorer shows: asked about where something may be lost, said when it is done.
+ */
+
+import { copy } from './clipboard.js';
+import type { IContext } from './components/context.js';
+import type { ExplorerModel } from './explorermodel.js';
+import { size } from './format.js';
+import { said } from './outputs.js';
+import type { IEntry } from './storagedata.js';
+import { nameOf } from './storagedata.js';
+import type { Transfer } from './transfers.js';
+import type { IItem } from './uploadfile.js';
+import { number, record, string } from './wire.js';
+
+// Names in a question.
+const NAMED = 5;
+
+/** The Explorer's surroundings. `useInput` puts a URI into the form that submits; null where there is none. */
+export interface IExplorer extends IContext {
+  readonly model: ExplorerModel;
+  readonly useInput: ((uri: string) => void) | null;
+}
+
+/** Something that can be done with what is selected. */
+export interface IAction {
+  readonly id: string;
+  readonly label: string;
+  /** What is pressed for it. */
+  readonly key?: string;
+  readonly isOn: boolean;
+  readonly run: () => Promise<void> | void;
+}
+
+export function actionsOf(explorer: IExplorer, say: (text: string) => void): readonly IAction[] {
+  const { model, trans, host, useInput } = explorer;
+  const chosen = model.chosen.filter(entry => !entry.problem);
+  const [first] = chosen;
+  const isOne = chosen.length === 1 && first !== undefined;
+  const actions: readonly (IAction | null)[] = [
+    {
+      id: 'open',
+      label: trans.__('Open'),
+      key: 'Enter',
+      isOn: isOne && first.isFolder,
+      run: () => open(explorer, first)
+    },
+    useInput && {
+      id: 'input',
+      label: trans.__('Use as input'),
+      isOn: isOne,
+      run: () => first && useInput(first.uri)
+    },
+    {
+      id: 'download',
+      label: trans.__('Download'),
+      isOn: chosen.some(entry => !entry.isFolder),
+      run: () => download(explorer, chosen)
+    },
+    host.openFile
+      ? {
+          id: 'here',
+          label: trans.__('Copy into the workspace…'),
+          isOn: chosen.length > 0,
+          run: () => copyHere(explorer, chosen, say)
+        }
+      : null,
+    { id: 'address', label: trans.__('Copy address'), isOn: isOne, run: () => copyAddress(explorer, first) },
+    { id: 'rename', label: trans.__('Rename…'), key: 'F2', isOn: isOne, run: () => rename(explorer, first, say) },
+    {
+      id: 'delete',
+      label: trans.__('Delete…'),
+      key: 'Delete',
+      isOn: chosen.length > 0,
+      run: () => remove(explorer, chosen, say)
+    }
+  ];
+  return actions.flatMap(action => action ?? []);
+}
+
+/** Enter a folder; a file is downloaded. */
+export async function open(explorer: IExplorer, entry: IEntry | undefined): Promise<void> {
+  const { model } = explorer;
+  if (entry?.isFolder) {
+    await model.open(entry.uri, model.place?.root ?? null);
+  } else if (entry && !entry.problem) {
+    download(explorer, [entry]);
+  }
+}
+
+/** Go to an address that somebody has typed: a folder, or that of a file, which is selected then. */
+export async function goTo({ model }: IExplorer, text: string): Promise<void> {
+  const uri = text.trim();
+  if ((await model.open(uri)) && model.entries.length === 1 && model.entries[0]?.uri === uri) {
+    await model.open(model.place?.uri ?? uri);
+    model.reveal(uri);
+  }
+}
+
+export async function makeFolder(explorer: IExplorer, say: (text: string) => void): Promise<void> {
+  const { model, engine, host, trans } = explorer;
+  const { place } = model;
+  const path = await host.ask(trans.__('New folder'), trans.__('Name'), '');
+  if (place && path) {
+    await attempt(explorer, async () => {
+      const { uri, root } = place;
+      const made = await engine.call('make_data_folder', {}, { uri, path, profile: root.profile });
+      await model.refresh();
+      model.reveal(string(record(made)['uri']));
+      say(trans.__('The folder %1 was made.', path));
+    });
+  }
+}
+
+export async function upload(explorer: IExplorer, items: readonly IItem[], say: (text: string) => void): Promise<void> {
+  const { model, trans } = explorer;
+  const { place } = model;
+  const [first] = items;
+  if (place && first) {
+    const what = items.length === 1 ? first.path : trans._n('%1 file', '%1 files', items.length);
+    const target = { uri: place.uri, profile: place.root.profile };
+    const transfer = await model.transfers.upload(trans.__('Upload: %1', what), target, items);
+    tell(transfer, trans.__('Uploaded: %1', what), say);
+  }
+}
+
+/** Copy files and folders of the workspace here. */
+export async function put(explorer: IExplorer, paths: readonly string[], say: (text: string) => void): Promise<void> {
+  const { model, engine, trans } = explorer;
+  const { place } = model;
+  const copies = paths.map(async path => {
+    const name = nameOf(path);
+    const call = (overwrite: boolean) =>
+      engine.call('put_data', {}, { uri: place?.uri, name, path, overwrite, profile: place?.root.profile });
+    tell(await model.transfers.begin(trans.__('Upload: %1', name), call), trans.__('Uploaded: %1', name), say);
+  });
+  await Promise.all(copies);
+}
+
+function download({ engine, model }: IExplorer, entries: readonly IEntry[]): void {
+  for (const { uri, path, isFolder } of entries) {
+    const address = isFolder ? null : engine.address('data_file', { uri, profile: model.place?.root.profile ?? '' });
+    if (address !== null) {
+      const link = document.createElement('a');
+      link.href = address;
+      link.download = nameOf(path);
+      document.body.append(link);
+      link.click();
+      link.remove();
+    }
+  }
+}
+
+async function copyHere(explorer: IExplorer, entries: readonly IEntry[], say: (text: string) => void): Promise<void> {
+  const { model, engine, host, trans } = explorer;
+  const profile = model.place?.root.profile;
+  const title = trans.__('Copy into the workspace');
+  const folder = await host.ask(title, trans.__('Folder of the workspace'), host.folder?.() ?? '');
+  if (folder === null) {
+    return;
+  }
+  const top = folder.replace(/^\/+|\/+$/g, '');
+  const copies = entries.map(async ({ uri, path, isFolder }) => {
+    const name = nameOf(path);
+    const target = isFolder ? [top, name].filter(Boolean).join('/') : top;
+    const call = (overwrite: boolean) => engine.call('get_data', {}, { uri, path: target, overwrite, profile });
+    const transfer = await model.transfers.begin(trans.__('Copy into the workspace: %1', name), call);
+    tell(transfer, trans.__('Copied into the workspace: %1', name), say);
+  });
+  await Promise.all(copies);
+}
+
+async function copyAddress({ host, trans }: IExplorer, entry: IEntry | undefined): Promise<void> {
+  const isCopied = await copy(entry?.uri ?? '');
+  const text = isCopied
+    ? trans.__('The address is in the clipboard.')
+    : trans.__('The browser does not give us the clipboard.');
+  host.notify(text, isCopied ? 'success' : 'warning');
+}
+
+async function rename(explorer: IExplorer, entry: IEntry | undefined, say: (text: string) => void): Promise<void> {
+  const { model, engine, host, trans } = explorer;
+  if (!entry) {
+    return;
+  }
+  const before = nameOf(entry.path);
+  const name = await host.ask(trans.__('Rename %1', before), trans.__('New name'), before);
+  if (name && name !== before) {
+    let moved = '';
+    const call = async () => {
+      const begun = await engine.call('rename_data', {}, { uri: entry.uri, name, profile: model.place?.root.profile });
+      moved = string(record(begun)['folder']);
+      return begun;
+    };
+    const transfer = await model.transfers.begin(trans.__('Rename: %1', before), call);
+    await model.refresh();
+    model.reveal(moved);
+    tell(transfer, trans.__('%1 is called %2 now.', before, name), say);
+    settle(explorer, transfer);
+  }
+}
+
+async function remove(explorer: IExplorer, entries: readonly IEntry[], say: (text: string) => void): Promise<void> {
+  const { model, engine, host, trans } = explorer;
+  const profile = model.place?.root.profile ?? '';
+  const [first] = entries;
+  if (!first) {
+    return;
+  }
+  await attempt(explorer, async () => {
+    let [files, bytes] = [0, 0];
+    for (const entry of entries) {
+      const found = entry.isFolder ? record(await engine.call('measure_data', { uri: entry.uri, profile })) : null;
+      files += found ? (number(found['files']) ?? 0) : 1;
+      bytes += found ? (number(found['bytes']) ?? 0) : entry.bytes;
+    }
+    const names = entries.slice(0, NAMED).map(entry => nameOf(entry.path));
+    const text = [
+      entries.length > 1 ? [...names, ...(entries.length > NAMED ? ['…'] : [])].join(', ') : '',
+      trans._n(
+        '%1 file, %2. It cannot be brought back.',
+        '%1 files, %2. They cannot be brought back.',
+        files,
+        size(bytes)
+      )
+    ];
+    const what = entries.length === 1 ? nameOf(first.path) : trans.__('what is selected: %1', entries.length);
+    const title = trans.__('Delete %1?', what);
+    if (await host.confirm({ title, text: text.filter(Boolean).join('\n'), yes: trans.__('Delete'), warn: true })) {
+      for (const { uri, path } of entries) {
+        const call = () => engine.call('remove_data', { uri, profile });
+        const transfer = await model.transfers.begin(trans.__('Delete: %1', nameOf(path)), call);
+        tell(transfer, trans.__('Deleted: %1', nameOf(path)), say);
+        settle(explorer, transfer);
+      }
+    }
+  });
+}
+
+/** What took no time leaves no row of its own. */
+function settle({ model }: IExplorer, transfer: Transfer): void {
+  if (transfer.state === 'done') {
+    model.transfers.hide(transfer);
+  }
+}
+
+function tell(transfer: Transfer, done: string, say: (text: string) => void): void {
+  if (transfer.state === 'done') {
+    say(done);
+  }
+}
+
+async function attempt({ host }: IExplorer, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    host.notify(said(error), 'error');
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * A place in a storage that is looked at: what is in it, as far as it was scrolled to, in which order, what is selected.
+ */
+
+import type { ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
+
+import type { IEngine } from './engine.js';
+import { EngineError } from './engine.js';
+import type { ITrouble } from './model.js';
+import type { IEntry, IOrder, IPageOfEntries, IParent, IRoot } from './storagedata.js';
+import { crumbs, parsePage, parseRoots, rootOf, sorted } from './storagedata.js';
+import { Transfers } from './transfers.js';
+
+/** Entries that are asked for at once; all of them at once, where they are to be sorted here. */
+const PAGE = 500;
+const LARGEST_PAGE = 10_000;
+// Rows before the end of what is known, from which on more is fetched.
+const AHEAD = 100;
+
+/** The folder that is looked at, and from where it was come to. */
+export interface IPlace {
+  readonly root: IRoot;
+  readonly uri: string;
+  readonly crumbs: readonly IParent[];
+}
+
+export class ExplorerModel {
+  constructor(readonly engine: IEngine) {
+    this.transfers = new Transfers(engine);
+    this.transfers.ended.connect(() => void this.refresh());
+  }
+
+  readonly transfers: Transfers;
+  /** Null before they are known. */
+  roots: readonly IRoot[] | null = null;
+  /** Null while one chooses where to begin. */
+  place: IPlace | null = null;
+  trouble: ITrouble | null = null;
+  isLoading = false;
+  /** Whether the folder has more than is known. */
+  more = false;
+  order: IOrder = { column: 'name', isDescending: false };
+  selected: ReadonlySet<string> = new Set();
+  /** The row that the keyboard is at. */
+  current = 0;
+
+  get changed(): ISignal<this, void> {
+    return this.signal;
+  }
+
+  /** What is known of the folder, in order. */
+  get entries(): readonly IEntry[] {
+    return this.shown;
+  }
+
+  get chosen(): readonly IEntry[] {
+    return this.shown.filter(entry => this.selected.has(entry.path));
+  }
+
+  /** Ask where one can begin. */
+  async start(): Promise<void> {
+    await this.during(async () => {
+      this.roots = parseRoots(await this.engine.call('storages'));
+    });
+  }
+
+  /** Go to where one chooses again. */
+  leave(): void {
+    this.turn += 1;
+    this.place = null;
+    this.trouble = null;
+    this.isLoading = false;
+    this.put([], false);
+    void this.start();
+  }
+
+  /**
+   * Look at a folder. If it is not there, or not to be read, one stays where one was.
+   *
+   * @param root - where it was begun; if not given, the nearest that leads there.
+   * @returns whether it is looked at now.
+   */
+  async open(uri: string, root: IRoot | null = null): Promise<boolean> {
+    let isThere = false;
+    await this.during(async isLatest => {
+      const page = await this.fetch(uri, root?.profile ?? '', '', PAGE);
+      if (isLatest()) {
+        const from = root ?? rootOf(this.roots ?? [], page.parents) ?? plain(page);
+        this.place = { root: from, uri: page.uri, crumbs: crumbs(page.parents, from) };
+        this.selected = new Set();
+        this.current = 0;
+        this.put(page.entries, page.more);
+        isThere = true;
+      }
+    });
+    if (isThere && !this.isInOrder) {
+      await this.all();
+    }
+    return isThere;
+  }
+
+  /** Look at the folder above; at the places to begin with, from the top. */
+  async up(): Promise<void> {
+    const { place } = this;
+    const above = place?.crumbs.at(-2);
+    if (place && above) {
+      const from = place.uri;
+      await this.open(above.uri, place.root);
+      this.point(this.shown.findIndex(entry => entry.uri === from));
+    } else if (place) {
+      this.leave();
+    }
+  }
+
+  /** Look once more: what is selected stays so, as far as it is there. */
+  async refresh(): Promise<void> {
+    const { place, shown } = this;
+    if (!place) {
+      await this.start();
+      return;
+    }
+    await this.during(async isLatest => {
+      const page = await this.fetch(
+        place.uri,
+        place.root.profile,
+        '',
+        Math.min(Math.max(shown.length, PAGE), LARGEST_PAGE)
+      );
+      if (isLatest()) {
+        this.put(page.entries, page.more);
+      }
+    });
+    if (!this.isInOrder) {
+      await this.all();
+    }
+  }
+
+  /** Say up to which row is seen, that there be more. */
+  look(row: number): void {
+    if (this.more && !this.isLoading && row > this.shown.length - AHEAD) {
+      void this.next(PAGE);
+    }
+  }
+
+  async sort(order: IOrder): Promise<void> {
+    this.order = order;
+    this.put(this.known, this.more);
+    if (!this.isInOrder) {
+      await this.all();
+    }
+  }
+
+  /** Fetch what is not known yet, all of it: in another order than that of names nothing less will do. */
+  async all(): Promise<void> {
+    const { place } = this;
+    while (this.more && this.place === place && !this.trouble) {
+      await this.next(LARGEST_PAGE);
+    }
+  }
+
+  /** Be at a row, and select it alone. */
+  pick(row: number): void {
+    const entry = this.shown[row];
+    if (entry) {
+      this.anchor = row;
+      this.choose([entry.path], row);
+    }
+  }
+
+  /** Select a row also, or no longer. */
+  toggle(row: number): void {
+    const path = this.shown[row]?.path;
+    if (path !== undefined) {
+      this.anchor = row;
+      const without = [...this.selected].filter(one => one !== path);
+      this.choose(this.selected.has(path) ? without : [...without, path], row);
+    }
+  }
+
+  /** Select all from where one began to a row. */
+  extend(row: number): void {
+    const [first, last] = [Math.min(this.anchor, row), Math.max(this.anchor, row)];
+    const paths = this.shown.slice(first, last + 1).map(entry => entry.path);
+    this.choose(paths, row);
+  }
+
+  /** Be at a row, whatever is selected. */
+  point(row: number): void {
+    this.current = Math.min(Math.max(row, 0), Math.max(this.shown.length - 1, 0));
+    this.signal.emit();
+  }
+
+  choose(paths: readonly string[], row = this.current): void {
+    this.selected = new Set(paths);
+    this.point(row);
+  }
+
+  /** Select the entry of a URI, and be at it. */
+  reveal(uri: string): void {
+    const row = this.shown.findIndex(entry => entry.uri === uri || entry.uri === `${uri}/`);
+    if (row >= 0) {
+      this.pick(row);
+    }
+  }
+
+  private get isInOrder(): boolean {
+    return !this.more || (this.order.column === 'name' && !this.order.isDescending);
+  }
+
+  private async next(most: number): Promise<void> {
+    const { place } = this;
+    const after = this.known.at(-1)?.path ?? '';
+    await this.during(async isLatest => {
+      const page = await this.fetch(place?.uri ?? '', place?.root.profile ?? '', after, most);
+      if (isLatest()) {
+        this.put([...this.known, ...page.entries], page.more && page.entries.length > 0);
+      }
+    });
+  }
+
+  private async fetch(uri: string, profile: string, after: string, limit: number): Promise<IPageOfEntries> {
+    return parsePage(await this.engine.call('list_data', { uri, profile, after, limit }));
+  }
+
+  private put(entries: readonly IEntry[], more: boolean): void {
+    const at = this.shown[this.current]?.path;
+    this.known = entries;
+    this.more = more;
+    this.shown = sorted(entries, this.order);
+    const paths = new Set(entries.map(entry => entry.path));
+    this.selected = new Set([...this.selected].filter(path => paths.has(path)));
+    const row = this.shown.findIndex(entry => entry.path === at);
+    this.point(row < 0 ? this.current : row);
+  }
+
+  /** Ask for something; what was asked for before, and is not there yet, counts no more. */
+  private async during(work: (isLatest: () => boolean) => Promise<void>): Promise<void> {
+    const turn = ++this.turn;
+    const isLatest = () => turn === this.turn;
+    this.isLoading = true;
+    this.signal.emit();
+    try {
+      await work(isLatest);
+      this.trouble = isLatest() ? null : this.trouble;
+    } catch (error) {
+      if (isLatest()) {
+        this.trouble = error instanceof EngineError ? error : { message: String(error), fix: '' };
+      }
+    }
+    if (isLatest()) {
+      this.isLoading = false;
+      this.signal.emit();
+    }
+  }
+
+  private readonly signal = new Signal<this, void>(this);
+  private known: readonly IEntry[] = [];
+  private shown: readonly IEntry[] = [];
+  private anchor = 0;
+  private turn = 0;
+}
+
+/** Where a folder was begun to which nothing leads that is known: its own top. */
+function plain({ uri, parents }: IPageOfEntries): IRoot {
+  const top = parents[0]?.uri ?? uri;
+  const scheme = uri.slice(0, uri.indexOf(':'));
+  return { uri: top, title: top, profile: '', scheme, writable: true, problem: '', fix: '' };
+}

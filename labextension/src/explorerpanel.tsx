@@ -1,0 +1,88 @@
+/**
+ * The Explorer as a Lumino widget, onto which files of the file browser can be dropped.
+ */
+
+import { ReactWidget } from '@jupyterlab/ui-components';
+import type { Message } from '@lumino/messaging';
+import * as React from 'react';
+
+import { Explorer } from './components/explorer.js';
+import type { IExplorer } from './exploreractions.js';
+import { put } from './exploreractions.js';
+
+// What JupyterLab's file browser gives along: paths.
+const PATHS = 'application/x-jupyter-icontents';
+const EVENTS = ['lm-dragenter', 'lm-dragover', 'lm-dragleave', 'lm-drop'];
+
+/** A drag of Lumino's, as far as it matters here. */
+interface IDrag extends Event {
+  readonly mimeData: { hasData(type: string): boolean; getData(type: string): unknown };
+  readonly proposedAction: string;
+  dropAction: string;
+}
+
+export class ExplorerPanel extends ReactWidget {
+  /**
+   * @param local - a path of the file browser's below the server's root.
+   */
+  constructor(
+    private readonly explorer: IExplorer,
+    private readonly local: (path: string) => string
+  ) {
+    super();
+    this.addClass('jp-pai-ExplorerPanel');
+  }
+
+  handleEvent(event: Event): void {
+    const drag = event as IDrag;
+    if (!this.explorer.model.place || !drag.mimeData.hasData(PATHS)) {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    this.node.classList.toggle('jp-mod-dropTarget', event.type === 'lm-dragenter' || event.type === 'lm-dragover');
+    if (event.type !== 'lm-dragleave') {
+      drag.dropAction = drag.proposedAction;
+    }
+    if (event.type === 'lm-drop') {
+      const paths = drag.mimeData.getData(PATHS) as readonly string[];
+      void put(
+        this.explorer,
+        paths.map(path => this.local(path)),
+        this.say
+      );
+    }
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    EVENTS.forEach(name => this.node.addEventListener(name, this));
+  }
+
+  protected override onBeforeDetach(message: Message): void {
+    EVENTS.forEach(name => this.node.removeEventListener(name, this));
+    super.onBeforeDetach(message);
+  }
+
+  protected override render(): React.JSX.Element {
+    return <Explorer {...this.explorer} news={this.news} say={this.say} />;
+  }
+
+  /** Said until one goes on: to another folder, or to another selection. */
+  private readonly say = (text: string): void => {
+    this.news = text;
+    this.update();
+    const { model } = this.explorer;
+    const [place, selected] = [model.place?.uri, model.selected];
+    const forget = () => {
+      if (model.place?.uri !== place || model.selected !== selected) {
+        model.changed.disconnect(forget);
+        this.news = '';
+        this.update();
+      }
+    };
+    model.changed.connect(forget);
+  };
+
+  private news = '';
+}

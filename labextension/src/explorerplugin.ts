@@ -1,0 +1,53 @@
+/**
+ * The Explorer, in the side panel, and the command that shows it.
+ */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+
+import { COMMANDS } from './commandids.js';
+import type { IContext } from './components/context.js';
+import { explorerIcon } from './icon.js';
+import { LazyWidget } from './lazy.js';
+import { addPanel, reveal } from './sidepanel.js';
+import { IPage, ITrain } from './tokens.js';
+
+export const explorerPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-pai:explorer',
+  description: 'Shows what storages have, and uploads, downloads, renames and deletes it.',
+  autoStart: true,
+  requires: [IPage],
+  optional: [ITrain, ILabShell, ILayoutRestorer, ICommandPalette],
+  activate: (
+    app: JupyterFrontEnd,
+    page: IContext,
+    train: ITrain | null,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    palette: ICommandPalette | null
+  ) => {
+    const { trans } = page;
+    const panel = new LazyWidget(async () => {
+      const [{ ExplorerPanel }, { ExplorerModel }] = await Promise.all([
+        import('./explorerpanel.js'),
+        import('./explorermodel.js')
+      ]);
+      const useInput = train && ((uri: string) => train.useInput(uri));
+      const explorer = { ...page, model: new ExplorerModel(page.engine), useInput };
+      return new ExplorerPanel(explorer, path => app.serviceManager.contents.localPath(path));
+    });
+    panel.id = 'jp-pai-explorer';
+    panel.title.icon = explorerIcon;
+    panel.title.caption = trans.__('Explorer');
+    panel.node.setAttribute('aria-label', panel.title.caption);
+    void addPanel(app, labShell, restorer, panel, 551);
+    app.commands.addCommand(COMMANDS.showExplorer, {
+      label: trans.__('Show Data Explorer'),
+      icon: explorerIcon,
+      describedBy: { args: { type: 'object', properties: {} } },
+      execute: () => reveal(app, labShell, panel)
+    });
+    palette?.addItem({ command: COMMANDS.showExplorer, category: trans.__('Training') });
+  }
+};

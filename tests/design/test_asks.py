@@ -1,0 +1,48 @@
+"""`docs/asks.md`: every test and section that it names is there, in both languages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pymdownx.slugs import slugify
+
+ROOT = Path(__file__).parents[2]
+BOTH = ["docs/asks.md", "docs/asks.zh-CN.md"]
+slug = slugify(case="lower")
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def answers(name: str) -> dict[int, str]:
+    """What is said of each ask, by its number."""
+    parts = re.split(r"^## (\d+)\. .*$", text(name), flags=re.MULTILINE)[1:]
+    return {int(number): said for number, said in zip(parts[::2], parts[1::2], strict=True)}
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_each_of_them_is_answered(name: str) -> None:
+    found = answers(name)
+    assert list(found) == list(range(1, 26))
+    for number, said in found.items():
+        assert re.search(r"https://github\.com/[\w.-]+/[\w.-]+/issues/\d+", said), number
+        assert re.search(r"`tests/[\w/.]+(::\w+)?`", said), number
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_what_is_named_is_there(name: str) -> None:
+    for path, _both, test in re.findall(r"`(tests/[\w/.]+)(::(\w+))?`", text(name)):
+        assert (ROOT / path).exists(), path
+        assert not test or f"def {test}(" in text(path), f"{path}::{test}"
+    for document, part in re.findall(r"\]\(([\w.-]+\.md)#([^)]+)\)", text(name)):
+        headings = re.findall(r"^#+ (.*)$", text(f"docs/{document}"), re.MULTILINE)
+        assert part in {slug(heading.replace("`", ""), "-") for heading in headings}, f"{document}#{part}"
+
+
+def test_both_languages_name_the_same() -> None:
+    for pattern in (r"`(tests/[^`]+)`", r"(https://[^)]+)"):
+        english, chinese = (re.findall(pattern, text(name)) for name in BOTH)
+        assert english == chinese

@@ -1,0 +1,172 @@
+"""The form in a notebook: what a page shows of it and sends, with a real kernel and real jobs; the same from Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.errors import BadInput
+from jupyter_pai.home import Home
+
+from .test_widgets import WIDGET, Kernel
+
+SCRIPT = """\
+import argparse
+import os
+p = argparse.ArgumentParser()
+p.add_argument('--lr', type=float, default=0.5, help='how fast')
+p.add_argument('--epochs', type=int, default=3)
+p.add_argument('--kind', choices=['small', 'large'], default='small')
+p.add_argument('--fast', type=bool, default=False)
+p.add_argument('--label')
+args = p.parse_args()
+print(f'lr={args.lr} epochs={args.epochs} kind={args.kind}')
+"""
+
+
+@pytest.fixture
+def script(folder: Path) -> Path:
+    path = folder / "train.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+@pytest.fixture
+def kernel(home: Home, folder: Path, script: Path) -> Iterator[Kernel]:
+    started = Kernel(folder)
+    started.run("%load_ext jupyter_pai")
+    yield started
+    started.stop()
+
+
+class FormPage:
+    """The widgets of a form, as a page has them: by what their labels say."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.models: dict[str, dict[str, Any]] = {}
+        self.read = 0
+
+    def look(self) -> None:
+        """Take in what was heard since."""
+        for message in self.kernel.heard[self.read :]:
+            content = message["content"]
+            if message["msg_type"] == "comm_open":
+                self.models[content["comm_id"]] = dict(content["data"]["state"])
+            elif message["msg_type"] == "comm_msg" and content["data"].get("method") == "update":
+                self.models.setdefault(content["comm_id"], {}).update(content["data"]["state"])
+        self.read = len(self.kernel.heard)
+
+    def find(self, description: str) -> str:
+        self.look()
+        (found,) = (name for name, state in self.models.items() if state.get("description") == description)
+        return found
+
+    def state(self, description: str) -> dict[str, Any]:
+        return self.models[self.find(description)]
+
+    def send(self, description: str, method: str, **values: Any) -> None:
+        """What a page sends when its user types, or presses a button; and wait for what comes of it."""
+        data: dict[str, Any] = {"method": method, **values}
+        comm = self.find(description)
+        session, channel = self.kernel.client.session, self.kernel.client.shell_channel
+        sent = session.msg("comm_msg", {"comm_id": comm, "data": data})
+        channel.send(sent)
+        number = sent["header"]["msg_id"]
+        self.kernel.listen(
+            lambda m: (
+                m["msg_type"] == "status"
+                and m["content"]["execution_state"] == "idle"
+                and m["parent_header"].get("msg_id") == number
+            )
+        )
+        self.look()
+
+    def type(self, description: str, value: object) -> None:
+        self.send(description, "update", state={"value": value}, buffer_paths=[])
+
+    def press(self, description: str) -> None:
+        self.send(description, "custom", content={"event": "click"})
+
+    def texts(self) -> str:
+        """All that is said."""
+        self.look()
+        return "\n".join(str(state.get("value", "")) for state in self.models.values())
+
+
+def value(kernel: Kernel, expression: str) -> Any:
+    """What an expression is in the kernel, as JSON."""
+    messages = kernel.run(f"import json; print(json.dumps({expression}))")
+    return json.loads("".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream"))
+
+
+def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: Path, script: Path) -> None:
+    messages = kernel.run("f = %pai form train.py\nf")
+    bundle = next(m["content"]["data"] for m in messages if m["msg_type"] == "execute_result")
+    assert WIDGET in bundle
+    assert "form.submit()" in bundle["text/plain"]
+    page = FormPage(kernel)
+    assert (page.state("lr")["value"], page.state("epochs")["value"]) == (0.5, 3)
+    assert page.state("lr")["_model_name"] == "FloatTextModel"
+    assert page.state("epochs")["_model_name"] == "IntTextModel"
+    assert page.state("kind")["_options_labels"] == ["small", "large"]
+    assert page.state("fast")["_model_name"] == "CheckboxModel"
+    assert "how fast" in page.state("lr")["tooltip"]
+    assert "local" in page.state("Instance type")["options"]
+    assert page.state("Container engine")["_model_name"] == "DropdownModel"
+
+    page.type("lr", 0.25)
+    page.type("Name", "mine")
+    page.send("kind", "update", state={"index": 1}, buffer_paths=[])
+    spec = value(kernel, "f.value")["spec"]
+    assert spec["hyperparameters"] == {"lr": 0.25, "kind": "large"}
+    assert (spec["name"], spec["entry_point"], spec["source"]) == ("mine", "train.py", {"folder": str(folder)})
+    kernel.run("f.hyperparameters['epochs'] = 7; f.hyperparameters['other'] = 'x'; f.labels['team'] = 'a'")
+    assert page.state("epochs")["value"] == 7
+    kernel.run("del f.hyperparameters['other']")
+
+    page.type("Memory", "much")
+    assert "this has not the form" in page.texts()
+    page.press("Submit")
+    assert value(kernel, "f.job is None") is True
+    kernel.run("f.memory = ''")
+    assert "this has not the form" not in page.texts()
+    page.press("Dry run")
+    assert "Nothing was submitted." in page.texts()
+    page.press("Submit")
+    job = value(kernel, "f.job.id")
+    kernel.run("f.job.wait()")
+    outputs = [state["outputs"] for state in page.models.values() if state.get("_model_name") == "OutputModel"]
+    assert job in json.dumps(outputs)
+    assert value(kernel, "f.job.logs()") == "lr=0.25 epochs=7 kind=large\n"
+    # The next one begins where this one ended.
+    again = value(kernel, "__import__('jupyter_pai').form('train.py').value")
+    assert again["spec"]["hyperparameters"] == {"lr": "0.25", "kind": "large", "epochs": "7"}
+    assert again["spec"]["labels"] == {"team": "a"}
+
+
+def test_without_a_page_it_is_words_and_python(home: Home, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a console: nothing is shown, all can be done."""
+    import jupyter_pai
+
+    monkeypatch.chdir(script.parent)
+    form = jupyter_pai.form("train.py", backend="local")
+    assert "train.py" in repr(form)
+    assert form.value["backend"] == "local"
+    form.hyperparameters["lr"] = 0.1
+    form.options["container"] = "none"
+    form.cpu = 1
+    assert form.preview()["command"] == "python train.py --lr 0.1"
+    form.inputs["train"] = "/none/at/all"
+    with pytest.raises(BadInput) as caught:
+        form.submit()
+    assert caught.value.details["faults"].keys() == {"inputs.train"}  # type: ignore[attr-defined]  # JSON
+    del form.inputs["train"]
+    job = form.submit().wait()
+    assert (job.status, form.job) == ("succeeded", job)
+    with pytest.raises(AttributeError):
+        form.nonsense  # noqa: B018
