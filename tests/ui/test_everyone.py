@@ -259,6 +259,7 @@ def cell(house: House) -> Locator:
 def train(house: House) -> Locator:
     form = house.form()
     house.unfold(form)
+    show(form.get_by_role("button", name="Add an input"), form.locator(".jp-pai-ChannelRow"))
     expect(form.locator(".jp-pai-Train-hyper")).to_have_count(3, timeout=LONG)
     form.get_by_text("local.ini").first.wait_for()
     return form
@@ -306,11 +307,50 @@ def profile(house: House) -> Locator:
     return view
 
 
+def storages(house: House) -> Locator:
+    execute(house.page, "jupyter-pai:show-explorer")
+    view = house.page.locator(".jp-pai-Explorer")
+    view.get_by_role("button", name="Storages").wait_for(timeout=LONG)
+    if view.get_by_role("button", name="Storages").is_enabled():
+        view.get_by_role("button", name="Storages").click()
+    view.get_by_role("button", name="Files of JupyterLab").wait_for(timeout=LONG)
+    return view
+
+
+def explorer(house: House) -> Locator:
+    view = storages(house)
+    view.get_by_role("button", name="Files of JupyterLab").click()
+    view.locator('.jp-pai-Explorer-row[data-path="folder/"]').dblclick()
+    view.locator('.jp-pai-Explorer-row[data-path="train.py"]').click()
+    return view
+
+
+def explorer_menu(house: House) -> Locator:
+    explorer(house).get_by_role("button", name="Actions").click()
+    return house.page.locator(".jp-pai-Menu")
+
+
+def uploaded(house: House) -> Locator:
+    house.page.keyboard.press("Escape")
+    view = explorer(house)
+    view.locator('[data-upload="files"]').set_input_files(ROOT / "LICENSE")
+    view.locator(".jp-pai-Transfers").wait_for()
+    return view
+
+
+def settings(house: House) -> Locator:
+    execute(house.page, "settingeditor:open", query="Training")
+    view = house.page.locator(".jp-pai-Settings")
+    view.locator("input").first.wait_for(timeout=LONG)
+    return view
+
+
 VIEWS: dict[str, Callable[[House], Locator]] = {
     view.__name__: view
     for view in (
         *(jobs, no_jobs, overview, running, failed, logs, metrics, outputs, copied, tensorboard, events, edit),
         *(started, question, compare, cell, train, train_less, train_wrong, train_elsewhere, profiles, profile),
+        *(storages, explorer, explorer_menu, uploaded, settings),
     )
 }
 WALKED: set[str] = set()
@@ -343,6 +383,11 @@ CLASSES = """() => [...document.querySelectorAll('[class*="jp-pai-"]')].flatMap(
 # Shown by the tests that are named.
 ELSEWHERE = {
     "Broken": "test_jobs",
+    "Dialog": "test_platform_boards",
+    "Notes": "test_overview",
+    "Notice": "test_platform_boards",
+    "Notices": "test_platform_boards",
+    "Page": "test_platform_boards",
 }
 
 
