@@ -167,8 +167,9 @@ export function withRule(draft: IDraft, rule: string, isThere: boolean): IDraft 
 /** The request with which something begins that has never been submitted: the same code, and what is run of it. */
 export function bare(request: Json, entry: string): Json {
   const { folder } = record(record(request['spec'])['source']);
+  const kept = Object.entries(request).filter(([name]) => name !== 'spec' && name !== 'backend');
   return {
-    ...('notebook' in request ? { notebook: request['notebook'] } : {}),
+    ...Object.fromEntries(kept),
     spec: { ...(entry ? { entry_point: entry } : {}), ...(string(folder) ? { source: { folder } } : {}) }
   };
 }

@@ -107,8 +107,9 @@ test('a file that is left out by a click is that file alone, and comes back', ()
 });
 
 test('a form begins bare with the same code, and an input gets a name of its own', () => {
-  assert.deepEqual(bare(REQUEST, 'a.ipynb'), {
+  assert.deepEqual(bare({ ...REQUEST, backend: 'pai', script_if_needed: true }, 'a.ipynb'), {
     notebook: 'work/a.ipynb',
+    script_if_needed: true,
     spec: { entry_point: 'a.ipynb', source: { folder: '/home/work' } }
   });
   const draft = withField(draftOf({}), 'inputs', { train: 'oss://b/train/' });

@@ -19,7 +19,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect, sync_playwright
 
 from ..conftest import ROOT, until
-from .conftest import Lab, chromium, open_notebook, run_cells
+from .conftest import Lab, chromium, execute, open_notebook, run_cells
 
 IMAGES = ROOT / "docs" / "images"
 SIZE = (1200, 800)
@@ -65,7 +65,7 @@ class Look(NamedTuple):
 
 LOOKS = (Look(""), Look("-dark", "dark"), Look(".zh-CN", "light", "zh_CN", "zh-CN"))
 # Those that the Chinese documents show.
-CHINESE = frozenset({"first-job", "overview", "metrics", "compare"})
+CHINESE = frozenset({"train", "explorer", "first-job", "overview", "metrics", "compare"})
 
 
 class Studio:
@@ -240,7 +240,40 @@ def jobs(studio: Studio, page: Page) -> None:
     row(page, studio.ids["moons-long"]).locator("progress").wait_for(timeout=LONG)
 
 
+def train(studio: Studio, page: Page) -> None:
+    studio.lab.write("moons.ipynb", "%load_ext jupyter_pai", FIRST_JOB)
+    open_notebook(page, studio.lab, "moons.ipynb", "lab/workspaces/train/tree")
+    execute(page, "jupyter-pai:train", path="train.py")
+    panel = page.locator("#jp-pai-train")
+    panel.get_by_text("hidden", exact=True).wait_for(timeout=LONG)
+    widen(page, 420)
+    panel.locator(".jp-pai-Train-foot button.jp-mod-accept").wait_for(timeout=LONG)
+    studio.after.callback(end_kernels, studio)
+
+
+def explorer(studio: Studio, page: Page) -> None:
+    page.goto(f"{studio.lab.url}/lab/workspaces/explorer?reset&token={studio.lab.token}")
+    page.locator(".jp-Launcher").wait_for(timeout=LONG)
+    execute(page, "jupyter-pai:show-explorer")
+    panel = page.locator("#jp-pai-explorer")
+    panel.locator(".jp-pai-Explorer-roots button").first.click(timeout=LONG)
+    panel.get_by_text("train.py").wait_for(timeout=LONG)
+    widen(page, 420)
+
+
+def widen(page: Page, width: int) -> None:
+    """Give the side panel more room, by its edge."""
+    edge = page.locator("#jp-left-stack").bounding_box()
+    assert edge
+    page.mouse.move(edge["x"] + edge["width"] + 1, SIZE[1] / 2)
+    page.mouse.down()
+    page.mouse.move(edge["x"] + width, SIZE[1] / 2, steps=4)
+    page.mouse.up()
+
+
 SHOTS: dict[str, Callable[[Studio, Page], None]] = {
+    "train": train,
+    "explorer": explorer,
     "first-job": first_job,
     **{shot.__name__: shot for shot in (overview, jobs, logs, metrics, outputs, tensorboard, events, failure, compare)},
 }
