@@ -130,7 +130,7 @@ def _reference(model: type[BaseModel], body: object) -> str:
     given = body if isinstance(body, Mapping) else {}
     schema = model.model_json_schema()["properties"]
     names = [name for name, field in schema.items() if field.get("format") != "password"]
-    shown = re.sub("[^A-Za-z0-9_-]", "_", str(given.get(names[0], "")).strip()) if names else ""
+    shown = re.sub("[^A-Za-z0-9_-]", "", str(given.get(names[0], ""))) if names else ""
     ends = (shown[:_SHOWN], shown[-_SHOWN:]) if len(shown) >= _LONG else (shown[:2], "")
     return ".".join((*ends, secrets.token_hex(4))).lstrip(".-")
 

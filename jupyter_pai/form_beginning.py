@@ -19,7 +19,7 @@ from .listing import JobFilter
 from .settings import Settings
 from .submission import ENTRY_POINTS
 
-__all__ = ["Target", "entries", "settings_of", "spec_of", "target_of"]
+__all__ = ["Target", "entries", "place_of", "settings_of", "spec_of", "target_of"]
 
 Kind = Literal["notebook", "script", "folder"]
 _SCRIPTS, _NOTEBOOK = (".py", ".sh"), ".ipynb"
@@ -140,6 +140,16 @@ def settings_of(job: Job, target: Target, settings: Settings, *, picks: bool) ->
         update["source"] = spec.source.model_copy(update={"files": files})
         update["entry_point"] = target.path.name if target.kind != "folder" else ""
     return spec.model_copy(update=update)
+
+
+def place_of(settings: Settings) -> dict[str, str]:
+    """Where a job goes of which nobody has said that: nowhere in particular, for the default profile; if no job may go
+    with that, the first profile that one may."""
+    policy, profiles = settings.policy, settings.profiles
+    if not policy.why_not(settings.default, profiles[settings.default].backend):
+        return {}
+    allowed = [name for name, profile in profiles.items() if not policy.why_not(name, profile.backend)]
+    return {"profile": allowed[0]} if allowed else {}
 
 
 def _own_name(job: Job, target: Target) -> str:

@@ -49,6 +49,8 @@ class FormVerbs(OutputVerbs):
             earlier = form_beginning.settings_of(last, target, settings, picks=picks)
             spec = earlier.model_dump(mode="json", exclude_defaults=True)
             spec = {name: value for name, value in spec.items() if value not in ("", None)}
+        if not (profile or backend or last):
+            spec |= form_beginning.place_of(settings)
         if profile or backend:
             spec.pop("profile", None)
             spec |= {"profile": profile} if profile else {}
@@ -58,7 +60,7 @@ class FormVerbs(OutputVerbs):
                 "spec": spec,
                 "backend": "" if profile else backend,
                 "notebook": notebook,
-                "script_if_needed": bool(notebook),
+                "script_if_needed": True,
             },
             "kind": target.kind,
             "last": last and {"id": last.id, "name": last.name, "submitted_at": last.submitted_at.isoformat()},

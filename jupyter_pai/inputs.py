@@ -51,8 +51,16 @@ class Inputs:
         self.storages = storages
 
     def in_place(self, spec: JobSpec, backend: Backend) -> JobSpec:
-        """The spec without the inputs that have to be brought: what a platform can judge."""
+        """The spec without the inputs that have to be brought: what a platform can judge.
+
+        Raises:
+            BadInput: if one of those is to come from this machine, and is not there.
+        """
         far = self._far(spec, backend)
+        for channel in far:
+            with _named(channel):
+                if _is_local(spec.inputs[channel]):
+                    _path_of(spec.inputs[channel])
         return spec.model_copy(update={"inputs": {k: v for k, v in spec.inputs.items() if k not in far}})
 
     async def way(self, spec: JobSpec, profile: str, backend: Backend) -> Way:
@@ -88,12 +96,7 @@ class Inputs:
     # To the platform.
 
     def _send(self, uri: str, base: str, profile: str, tell: Progress) -> str:
-        path = Path(unquote(urlsplit(uri).path)) if uri.startswith("file://") else Path(uri)
-        if not path.exists():
-            raise BadInput(
-                _("There is no {path}.").format(path=path),
-                fix=_("Relative paths start at the notebook's folder, on the command line at the current one."),
-            )
+        path = _path_of(uri)
         storage = self.storages.of(base, profile)
         digest = fingerprint(path, self.home.inputs / "known")
         if path.is_dir():
@@ -150,6 +153,21 @@ class Inputs:
             (place / "ready").write_text(uri, "utf-8")
         data = place / "data"
         return f"{data.as_uri()}/" if found.is_folder else (data / found.path).as_uri()
+
+
+def _path_of(uri: str) -> Path:
+    """The path of data on this machine.
+
+    Raises:
+        BadInput: if there is none.
+    """
+    path = Path(unquote(urlsplit(uri).path)) if uri.startswith("file://") else Path(uri)
+    if not path.exists():
+        raise BadInput(
+            _("There is no {path}.").format(path=path),
+            fix=_("Relative paths start at the notebook's folder, on the command line at the current one."),
+        )
+    return path
 
 
 def _send_folder(storage: Storage, folder: Path, base: str, digest: str, tell: Progress) -> str:

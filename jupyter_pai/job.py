@@ -208,6 +208,9 @@ class JobSpec(_Value):
                     f"{field}.{channel}",
                     _("The channel name `{name}` cannot become a folder: {bad}.").format(name=channel, bad=bad),
                 )
+            # An empty path would be the folder that the engine happens to run in.
+            if not getattr(self, field)[channel].strip():
+                raise Fault(f"{field}.{channel}", _("The channel `{name}` needs a path or a URI.").format(name=channel))
         self._check_outputs()
         for name, value in self.environment.items():
             if not name or "=" in name or "\0" in name + value:

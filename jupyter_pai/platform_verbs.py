@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, RootModel
 
 from .backends import load_backends
 from .backends.base import Capability, ImageQuery
-from .errors import UsageError
+from .errors import PaiError, UsageError
 from .i18n import _
 from .log_view import parse_moment
 from .request import Adopt
@@ -25,6 +25,8 @@ __all__ = ["CredentialsValue", "PlatformVerbs", "ProfileChange"]
 T = TypeVar("T")
 
 _LARGEST_LIST = 500
+# Letters of a profile's name in the audit log.
+_LONGEST = 200
 
 
 class ProfileChange(BaseModel):
@@ -111,7 +113,9 @@ class PlatformVerbs:
         return await self.profiles()
 
     async def remove_profile(self, profile: str) -> dict[str, Any]:
-        await asyncio.to_thread(self.service.profiles.edit, profile)
+        profiles = self.service.profiles
+        async with self._login("remove_credentials", profile) if profiles.names_own(profile) else nullcontext():
+            await asyncio.to_thread(profiles.edit, profile)
         return await self.profiles()
 
     async def set_credentials(self, profile: str, body: object) -> dict[str, Any]:
@@ -128,8 +132,9 @@ class PlatformVerbs:
     async def _login(self, verb: str, profile: str) -> AsyncIterator[None]:
         """A line of the audit log for what happens to a profile's credentials."""
         async with self.service.audit.entry(verb) as entry:
-            found = self.service.profiles.settings().pick(profile)
-            entry.fields |= {"profile": found.name, "backend": found.backend}
+            entry.fields["profile"] = profile[:_LONGEST]
+            with suppress(PaiError):  # What is wrong is said by what is done.
+                entry.fields["backend"] = self.service.profiles.settings().pick(profile).backend
             yield
 
     async def remote_jobs(

@@ -60,7 +60,7 @@ class Profiles:
         before = SettingsFile(settings_files.user_file())
         settings = settings_files.edit(self.models, profile, values, default, _discovered())
         named = {found.settings.own_credentials for found in settings.profiles.values()}
-        reference = before.profiles().get(profile, {}).get("own_credentials", "")
+        reference = _reference(before, profile)
         if reference and reference not in named:
             try:
                 self.credentials.forget(reference)
@@ -106,6 +106,10 @@ class Profiles:
         found = settings.pick(profile)
         settings.policy.check_change(profile, settings.locked)
         return found
+
+    def names_own(self, profile: str) -> bool:
+        """Whether the user's file has a profile of this name that names credentials of its own."""
+        return bool(_reference(SettingsFile(settings_files.user_file()), profile))
 
     def kept(self, profile: Profile) -> Kept:
         """Which credentials of its own a profile has; empty if none, or if they are not to be had. May block."""
@@ -160,6 +164,11 @@ class Profiles:
             NotFound: if its profile was removed.
         """
         return self.backend(self.settings().pick(job.profile))
+
+
+def _reference(file: SettingsFile, profile: str) -> str:
+    """Which credentials of its own a profile names, as it stands there: the rest of the file may be wrong."""
+    return str(file.profiles().get(profile, {}).get("own_credentials", ""))
 
 
 def _discovered() -> dict[str, dict[str, Any]]:

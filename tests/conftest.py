@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
@@ -45,13 +46,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 _ONCE = "TESTS_MADE_ONCE"
 _FIRST = _ONCE not in os.environ
 if _FIRST:
-    os.environ[_ONCE] = tempfile.mkdtemp(prefix="jupyter-pai-tests-")
-    Path(os.environ[_ONCE]).chmod(0o755)
+    os.environ[_ONCE] = f"{tempfile.gettempdir()}/jupyter-pai-tests-{secrets.token_hex(8)}"
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
     """A folder that all workers of a run share, and that everybody can read; `make` fills it for who comes first."""
     folder = Path(os.environ[_ONCE], name)
+    folder.parent.mkdir(mode=0o755, exist_ok=True)
     with open(f"{folder}.made", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         lock.seek(0, os.SEEK_END)
@@ -251,8 +252,9 @@ def stranger(built: Path) -> Iterator[Stranger]:
 
 
 def _install(folder: Path, built: Path) -> None:
-    """By uv: it has a cache that all environments of a machine share, and links what is there."""
-    requirements = ["--find-links", str(built), "--requirement", str(ROOT / "binder/requirements.txt")]
+    """By uv: it has a cache that all environments of a machine share, and links what is there. The wheel is named, so
+    that no other of this version can be taken."""
+    requirements = [str(next(built.glob("*.whl"))), "--requirement", str(ROOT / "binder/requirements.txt")]
     make = ["venv", "--quiet", "--python", "/usr/bin/python3", str(folder)]
     for words in (make, ["pip", "install", "--quiet", "--python", str(folder / "bin/python"), *requirements]):
         done = subprocess.run([sys.executable, "-m", "uv", *words], capture_output=True, text=True, check=False)

@@ -98,6 +98,8 @@ def _page(path: Path, language: str) -> str:
     text = re.sub(r"^\*?\[(?:English|中文)\]\([^)]*\)\*?(?: · )?", "", text, count=1, flags=re.MULTILINE)
     if language != "en" and f".{language}." not in path.name:
         text = re.sub(r"^(# .*\n)", rf"\1\n*{word('This page is in English only.', language)}*\n", text, count=1)
+    # What GitHub reads within code as a plain `|`, here is two characters.
+    text = re.sub(r"`[^`\n]*`", lambda code: code[0].replace("\\|", "|"), text)
     return _without_links(_led(text, path.parent))
 
 
@@ -119,11 +121,11 @@ def _led(text: str, folder: Path) -> str:
 
 
 def _page_of(folder: Path, target: str) -> str:
-    name = os.path.relpath(folder / target, ROOT).replace(".zh-CN.", ".")
+    name = os.path.relpath(folder / target, ROOT)
     if name.startswith("docs/images/"):
         return name.removeprefix("docs/")
     documents = {document: page for below in _NAVIGATION.values() for page, document in below.values()}
-    return documents.get(name, "#nowhere")
+    return documents.get(name.replace(".zh-CN.", "."), "#nowhere")
 
 
 def _without_links(text: str) -> str:

@@ -90,7 +90,7 @@ export class Desk {
     await this.loading;
     const draft = this.draft;
     const job = draft && (await this.send(requestOf(draft), this.key));
-    if (job) {
+    if (job && draft === this.draft) {
       this.start = draft; // What was submitted is what the form begins with now.
       this.signal.emit();
     }

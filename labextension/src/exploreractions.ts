@@ -117,7 +117,7 @@ export async function upload(explorer: IExplorer, items: readonly IItem[], say: 
   const { place } = model;
   const [first] = items;
   if (place && first) {
-    const what = items.length === 1 ? first.path : trans._n('%1 file', '%1 files', items.length);
+    const what = items.length === 1 ? first.path : trans.__('files: %1', items.length.toLocaleString());
     const target = { uri: place.uri, profile: place.root.profile };
     const transfer = await model.transfers.upload(trans.__('Upload: %1', what), target, items);
     tell(transfer, trans.__('Uploaded: %1', what), say);
@@ -135,6 +135,16 @@ export async function put(explorer: IExplorer, paths: readonly string[], say: (t
     tell(await model.transfers.begin(trans.__('Upload: %1', name), call), trans.__('Uploaded: %1', name), say);
   });
   await Promise.all(copies);
+}
+
+/** Ask for a path of the workspace, and copy that here: what dragging does, by the keyboard. */
+export async function putFromWorkspace(explorer: IExplorer, say: (text: string) => void): Promise<void> {
+  const { host, trans } = explorer;
+  const title = trans.__('Copy from the workspace');
+  const path = await host.ask(title, trans.__('A file or folder of the workspace'), host.folder?.() ?? '');
+  if (path) {
+    await put(explorer, [path.replace(/^\/+|\/+$/g, '')], say);
+  }
 }
 
 function download({ engine, model }: IExplorer, entries: readonly IEntry[]): void {
@@ -217,12 +227,7 @@ async function remove(explorer: IExplorer, entries: readonly IEntry[], say: (tex
     const names = entries.slice(0, NAMED).map(entry => nameOf(entry.path));
     const text = [
       entries.length > 1 ? [...names, ...(entries.length > NAMED ? ['…'] : [])].join(', ') : '',
-      trans._n(
-        '%1 file, %2. It cannot be brought back.',
-        '%1 files, %2. They cannot be brought back.',
-        files,
-        size(bytes)
-      )
+      trans.__('Files: %1, %2. They cannot be brought back.', files.toLocaleString(), size(bytes))
     ];
     const what = entries.length === 1 ? nameOf(first.path) : trans.__('what is selected: %1', entries.length);
     const title = trans.__('Delete %1?', what);

@@ -82,8 +82,7 @@ export class ExplorerModel {
    * @returns whether it is looked at now.
    */
   async open(uri: string, root: IRoot | null = null): Promise<boolean> {
-    let isThere = false;
-    await this.during(async isLatest => {
+    const isThere = await this.during(async isLatest => {
       const page = await this.fetch(uri, root?.profile ?? '', '', PAGE);
       if (isLatest()) {
         const from = root ?? rootOf(this.roots ?? [], page.parents) ?? plain(page);
@@ -91,7 +90,6 @@ export class ExplorerModel {
         this.selected = new Set();
         this.current = 0;
         this.put(page.entries, page.more);
-        isThere = true;
       }
     });
     if (isThere && !this.isInOrder) {
@@ -149,6 +147,7 @@ export class ExplorerModel {
     if (!this.isInOrder) {
       await this.all();
     }
+    this.point(0);
   }
 
   /** Fetch what is not known yet, all of it: in another order than that of names nothing less will do. */
@@ -229,20 +228,25 @@ export class ExplorerModel {
     this.more = more;
     this.shown = sorted(entries, this.order);
     const paths = new Set(entries.map(entry => entry.path));
-    this.selected = new Set([...this.selected].filter(path => paths.has(path)));
+    const stay = [...this.selected].filter(path => paths.has(path));
+    if (stay.length < this.selected.size) {
+      this.selected = new Set(stay);
+    }
     const row = this.shown.findIndex(entry => entry.path === at);
     this.point(row < 0 ? this.current : row);
   }
 
-  /** Ask for something; what was asked for before, and is not there yet, counts no more. */
-  private async during(work: (isLatest: () => boolean) => Promise<void>): Promise<void> {
+  /** Ask for something; what was asked for before, and is not there yet, counts no more. Whether it is there, and counts. */
+  private async during(work: (isLatest: () => boolean) => Promise<void>): Promise<boolean> {
     const turn = ++this.turn;
     const isLatest = () => turn === this.turn;
     this.isLoading = true;
     this.signal.emit();
+    let isThere = false;
     try {
       await work(isLatest);
-      this.trouble = isLatest() ? null : this.trouble;
+      isThere = isLatest();
+      this.trouble = isThere ? null : this.trouble;
     } catch (error) {
       if (isLatest()) {
         this.trouble = error instanceof EngineError ? error : { message: String(error), fix: '' };
@@ -252,6 +256,7 @@ export class ExplorerModel {
       this.isLoading = false;
       this.signal.emit();
     }
+    return isThere;
   }
 
   private readonly signal = new Signal<this, void>(this);

@@ -38,7 +38,8 @@ export function catalogue(texts: unknown): Catalogue {
 
 /** A schema of settings with its titles and descriptions in the page's language. */
 export function translated(schema: Json, trans: TranslationBundle): Json {
-  // eslint-disable-next-line no-restricted-syntax -- what schemas say is found in them
+  // In the catalogue as well: `tests/design/messages.py` reads our schemas.
+  // eslint-disable-next-line no-restricted-syntax
   const word = (value: unknown) => trans.__(string(value));
   const said: Record<string, unknown> = { ...schema };
   for (const key of ['title', 'description'].filter(one => one in schema)) {

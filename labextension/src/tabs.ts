@@ -126,7 +126,8 @@ export class JobTabs {
 
   private leadBack(tab: Tab, path: string): void {
     const { host } = this.context;
-    tab.disposed.connect(() => host.show?.(path));
+    // Only from where the user is: a tab that is closed behind others leads nowhere.
+    tab.disposed.connect(() => tab.isVisible && host.show?.(path));
     tab.node.addEventListener('keydown', event => {
       // What is open in the view is closed first, by whoever has opened it.
       if (event.key === 'Escape' && !event.defaultPrevented) {

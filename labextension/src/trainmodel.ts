@@ -30,7 +30,16 @@ export class TrainModel {
   follow(signal: AbortSignal): void {
     this.context.host.watchNotebook?.(path => path && this.turn(path), signal);
     this.context.host.watchFolder?.(path => this.takesFolder && this.fall(path), signal);
-    this.context.host.watchUnsaved?.(() => this.signal.emit(), signal);
+    let count = 0;
+    const saved = (paths: readonly string[]) => {
+      const isFewer = paths.length < count;
+      count = paths.length;
+      this.signal.emit();
+      if (isFewer && this.seen) {
+        void this.desk?.refresh(); // There is something new in a file.
+      }
+    };
+    this.context.host.watchUnsaved?.(saved, signal);
   }
 
   /** Whether somebody looks: only then is anything asked, and each time anew. */

@@ -43,6 +43,10 @@ export abstract class Transfer {
     return this.state === 'done' || this.state === 'failed' || this.state === 'cancelled';
   }
 
+  get isRunning(): boolean {
+    return this.state === 'running';
+  }
+
   /** Whether what has failed can go on. */
   get canGoOn(): boolean {
     return false;
@@ -142,7 +146,7 @@ export class Uploading extends Transfer {
     this.tell();
     await Promise.all(Array.from({ length: AT_A_TIME }, () => this.work(this.life.signal)));
     this.taken = this.refused.map(item => item.path);
-    if (this.state === 'running') {
+    if (this.isRunning) {
       this.end(this.taken.length ? 'asking' : 'done');
     }
   }

@@ -75,6 +75,7 @@ async function sendAll(
 ): Promise<ICopy> {
   let [offset, size, most] = [0, FIRST, LARGEST];
   while (offset < file.size) {
+    signal.throwIfAborted();
     const bytes = file.slice(offset, offset + size);
     const begun = performance.now();
     try {

@@ -365,6 +365,19 @@ test('a submit saves what belongs to it, asks what it costs, and opens its job',
   assert.notEqual(keys[0], keys[1]);
 });
 
+test('a form that is fetched anew while it is submitted is not taken for one that was changed', async () => {
+  const { page, model } = begin({
+    submit: async () => {
+      await model.refresh(); // As when the notebook is saved.
+      return { job: { id: 'j1', status: 'running' } };
+    }
+  });
+  page.go('a.ipynb');
+  model.isSeen = true;
+  await model.submit();
+  assert.equal(model.desk?.isChanged, false);
+});
+
 test('a submit that failed is tried again with its key', async () => {
   let isBroken = true;
   const { engine, page, model } = begin({

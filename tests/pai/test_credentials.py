@@ -116,6 +116,13 @@ def test_removing_a_profile_forgets_its_credentials(engine: EmbeddedClient, pai:
         engine.call("instances", profile="mine")
 
 
+def test_a_profile_that_is_wrong_can_be_removed_too(engine: EmbeddedClient, pai: StandIn) -> None:
+    add(engine, pai, "mine", pai.key)
+    user_file().write_text(user_file().read_text() + 'network = "none such"\n')
+    engine.call("remove_profile", profile="mine")
+    assert pai.key.secret not in secrets_file().read_text()
+
+
 def test_logging_out_forgets_them_and_leaves_the_profile(engine: EmbeddedClient, pai: StandIn) -> None:
     add(engine, pai, "mine", pai.key)
     engine.call("remove_credentials", profile="mine")
@@ -219,12 +226,15 @@ def test_an_administrator_may_lock_a_profile_and_reads_who_logged_in(
     assert not secrets_file().exists()
     add(engine, pai, "mine", pai.key)
     engine.call("remove_credentials", profile="mine")
+    engine.call("set_credentials", profile="mine", body=body(pai.key))
+    engine.call("remove_profile", profile="mine")
+    add(engine, pai, "mine")
+    engine.call("remove_profile", profile="mine")
     lines = [json.loads(line) for line in audit.read_text().splitlines()]
     assert [(line["verb"], line["profile"], line["backend"], line["result"]) for line in lines] == [
         ("set_credentials", "team", "pai", "NotAllowed"),
         ("remove_credentials", "team", "pai", "NotAllowed"),
-        ("set_credentials", "mine", "pai", "ok"),
-        ("remove_credentials", "mine", "pai", "ok"),
+        *[("set_credentials", "mine", "pai", "ok"), ("remove_credentials", "mine", "pai", "ok")] * 2,
     ]
     assert pai.key.id not in audit.read_text()
 

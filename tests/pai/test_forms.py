@@ -28,6 +28,7 @@ FAULTS: list[tuple[dict[str, Any], list[str]]] = [
     ({"options": {"input_roles": {"none": "r"}}}, ["options.input_roles.none"]),
     ({"cpu": 100_000, "gpu": 900}, ["cpu", "gpu"]),
     ({"inputs": {"train": "s3://x/y"}}, ["inputs.train"]),
+    ({"inputs": {"train": "/none/at/all"}}, ["inputs.train"]),
     ({"inputs": {"train": "dataset://"}}, ["inputs.train"]),
     ({"outputs": {"x": "dataset://d1"}}, ["outputs.x"]),
     ({"tty": True}, ["tty"]),

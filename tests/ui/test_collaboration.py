@@ -40,7 +40,12 @@ class SharedLab(Lab):
         )
 
     def arguments(self) -> list[str]:
-        return [*super().arguments(), f"--YDocExtension.document_save_delay={DELAY}"]
+        store = self.root.parent / "shared.db"  # Else where the server is started.
+        return [
+            *super().arguments(),
+            f"--YDocExtension.document_save_delay={DELAY}",
+            f"--SQLiteYStore.db_path={store}",
+        ]
 
 
 @pytest.fixture

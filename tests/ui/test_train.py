@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from ..pai.conftest import pai, platform  # noqa: F401  fixtures
+from ..platforms.pai import StandIn
 from .conftest import Lab, execute, open_notebook
 
 LONG = 15_000
@@ -49,8 +51,8 @@ def fold(shown: Locator, title: str) -> None:
 
 
 def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Page, tmp_path: Path) -> None:
-    busy = f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)"
-    wait = f"import os, time\nprint('step 1', flush=True)\n{busy}"
+    until = f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)"
+    wait = f"import os, time\nprint('step 1', flush=True)\n{until}"
     lab.write("work/a.ipynb", wait)
     lab.write("work/b.ipynb", "1")
     open_notebook(page, lab, "work/a.ipynb")
@@ -99,6 +101,8 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     # A key keeps it from being sent, until its file is left out.
     leaks = shown.get_by_role("alert", name="Secrets found")
     expect(leaks).to_contain_text("local.ini:1", timeout=LONG)
+    shown.get_by_role("button", name="Fields with a mistake: 1").click()
+    expect(leaks).to_be_focused()
     leaks.get_by_role("button", name="Leave out local.ini").click()
     expect(leaks).to_have_count(0, timeout=LONG)
     sent = shown.get_by_role("region", name="What is sent")
@@ -143,6 +147,8 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     code = shown.locator(".jp-pai-Code-text")
     expect(code).to_contain_text("--hp optimizer=sgd", timeout=LONG)
     cell = code.text_content() or ""
+    shown.get_by_role("button", name="Insert as a cell below").click()
+    expect(page.locator(".jp-Notebook .jp-CodeCell").nth(1)).to_contain_text("%pai submit")
     shown.get_by_role("button", name="Undo all changes").click()
     expect(shown.get_by_label("Runs", exact=True)).to_have_value("a.ipynb")
     shown.get_by_label("Paste a cell, a command line, Python or JSON").fill(cell)
@@ -230,3 +236,43 @@ def test_in_notebook_7(lab: Lab, page: Page) -> None:
     page.goto(f"{lab.url}/tree/work?token={lab.token}")
     page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)
     expect(form(page).get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
+
+
+def test_what_it_costs_is_said_before_it_is_submitted(
+    pai: StandIn,  # noqa: F811
+    lab: Lab,
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    lab.write("work/a.ipynb", "1")
+    (lab.root / "work/train.py").write_text("print('trained')")
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/a.png").write_bytes(b"0" * 1000)
+    open_notebook(page, lab, "work/a.ipynb")
+    execute(page, "jupyter-pai:train", path="work/train.py")
+    shown = form(page)
+    shown.get_by_label("Profile", exact=True).select_option("pai")
+    fold(shown, "Machine")
+    shown.get_by_label("GPUs", exact=True).fill("1")
+    expect(shown.get_by_role("region", name="Submit")).to_contain_text("It runs on 1 machine ecs.gn6i", timeout=LONG)
+    fold(shown, "Data")
+    shown.get_by_role("button", name="Add an input").click()
+    page.keyboard.type("images")
+    page.keyboard.press("Control+Enter")  # Without a place it is nothing that could be brought.
+    place = shown.get_by_placeholder("path or URI")
+    expect(place).to_have_accessible_description(re.compile("needs a path or a URI"), timeout=LONG)
+    place.fill(str(tmp_path / "images"))
+    expect(place).to_have_attribute("aria-invalid", "false", timeout=LONG)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+Enter")
+    dialog = page.locator(".jp-Dialog")
+    expect(dialog).to_contain_text("It runs on 1 machine ecs.gn6i", timeout=LONG)
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(shown.get_by_role("button", name="Submit", exact=True)).to_be_enabled()
+    assert begun(lab) == []
+    shown.get_by_role("button", name=re.compile("ubmit$")).click()
+    dialog.get_by_role("button", name="Submit").click(timeout=LONG)
+    view = page.get_by_role("group", name="Training job train_")
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=60_000)
+    (job,) = begun(lab)
+    assert (job["profile"], job["spec"]["gpu"], list(job["spec"]["inputs"])) == ("pai", 1, ["images"])

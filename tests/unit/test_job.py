@@ -40,6 +40,7 @@ def test_values_from_python_become_text() -> None:
         ({"hyperparameters": {"a": "\0"}}, "NUL"),
         ({"inputs": {"a/b": "/x"}}, "`a/b`"),
         ({"outputs": {"MODEL": "/x"}}, "would hide `model`"),
+        ({"inputs": {"train": " "}}, "`train` needs a path or a URI"),
         ({"environment": {"A=B": "1"}}, "`A=B`"),
         ({"metric_definitions": [{"name": "a", "regex": "(x)"}, {"name": "a", "regex": "(y)"}]}, "defined twice"),
         ({"instance_count": 0}, "instance_count"),

@@ -5,12 +5,14 @@
 import * as React from 'react';
 
 import { chosenFiles, droppedFiles } from '../dropped.js';
-import type { IExplorer } from '../exploreractions.js';
-import { actionsOf, goTo, makeFolder, upload } from '../exploreractions.js';
+import type { IAction, IExplorer } from '../exploreractions.js';
+import { actionsOf, goTo, makeFolder, putFromWorkspace, upload } from '../exploreractions.js';
 import type { IRoot } from '../storagedata.js';
 import { ExplorerRows } from './explorerrows.js';
-import { PopupMenu } from './popupmenu.js';
+import { popUp } from './popupmenu.js';
 import { TransferList } from './transferlist.js';
+
+const EXAMPLE = 'oss://bucket/folder/';
 
 interface IProps extends IExplorer {
   /** What was done last, in words. */
@@ -124,7 +126,7 @@ function Address(props: IProps): React.JSX.Element {
         <input
           className="jp-pai-Input"
           aria-label={trans.__('Address')}
-          placeholder="oss://bucket/folder/"
+          placeholder={EXAMPLE}
           spellCheck={false}
           value={text}
           onChange={event => setText(event.target.value)}
@@ -169,41 +171,53 @@ function factsOf({ scheme, profile, uri }: IRoot): string {
 /** A folder: what can be done here, and what is in it. */
 function Folder(props: IProps): React.JSX.Element {
   const { model, trans, say } = props;
-  const [menu, setMenu] = React.useState<readonly [number, number] | null>(null);
   const files = React.useRef<HTMLInputElement>(null);
   const folder = React.useRef<HTMLInputElement>(null);
-  const actions = actionsOf(props, say);
+  // As things are when they are asked for.
+  const actions = () => actionsOf(props, say);
+  const ask = (x: number, y: number) => popUp(trans.__('Actions'), actions(), x, y);
   const take = (event: React.ChangeEvent<HTMLInputElement>) => {
     const items = chosenFiles(event.target.files ?? []);
     event.target.value = ''; // The same ones can be chosen once more.
     void upload(props, items, say);
   };
   const canWrite = model.place?.root.writable !== false;
-  const button = (text: string, act: (event: React.MouseEvent) => void, isOn = true) => (
+  const ways = (): readonly IAction[] => [
+    { id: 'files', label: trans.__('Files…'), isOn: true, run: () => files.current?.click() },
+    { id: 'folder', label: trans.__('A folder…'), isOn: true, run: () => folder.current?.click() },
+    {
+      id: 'workspace',
+      label: trans.__('From the workspace…'),
+      isOn: props.host.openFile !== undefined,
+      run: () => putFromWorkspace(props, say)
+    }
+  ];
+  const button = (text: string, act: () => void, isOn = true) => (
     <button type="button" className="jp-pai-Button" disabled={!isOn} onClick={act}>
       {text}
+    </button>
+  );
+  const menuButton = (text: string, items: () => readonly IAction[], isOn: boolean) => (
+    <button
+      type="button"
+      className="jp-pai-Button"
+      aria-haspopup="menu"
+      disabled={!isOn}
+      onClick={event => {
+        const { left, bottom } = event.currentTarget.getBoundingClientRect();
+        popUp(text, items(), left, bottom);
+      }}
+    >
+      {text} <span aria-hidden>▾</span>
     </button>
   );
   return (
     <>
       <div className="jp-pai-Explorer-bar" role="toolbar" aria-label={trans.__('This folder')}>
         {button(trans.__('New folder…'), () => void makeFolder(props, say), canWrite)}
-        {button(trans.__('Upload files…'), () => files.current?.click(), canWrite)}
-        {button(trans.__('Upload a folder…'), () => folder.current?.click(), canWrite)}
+        {menuButton(trans.__('Upload'), ways, canWrite)}
         {button(trans.__('Refresh'), () => void model.refresh())}
-        <button
-          type="button"
-          className="jp-pai-Button"
-          aria-haspopup="menu"
-          aria-expanded={menu !== null}
-          disabled={model.selected.size === 0}
-          onClick={event => {
-            const { left, bottom } = event.currentTarget.getBoundingClientRect();
-            setMenu([left, bottom]);
-          }}
-        >
-          {trans.__('Actions')} ▾
-        </button>
+        {menuButton(trans.__('Actions'), actions, model.selected.size > 0)}
         <input ref={files} type="file" multiple hidden data-upload="files" onChange={take} />
         <input
           ref={folder}
@@ -216,12 +230,9 @@ function Folder(props: IProps): React.JSX.Element {
           }
         />
       </div>
-      <ExplorerRows {...props} actions={actions} ask={(x, y) => setMenu([x, y])} />
+      <ExplorerRows {...props} actions={actions} ask={ask} />
       {model.entries.length === 0 && !model.isLoading && (
         <p className="jp-pai-Explorer-none">{trans.__('This folder is empty. Files can be dropped here.')}</p>
-      )}
-      {menu && (
-        <PopupMenu label={trans.__('Actions')} items={actions} x={menu[0]} y={menu[1]} close={() => setMenu(null)} />
       )}
     </>
   );

@@ -11,7 +11,7 @@ import type { Column, IEntry } from '../storagedata.js';
 import { nameOf } from '../storagedata.js';
 
 interface IProps extends IExplorer {
-  readonly actions: readonly IAction[];
+  readonly actions: () => readonly IAction[];
   /** Show what can be done, at a point of the window. */
   readonly ask: (x: number, y: number) => void;
 }
@@ -22,12 +22,13 @@ const ROW = 26;
 export function ExplorerRows(props: IProps): React.JSX.Element {
   const { model, trans, actions, ask } = props;
   const id = React.useId();
-  const { box, first, count, reveal } = useWindow();
+  const { box, first, count, reveal, top } = useWindow();
   const { entries, current } = model;
   const last = Math.min(first + count, entries.length);
   const rows = Array.from({ length: Math.max(last - first, 0) }, (_, n) => first + n);
   React.useEffect(() => model.look(last), [model, last, entries]);
   React.useEffect(() => reveal(current), [current]);
+  React.useEffect(() => top(), [model.order, model.place?.uri]);
 
   const move = (row: number, event: React.KeyboardEvent) => {
     const to = Math.min(Math.max(row, 0), entries.length - 1);
@@ -39,7 +40,10 @@ export function ExplorerRows(props: IProps): React.JSX.Element {
       model.pick(to);
     }
   };
-  const run = (name: string) => actions.find(action => action.id === name && action.isOn)?.run();
+  const run = (name: string) =>
+    actions()
+      .find(action => action.id === name && action.isOn)
+      ?.run();
   const askAtRow = () => {
     const place = document.getElementById(`${id}-${current}`)?.getBoundingClientRect();
     ask(place?.left ?? 0, place?.bottom ?? 0);
@@ -215,5 +219,8 @@ function useWindow() {
       node.scrollTop = (row + 2) * ROW - node.clientHeight;
     }
   };
-  return { box, ...seen, reveal };
+  const top = () => {
+    box.current?.scrollTo({ top: 0 }); // Newer browsers give a promise.
+  };
+  return { box, ...seen, reveal, top };
 }

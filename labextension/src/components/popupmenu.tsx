@@ -2,6 +2,8 @@
  * A menu that comes up where it is asked for, by mouse or keyboard.
  */
 
+import { ReactWidget } from '@jupyterlab/ui-components';
+import { Widget } from '@lumino/widgets';
 import * as React from 'react';
 
 export interface IMenuItem {
@@ -25,7 +27,21 @@ interface IProps {
 // Pixels from the window's edge.
 const MARGIN = 4;
 
-export function PopupMenu({ label, items, x, y, close }: IProps): React.JSX.Element {
+/** Show a menu at a point of the window, in pixels: over everything, not within the panel that asks for it. */
+export function popUp(label: string, items: readonly IMenuItem[], x: number, y: number): void {
+  let isOpen = true;
+  const close = () => {
+    if (isOpen) {
+      isOpen = false;
+      // Not while React is at it.
+      queueMicrotask(() => widget.dispose());
+    }
+  };
+  const widget = ReactWidget.create(<PopupMenu {...{ label, items, x, y, close }} />);
+  Widget.attach(widget, document.body);
+}
+
+function PopupMenu({ label, items, x, y, close }: IProps): React.JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
   const [place, setPlace] = React.useState({ left: x, top: y });
   const before = React.useRef(document.activeElement);

@@ -29,13 +29,24 @@ export function TrainFiles(props: IPart): React.JSX.Element {
   const fault = [faultAt(props, 'source'), faultAt(props, 'source.folder')].filter(Boolean).join(' ');
   return (
     <section className="jp-pai-Train-part" aria-label={trans.__('What is sent')} aria-busy={desk.isLooking}>
-      <h3>{trans.__('What is sent')}</h3>
+      <div className="jp-pai-Train-line">
+        <h3>{trans.__('What is sent')}</h3>
+        <button
+          type="button"
+          className="jp-pai-Button jp-pai-Train-remove"
+          title={trans.__('Look again')}
+          aria-label={trans.__('Look again')}
+          onClick={() => void desk.refresh()}
+        >
+          ⟳
+        </button>
+      </div>
       <p className="jp-pai-Train-count" role="status">
         {preview && !fault ? trans.__('Files: %1, %2', preview.files.toLocaleString(), size(preview.bytes)) : ''}
         {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Looking at the folder…')}</span>}
       </p>
       {folder && !folder.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
-      {fault && (
+      {fault && wrong.leaks.length === 0 && (
         <p className="jp-pai-Trouble" role="alert" tabIndex={-1} data-invalid="true">
           {fault}
         </p>
@@ -79,7 +90,13 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
   const allow = (path: string) =>
     desk.change(withField(draft, 'source.allow_secret', [...strings(field(draft, 'source.allow_secret')), path]));
   return (
-    <div className="jp-pai-Train-leaks" role={isCertain ? 'alert' : 'group'} aria-label={trans.__('Secrets found')}>
+    <div
+      className="jp-pai-Train-leaks"
+      tabIndex={-1}
+      data-invalid={isCertain}
+      role={isCertain ? 'alert' : 'group'}
+      aria-label={trans.__('Secrets found')}
+    >
       <strong>
         {isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}
       </strong>

@@ -4,6 +4,7 @@
 
 import * as React from 'react';
 
+import type { Desk } from '../desk.js';
 import { hasRowFaults } from '../draft.js';
 import type { TrainModel } from '../trainmodel.js';
 import type { IContext } from './context.js';
@@ -35,7 +36,7 @@ export function TrainForm(props: IProps): React.JSX.Element {
   }, [model]);
   const { desk } = model;
   const submit = () => {
-    if (desk?.draft && hasRowFaults(desk.draft)) {
+    if (desk?.draft && (hasRowFaults(desk.draft) || hasHalfChannel(desk, box.current))) {
       showWrong(box.current);
       return;
     }
@@ -91,7 +92,13 @@ function Parts(props: IPart): React.JSX.Element {
   );
 }
 
+/** Whether a channel is written only half, which the form has not taken yet. */
+function hasHalfChannel({ wrong }: Desk, node: Element | null): boolean {
+  const isKnown = [...wrong.faults.keys()].some(name => /^(in|out)puts\b/.test(name));
+  return !isKnown && node?.querySelector('.jp-pai-ChannelRows [aria-invalid="true"]') != null;
+}
+
 /** Go to the first field with which something is wrong. */
 function showWrong(node: Element | null): void {
-  node?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  node?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid="true"]')?.focus();
 }

@@ -23,7 +23,7 @@ export function TrainSubmit(props: IProps): React.JSX.Element {
   const stage = desk?.stage ?? null;
   const faults = desk?.wrong.faults.size ?? 0;
   return (
-    <footer className="jp-pai-Train-foot">
+    <section className="jp-pai-Train-foot" aria-label={trans.__('Submit')}>
       {desk?.preview?.questions.map(text => (
         <p key={text} className="jp-pai-Train-cost">
           {text}
@@ -59,7 +59,7 @@ export function TrainSubmit(props: IProps): React.JSX.Element {
         )}
       </div>
       <Progress stage={stage} trans={trans} />
-    </footer>
+    </section>
   );
 }
 

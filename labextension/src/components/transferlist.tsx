@@ -26,11 +26,19 @@ export function TransferList({ transfers, trans }: IProps): React.JSX.Element | 
   if (transfers.known.length === 0) {
     return null;
   }
+  const over = transfers.known.filter(transfer => transfer.isOver);
   return (
     <ul className="jp-pai-Transfers" aria-label={trans.__('On their way')}>
       {transfers.known.map((transfer, n) => (
         <Row key={transfers.known.length - n} {...{ transfer, transfers, trans }} />
       ))}
+      {over.length > 1 && (
+        <li>
+          <button type="button" className="jp-pai-Link" onClick={() => over.forEach(one => transfers.hide(one))}>
+            {trans.__('Hide all that have ended')}
+          </button>
+        </li>
+      )}
     </ul>
   );
 }

@@ -59,6 +59,7 @@ class NeighbourBackend(RemoteBackend):
     """One neighbour."""
 
     name: ClassVar[str] = "neighbour"
+    title: ClassVar[str] = "A neighbour"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {Capability.MULTI_NODE, Capability.SECRETS, Capability.TTY, Capability.CODE_LAYOUT}
     )
