@@ -61,14 +61,14 @@ def moving(root: ElementHandle) -> list[str]:
 
 
 # Numbers the controls that Tab should come to. Of a group of radio buttons, and of controls between which arrows move,
-# it comes to one.
+# it comes to one; into a menu, none: its keys are the arrows.
 CONTROLS = """root => {
   const all = 'a[href], button, input, select, textarea, summary, iframe, [tabindex], [contenteditable=true]';
   const isOpen = node => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects().length > 0;
   const found = [...root.querySelectorAll(all), ...(root.matches(all) ? [root] : [])].filter(node => {
     const group = node.type === 'radio' && node.name && `input[name="${CSS.escape(node.name)}"]`;
     const one = group && (root.querySelector(`${group}:checked`) ?? root.querySelector(group));
-    return node.tabIndex >= 0 && !node.disabled && isOpen(node) && (!one || one === node) && !node.closest('[inert]');
+    return node.tabIndex >= 0 && !node.disabled && isOpen(node) && (!one || one === node) && !node.closest('[inert], [role=menu]');
   });
   found.forEach(node => { node.dataset.tabbed = 'no'; });
   root.dataset.walked = '';
