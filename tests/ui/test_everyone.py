@@ -132,6 +132,8 @@ def house(
         made = House(lab, page)
         page.goto(f"{lab.url}/lab/tree/work/b.ipynb?reset&token={lab.token}")
         page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').wait_for(timeout=LONG)
+        idle = page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+        idle.wait_for(timeout=2 * LONG, state="attached")
         yield made
         page.close()
         lab.rest("POST", f"/pai/api/v1/jobs/{made.running}/stop", {})
