@@ -13,7 +13,7 @@ from ..pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..platforms.pai import StandIn
 from .conftest import Lab, execute, open_notebook
 
-LONG = 15_000
+LONG = 60_000
 SCRIPT = """
 import argparse
 
@@ -273,6 +273,6 @@ def test_what_it_costs_is_said_before_it_is_submitted(
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
     dialog.get_by_role("button", name="Submit").click(timeout=LONG)
     view = page.get_by_role("group", name="Training job train_")
-    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=60_000)
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
     (job,) = begun(lab)
     assert (job["profile"], job["spec"]["gpu"], list(job["spec"]["inputs"])) == ("pai", 1, ["images"])

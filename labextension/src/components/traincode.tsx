@@ -13,7 +13,7 @@ import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { Trouble } from './trouble.js';
 
-const EXAMPLE = '%%pai_train --lr 0.01';
+const EXAMPLE = '%%pai_train --hp lr=0.01';
 
 export function TrainCode(props: IPart): React.JSX.Element {
   const { trans } = props;
