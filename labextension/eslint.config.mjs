@@ -3,8 +3,8 @@ import tseslint from 'typescript-eslint';
 // Texts that a reader sees or hears. (Not `description`: those of plugins, commands and schemas are for who writes code.)
 const SHOWN =
   '/^(title|label|caption|alt|placeholder|summary|text|yes|no|message|fix|aria-(label|description|roledescription|placeholder|valuetext))$/';
-// What a language has words for: names of formats (CSV) and marks are not translated.
-const WORDS = '/\\p{L}\\p{Ll}|\\p{Lo}/u';
+// What a language has words for: names of formats (CSV), addresses and marks are not translated.
+const WORDS = '/^(?!.*:\\/\\/).*(\\p{L}\\p{Ll}|\\p{Lo})/su';
 const CODE = 'JSXElement[openingElement.name.name=/^(code|pre|kbd|samp)$/]';
 const written = place => [
   `${place} > Literal[value=${WORDS}]`,
@@ -40,8 +40,8 @@ const unfound = [
     message: 'Not in the catalogue.'
   },
   {
-    selector: 'MemberExpression[property.name=/^(_n|_p|_np|gettext|ngettext|pgettext)$/]',
-    message: 'trans.__ is enough.'
+    selector: 'MemberExpression[property.name=/^(_p|_np|gettext|ngettext|pgettext)$/]',
+    message: 'trans.__ and trans._n are enough.'
   }
 ];
 

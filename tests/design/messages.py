@@ -15,11 +15,18 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
+from pydantic import BaseModel
+
+from jupyter_pai.backends import load_backends
+from jupyter_pai.form_schema import form_schema
+from jupyter_pai.i18n import speak
+from jupyter_pai.job import JobSpec
 
 ROOT = Path(__file__).parents[2]
 LOCALE = ROOT / "jupyter_pai" / "locale"
 _KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2)}
-_TYPESCRIPT = re.compile(r"""trans\.__\(\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+_LITERAL = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_TYPESCRIPT = re.compile(rf"trans\.(?:__\(\s*{_LITERAL}|_n\(\s*{_LITERAL},\s*{_LITERAL})")
 _SHOWN = ("title", "description", "label", "caption", "jupyter.lab.setting-icon-label")
 
 
@@ -31,11 +38,24 @@ def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
             found.setdefault(message, []).append((path.relative_to(ROOT).as_posix(), line))
     for path in sorted((ROOT / "labextension" / "src").rglob("*.ts*")):
         for match in _TYPESCRIPT.finditer(path.read_text("utf-8")):
-            found.setdefault(ast.literal_eval(match[1]), []).append((path.relative_to(ROOT).as_posix(), 0))
+            one, *both = (text and ast.literal_eval(text) for text in match.groups())
+            found.setdefault(one or tuple(both), []).append((path.relative_to(ROOT).as_posix(), 0))
     for path in sorted((ROOT / "labextension" / "schema").rglob("*.json")):
         for text in shown(json.loads(path.read_text("utf-8"))):
             found.setdefault(text, []).append((path.relative_to(ROOT).as_posix(), 0))
+    for text in form_texts():
+        found.setdefault(text, []).append(("jupyter_pai/form_schema.py", 0))
     return found
+
+
+def form_texts() -> Iterator[str]:
+    """What forms say of the fields of jobs, profiles and credentials."""
+    models: list[type[BaseModel]] = [JobSpec]
+    for kind in load_backends().values():
+        models += [model for model in (kind.settings_model, kind.options_model, kind.credentials_model) if model]
+    with speak("en"):
+        for model in models:
+            yield from shown(form_schema(model))
 
 
 def shown(schema: object) -> Iterator[str]:

@@ -33,7 +33,15 @@ def faults(page: Page, root: ElementHandle, *rules: str) -> list[str]:
 
 
 def unreachable(page: Page, root: ElementHandle) -> list[str]:
-    """The controls of a view that Tab does not come to, and those that do not show that it came to them."""
+    """The controls of a view that Tab does not come to, and those that do not show that it came to them.
+
+    What is drawn anew meanwhile, or takes the focus as it comes, gets a second chance.
+    """
+    first = _walk(page, root)
+    return sorted({*first} & {*_walk(page, root)}) if first else []
+
+
+def _walk(page: Page, root: ElementHandle) -> list[str]:
     wanted = root.evaluate(CONTROLS)
     root.evaluate(BEFORE)
     hidden: set[str] = set()
@@ -61,14 +69,15 @@ def moving(root: ElementHandle) -> list[str]:
 
 
 # Numbers the controls that Tab should come to. Of a group of radio buttons, and of controls between which arrows move,
-# it comes to one.
+# it comes to one; into a menu, none: its keys are the arrows.
 CONTROLS = """root => {
   const all = 'a[href], button, input, select, textarea, summary, iframe, [tabindex], [contenteditable=true]';
   const isOpen = node => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects().length > 0;
   const found = [...root.querySelectorAll(all), ...(root.matches(all) ? [root] : [])].filter(node => {
     const group = node.type === 'radio' && node.name && `input[name="${CSS.escape(node.name)}"]`;
     const one = group && (root.querySelector(`${group}:checked`) ?? root.querySelector(group));
-    return node.tabIndex >= 0 && !node.disabled && isOpen(node) && (!one || one === node) && !node.closest('[inert]');
+    const isMine = (!one || one === node) && !node.closest('[inert], [role=menu]');
+    return node.tabIndex >= 0 && !node.disabled && isOpen(node) && isMine;
   });
   found.forEach(node => { node.dataset.tabbed = 'no'; });
   root.dataset.walked = '';

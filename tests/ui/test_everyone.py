@@ -98,6 +98,7 @@ class House:
         execute(self.page, "jupyter-pai:train", path="folder/train.py")
         form = self.page.locator(".jp-pai-Train")
         form.get_by_role("heading", name="train.py").wait_for(timeout=LONG)
+        expect(form.locator(".jp-pai-Train-hyper")).to_have_count(3, timeout=LONG)
         return form
 
     def unfold(self, view: Locator) -> None:
@@ -131,6 +132,8 @@ def house(
         made = House(lab, page)
         page.goto(f"{lab.url}/lab/tree/work/b.ipynb?reset&token={lab.token}")
         page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').wait_for(timeout=LONG)
+        idle = page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+        idle.wait_for(timeout=2 * LONG, state="attached")
         yield made
         page.close()
         lab.rest("POST", f"/pai/api/v1/jobs/{made.running}/stop", {})
@@ -260,8 +263,7 @@ def train(house: House) -> Locator:
     form = house.form()
     house.unfold(form)
     show(form.get_by_role("button", name="Add an input"), form.locator(".jp-pai-ChannelRow"))
-    expect(form.locator(".jp-pai-Train-hyper")).to_have_count(3, timeout=LONG)
-    form.get_by_text("local.ini").first.wait_for()
+    form.get_by_role("alert", name="Secrets found").wait_for()
     return form
 
 
@@ -361,11 +363,14 @@ SEEN: set[str] = set()
 def test_everyone_can_use(house: House, name: str) -> None:
     root = walk(house, name)
     wrong = {"Light": faults(house.page, root)}
-    wrong |= {"moves": moving(root), "cut off": cut_off(root), "keyboard": unreachable(house.page, root)}
+    wrong |= {"moves": moving(root), "cut off": cut_off(root)}
     for theme in THEMES[1:]:
         house.theme(theme)
+        if not root.is_visible():
+            root = walk(house, name)  # A menu closes when one looks elsewhere.
         wrong[theme] = faults(house.page, root, "color-contrast")
     house.theme(THEMES[0])
+    wrong["keyboard"] = unreachable(house.page, root)
     assert {kind: found for kind, found in wrong.items() if found} == {}
 
 
