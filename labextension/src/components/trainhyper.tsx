@@ -5,8 +5,9 @@
 import * as React from 'react';
 
 import type { IDraftRow } from '../draft.js';
-import { freeRows, rowOf, takesValue, withRows, withValue } from '../draft.js';
+import { field, freeRows, rowOf, takesValue, withRows, withValue } from '../draft.js';
 import type { IDeclared } from '../previews.js';
+import { string } from '../wire.js';
 import type { IControl } from './trainfield.js';
 import { Field, Rows } from './trainfield.js';
 import type { IPart } from './trainpart.js';
@@ -27,6 +28,13 @@ export function TrainHyper(props: IPart): React.JSX.Element {
       <h3>{trans.__('Hyperparameters')}</h3>
       {found.length > 0 && (
         <p className="jp-pai-Train-hint">{trans.__('Found in %1; only what you change is sent.', files)}</p>
+      )}
+      {desk.preview && desk.declared.length === 0 && (
+        <p className="jp-pai-Train-hint">
+          {string(field(draft, 'entry_point')).endsWith('.ipynb')
+            ? trans.__('None found. Those of a cell with the tag parameters would be here.')
+            : trans.__('None found in the code.')}
+        </p>
       )}
       {faultAt(props, 'hyperparameters') && <p className="jp-pai-Trouble">{faultAt(props, 'hyperparameters')}</p>}
       {found.map(one => (
