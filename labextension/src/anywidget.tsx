@@ -10,15 +10,19 @@ import { createRoot } from 'react-dom/client';
 import { Attention } from './attention.js';
 import type { IContext } from './components/context.js';
 import { JobView } from './components/jobview.js';
+import { setLocale } from './format.js';
 import type { IWidgetModel } from './kernel.js';
 import { KernelEngine } from './kernel.js';
-import { DOMAIN, catalogue, languageOf } from './language.js';
+import { DOMAIN, catalogue, languageOf, localeOf } from './language.js';
 import { JobModel } from './model.js';
 import { PageHost } from './pagehost.js';
 import { string } from './wire.js';
 
 /** Show a widget's job in a node; what is given back ends that. `texts` is our catalogue, empty for English. */
 export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): () => void {
+  const lang = languageOf(texts) || 'en';
+  setLocale(localeOf(lang, navigator.languages));
+  node.lang = lang;
   const trans = translation(texts);
   node.classList.add('jp-pai-Page');
   if (theme()) {
@@ -27,7 +31,7 @@ export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): (
   const place = document.createElement('div');
   node.replaceChildren(place);
   const engine = new KernelEngine(widget, trans);
-  const context: IContext = { engine, trans, host: new PageHost(node, trans) };
+  const context: IContext = { engine, trans, lang, host: new PageHost(node, trans) };
   const model = new JobModel(engine, string(widget.get('job_id')));
   const root = createRoot(place);
   const draw = (isVisible: boolean) =>

@@ -16,6 +16,7 @@ export class CompareWidget extends ReactWidget {
   ) {
     super();
     this.addClass('jp-pai-CompareWidget');
+    this.node.lang = context.lang;
     this.attention = new Attention(this.node, () => this.update());
   }
 

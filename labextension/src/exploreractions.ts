@@ -5,7 +5,7 @@
 import { copy } from './clipboard.js';
 import type { IContext } from './components/context.js';
 import type { ExplorerModel } from './explorermodel.js';
-import { size } from './format.js';
+import { count, size } from './format.js';
 import { said } from './outputs.js';
 import type { IEntry } from './storagedata.js';
 import { nameOf } from './storagedata.js';
@@ -117,7 +117,7 @@ export async function upload(explorer: IExplorer, items: readonly IItem[], say: 
   const { place } = model;
   const [first] = items;
   if (place && first) {
-    const what = items.length === 1 ? first.path : trans.__('files: %1', items.length.toLocaleString());
+    const what = items.length === 1 ? first.path : trans.__('files: %1', count(items.length));
     const target = { uri: place.uri, profile: place.root.profile };
     const transfer = await model.transfers.upload(trans.__('Upload: %1', what), target, items);
     tell(transfer, trans.__('Uploaded: %1', what), say);
@@ -227,7 +227,7 @@ async function remove(explorer: IExplorer, entries: readonly IEntry[], say: (tex
     const names = entries.slice(0, NAMED).map(entry => nameOf(entry.path));
     const text = [
       entries.length > 1 ? [...names, ...(entries.length > NAMED ? ['…'] : [])].join(', ') : '',
-      trans.__('Files: %1, %2. They cannot be brought back.', files.toLocaleString(), size(bytes))
+      trans.__('Files: %1, %2. They cannot be brought back.', count(files), size(bytes))
     ];
     const what = entries.length === 1 ? nameOf(first.path) : trans.__('what is selected: %1', entries.length);
     const title = trans.__('Delete %1?', what);

@@ -31,6 +31,7 @@ export class ExplorerPanel extends ReactWidget {
   ) {
     super();
     this.addClass('jp-pai-ExplorerPanel');
+    this.node.lang = explorer.lang;
   }
 
   handleEvent(event: Event): void {

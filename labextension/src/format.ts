@@ -34,7 +34,20 @@ export function size(bytes: number): string {
   return `${power && number < 99.95 ? number.toFixed(1) : Math.round(number)} ${units[power] ?? ''}`;
 }
 
-/** A time in the user's zone and language; null gives a dash. */
-export function moment(milliseconds: number | null): string {
-  return milliseconds === null ? '–' : new Date(milliseconds).toLocaleString();
+// How this page writes times and numbers; undefined until it is known: as the browser does.
+let locale: string | undefined;
+
+/** Write times and numbers as this tag says, from now on. */
+export function setLocale(tag: string | undefined): void {
+  locale = tag;
+}
+
+/** A time in the user's zone and the page's language; null gives a dash. */
+export function moment(milliseconds: number | null, parts?: Intl.DateTimeFormatOptions): string {
+  return milliseconds === null ? '–' : new Date(milliseconds).toLocaleString(locale, parts);
+}
+
+/** A number whose digits are in groups, as the page's language has them. */
+export function count(value: number, digits?: Intl.NumberFormatOptions): string {
+  return value.toLocaleString(locale, digits);
 }

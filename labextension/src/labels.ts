@@ -3,14 +3,14 @@
  */
 
 import type { Axis } from './curves.js';
-import { short, size } from './format.js';
+import { count, moment, short, size } from './format.js';
 import type { Unit } from './naming.js';
 
 /** A place on the x axis; `gap` is how far the next one is. */
 export function axisLabel(axis: Axis, x: number, gap: number): string {
   switch (axis) {
     case 'step':
-      return Number.isInteger(x) ? x.toLocaleString() : '';
+      return Number.isInteger(x) ? count(x) : '';
     case 'elapsed':
       return elapsed(x, gap);
     case 'clock':
@@ -20,7 +20,7 @@ export function axisLabel(axis: Axis, x: number, gap: number): string {
 
 /** A place on the x axis, in full. */
 export function placeLabel(axis: Axis, x: number): string {
-  return axis === 'clock' ? new Date(x * 1000).toLocaleString() : axisLabel(axis, x, axis === 'elapsed' ? 0.1 : 1);
+  return axis === 'clock' ? moment(x * 1000) : axisLabel(axis, x, axis === 'elapsed' ? 0.1 : 1);
 }
 
 /** A value with its unit. */
@@ -52,10 +52,9 @@ function elapsed(seconds: number, gap: number): string {
 }
 
 function clock(seconds: number, gap: number): string {
-  const date = new Date(seconds * 1000);
   if (gap >= 86_400) {
-    return date.toLocaleDateString(undefined, { month: 'numeric', day: 'numeric' });
+    return moment(seconds * 1000, { month: 'numeric', day: 'numeric' });
   }
   const parts: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
-  return date.toLocaleTimeString(undefined, gap < 60 ? { ...parts, second: '2-digit' } : parts);
+  return moment(seconds * 1000, gap < 60 ? { ...parts, second: '2-digit' } : parts);
 }

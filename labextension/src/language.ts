@@ -17,6 +17,25 @@ export function spoken(setting: unknown, lab: string): string {
   return /^zh\b(?!.*\b(tw|hk|mo|hant)\b)/i.test(tag) ? 'zh-CN' : tag;
 }
 
+/**
+ * How times and numbers are written on a page in this language: as one of the browser's `preferred` tags has it if that
+ * is the same language in the same script (`en-GB` on a page in `en`). Undefined for what is no tag.
+ */
+export function localeOf(language: string, preferred: readonly string[]): string | undefined {
+  const wanted = written(language);
+  return wanted ? (preferred.find(tag => written(tag) === wanted) ?? language) : undefined;
+}
+
+/** Language and script, as `zh-Hans`; empty for what is no tag. */
+function written(tag: string): string {
+  try {
+    const { language, script } = new Intl.Locale(tag).maximize();
+    return `${language}-${script ?? ''}`;
+  } catch {
+    return '';
+  }
+}
+
 /** Whether a bundle has texts of ours. */
 export function isFilled(trans: TranslationBundle): boolean {
   return trans.__('Training jobs') !== 'Training jobs';

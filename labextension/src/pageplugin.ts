@@ -11,8 +11,9 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { Gettext, ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import type { IContext } from './components/context.js';
+import { setLocale } from './format.js';
 import { LabHost } from './labhost.js';
-import { DOMAIN, catalogue, isFilled, languageOf, spoken, translated } from './language.js';
+import { DOMAIN, catalogue, isFilled, languageOf, localeOf, spoken, translated } from './language.js';
 import { ServerEngine } from './server.js';
 import { PAGE, pageSettings } from './settings.js';
 import { IPage } from './tokens.js';
@@ -37,6 +38,7 @@ export const pagePlugin: JupyterFrontEndPlugin<IContext> = {
     const settings = await pageSettings(registry);
     const set = () => settings?.get('language').composite;
     const language = spoken(set(), lab.languageCode);
+    setLocale(localeOf(language, navigator.languages));
     const engine = new ServerEngine(app.serviceManager.serverSettings, () => trans, language);
     trans = await speaking(lab, language, engine);
     settings?.changed.connect(() => {
@@ -46,7 +48,8 @@ export const pagePlugin: JupyterFrontEndPlugin<IContext> = {
     });
     // Once more: which language was not known at the first time.
     void registry?.load(PAGE, true).catch(() => null);
-    return { engine, trans, host: new LabHost(app, trans, shell, files) };
+    const lang = isFilled(trans) ? language : 'en';
+    return { engine, trans, lang, host: new LabHost(app, trans, shell, files) };
   }
 };
 

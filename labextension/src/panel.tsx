@@ -14,6 +14,7 @@ export class JobsPanel extends ReactWidget {
   constructor(private readonly context: IContext) {
     super();
     this.addClass('jp-pai-JobsPanel');
+    this.node.lang = context.lang;
     this.model = new JobsModel(context.engine);
     this.attention = new Attention(this.node, () => this.update());
   }

@@ -17,6 +17,7 @@ export class TrainPanel extends ReactWidget {
   constructor(private readonly context: IContext) {
     super();
     this.addClass('jp-pai-TrainPanel');
+    this.node.lang = context.lang;
     this.model = new TrainModel(context);
     this.model.follow(this.life.signal);
     this.attention = new Attention(this.node, isSeen => {

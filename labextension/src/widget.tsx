@@ -22,6 +22,7 @@ export class JobWidget extends ReactWidget {
   ) {
     super();
     this.addClass('jp-pai-JobWidget');
+    this.node.lang = context.lang;
     this.model = new JobModel(context.engine, jobId);
     this.attention = new Attention(this.node, () => this.update());
   }

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { catalogue, languageOf, spoken, translated } from '../../labextension/lib/language.js';
+import { count, moment, setLocale } from '../../labextension/lib/format.js';
+import { placeLabel } from '../../labextension/lib/labels.js';
+import { catalogue, languageOf, localeOf, spoken, translated } from '../../labextension/lib/language.js';
 
 test('the setting wins over JupyterLab, whose Chinese is ours unless it is Traditional', () => {
   const cases: [string, string, string][] = [
@@ -52,4 +54,32 @@ test('a catalogue of ours is in the form that gettext takes; nothing is English'
   for (const nothing of [{}, null, undefined, [], 'x']) {
     assert.equal(languageOf(nothing), '');
   }
+});
+
+test('times and numbers are written as in the language of the page, in the way of that language that the browser has', () => {
+  const cases: [string, string[], string | undefined][] = [
+    ['zh-CN', ['en-US', 'en'], 'zh-CN'],
+    ['zh-CN', ['en-US', 'zh-TW', 'zh-SG'], 'zh-SG'],
+    ['en', ['zh-CN', 'zh', 'en-GB', 'en-US'], 'en-GB'],
+    ['en', ['zh-CN'], 'en'],
+    ['fr-FR', ['en', 'fr_CA', ''], 'fr-FR'],
+    ['no tag', ['en'], undefined],
+    ['', [''], undefined]
+  ];
+  for (const [language, preferred, expected] of cases) {
+    assert.equal(localeOf(language, preferred), expected, `${language} ${preferred.join()}`);
+  }
+  const noon = new Date(2026, 10, 22, 12, 5, 9).getTime();
+  const seen = ['zh-CN', 'en-US', 'de-DE'].map(tag => {
+    setLocale(tag);
+    assert.equal(placeLabel('clock', noon / 1000), moment(noon));
+    return [moment(noon).replace(/\s/g, ' '), moment(noon, { month: 'numeric', day: 'numeric' }), count(12345.5)];
+  });
+  setLocale(undefined);
+  assert.deepEqual(seen, [
+    ['2026/11/22 12:05:09', '11/22', '12,345.5'],
+    ['11/22/2026, 12:05:09 PM', '11/22', '12,345.5'],
+    ['22.11.2026, 12:05:09', '22.11.', '12.345,5']
+  ]);
+  assert.equal(moment(null), '–');
 });

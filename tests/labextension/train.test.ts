@@ -222,7 +222,7 @@ function begin(answers: Engine['answers'] = {}): { engine: Engine; page: Host; m
     submit: () => ({ job: { id: 'j1', status: 'running' } }),
     ...answers
   };
-  const model = new TrainModel({ engine, host: page.host, trans });
+  const model = new TrainModel({ engine, host: page.host, trans, lang: 'en' });
   model.follow(new AbortController().signal);
   return { engine, page, model };
 }

@@ -151,6 +151,10 @@ def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> 
     open_lab()
     expect(jobs).to_have_attribute("title", re.compile("训练作业"))
     expect(page.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^File$"))).to_be_visible()
+    # Which a screen reader is told, of what is ours.
+    jobs.click()
+    expect(page.locator(".jp-pai-JobsPanel")).to_have_attribute("lang", "zh-CN", timeout=LONG)
+    expect(page.locator("html")).to_have_attribute("lang", "en")
     execute(page, "jupyter-pai:open-job", id="nothing")
     expect(page.locator(".jp-toast-message", has_text="没有作业")).to_be_visible(timeout=LONG)
     execute(page, "settingeditor:open")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,8 @@ def test_dark_narrow_and_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
     status(page, "已成功")
     sizes = page.locator(VIEW).evaluate("node => [node.scrollWidth, node.clientWidth]")
     assert sizes[0] <= sizes[1]
+    # Times are Chinese as well, though the browser is English.
+    expect(page.locator(VIEW)).to_contain_text(re.compile(r"20\d\d/\d+/\d+ \d\d:"), timeout=LONG)
     colour, ground = page.locator(f"{VIEW}-log").evaluate(
         "node => [getComputedStyle(node).color, getComputedStyle(node).backgroundColor]"
     )

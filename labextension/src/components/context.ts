@@ -13,6 +13,8 @@ export interface IContext {
   readonly engine: IEngine;
   readonly host: IHost;
   readonly trans: TranslationBundle;
+  /** The language of the texts, a tag: for readers of the screen, since the page around may speak another. */
+  readonly lang: string;
   /** The folder of the notebook that the view is in, below the server's root; where it is in none, its host knows one. */
   readonly folder?: () => string;
 }

@@ -5,7 +5,7 @@
 import * as React from 'react';
 
 import { EngineError } from '../engine.js';
-import { size } from '../format.js';
+import { count, size } from '../format.js';
 import type { ICopy } from '../outputs.js';
 import { isUnderWay, joined, parseCopy, said } from '../outputs.js';
 import { list, record } from '../wire.js';
@@ -194,13 +194,9 @@ function Copy({ trans, copies, begun, host }: ITabProps & { copies: ICopies; beg
 function outcome(copy: ICopy, trans: ITabProps['trans']): string {
   switch (copy.status) {
     case 'done': {
-      const text = trans.__(
-        'Copied, files: %1; they are in %2.',
-        copy.files.toLocaleString(),
-        copy.place ?? copy.folder
-      );
+      const text = trans.__('Copied, files: %1; they are in %2.', count(copy.files), copy.place ?? copy.folder);
       return copy.leftOut
-        ? `${text} ${trans.__('Left out, since they cannot be read: %1.', copy.leftOut.toLocaleString())}`
+        ? `${text} ${trans.__('Left out, since they cannot be read: %1.', count(copy.leftOut))}`
         : text;
     }
     case 'cancelled':

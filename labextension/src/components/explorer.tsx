@@ -7,6 +7,7 @@ import * as React from 'react';
 import { chosenFiles, droppedFiles } from '../dropped.js';
 import type { IAction, IExplorer } from '../exploreractions.js';
 import { actionsOf, goTo, makeFolder, putFromWorkspace, upload } from '../exploreractions.js';
+import { count } from '../format.js';
 import type { IRoot } from '../storagedata.js';
 import { ExplorerRows } from './explorerrows.js';
 import { popUp } from './popupmenu.js';
@@ -97,10 +98,10 @@ function facts({ model, trans }: IProps): string {
     return '';
   }
   if (model.selected.size) {
-    return trans.__('%1 selected', model.selected.size.toLocaleString());
+    return trans.__('%1 selected', count(model.selected.size));
   }
-  const count = model.entries.length.toLocaleString();
-  return model.more ? trans.__('More than %1 entries', count) : trans.__('Entries: %1', count);
+  const entries = count(model.entries.length);
+  return model.more ? trans.__('More than %1 entries', entries) : trans.__('Entries: %1', entries);
 }
 
 /** Where one is; another address can be typed. */

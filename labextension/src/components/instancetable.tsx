@@ -6,6 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IEngine } from '../engine.js';
+import { count } from '../format.js';
 import type { Column, IInstances, IInstanceType, IOrder, IQuota } from '../instancetypes.js';
 import { gibibytes, matching, parseInstances, sorted } from '../instancetypes.js';
 import { useAnswer } from './hooks.js';
@@ -288,7 +289,7 @@ function memoryText(bytes: number): string {
 }
 
 function amount(price: number): string {
-  return price.toLocaleString(undefined, { maximumFractionDigits: 4 });
+  return count(price, { maximumFractionDigits: 4 });
 }
 
 function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {

@@ -4,6 +4,7 @@
 
 import * as React from 'react';
 
+import { count } from '../format.js';
 import { destination, plain } from '../logtext.js';
 import { hasEnded } from '../wire.js';
 import type { ITabProps } from './context.js';
@@ -101,7 +102,7 @@ export function Logs(props: ITabProps): React.JSX.Element {
       <div className="jp-pai-Log-foot">
         <span className="jp-pai-Log-place">
           {total > 0
-            ? trans.__('Lines %1 to %2 of %3', group(seen.from + 1), group(seen.to), group(total))
+            ? trans.__('Lines %1 to %2 of %3', count(seen.from + 1), count(seen.to), count(total))
             : isRunning || !job
               ? trans.__('Nothing has been printed yet.')
               : trans.__('The job has printed nothing.')}
@@ -121,10 +122,6 @@ export function Logs(props: ITabProps): React.JSX.Element {
       </pre>
     </div>
   );
-}
-
-function group(n: number): string {
-  return n.toLocaleString();
 }
 
 /** The session of one log, awake while it is seen. */

@@ -5,6 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { count } from '../format.js';
 import type { ILogHit, ILogQuery } from '../logpager.js';
 
 interface ISearchProps {
@@ -78,12 +79,12 @@ export function LogSearch({ trans, search, hit, trouble, field, close }: ISearch
 }
 
 function counted(hit: ILogHit, trans: TranslationBundle): string {
-  const total = hit.total.toLocaleString() + (hit.isComplete ? '' : '+');
+  const total = count(hit.total) + (hit.isComplete ? '' : '+');
   return hit.line === null
     ? hit.isComplete && !hit.total
       ? trans.__('No line')
       : trans.__('%1 lines', total)
-    : trans.__('%1 of %2 lines', hit.place.toLocaleString(), total);
+    : trans.__('%1 of %2 lines', count(hit.place), total);
 }
 
 interface IGotoProps {

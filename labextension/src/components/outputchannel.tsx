@@ -4,7 +4,7 @@
 
 import * as React from 'react';
 
-import { moment, size } from '../format.js';
+import { count, moment, size } from '../format.js';
 import type { Column, IChannel, IOutputFile, IQuery } from '../outputs.js';
 import { joined, split, variable } from '../outputs.js';
 import type { ITabProps } from './context.js';
@@ -23,9 +23,7 @@ export function Channel(props: IProps): React.JSX.Element {
   const { trans, channel } = props;
   const [isOpen, setOpen] = React.useState<boolean | null>(null);
   const facts =
-    channel.count > 0
-      ? trans.__('files: %1, %2', channel.count.toLocaleString(), size(channel.bytes))
-      : trans.__('empty');
+    channel.count > 0 ? trans.__('files: %1, %2', count(channel.count), size(channel.bytes)) : trans.__('empty');
   return (
     <details
       className="jp-pai-Channel"
@@ -73,7 +71,7 @@ function Body(props: IProps): React.JSX.Element {
       {channel.files.length > 0 && <Files {...props} chosen={chosen} choose={choose} />}
       {channel.files.length < channel.matching && (
         <p className="jp-pai-Outputs-note">
-          {trans.__('%1 of %2 files are shown.', channel.files.length, channel.matching.toLocaleString())}{' '}
+          {trans.__('%1 of %2 files are shown.', channel.files.length, count(channel.matching))}{' '}
           <button type="button" className="jp-pai-Button" onClick={props.more}>
             {trans.__('Show more')}
           </button>

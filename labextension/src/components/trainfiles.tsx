@@ -5,7 +5,7 @@
 import * as React from 'react';
 
 import { field, ruleFor, withField, withRule } from '../draft.js';
-import { size } from '../format.js';
+import { count, size } from '../format.js';
 import type { ILeak } from '../previews.js';
 import { strings } from '../wire.js';
 import { Fold } from './trainfield.js';
@@ -42,7 +42,7 @@ export function TrainFiles(props: IPart): React.JSX.Element {
         </button>
       </div>
       <p className="jp-pai-Train-count" role="status">
-        {preview && !fault ? trans.__('Files: %1, %2', preview.files.toLocaleString(), size(preview.bytes)) : ''}
+        {preview && !fault ? trans.__('Files: %1, %2', count(preview.files), size(preview.bytes)) : ''}
         {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Looking at the folder…')}</span>}
       </p>
       {folder && !folder.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
