@@ -30,6 +30,8 @@ _USELESS = """
 """.split()
 _SHELL_ALIASES = "cat cp conda git ldir ll ls lx mamba mkdir mv rm rmdir uv".split()
 _SHELLS = ("bash", "sh", "script", "system", "sx", "!")
+# What IPython adds to the builtins, in a kernel that makes a script: a job has them not.
+_IPYTHON = {"display", "get_ipython", "__IPYTHON__"}
 _DISPLAY = "display = print  # a job has no cell to display in"
 
 
@@ -101,7 +103,7 @@ def undefined_names(code: str) -> dict[str, int]:
     if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree)):
         return {}
     used: set[str] = set()
-    defined = set(dir(builtins)) | {"__file__", "__name__", "__doc__", "__builtins__", "__annotations__"}
+    defined = set(dir(builtins)) - _IPYTHON | {"__file__", "__name__", "__doc__", "__builtins__", "__annotations__"}
     top = symtable.symtable(code, "cell", "exec")
     for table in _tables(top):
         for symbol in table.get_symbols():

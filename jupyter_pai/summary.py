@@ -128,8 +128,9 @@ def sparkline(values: list[float], width: int = _WIDTH) -> str:
     def bar(value: float) -> str:
         if value not in finite:
             return "×"
-        # Halved, since the difference of two large numbers may be none.
-        share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5
+        # Halved, since the difference of two large numbers may be none; and half of the smallest number is none.
+        span = high / 2 - low / 2
+        share = (value / 2 - low / 2) / span if span else 0.5
         return _BARS[min(int(share * len(_BARS)), len(_BARS) - 1)]
 
     return "".join(map(bar, values))

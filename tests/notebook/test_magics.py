@@ -98,11 +98,11 @@ def test_variables_and_what_is_left_alone(server: RealServer) -> None:
     notebook.run("lr = 0.5; words = 'a b'")
     notebook.run(
         "%%pai_train --hp lr={lr} --hp words={words} --hp raw={unknown} --metric 'n=n([0-9]{1,3})' --as job --wait\n"
-        "import sys; print(sys.argv[1:]); print('n42')\n"
+        "import sys; print(sys.argv[1:]); print('n42'); display('shown')\n"
     )
     text = notebook.run("print(job.logs()); print(job.info['metrics']['n']['value'])").text
     assert "['--lr', '0.5', '--words', 'a b', '--raw', '{unknown}']" in text
-    assert "42.0" in text
+    assert "42.0" in text and "shown" in text
     notebook.run("job = %pai submit --command 'echo $PAI_USER_ARGS' --hp x=1 --wait")
     assert "--x 1" in notebook.run("print(job.logs())").text
 

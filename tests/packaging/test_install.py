@@ -65,7 +65,7 @@ def test_the_command_line_and_the_tutorial_are_installed(stranger: Stranger) -> 
 
 
 def test_messages_are_chinese_from_the_wheel(stranger: Stranger) -> None:
-    done = stranger.run(stranger.python, "-m", "jupyter_pai", "show", "x", env={"LANG": "zh_CN.UTF-8"})
+    done = stranger.run(stranger.python, "-m", "jupyter_pai", "show", "nowhere", env={"LANG": "zh_CN.UTF-8"})
     assert "没有作业" in done.stderr
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import subprocess
 import sys
@@ -72,7 +73,11 @@ def test_run_brings_names(folder: Path) -> None:
     assert run(script.from_cell("%run other.py\nvalue = globals()['value']\nprint(value)\n").text, folder) == "7\n"
 
 
-def test_display_prints(folder: Path) -> None:
+def test_display_prints(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As in a kernel, whose IPython has put it there; or a terminal, where there is none.
+    monkeypatch.setattr(builtins, "display", print, raising=False)
+    assert run(script.from_cell("display(3)\n").text, folder) == "3\n"
+    monkeypatch.delattr(builtins, "display")
     assert run(script.from_cell("display(3)\n").text, folder) == "3\n"
 
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jupyter_pai import summary
@@ -89,6 +89,7 @@ def test_what_a_job_says_is_never_markup(text: str) -> None:
 
 @MANY
 @given(st.lists(st.floats(), min_size=1, max_size=80))
+@example([0.0, 5e-324])
 def test_any_numbers_make_a_row_of_bars(values: list[float]) -> None:
     bars = summary.sparkline(values)
     assert len(bars) == min(len(values), 32)
