@@ -21,12 +21,25 @@ import os
 from pathlib import Path
 print("nice", os.nice(0), "with", Path(os.environ["PAI_INPUT_TRAIN"]).read_text())
 """
+# One that says of itself what it must.
+PLAIN = """
+from jupyter_pai.backends.local.backend import LocalBackend
+
+class Plain(LocalBackend):
+    name, title, options_model = "plain", "", None
+"""
 
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A folder in which a neighbour works. What is started from now on has the plug-in installed: ask for it first."""
-    monkeypatch.setenv("PYTHONPATH", str(neighbour.site()))
+    """A folder in which a neighbour works. What is started from now on, as the server, has the plug-in installed, and a
+    plain one."""
+    about = tmp_path / "site/plain-1.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plain\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[jupyter_pai.backends]\nplain = plain:Plain\n")
+    (tmp_path / "site/plain.py").write_text(PLAIN)
+    monkeypatch.setenv("PYTHONPATH", f"{neighbour.site()}:{tmp_path / 'site'}")
     with neighbour.working(tmp_path / "shared") as folder:
         yield folder
 
@@ -36,6 +49,7 @@ def test_a_plug_in_is_in_the_panel(shared: Path, lab: Lab, page: Page) -> None:
     (lab.root / "work/train.py").write_text(SCRIPT)
     (shared / "shelves/data").mkdir(parents=True)
     (shared / "shelves/data/seven.txt").write_text("seven")
+    lab.rest("PUT", "/pai/api/v1/profiles/bare", {"values": {"backend": "plain"}})
     open_notebook(page, lab, "work/a.ipynb")
 
     # A profile of its kind is added, with the fields that its settings have, and tested.
@@ -62,19 +76,27 @@ def test_a_plug_in_is_in_the_panel(shared: Path, lab: Lab, page: Page) -> None:
     page.locator(".jp-pai-Explorer-roots").get_by_role("button", name="data").click(timeout=LONG)
     expect(page.locator('.jp-pai-Explorer-row[data-path="seven.txt"]')).to_be_visible(timeout=LONG)
 
-    # The form has its profile, its machines and its options; what it refuses stands beside the field.
+    # The form has its profile and its options, with the rules for them.
     execute(page, "jupyter-pai:train", path="work/train.py")
     shown = form(page)
     where = shown.get_by_label("Profile", exact=True)
     expect(where.locator("option", has_text=f"den – {TITLE}")).to_have_count(1, timeout=LONG)
     fold(shown, "Options of This machine")
-    where.select_option("den")
-    fold(shown, f"Options of {TITLE}")
+    shown.get_by_label("Container engine").select_option("none")
+    where.select_option("bare")
+    options = shown.get_by_label("Options · JSON", exact=True)
+    options.fill('{"container": ')
+    expect(options).to_have_accessible_description(re.compile("It must be JSON"))
+    options.fill('{"container": "none"}')
+    expect(options).to_have_attribute("aria-invalid", "false", timeout=LONG)
+    expect(shown.locator("summary", has_text="Options of plain")).to_contain_text("container")
+    where.select_option("den")  # What was said to others is not said to this one.
+    expect(shown.locator("summary", has_text=f"Options of {TITLE}")).to_be_visible()
     expect(shown.get_by_label("Container engine")).to_have_count(0)
     nice = shown.get_by_label("Niceness", exact=True)
     expect(nice).to_have_accessible_description(re.compile("stands back for all else"))
     nice.fill("20")
-    expect(nice).to_have_accessible_description(re.compile("19 or less is needed"), timeout=LONG)
+    expect(nice).to_have_accessible_description(re.compile("It must be at most 19"), timeout=LONG)
     nice.fill("7")
     expect(nice).to_have_attribute("aria-invalid", "false", timeout=LONG)
     fold(shown, "Data")
