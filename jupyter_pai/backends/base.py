@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from ..errors import Unsupported
+from ..errors import SpecError, Unsupported
 from ..event import MetricPoint
+from ..faults import of_validation
 from ..home import Home, JobFolder
 from ..i18n import _
 from ..job import Job, JobSpec, JobStatus
@@ -38,7 +39,10 @@ __all__ = [
     "Report",
     "Submission",
     "Trial",
+    "parse_options",
 ]
+
+_Options = TypeVar("_Options", bound=BaseModel)
 
 
 class Capability(StrEnum):
@@ -204,6 +208,19 @@ class Report:
     metrics: Mapping[str, MetricPoint] = field(default_factory=dict)
 
 
+def parse_options(model: type[_Options], options: Mapping[str, Any]) -> _Options:
+    """What a spec's `options` say to a platform that has these.
+
+    Raises:
+        SpecError: naming each field that is wrong, so that forms show it there.
+    """
+    try:
+        return model.model_validate(dict(options))
+    except ValidationError as error:
+        faults = of_validation(error, "options", fields=model.model_fields)
+        raise SpecError("\n".join(f"{place}: {said}" for place, said in faults.items()), faults=faults) from None
+
+
 class Backend(ABC):
     """One platform with one profile's settings."""
 
@@ -215,7 +232,8 @@ class Backend(ABC):
     # What a profile may log in with, if it is to have credentials of its own (`credentials.own`); None for a platform
     # that wants none. Its first field that is no password tells people which they are.
     credentials_model: ClassVar[type[BaseModel] | None] = None
-    # What a spec's `options` may have: forms draw it. None where there are none, or nobody says which.
+    # What a spec's `options` may have: forms draw it, `parse_options` reads it. None where there are none, or nobody
+    # says which.
     options_model: ClassVar[type[BaseModel] | None] = None
     # The TensorBoards that the platform runs itself; None where it runs none.
     boards: Boards | None = None

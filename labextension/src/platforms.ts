@@ -5,7 +5,7 @@
 import type { Json } from './wire.js';
 import { list, record, string, strings } from './wire.js';
 
-/** `options` is the JSON Schema of a job's own options; null where there are none. */
+/** `options` is the JSON Schema of a job's own options; null where nobody says which there are. */
 export interface IBackend {
   readonly name: string;
   readonly title: string;
@@ -39,7 +39,7 @@ export function parsePlatforms(backends: unknown, profiles: unknown): IPlatforms
         name: string(one['name']),
         title: string(one['title']) || string(one['name']),
         capabilities: strings(one['capabilities']),
-        options: Object.keys(record(record(one['options'])['properties'])).length ? record(one['options']) : null
+        options: one['options'] ? record(one['options']) : null
       })),
     profiles: list(found['profiles'])
       .map(record)

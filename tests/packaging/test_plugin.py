@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,21 +16,13 @@ import pytest
 
 from jupyter_pai.home import Home
 
-from ..conftest import ROOT, script, until
+from .. import neighbour
+from ..conftest import script, until
+from ..notebook.test_forms import FormPage, value
+from ..notebook.test_widgets import Kernel
 from ..server.real import RealServer
 
-EXAMPLE = ROOT / "tests/plugin"
 Cli = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which the plug-in is installed from its wheel."""
-    folder = tmp_path_factory.mktemp("plugin")
-    python("-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(EXAMPLE))
-    (wheel,) = folder.glob("*.whl")
-    python("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(folder / "site"), str(wheel))
-    return folder / "site"
 
 
 def python(*words: str, **options: Any) -> str:
@@ -41,21 +34,16 @@ def python(*words: str, **options: Any) -> str:
 
 
 @pytest.fixture
-def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is started from now on has the plug-in installed."""
-    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.setenv("PYTHONPATH", str(neighbour.site()))
 
 
 @pytest.fixture
 def shared(tmp_path: Path, installed: None) -> Iterator[Path]:
     """A folder in which a neighbour works."""
-    folder = tmp_path / "shared"
-    command = [sys.executable, "-m", "jupyter_pai_neighbour.daemon", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as neighbour:
-        assert neighbour.stdout
-        assert "listens at" in neighbour.stdout.readline()
+    with neighbour.working(tmp_path / "shared") as folder:
         yield folder
-        neighbour.terminate()
 
 
 @pytest.fixture
@@ -81,7 +69,7 @@ def den(shared: Path, cli: Cli, folder: Path) -> Cli:
 
 def test_it_holds_what_every_backend_promises(installed: None, tmp_path: Path) -> None:
     """Its own tests, in a folder that has nothing of ours."""
-    shutil.copy(EXAMPLE / "test_neighbour.py", tmp_path)
+    shutil.copy(neighbour.EXAMPLE / "test_neighbour.py", tmp_path)
     said = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_neighbour.py", cwd=tmp_path)
     assert " passed" in said
     assert "skipped" not in said
@@ -169,13 +157,44 @@ def test_the_magic_has_it(shared: Path, folder: Path, home: Home) -> None:
     assert "there\n" in python("-c", dedent(code), cwd=folder)
 
 
+def test_the_form_in_a_notebook_has_it(den: Cli, folder: Path) -> None:
+    (folder / "nice.py").write_text("import os\nprint('nice', os.nice(0))")
+    kernel = Kernel(folder)
+    try:
+        kernel.run("%load_ext jupyter_pai\nform = %pai form nice.py --profile den\nform")
+        page = FormPage(kernel)
+        assert "stands back" in page.state("Niceness")["tooltip"]
+        page.type("Niceness", "20")
+        page.press("Dry run")
+        assert "19 or less is needed" in page.texts()
+        page.type("Niceness", "7")
+        page.press("Submit")
+        kernel.run("job = form.job.wait()")
+        assert value(kernel, "job.logs()") == f"nice {os.nice(0) + 7}\n"
+        spec = value(kernel, "job.spec")
+        assert (spec["profile"], spec["options"]) == ("den", {"nice": 7})
+    finally:
+        kernel.stop()
+
+
 def test_rest_has_it(den: Cli, folder: Path) -> None:
+    assert den("put", "data.txt", "neighbour://data/").returncode == 0
     server = RealServer(folder)
     try:
         about = server.rest("GET", "/pai/api/v1")
         assert "neighbour" in about["backends"]
         profiles = server.rest("GET", "/pai/api/v1/profiles")["profiles"]
         assert "neighbour" in {profile["settings"].get("backend") for profile in profiles}
+        (kind,) = (one for one in server.rest("GET", "/pai/api/v1/backends")["backends"] if one["name"] == "neighbour")
+        assert (kind["title"], kind["credentials"]) == ("A neighbour", None)
+        assert kind["settings"]["properties"]["folder"]["title"] == "Shared folder"
+        assert kind["settings"]["required"] == ["backend", "folder"]
+        assert (kind["options"]["properties"]["nice"]["title"], kind["options"]["additionalProperties"]) == (
+            "Niceness",
+            False,
+        )
+        roots = server.rest("GET", "/pai/api/v1/storages")["storages"]
+        assert [one["uri"] for one in roots if one["scheme"] == "neighbour"] == ["neighbour://data/"]
         spec = {"name": "x", "command": "echo there", "profile": "den", "source": {"files": {"a": ""}}}
         job = server.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]
         path = f"/pai/api/v1/jobs/{job['id']}"

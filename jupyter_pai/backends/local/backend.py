@@ -10,17 +10,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from ...errors import BadInput, SpecError, Unsupported
-from ...faults import about, of_validation
+from ...errors import BadInput, Unsupported
+from ...faults import about
 from ...home import Home, JobFolder, writing
 from ...host import boot_id
 from ...i18n import N_, _, ngettext
 from ...job import Job, JobSpec, JobStatus
 from ...secret import Secret
 from ...settings import ProfileSettings
-from ..base import Backend, Caller, Capability, Check, Finding, InstanceType, Prepared, Report, Submission
+from ..base import (
+    Backend,
+    Caller,
+    Capability,
+    Check,
+    Finding,
+    InstanceType,
+    Prepared,
+    Report,
+    Submission,
+    parse_options,
+)
 from . import container, examination, interpreter, machine, namespaces, process
 from .container import Container
 from .life import Life, life_of, starter_of
@@ -82,12 +93,7 @@ class LocalBackend(Backend):
 
     def _choose_engine(self, spec: JobSpec) -> tuple[str, list[str]]:
         """The container engine that a job runs by, empty for none, and what is to be said of that."""
-        try:
-            asked = LocalOptions.model_validate(spec.options).container
-        except ValidationError as error:
-            faults = of_validation(error, "options", fields=LocalOptions.model_fields)
-            text = "\n".join(f"{place}: {said}" for place, said in faults.items())
-            raise SpecError(text, faults=faults) from None
+        asked = parse_options(LocalOptions, spec.options).container
         with about("options.container", *(() if spec.image else ("image",))):
             return container.choose(spec, asked, self.settings.container)
 

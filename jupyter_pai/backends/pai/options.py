@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ... import datasets
 from ...errors import SpecError
-from ...faults import Fault, of_validation
+from ...faults import Fault
 from ...i18n import N_, _
 from ...job import JobSpec
 from ...settings_file import similar
 from ...sizes import parse_size
+from ..base import parse_options
 
 __all__ = [
     "Experiment",
@@ -188,11 +189,7 @@ def options_of(spec: JobSpec) -> PaiOptions:
     Raises:
         SpecError: naming the field that is wrong.
     """
-    try:
-        options = PaiOptions.model_validate(spec.options | _share(spec))
-    except ValidationError as error:
-        faults = of_validation(error, "options", fields=PaiOptions.model_fields)
-        raise SpecError("\n".join(f"{place}: {said}" for place, said in faults.items()), faults=faults) from None
+    options = parse_options(PaiOptions, spec.options | _share(spec))
     outputs = {*spec.channels, *spec.outputs}
     for field, channels in (("input_roles", spec.inputs), ("input_options", spec.inputs), ("output_roles", outputs)):
         for channel in getattr(options, field):

@@ -13,8 +13,6 @@ import { ExplorerRows } from './explorerrows.js';
 import { popUp } from './popupmenu.js';
 import { TransferList } from './transferlist.js';
 
-const EXAMPLE = 'oss://bucket/folder/';
-
 interface IProps extends IExplorer {
   /** What was done last, in words. */
   readonly news: string;
@@ -111,6 +109,8 @@ function Address(props: IProps): React.JSX.Element {
   const [text, setText] = React.useState(here);
   React.useEffect(() => setText(here), [here]);
   const crumbs = model.place?.crumbs ?? [];
+  // How an address is written: one of a profile's storage, if there is any.
+  const example = model.roots?.filter(root => root.uri).at(-1)?.uri;
   return (
     <>
       <nav className="jp-pai-Explorer-crumbs" aria-label={trans.__('Where you are')}>
@@ -146,7 +146,7 @@ function Address(props: IProps): React.JSX.Element {
         <input
           className="jp-pai-Input"
           aria-label={trans.__('Address')}
-          placeholder={EXAMPLE}
+          placeholder={example}
           spellCheck={false}
           value={text}
           onChange={event => setText(event.target.value)}

@@ -5,6 +5,7 @@
 import * as React from 'react';
 
 import { field, withField, withRest } from '../draft.js';
+import type { IBackend } from '../platforms.js';
 import { profileOf } from '../platforms.js';
 import { record, string } from '../wire.js';
 import { ImagePicker } from './imagepicker.js';
@@ -22,11 +23,15 @@ const MACHINE = ['instance_type', 'instance_count', 'cpu', 'gpu', 'memory', 'ima
 export function TrainWhere(props: IPart): React.JSX.Element {
   const { desk, draft, model, trans } = props;
   const { platforms } = model;
-  const id = React.useId();
   const asked = textAt(props, 'profile');
   const chosen = profileOf(platforms, asked, string(draft.rest['backend']));
   const backend = backendOf(props);
-  const choose = (name: string) => desk.change(withRest(withField(draft, 'profile', name), 'backend', ''));
+  const choose = (name: string) => {
+    const isOther = platforms.profiles.find(one => one.name === name)?.backend !== backend?.name;
+    // What is said to one platform means nothing to another.
+    const rest = isOther ? withField(draft, 'options', undefined) : draft;
+    desk.change(withRest(withField(rest, 'profile', name), 'backend', ''));
+  };
   const titles = new Map(platforms.backends.map(one => [one.name, one.title]));
   const notes = otherNotes(props);
   const refused = platforms.profiles.filter(one => one.refused);
@@ -66,23 +71,7 @@ export function TrainWhere(props: IPart): React.JSX.Element {
         profile={chosen?.name ?? asked}
         hasImages={backend?.capabilities.includes('images') === true}
       />
-      {backend?.options && (
-        <Fold
-          title={trans.__('Options of %1', backend.title)}
-          said={Object.keys(record(field(draft, 'options'))).join(', ')}
-          isWrong={isWrong(props, ['options'])}
-        >
-          {faultAt(props, 'options') && <p className="jp-pai-Trouble">{faultAt(props, 'options')}</p>}
-          <SchemaForm
-            schema={backend.options}
-            value={record(field(draft, 'options'))}
-            faults={faultsBelow(props, 'options')}
-            onChange={value => set(props, 'options', value)}
-            trans={trans}
-            idPrefix={`${id}-options`}
-          />
-        </Fold>
-      )}
+      {backend && <Options {...props} backend={backend} />}
       {notes.length > 0 && (
         <ul className="jp-pai-Train-notes" aria-label={trans.__('Notes')}>
           {notes.map(note => (
@@ -91,6 +80,49 @@ export function TrainWhere(props: IPart): React.JSX.Element {
         </ul>
       )}
     </section>
+  );
+}
+
+/** What one can say to a platform alone: its own fields, or all as JSON where nobody says which there are. */
+function Options(props: IPart & { backend: IBackend }): React.JSX.Element | null {
+  const { desk, draft, trans, backend } = props;
+  const id = React.useId();
+  const given = field(draft, 'options');
+  const whole = React.useMemo(
+    () => ({ properties: { options: { type: 'object', title: trans.__('Options') } } }),
+    [trans]
+  );
+  const common = { trans, idPrefix: `${id}-options` };
+  if (backend.options && !Object.keys(record(backend.options['properties'])).length) {
+    return null;
+  }
+  return (
+    <Fold
+      title={trans.__('Options of %1', backend.title)}
+      said={Object.keys(record(given)).join(', ')}
+      isWrong={isWrong(props, ['options'])}
+    >
+      {backend.options ? (
+        <>
+          {faultAt(props, 'options') && <p className="jp-pai-Trouble">{faultAt(props, 'options')}</p>}
+          <SchemaForm
+            {...common}
+            schema={backend.options}
+            value={record(given)}
+            faults={faultsBelow(props, 'options')}
+            onChange={value => set(props, 'options', value)}
+          />
+        </>
+      ) : (
+        <SchemaForm
+          {...common}
+          schema={whole}
+          value={given === undefined ? {} : { options: given }}
+          faults={desk.wrong.faults}
+          onChange={value => set(props, 'options', value['options'])}
+        />
+      )}
+    </Fold>
   );
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
-from pydantic import Field, TypeAdapter, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
 
 from jupyter_pai import transport
 from jupyter_pai.backends.base import (
@@ -23,6 +23,7 @@ from jupyter_pai.backends.base import (
     Prepared,
     Report,
     Submission,
+    parse_options,
 )
 from jupyter_pai.backends.remote import LogPiece, RemoteBackend, RemoteJob, Sample
 from jupyter_pai.errors import BackendError, NotFound, PaiError, SpecError
@@ -36,7 +37,7 @@ from .place import Place
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["NeighbourBackend", "NeighbourSettings"]
+__all__ = ["NeighbourBackend", "NeighbourOptions", "NeighbourSettings"]
 
 _REPORTS = TypeAdapter(dict[str, Report])
 _INSTANCES = TypeAdapter(list[InstanceType])
@@ -45,7 +46,7 @@ _INSTANCES = TypeAdapter(list[InstanceType])
 class NeighbourSettings(ProfileSettings):
     """What a profile of a neighbour may set."""
 
-    folder: str = Field(description="The folder that both machines see, at the same path.")
+    folder: str = Field(title="Shared folder", description="The folder that both machines see, at the same path.")
 
     @field_validator("folder")
     @classmethod
@@ -53,6 +54,16 @@ class NeighbourSettings(ProfileSettings):
         if not Path(folder).is_absolute():
             raise ValueError(f"`{folder}` is not an absolute path")
         return folder
+
+
+class NeighbourOptions(BaseModel):
+    """What the `options` of a job may say to a neighbour: forms have a field for each."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    nice: int = Field(
+        0, ge=0, le=19, title="Niceness", description="How far the job stands back for all else that runs there."
+    )
 
 
 class NeighbourBackend(RemoteBackend):
@@ -64,6 +75,7 @@ class NeighbourBackend(RemoteBackend):
         {Capability.MULTI_NODE, Capability.SECRETS, Capability.TTY, Capability.CODE_LAYOUT}
     )
     settings_model: ClassVar[type[ProfileSettings]] = NeighbourSettings
+    options_model: ClassVar[type[BaseModel] | None] = NeighbourOptions
     settings: NeighbourSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
@@ -91,8 +103,7 @@ class NeighbourBackend(RemoteBackend):
     # Submitting.
 
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
-        if spec.options:
-            raise SpecError(f"options: a neighbour has none, but `{next(iter(spec.options))}` is given.")
+        parse_options(NeighbourOptions, spec.options)
         for channel, uri in spec.inputs.items():
             if not uri.startswith("neighbour://") and not self.sees(uri):
                 raise SpecError(

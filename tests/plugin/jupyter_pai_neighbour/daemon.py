@@ -10,6 +10,7 @@ import asyncio
 import base64
 import hmac
 import json
+import os
 import secrets
 import shutil
 import signal
@@ -17,6 +18,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -27,7 +29,7 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler, stream_request_body
 
-from jupyter_pai.backends.base import Caller, InstanceType, Report
+from jupyter_pai.backends.base import Caller, InstanceType, Report, parse_options
 from jupyter_pai.backends.local.backend import LocalBackend
 from jupyter_pai.backends.local.options import LocalSettings
 from jupyter_pai.errors import CredentialsError, EngineError, NotFound, PaiError
@@ -37,6 +39,7 @@ from jupyter_pai.logs import Log, instances
 from jupyter_pai.samples import RECORD
 from jupyter_pai.secret import Secret
 
+from .backend import NeighbourOptions
 from .place import Note, Place
 from .shelves import Shelves
 
@@ -63,18 +66,31 @@ class Neighbour:
         async with self._taking:
             if folder.record.exists():
                 return
-            check = await self.local.check(job.spec, Caller(sys.executable))
-            job = job.model_copy(update={"python": check.python})
+            options = parse_options(NeighbourOptions, job.spec.options)
+            # The local backend knows none of ours.
+            run = job.model_copy(update={"spec": job.spec.model_copy(update={"options": {}})})
+            check = await self.local.check(run.spec, Caller(sys.executable))
+            run = run.model_copy(update={"python": check.python})
             try:
                 folder.path.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(self.place.code(job.source_digest), folder.source)
-                prepared = await self.local.prepare(job, folder)
+                prepared = await self.local.prepare(run, folder)
             except (OSError, PaiError):
                 shutil.rmtree(folder.path, ignore_errors=True)
                 raise
-            job = job.model_copy(update={"outputs": prepared.outputs})
-            folder.record.write_text(job.model_dump_json(exclude={"name"}), "utf-8")
-            await self.local.submit(job, folder, values)
+            outcome = {"python": check.python, "outputs": prepared.outputs}
+            folder.record.write_text(job.model_copy(update=outcome).model_dump_json(exclude={"name"}), "utf-8")
+            await self._start(run.model_copy(update=outcome), folder, values, options.nice)
+
+    async def _start(self, job: Job, folder: JobFolder, values: Mapping[str, Secret], nice: int) -> None:
+        """In a thread of its own: on Linux each has its niceness, which the processes inherit that it starts."""
+
+        def start() -> None:
+            os.nice(nice)
+            asyncio.run(self.local.submit(job, folder, values))
+
+        with ThreadPoolExecutor(1) as thread:
+            await asyncio.wrap_future(thread.submit(start))
 
     def folder(self, job_id: str) -> JobFolder:
         """The folder of a job that is here.

@@ -46,6 +46,12 @@ class Place:
             raise NotFound(f"There is no place {uri}.", fix="Write it so: neighbour://SHELF/path")
         return self.path.joinpath("shelves", shelf, *names)
 
+    def shelves(self) -> list[str]:
+        """The URIs of all shelves."""
+        folder = self.path / "shelves"
+        found = [one.name for one in folder.iterdir() if one.is_dir()] if folder.is_dir() else []
+        return [f"neighbour://{name}/" for name in sorted(found)]
+
     def announce(self, note: Note) -> None:
         """Say where the neighbour is from now on."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -26,6 +26,8 @@ class Shelves:
     def answer(self, asked: dict[str, Any], body: Path) -> bytes:
         """What one call of the storage gets; `body` is a file with what it sent."""
         verb, uri = asked.pop("verb"), asked.pop("uri")
+        if verb == "roots":
+            return json.dumps(self.place.shelves()).encode()
         here = self.place.shelf(uri).as_uri() + "/" * uri.endswith("/")
         if verb == "read":
             return self._read(here, **asked)

@@ -5,8 +5,9 @@ Nothing of it needs the shared folder but the note in it. Names stand in URIs as
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
@@ -67,6 +68,10 @@ class NeighbourStorage(Storage):
         return [File(*one) for one in json.loads(self.ask(verb, uri, **words))]
 
     # Looking.
+
+    async def roots(self) -> Sequence[str]:
+        found: Sequence[str] = json.loads(await asyncio.to_thread(self.ask, "roots", "neighbour://"))
+        return found
 
     def stat(self, uri: str) -> File | None:
         return next(iter(self._files("stat", uri)), None)
