@@ -24,6 +24,7 @@ __all__ = [
     "line",
     "local_time",
     "mime_bundle",
+    "number_range",
     "plain",
     "printable",
     "sparkline",
@@ -229,11 +230,16 @@ def hyperparameter(one: Mapping[str, Any]) -> tuple[str, ...]:
         name,
         one["type"],
         _("(required)") if one["required"] else _start(one["default"] or ""),
-        _start(", ".join(one["choices"])),
+        _start(", ".join(one["choices"]) or number_range(one["minimum"], one["maximum"])),
         forms.get(one["form"], ""),
         f"{one['file']}:{one['line']} ({one['origin']})",
         _start(one["help"]),
     )
+
+
+def number_range(least: str | None, most: str | None) -> str:
+    """Which numbers are allowed: ``1…10``, ``0…``; empty where all are."""
+    return "" if least is None and most is None else f"{least or ''}…{most or ''}"
 
 
 def _start(words: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import ipywidgets
 
+from . import summary
 from .i18n import _
 from .widget_fields import Field, Pairs, below, label
 
@@ -72,8 +73,9 @@ class Hyperparameters:
 def _with_help(field: Field, one: Mapping[str, Any]) -> Any:
     """A field, with what the code says of it beside it; its tooltip says where it was found."""
     field.widget.tooltip = f"{one['help']} ({one['file']}:{one['line']})".strip()
-    said = ipywidgets.HTML(f"<small>{escape(one['help'])}</small>", layout={"max_width": "20em"})
-    return ipywidgets.HBox([field.box, said]) if one["help"] else field.box
+    words = " ".join(filter(None, (one["help"], summary.number_range(one["minimum"], one["maximum"]))))
+    said = ipywidgets.HTML(f"<small>{escape(words)}</small>", layout={"max_width": "20em"})
+    return ipywidgets.HBox([field.box, said]) if words else field.box
 
 
 def _typed(one: Mapping[str, Any], tell: Callable[[object], None]) -> Field:

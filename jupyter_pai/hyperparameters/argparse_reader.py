@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from . import limits
 from .definition import Form, Hyperparameter
 from .syntax import Module, Program
 from .values import Values
@@ -50,6 +51,7 @@ def _argument(module: Module, call: ast.Call, defaults: dict[str, ast.expr], val
     destination = values.known(module, options.get("dest"), names[0].replace("-", "_"))
     default = defaults.get(str(destination), options.get("default"))
     form = _form(flags, action)
+    least, most = limits.of_range(module, options.get("choices"), values)
     return Hyperparameter(
         name=names[0],
         type=_type(module, options, action, default, values),
@@ -62,6 +64,8 @@ def _argument(module: Module, call: ast.Call, defaults: dict[str, ast.expr], val
         origin="argparse",
         form=form,
         aliases=tuple(names[1:]),
+        minimum=least,
+        maximum=most,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from . import limits
 from .annotations import annotation, type_of
 from .definition import Form, Hyperparameter
 from .syntax import Module, Program
@@ -45,6 +46,7 @@ def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperp
         type_word, unset, is_flag = "int", "0", True
     elif off or "flag_value" in options or values.known(module, options.get("is_flag")) is True:
         type_word, unset, is_flag = "bool", "False", True
+    least, most = limits.of_click(module, options.get("type"), values)
     form: Form = "flag" if is_flag else "option"
     if not any(word.startswith("--") for word in words):
         form = "argument" if kind == "click.argument" else "short"
@@ -60,6 +62,8 @@ def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperp
         origin="click",
         form=form,
         aliases=(*names[1:], *off),
+        minimum=least,
+        maximum=most,
     )
 
 
@@ -172,6 +176,7 @@ def _parameter(module: Module, argument: ast.arg, default: ast.expr | None, valu
         form, names, off = "argument", [argument.arg], []
     elif form == "flag" and not off and not any(word.startswith("-") for word in words):
         off = [f"no-{names[0]}"]
+    least, most = limits.of_options(module, options, values)
     return Hyperparameter(
         name=names[0],
         type=type_word or ("" if argument.annotation else "str"),
@@ -184,6 +189,8 @@ def _parameter(module: Module, argument: ast.arg, default: ast.expr | None, valu
         origin="typer",
         form=form,
         aliases=(*names[1:], *off),
+        minimum=least,
+        maximum=most,
     )
 
 

@@ -40,6 +40,9 @@ class Hyperparameter:
     """How a command line takes it. `--hp` gives values to options; to the others it can give none."""
     aliases: tuple[str, ...] = ()
     """Further names that mean the same."""
+    minimum: str | None = None
+    """The least number that is allowed; None if that is not said."""
+    maximum: str | None = None
 
 
 def default_text(value: object) -> str | None:

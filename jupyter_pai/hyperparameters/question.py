@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from ..i18n import _
 from .definition import Hyperparameter, one_line
 
-__all__ = ["questions"]
+__all__ = ["questions", "range_words"]
 
 _NUMBERS: dict[str, Callable[[str], object]] = {"int": int, "float": float}
 _MOST = 8
@@ -57,7 +57,25 @@ def _value(name: str, value: str, one: Hyperparameter) -> str:
         return _("`{name}`: `{value}` is none of the choices in {file}, line {line}: {choices}.").format(
             choices=", ".join(one.choices[:_MOST]) + (", …" if len(one.choices) > _MOST else ""), **place
         )
+    if one.type in _NUMBERS and not _is_within(float(value), one):
+        return _("`{name}`: `{value}` is out of the range in {file}, line {line}: {range}.").format(
+            range=range_words(one.minimum, one.maximum), **place
+        )
     return ""
+
+
+def _is_within(value: float, one: Hyperparameter) -> bool:
+    is_enough = one.minimum is None or value >= float(one.minimum)
+    return is_enough and (one.maximum is None or value <= float(one.maximum))
+
+
+def range_words(least: str | None, most: str | None) -> str:
+    """Which numbers are allowed, for people; empty where all are."""
+    if least is not None and most is not None:
+        return _("{least} to {most}").format(least=least, most=most)
+    if least is not None:
+        return _("{least} or more").format(least=least)
+    return "" if most is None else _("{most} or less").format(most=most)
 
 
 def _unknown(name: str, value: str, line: Sequence[Hyperparameter]) -> str:

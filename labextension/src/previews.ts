@@ -29,6 +29,9 @@ export interface IDeclared {
   readonly default: string | null;
   readonly required: boolean;
   readonly choices: readonly string[];
+  /** The least and the greatest number that the code allows; empty where it says none. */
+  readonly minimum: string;
+  readonly maximum: string;
   readonly help: string;
   readonly file: string;
   readonly line: number;
@@ -101,6 +104,8 @@ export function parseDeclared(value: unknown): readonly IDeclared[] {
       default: typeof one['default'] === 'string' ? one['default'] : null,
       required: one['required'] === true,
       choices: strings(one['choices']),
+      minimum: string(one['minimum']),
+      maximum: string(one['maximum']),
       help: string(one['help']),
       file: string(one['file']),
       line: number(one['line']) ?? 0,

@@ -56,6 +56,37 @@ def questions(text: str, **given: str) -> list[str]:
     return list(hyperparameters.questions(hyperparameters.read(code), given, closed=hyperparameters.is_closed(code)))
 
 
+def test_ranges_of_numbers_are_found_and_held() -> None:
+    code = """
+    import click, typer
+
+    @click.command()
+    @click.option("--depth", type=click.IntRange(1, 10))
+    @click.option("--rate", type=click.FloatRange(min=0, max=1, max_open=True))
+    @click.option("--share", type=click.FloatRange(0, 1, clamp=True))
+    def train(depth, rate, share): ...
+
+    if __name__ == "__main__":
+        train()
+    """
+    found = read(dedent(code))
+    ranges = {name: (one.minimum, one.maximum) for name, one in found.items()}
+    assert ranges == {"depth": ("1", "10"), "rate": ("0", None), "share": (None, None)}
+    assert questions(dedent(code), depth="10", rate="7.5", share="9") == []
+    assert questions(dedent(code), depth="11", rate="-0.1") == [
+        "`depth`: `11` is out of the range in train.py, line 5: 1 to 10.",
+        "`rate`: `-0.1` is out of the range in train.py, line 6: 0 or more.",
+    ]
+    one = parsed("parser.add_argument('--level', type=int, choices=range(1, 4))")
+    assert (one.minimum, one.maximum, one.choices) == ("1", "3", ("1", "2", "3"))
+    one = parsed("parser.add_argument('--seed', type=int, choices=range(1_000_000))")
+    assert (one.minimum, one.maximum, one.choices) == ("0", "999999", ())
+    one = parsed("parser.add_argument('--level', type=int, choices=range(1, 9, 2))")
+    assert (one.minimum, one.maximum) == (None, None)
+    app = "import typer\ndef main(size: int = typer.Option(4, min=2)): ...\ntyper.run(main)\n"
+    assert (read(app)["size"].minimum, read(app)["size"].maximum) == ("2", None)
+
+
 @pytest.mark.parametrize(("library", "text"), SCRIPTS)
 def test_what_is_found_is_what_the_script_declares_when_it_runs(library: str, text: str, tmp_path: Path) -> None:
     found = {one.name: one for one in hyperparameters.read(program(text))}

@@ -75,13 +75,14 @@ interface IHyperparameter extends IPart {
 
 function Hyperparameter(props: IHyperparameter): React.JSX.Element {
   const { declared, row, onChange, trans } = props;
-  const { name, help, type, required } = declared;
+  const { name, help, type, required, minimum, maximum } = declared;
+  const range = minimum || maximum ? ` ${minimum}…${maximum}` : '';
   const isMissing = required && row === undefined;
   return (
     <div className="jp-pai-Train-hyper" data-changed={row !== undefined}>
       <Field
         label={name}
-        mark={required ? trans.__('required') : type}
+        mark={(required ? trans.__('required') : type) + range}
         fault={faultAt(props, `hyperparameters.${row?.name ?? name}`)}
         doubt={isMissing ? trans.__('The code asks for a value.') : doubtAbout(props, row?.name ?? name)}
         hint={help}
