@@ -6,6 +6,7 @@ error.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -106,7 +107,7 @@ class Recorder:
             self._chores.append(chore)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="jupyter-pai provenance")
-                self._thread.start()
+                _start_soon(self._thread)
 
     def _run(self) -> None:
         _give_way()
@@ -140,6 +141,17 @@ class Recorder:
         # It was deleted meanwhile, or the disk is full.
         with contextlib.suppress(OSError), replacing(folder / _FILE) as file:
             file.write(found.model_dump_json(indent=1))
+
+
+def _start_soon(thread: threading.Thread) -> None:
+    """On an event loop, once what runs now has come to a pause: to start one takes some ms, and a submit is answered
+    first."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        thread.start()
+    else:
+        loop.call_soon(thread.start)
 
 
 def _give_way() -> None:
