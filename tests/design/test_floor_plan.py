@@ -120,8 +120,8 @@ def test_files_are_short_enough_to_read() -> None:
 
 TYPESCRIPT = [
     "attention clipboard commandids components/comparetable components/palette components/popupmenu "
-    "components/saving components/section components/sight css.d documents format host icon lazy naming pointed "
-    "routes settings sidepanel tail version wire",
+    "components/rowwindow components/saving components/section components/sight css.d documents format host icon "
+    "lazy naming pointed routes settings sidepanel tail version wire",
     "components/joblink components/status csv differences edits engine history hyperrows images instancetypes "
     "labhost language logtext memory pagehost platforms points profilelist schemafields selection storagedata",
     "boards channelrows completion components/difference components/jobrow components/texts consent curves "

@@ -9,6 +9,7 @@ import { open } from '../exploreractions.js';
 import { moment, size } from '../format.js';
 import type { Column, IEntry } from '../storagedata.js';
 import { nameOf } from '../storagedata.js';
+import { useRowWindow } from './rowwindow.js';
 
 interface IProps extends IExplorer {
   readonly actions: () => readonly IAction[];
@@ -22,7 +23,7 @@ const ROW = 26;
 export function ExplorerRows(props: IProps): React.JSX.Element {
   const { model, trans, actions, ask } = props;
   const id = React.useId();
-  const { box, first, count, reveal, top } = useWindow();
+  const { box, first, count, reveal, top } = useRowWindow(ROW, 1);
   const { entries, current } = model;
   const last = Math.min(first + count, entries.length);
   const rows = Array.from({ length: Math.max(last - first, 0) }, (_, n) => first + n);
@@ -188,39 +189,4 @@ function Row({ id, entry, row, isSelected, isCurrent, click, enter, menu }: IRow
       </span>
     </div>
   );
-}
-
-/** Which rows are seen in a box, as it is scrolled and sized. */
-function useWindow() {
-  const box = React.useRef<HTMLDivElement>(null);
-  const [seen, setSeen] = React.useState({ first: 0, count: 1 });
-  React.useEffect(() => {
-    const node = box.current;
-    if (!node) {
-      return;
-    }
-    const measure = () => {
-      const first = Math.max(Math.floor(node.scrollTop / ROW) - 1, 0);
-      setSeen({ first, count: Math.ceil(node.clientHeight / ROW) + 2 });
-    };
-    const observer = new ResizeObserver(measure);
-    observer.observe(node);
-    node.addEventListener('scroll', measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      node.removeEventListener('scroll', measure);
-    };
-  }, []);
-  const reveal = (row: number) => {
-    const node = box.current;
-    if (node && row * ROW < node.scrollTop) {
-      node.scrollTop = row * ROW;
-    } else if (node && (row + 2) * ROW > node.scrollTop + node.clientHeight) {
-      node.scrollTop = (row + 2) * ROW - node.clientHeight;
-    }
-  };
-  const top = () => {
-    box.current?.scrollTo({ top: 0 }); // Newer browsers give a promise.
-  };
-  return { box, ...seen, reveal, top };
 }

@@ -17,6 +17,7 @@ import { JobFilters } from './jobfilters.js';
 import { JobRow, ROW } from './jobrow.js';
 import { JobSelection, remove } from './jobselection.js';
 import { NoJobs } from './nojobs.js';
+import { useRowWindow } from './rowwindow.js';
 
 interface IProps extends IContext {
   readonly model: JobsModel;
@@ -89,7 +90,9 @@ function Rows(props: IRows): React.JSX.Element {
   const { model, host, trans, isVisible, selection, select } = props;
   const id = React.useId();
   const [current, setCurrent] = React.useState(0);
-  const { box, first, count, reveal } = useWindow(model);
+  const { box, first, count, reveal, top } = useRowWindow(ROW);
+  React.useEffect(() => model.look(first, count), [model, first, count]);
+  React.useEffect(() => top(), [model, model.query]);
   const total = model.total ?? 0;
   const rows = Array.from({ length: Math.max(Math.min(first + count, total) - first, 0) }, (_, n) => first + n);
   const now = useClock(isVisible && rows.some(row => isRunning(model.at(row))));
@@ -175,50 +178,4 @@ function Rows(props: IRows): React.JSX.Element {
 /** Whether its duration grows. */
 function isRunning(job: IJob | null): boolean {
   return job !== null && job.startedAt !== null && !hasEnded(job);
-}
-
-interface IWindow {
-  readonly box: React.RefObject<HTMLDivElement>;
-  /** The first row that is seen, and how many. */
-  readonly first: number;
-  readonly count: number;
-  /** Scroll until a row is seen. */
-  readonly reveal: (row: number) => void;
-}
-
-/** Which rows are seen in a box, as it is scrolled and sized; the model is told. */
-function useWindow(model: JobsModel): IWindow {
-  const box = React.useRef<HTMLDivElement>(null);
-  const [first, setFirst] = React.useState(0);
-  const [count, setCount] = React.useState(1);
-  React.useEffect(() => {
-    const node = box.current;
-    if (!node) {
-      return;
-    }
-    const measure = () => {
-      setFirst(Math.floor(node.scrollTop / ROW));
-      setCount(Math.ceil(node.clientHeight / ROW) + 1);
-    };
-    const observer = new ResizeObserver(measure);
-    observer.observe(node);
-    node.addEventListener('scroll', measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      node.removeEventListener('scroll', measure);
-    };
-  }, []);
-  React.useEffect(() => model.look(first, count), [model, first, count]);
-  React.useEffect(() => {
-    box.current?.scrollTo({ top: 0 }); // Newer browsers give a promise.
-  }, [model, model.query]);
-  const reveal = (row: number) => {
-    const node = box.current;
-    if (node && row * ROW < node.scrollTop) {
-      node.scrollTop = row * ROW;
-    } else if (node && (row + 1) * ROW > node.scrollTop + node.clientHeight) {
-      node.scrollTop = (row + 1) * ROW - node.clientHeight;
-    }
-  };
-  return { box, first, count, reveal };
 }
