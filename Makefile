@@ -35,7 +35,8 @@ bench: $(VENV)/test  ## measure, and write docs/benchmarks.md
 	python -m tests.benchmarks
 
 soak: $(VENV)/test  ## the long counts
-	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/server/test_schema.py -q --timeout=1800
+	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/server/test_schema.py -q \
+		--numprocesses=auto --dist=worksteal --timeout=1800
 	python -m pytest tests/soak -m soak -s --timeout=1800
 
 messages: $(VENV)/test  ## bring the lists of texts to translate up to date

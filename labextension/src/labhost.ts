@@ -3,7 +3,7 @@
  */
 
 import type { ILabShell, JupyterFrontEnd } from '@jupyterlab/application';
-import { Dialog, InputDialog, MainAreaWidget, Notification, showDialog } from '@jupyterlab/apputils';
+import { Dialog, InputDialog, MainAreaWidget, Notification } from '@jupyterlab/apputils';
 import { DocumentWidget } from '@jupyterlab/docregistry';
 import type { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -20,6 +20,7 @@ export class LabHost implements IHost {
   constructor(
     private readonly app: JupyterFrontEnd,
     private readonly trans: TranslationBundle,
+    private readonly lang: string,
     shell: ILabShell | null = null,
     private readonly files: IDefaultFileBrowser | null = null
   ) {
@@ -44,7 +45,9 @@ export class LabHost implements IHost {
     body.addClass('jp-pai-Question');
     body.node.textContent = text;
     // What cannot be undone is not what Enter does.
-    return (await showDialog({ title, body, buttons, defaultButton: warn ? 0 : 1 })).button.accept;
+    const dialog = new Dialog({ title, body, buttons, defaultButton: warn ? 0 : 1 });
+    dialog.node.lang = this.lang;
+    return (await dialog.launch()).button.accept;
   }
 
   async ask(title: string, label: string, text: string): Promise<string | null> {

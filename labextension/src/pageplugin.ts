@@ -49,7 +49,7 @@ export const pagePlugin: JupyterFrontEndPlugin<IContext> = {
     // Once more: which language was not known at the first time.
     void registry?.load(PAGE, true).catch(() => null);
     const lang = isFilled(trans) ? language : 'en';
-    return { engine, trans, lang, host: new LabHost(app, trans, shell, files) };
+    return { engine, trans, lang, host: new LabHost(app, trans, lang, shell, files) };
   }
 };
 

@@ -122,19 +122,19 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(row(page, "a b (2).csv")).to_be_visible()
     assert (pai.objects.read("新 #1/a b.csv"), pai.objects.read("新 #1/a b (2).csv")) == (b"1", b"22")
 
-    # So are files that are dropped.
-    drop = """node => {
-        const data = new DataTransfer();
-        data.items.add(new File(['dropped'], 'dropped.txt'));
-        const more = { dataTransfer: data, bubbles: true, cancelable: true };
-        ['dragover', 'drop'].forEach(name => node.dispatchEvent(new DragEvent(name, more)));
-    }"""
-    grid.evaluate(drop)
-    expect(row(page, "dropped.txt")).to_be_visible(timeout=LONG)
-    assert pai.objects.read("新 #1/dropped.txt") == b"dropped"
-    pai.objects.delete("新 #1/dropped.txt")
+    # Files and folders are dropped, as from a desktop.
+    (data / "sub/深").mkdir()
+    (data / "sub/深/x.txt").write_text("deep")
+    drop(page, grid, data / "sub", data / "a b.csv")
+    explorer.get_by_role("button", name="Replace").click(timeout=LONG)
+    expect(row(page, "sub/")).to_be_visible(timeout=LONG)
+    until(lambda: pai.objects.read("新 #1/a b.csv") == b"22")
+    assert pai.objects.keys("新 #1/sub/") == ["新 #1/sub/large.bin", "新 #1/sub/深/x.txt"]
+    for key in pai.objects.keys("新 #1/sub/"):
+        pai.objects.delete(key)
+    pai.objects.write("新 #1/a b.csv", b"1")
     explorer.get_by_role("button", name="Refresh").click()
-    expect(row(page, "dropped.txt")).to_have_count(0)
+    expect(row(page, "sub/")).to_have_count(0)
 
     # By the keyboard: rename, download, select, delete after a question.
     row(page, "a b (2).csv").click()
@@ -215,6 +215,17 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
     explorer.screenshot(path=SCREENSHOTS / "explorer_dark.png")
     assert faults(page) == []
+
+
+def drop(page: Page, where: Locator, *paths: Path) -> None:
+    """Drag files and folders of this machine onto a view."""
+    box = where.bounding_box()
+    assert box
+    session = page.context.new_cdp_session(page)
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    data = {"items": [], "files": list(map(str, paths)), "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        session.send("Input.dispatchDragEvent", {"type": kind, "data": data, **at})
 
 
 def fields(page: Page) -> list[str]:

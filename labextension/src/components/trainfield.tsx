@@ -260,8 +260,9 @@ interface IFold {
 }
 
 export function Fold({ title, said, isWrong = false, children }: IFold): React.JSX.Element {
-  const [open, setOpen] = React.useState(false);
-  const isOpen = open || isWrong;
+  // Null until it was opened: from then on it keeps what is only half typed in it.
+  const [open, setOpen] = React.useState<boolean | null>(null);
+  const isOpen = open === true || isWrong;
   return (
     <details className="jp-pai-Fold" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
       <summary>
@@ -270,7 +271,7 @@ export function Fold({ title, said, isWrong = false, children }: IFold): React.J
           {said}
         </span>
       </summary>
-      {isOpen && <div className="jp-pai-Fold-content">{children}</div>}
+      {(isOpen || open !== null) && <div className="jp-pai-Fold-content">{children}</div>}
     </details>
   );
 }
