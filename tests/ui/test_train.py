@@ -50,6 +50,15 @@ def fold(shown: Locator, title: str) -> None:
     shown.locator("summary", has_text=title).click()
 
 
+def walk_to(page: Page, wanted: Locator) -> None:
+    """Press Tab until it has the focus."""
+    for _ in range(40):
+        if wanted.evaluate("node => node === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    expect(wanted).to_be_focused()
+
+
 def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Page, tmp_path: Path) -> None:
     until = f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)"
     wait = f"import os, time\nprint('step 1', flush=True)\n{until}"
@@ -168,20 +177,23 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
 
 def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "print('done')")
+    (lab.root / "work/local.ini").write_text(f"key = {KEY}\n")
     open_notebook(page, lab, "work/a.ipynb")
     execute(page, "jupyter-pai:train")
     shown = form(page)
     expect(shown).to_be_focused(timeout=LONG)
-    expect(shown.get_by_text("Files: 1, ")).to_be_visible(timeout=LONG)
+    expect(shown.get_by_text("Files: 2, ")).to_be_visible(timeout=LONG)
     page.keyboard.press("Escape")
     expect(page.locator(".jp-Notebook:focus-within")).to_be_visible()
 
     execute(page, "jupyter-pai:train")
     add = shown.get_by_role("button", name="Add a hyperparameter")
-    for _ in range(20):
-        if add.evaluate("node => node === document.activeElement"):
-            break
-        page.keyboard.press("Tab")
+    walk_to(page, add)
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # The row goes, and what was pressed with it.
+    expect(add).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.type("lr")
     page.keyboard.press("Tab")
@@ -197,10 +209,21 @@ def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
     assert begun(lab) == []
     page.keyboard.press("Control+a")
     page.keyboard.type("momentum")
+    leaks = shown.get_by_role("alert", name="Secrets found")
+    walk_to(page, leaks.get_by_role("button", name="Leave out local.ini"))
+    page.keyboard.press("Enter")
+    expect(leaks).to_have_count(0, timeout=LONG)
+    expect(shown.get_by_role("button", name="Take /local.ini along again")).to_be_focused()
     page.keyboard.press("Control+Enter")
     view = page.get_by_role("group", name="Training job a_")
     expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
     assert begun(lab)[0]["spec"]["hyperparameters"] == {"momentum": "0.1", "lr": ""}
+    edit = view.get_by_role("button", name="Edit and rerun")
+    edit.press("Enter")
+    expect(view.get_by_role("form").get_by_label("Name", exact=True)).to_be_focused(timeout=LONG)
+    page.keyboard.press("Escape")  # First what is open in the view is closed.
+    expect(view.get_by_role("form", name="Edit and rerun")).to_have_count(0)
+    expect(edit).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(".jp-Notebook:focus-within")).to_be_visible()
 

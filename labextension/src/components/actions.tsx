@@ -19,6 +19,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
   const { engine, host, model, trans } = props;
   const task = useTask();
   const [isEdited, setEdited] = React.useState(false);
+  const editButton = React.useRef<HTMLButtonElement>(null);
   const [started, setStarted] = React.useState('');
   // Kept until it was answered: a press that is repeated because its answer was lost makes no second job.
   const key = React.useRef(UUID.uuid4());
@@ -28,6 +29,13 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
   }
   const parameters = { job: job.id };
 
+  /** Close the form; whoever was in it goes on where it was opened. */
+  const close = () => {
+    setEdited(false);
+    if (isEdited) {
+      editButton.current?.focus();
+    }
+  };
   const rerun = async (once: string, changes: Json) => {
     const call = (confirmed: boolean) => engine.call('rerun', parameters, { key: once, changes, confirmed });
     const question = { title: trans.__('Run %1?', job.name), yes: trans.__('Run'), warn: true };
@@ -38,7 +46,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
     key.current = UUID.uuid4();
     const jobId = parseJob(record(answer)['job'])?.id ?? '';
     setStarted(jobId);
-    setEdited(false);
+    close();
     host.openJob?.(jobId);
   };
   const stop = async () => {
@@ -80,6 +88,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
         {!hasEnded(job) && button(trans.__('Stop'), stop)}
         {button(trans.__('Rerun'), () => rerun(key.current, {}), trans.__('Run its spec and code once more'))}
         <button
+          ref={editButton}
           type="button"
           className="jp-pai-Button"
           aria-expanded={isEdited}
@@ -100,7 +109,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
           {trans.__('Started as')} <JobLink host={host} jobId={started} />
         </p>
       )}
-      {isEdited && <EditForm {...props} rerun={rerun} onCancel={() => setEdited(false)} />}
+      {isEdited && <EditForm {...props} rerun={rerun} onCancel={close} />}
     </>
   );
 }

@@ -22,6 +22,7 @@ import type { IContext } from './context.js';
 import { useClock } from './context.js';
 import { Difference } from './difference.js';
 import { useFollowed } from './following.js';
+import { useKeptFocus } from './hooks.js';
 import { startOf } from './metrics.js';
 import { Swatch } from './palette.js';
 import { Status } from './status.js';
@@ -57,6 +58,8 @@ export function Compare(props: IProps): React.JSX.Element {
   );
   useJobs(all, isVisible);
   useFollowed(all, isVisible);
+  const box = React.useRef<HTMLElement>(null);
+  useKeptFocus(box);
   const labels = labelsOf(all);
   const starts = all.map(({ model }) => startOf(model.job));
   const runs = React.useMemo(
@@ -70,7 +73,12 @@ export function Compare(props: IProps): React.JSX.Element {
     [all, labels.join('\n'), starts.join()]
   );
   return (
-    <section className="jp-pai-Compare jp-pai-Charts" role="group" aria-label={trans.__('Comparison of jobs')}>
+    <section
+      ref={box}
+      className="jp-pai-Compare jp-pai-Charts"
+      role="group"
+      aria-label={trans.__('Comparison of jobs')}
+    >
       {all.map(({ model, metrics }) => {
         const trouble = model.trouble ?? metrics.trouble;
         return (

@@ -55,7 +55,7 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
   };
   const add = () =>
     setRows([...rows, { key: 1 + Math.max(-1, ...rows.map(row => row.key)), name: '', value: '', isNew: true }]);
-  const submit = (event: React.FormEvent) => {
+  const submit = (event: React.SyntheticEvent) => {
     event.preventDefault();
     const twice = repeated(rows);
     const own = rows.flatMap((row, n): [number, string][] => {
@@ -81,6 +81,20 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
       }
     });
   };
+  const press = (event: React.KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) {
+      return;
+    }
+    if (event.key === 'Escape') {
+      event.preventDefault();
+      event.stopPropagation(); // The tab around would lead back to the notebook.
+      if (!task.isBusy) {
+        onCancel();
+      }
+    } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      submit(event);
+    }
+  };
   const fault = (place: number | 'name') => {
     const said = place === 'name' ? faults.name : faults.rows.get(place);
     return said ? (
@@ -94,6 +108,7 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
       className="jp-pai-EditForm"
       data-lm-suppress-shortcuts="true"
       onSubmit={submit}
+      onKeyDown={press}
       aria-label={trans.__('Edit and rerun')}
     >
       <label>

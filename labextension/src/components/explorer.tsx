@@ -10,6 +10,7 @@ import { actionsOf, goTo, makeFolder, putFromWorkspace, upload } from '../explor
 import { count } from '../format.js';
 import type { IRoot } from '../storagedata.js';
 import { ExplorerRows } from './explorerrows.js';
+import { useKeptFocus } from './hooks.js';
 import { popUp } from './popupmenu.js';
 import { TransferList } from './transferlist.js';
 
@@ -31,7 +32,8 @@ export function Explorer(props: IProps): React.JSX.Element {
   }, [model]);
   const { place, trouble } = model;
   const box = React.useRef<HTMLElement>(null);
-  React.useEffect(() => {
+  useKeptFocus(box);
+  React.useLayoutEffect(() => {
     // What was pressed may be gone, and the focus with it; or one waits for what is there now.
     if (box.current && [document.body, box.current].includes(document.activeElement as HTMLElement)) {
       enter(box.current);

@@ -13,6 +13,7 @@ import { hasEnded } from '../wire.js';
 import { Connection } from './connection.js';
 import type { IContext } from './context.js';
 import { useClock } from './context.js';
+import { useKeptFocus } from './hooks.js';
 import { JobFilters } from './jobfilters.js';
 import { JobRow, ROW } from './jobrow.js';
 import { JobSelection, remove } from './jobselection.js';
@@ -30,6 +31,8 @@ export function JobsList(props: IProps): React.JSX.Element {
   const [fault, setFault] = React.useState<EngineError | null>(null);
   const [selection, select] = React.useState(Selection.NONE);
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
+  const root = React.useRef<HTMLElement>(null);
+  useKeptFocus(root);
   React.useEffect(() => void faultOf(engine, trans).then(setFault), [engine, trans]);
   React.useEffect(() => {
     const changed = () => {
@@ -54,7 +57,7 @@ export function JobsList(props: IProps): React.JSX.Element {
   }, [model, isVisible]);
   const clear = () => select(Selection.NONE);
   return (
-    <section className="jp-pai-Jobs" aria-label={trans.__('Training jobs')}>
+    <section ref={root} className="jp-pai-Jobs" aria-label={trans.__('Training jobs')}>
       {fault && <Trouble message={fault.message} fix={fault.fix} />}
       {model.connection.state !== 'broken' && model.trouble && model.trouble.message !== fault?.message && (
         <Trouble message={model.trouble.message} fix={model.trouble.fix} />

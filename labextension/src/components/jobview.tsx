@@ -13,6 +13,7 @@ import { Connection } from './connection.js';
 import type { IContext, ITabProps } from './context.js';
 import { useChanges, useClock } from './context.js';
 import { Events } from './events.js';
+import { useKeptFocus } from './hooks.js';
 import { Logs } from './logs.js';
 import { Metrics } from './metrics.js';
 import { Outputs } from './outputs.js';
@@ -42,7 +43,9 @@ interface IProps extends IContext {
 
 export function JobView(props: IProps): React.JSX.Element {
   const { model, trans, isVisible } = props;
+  const box = React.useRef<HTMLElement>(null);
   useChanges(model);
+  useKeptFocus(box);
   React.useEffect(() => {
     if (!isVisible) {
       return;
@@ -54,6 +57,7 @@ export function JobView(props: IProps): React.JSX.Element {
   const { job, trouble } = model;
   return (
     <section
+      ref={box}
       className="jp-pai-Job"
       role="group"
       aria-label={job ? trans.__('Training job %1', job.name) : trans.__('Training job')}

@@ -157,7 +157,7 @@ function Board({ board, acts, host, trans }: IBoardProps): React.JSX.Element {
 function useFocus(isBusy: boolean): React.RefObject<HTMLParagraphElement> {
   const place = React.useRef<HTMLParagraphElement>(null);
   const wasBusy = React.useRef(false);
-  React.useEffect(() => {
+  React.useLayoutEffect(() => {
     const { activeElement, body } = document;
     if (wasBusy.current && !isBusy && (activeElement === null || activeElement === body)) {
       place.current?.focus();

@@ -9,6 +9,7 @@ import { factsOf } from '../profilelist.js';
 import { ProfilesModel } from '../profilesmodel.js';
 import type { IContext } from './context.js';
 import { Findings } from './findings.js';
+import { useKeptFocus } from './hooks.js';
 import { keptText, ProfileForm } from './profileform.js';
 import { Trouble } from './trouble.js';
 
@@ -26,6 +27,7 @@ export function Profiles(props: IProps): React.JSX.Element {
   const [said, say] = React.useState('');
   const [isChoosing, setChoosing] = React.useState(false);
   const box = React.useRef<HTMLElement>(null);
+  useKeptFocus(box);
   React.useEffect(() => {
     const slot = () => redraw();
     model.changed.connect(slot);

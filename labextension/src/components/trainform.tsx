@@ -8,6 +8,7 @@ import type { Desk } from '../desk.js';
 import { hasRowFaults } from '../draft.js';
 import type { TrainModel } from '../trainmodel.js';
 import type { IContext } from './context.js';
+import { useKeptFocus } from './hooks.js';
 import { TrainCode } from './traincode.js';
 import { TrainCommand } from './traincommand.js';
 import { TrainData } from './traindata.js';
@@ -29,6 +30,7 @@ export function TrainForm(props: IProps): React.JSX.Element {
   const { model, host, trans } = props;
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   const box = React.useRef<HTMLElement>(null);
+  useKeptFocus(box);
   React.useEffect(() => {
     const slot = () => redraw();
     model.changed.connect(slot);
