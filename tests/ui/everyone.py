@@ -16,8 +16,8 @@ NARROW = 240
 STILL = 0.02
 
 
-def faults(page: Page, root: ElementHandle, *rules: str) -> list[str]:
-    """What axe finds wrong with a view; of these rules, else of all."""
+def faults(page: Page, root: ElementHandle | str, *rules: str) -> list[str]:
+    """What axe finds wrong with a view, or with what a selector finds; of these rules, else of all."""
     if not page.evaluate("'axe' in window"):
         page.add_script_tag(path=AXE)
         # JupyterLab's page has no height of its own, which axe takes for a page on which nothing can be seen.

@@ -34,6 +34,7 @@ export function LogSearch({ trans, search, hit, trouble, field, close }: ISearch
       event.preventDefault();
       search(query, event.shiftKey ? -1 : 1);
     } else if (event.key === 'Escape') {
+      event.preventDefault(); // The tab around would lead back to the notebook.
       setQuery({ ...query, text: '' });
       close();
     }
