@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from .conftest import Lab, open_notebook, run_cells
+from .everyone import faults
 
 LONG = 60_000
 SCRIPT = """\
@@ -36,6 +37,8 @@ def test_a_form_is_filled_in_and_submits(lab: Lab, page: Page) -> None:
     output.get_by_role("button", name="Dry run").click()
     expect(output.get_by_role("status").filter(has_text="Nothing was submitted.")).to_be_visible(timeout=LONG)
     expect(output.get_by_role("status")).to_contain_text("--lr 0.25")
+    # The titles of what is folded have the colours that ipywidgets gives them.
+    assert [one for one in faults(page, ".jp-OutputArea-output .widget-vbox") if ": <span>" not in one] == []
     output.get_by_role("button", name="Submit", exact=True).click()
     view = output.locator(".jp-pai-Job")
     expect(view).to_contain_text("mine", timeout=LONG)

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from .conftest import Lab
+from .everyone import faults
 
 LONG = 60_000
 ROW = ".jp-pai-JobRow"
@@ -119,6 +120,7 @@ def test_a_job_opens_in_a_tab_that_comes_back_and_a_broken_list_is_right_again(
     lab.kill()
     for place in (".jp-pai-Jobs", ".jp-pai-Job"):
         expect(page.locator(f"{place} > .jp-pai-Broken")).to_contain_text("trying again", timeout=LONG)
+    assert faults(page, ".jp-pai-Broken") == []
     (tmp_path / "go").touch()
     lab.port = port
     lab.start_again()

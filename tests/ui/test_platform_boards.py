@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from ..conftest import ROOT
 from ..pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..platforms.pai import StandIn
 from .conftest import Lab, execute, open_notebook, run_cells
+from .everyone import faults
 from .test_widget import lab as plain_lab  # noqa: F401  fixture
 
 LONG = 60_000
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+TAB = ".jp-pai-TensorBoard"
 PART = "TensorBoard on the platform"
 START = "Start TensorBoard on the platform"
 
@@ -56,16 +55,6 @@ def opened(page: Page, lab: Lab, job: str) -> Locator:
     return view
 
 
-def faults(page: Page) -> list[str]:
-    """What axe finds wrong with the tab."""
-    page.add_script_tag(path=AXE)
-    # JupyterLab's page has no height of its own, which axe takes for a page on which nothing can be seen.
-    page.evaluate("document.body.style.height = '100vh'")
-    found = page.evaluate("async () => await axe.run('.jp-pai-TensorBoard')")
-    assert "color-contrast" in [rule["id"] for rule in found["passes"] + found["violations"]]
-    return [json.dumps(fault, indent=1) for fault in found["violations"]]
-
-
 def accept(page: Page) -> None:
     page.locator(".jp-Dialog .jp-mod-accept").click(timeout=LONG)
 
@@ -77,14 +66,14 @@ def test_one_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: St
     start = part.get_by_role("button", name=START)
     expect(start).to_have_accessible_description(re.compile("takes one of the 5 places"))
     assert boards(lab) == []
-    assert faults(page) == []
+    assert faults(page, TAB) == []
     start.press("Enter")
     expect(part.get_by_role("status")).to_have_text("It can be opened.", timeout=LONG)
     # The button has gone: the keyboard goes on from the part's title.
     expect(part.locator(".jp-pai-TensorBoard-title")).to_be_focused()
     link = part.get_by_role("link", name="Open on the platform")
     assert (link.get_attribute("target"), link.get_attribute("rel")) == ("_blank", "noopener noreferrer")
-    assert faults(page) == []
+    assert faults(page, TAB) == []
     with page.context.expect_page() as other:
         link.click()
     expect(other.value).to_have_title("TensorBoard")
@@ -116,7 +105,7 @@ def test_one_makes_room_where_all_places_are_taken(lab: Lab, page: Page, pai: St
     rows = part.get_by_role("listitem")
     expect(rows).to_have_count(5)
     expect(rows.filter(has_text="number-2")).to_contain_text("ada")
-    assert faults(page) == []
+    assert faults(page, TAB) == []
     other = rows.filter(has_text="number-2").get_by_role("button", name="Stop it and start the one of this job")
     expect(other).to_have_accessible_description(re.compile("^number-2 · ada"))
     pai.faults.add("refused", "dlc:StopTensorboard", count=1, status=403)
@@ -139,7 +128,7 @@ def test_what_goes_wrong_is_said_with_what_to_do(lab: Lab, page: Page, pai: Stan
     pai.faults.add("refused", "dlc:ListTensorboards", status=403)
     part = opened(page, lab, job).get_by_role("region", name=PART)
     expect(part.get_by_role("alert")).to_contain_text("refused by the test", timeout=LONG)
-    assert faults(page) == []
+    assert faults(page, TAB) == []
     pai.faults.clear()
     part.get_by_role("button", name="Look again").click()
     pai.fail_next_board("no room for it")
@@ -164,7 +153,7 @@ def test_jobs_of_this_machine_have_none(lab: Lab, page: Page) -> None:
     view = opened(page, lab, submit(lab, "here", "local"))
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible(timeout=LONG)
     expect(view.get_by_role("region", name=PART)).to_have_count(0)
-    assert faults(page) == []
+    assert faults(page, TAB) == []
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 900}}], indirect=True)
@@ -178,7 +167,7 @@ def test_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     expect(part.get_by_role("alert")).to_be_visible(timeout=LONG)
     sizes = view.evaluate("node => [node.scrollWidth, node.clientWidth]")
     assert sizes[0] <= sizes[1]
-    assert faults(page) == []
+    assert faults(page, TAB) == []
 
 
 def test_in_a_page_without_our_extension(pai: StandIn, plain_lab: Lab, page: Page) -> None:  # noqa: F811
@@ -197,8 +186,9 @@ def test_in_a_page_without_our_extension(pai: StandIn, plain_lab: Lab, page: Pag
         link.click(timeout=LONG)
     expect(other.value).to_have_title("TensorBoard")
     other.value.close()
-    assert faults(page) == []
+    assert faults(page, TAB) == []
     part.get_by_role("button", name="从平台上删除").click()
+    assert faults(page, ".jp-pai-Dialog") == []
     page.locator(".jp-pai-Dialog button[value=yes]").click()
     expect(part.get_by_role("group")).to_have_count(0, timeout=LONG)
     expect(part.get_by_role("button", name="在平台上启动 TensorBoard")).to_be_enabled()

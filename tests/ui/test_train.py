@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from ..pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..platforms.pai import StandIn
 from .conftest import Lab, execute, open_notebook
+from .everyone import faults
 
 LONG = 60_000
 SCRIPT = """
@@ -259,6 +260,7 @@ def test_in_notebook_7(lab: Lab, page: Page) -> None:
     page.goto(f"{lab.url}/tree/work?token={lab.token}")
     page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)
     expect(form(page).get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
+    assert faults(page, ".jp-pai-Train") == []
 
 
 def test_what_it_costs_is_said_before_it_is_submitted(
