@@ -251,6 +251,12 @@ class Backend(ABC):
         return {}
 
     @classmethod
+    def is_here(cls, folder: JobFolder) -> bool:
+        """Whether a job that has not ended is this machine's, for those with `Capability.RUNS_HERE`: several machines
+        may share a state folder."""
+        return True
+
+    @classmethod
     def trials(cls) -> Sequence[Trial]:
         """What a person should try once, since no test can prove it."""
         return ()
