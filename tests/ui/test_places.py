@@ -145,7 +145,7 @@ def test_notebook_7_below_a_hubs_address(named_server: Lab, page: Page, tmp_path
     expect(row(page, "digits")).to_contain_text("running", timeout=LONG)
     (tmp_path / "go").touch()
     expect(row(page, "digits")).to_contain_text("succeeded", timeout=LONG)
-    # The browser has logged in at the Hub, by its cookie all came from the server: also what is no answer to a question.
+    # The browser has logged in at the Hub; by its cookie all came from the server, the socket too.
     assert len([url for url in outside if "/hub/api/oauth2/authorize?" in url]) == len(outside) == 1
     assert "101 GET /user/ada/train/pai/api/v1/stream" in lab.log.read_text()
 
