@@ -7,7 +7,7 @@ import { Signal } from '@lumino/signaling';
 
 import type { IContext } from './components/context.js';
 import type { IDraft } from './draft.js';
-import { bare, draftOf, requestOf } from './draft.js';
+import { bare, draftOf, requestOf, withoutFile } from './draft.js';
 import type { IStage } from './launch.js';
 import { launch } from './launch.js';
 import type { IDeclared, IForm, IPreview, IWrong } from './previews.js';
@@ -63,9 +63,17 @@ export class Desk {
     this.signal.emit();
   }
 
-  /** Put a whole request into the form. */
+  /** Put a whole request into the form. Where it does not say whether a notebook may go as a script, that stays. */
   put(request: Json): void {
-    this.change(draftOf(request));
+    const kept = Object.entries(this.form?.request ?? {}).filter(([name]) => name === 'script_if_needed');
+    this.change(draftOf({ ...Object.fromEntries(kept), ...request }));
+  }
+
+  /** Take a file away that is laid over the folder. If it is what runs, the form's own runs again. */
+  uncover(path: string): void {
+    if (this.draft) {
+      this.change(withoutFile(this.draft, path, this.entry));
+    }
   }
 
   /** Go back to what the form began with. */
@@ -78,9 +86,7 @@ export class Desk {
   /** Begin as if nothing had been submitted before. */
   clear(): void {
     if (this.form) {
-      const { kind, request } = this.form;
-      const name = this.path.slice(this.path.lastIndexOf('/') + 1);
-      this.put(bare(request, kind === 'folder' ? string(record(request['spec'])['entry_point']) : name));
+      this.put(bare(this.form.request, this.entry));
     }
   }
 
@@ -229,6 +235,13 @@ export class Desk {
   private tell(stage: IStage | null): void {
     this.stage = stage;
     this.signal.emit();
+  }
+
+  /** What runs if nobody chooses. */
+  private get entry(): string {
+    const { kind = '', request = {} } = this.form ?? {};
+    const name = this.path.slice(this.path.lastIndexOf('/') + 1);
+    return kind === 'folder' ? string(record(request['spec'])['entry_point']) : name;
   }
 
   /** The path as the server takes it: an empty one would be left out of the address. */

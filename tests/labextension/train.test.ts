@@ -484,6 +484,33 @@ test('what was submitted last is submitted once more, whatever stands in the for
   assert.deepEqual(page.opened, ['j1 from a.ipynb']);
 });
 
+test('what is put into the form goes as a script where it must, and files that came with it can be taken away', async () => {
+  const { page, model } = begin({
+    form: () => ({
+      request: { notebook: '/w/a.ipynb', script_if_needed: true, spec: { entry_point: 'a.ipynb' } },
+      kind: 'notebook'
+    })
+  });
+  page.go('work/a.ipynb');
+  await model.refresh();
+  await model.desk?.refresh();
+  const { desk } = model;
+  assert.ok(desk);
+  const now = () => (desk.draft ? requestOf(desk.draft) : {});
+  const source = { folder: '/w' };
+  desk.put({
+    notebook: '/w/a.ipynb',
+    spec: { entry_point: 'a.py', source: { ...source, files: { 'a.py': '1', b: '' } } }
+  });
+  assert.equal(now()['script_if_needed'], true);
+  desk.uncover('b');
+  assert.deepEqual(now()['spec'], { entry_point: 'a.py', source: { ...source, files: { 'a.py': '1' } } });
+  desk.uncover('a.py');
+  assert.deepEqual(now()['spec'], { entry_point: 'a.ipynb', source });
+  desk.put({ script_if_needed: false, spec: {} });
+  assert.equal(now()['script_if_needed'], false);
+});
+
 test('a URI becomes an input of what is in front', async () => {
   const { page, model } = begin();
   page.go('a.ipynb');
