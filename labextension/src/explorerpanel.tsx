@@ -32,6 +32,8 @@ export class ExplorerPanel extends ReactWidget {
     super();
     this.addClass('jp-pai-ExplorerPanel');
     this.node.lang = explorer.lang;
+    // As long as the page is there.
+    addEventListener('beforeunload', event => explorer.model.transfers.isUploading && event.preventDefault());
   }
 
   handleEvent(event: Event): void {
