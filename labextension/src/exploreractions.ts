@@ -16,10 +16,10 @@ import { number, record, string } from './wire.js';
 // Names in a question.
 const NAMED = 5;
 
-/** The Explorer's surroundings. `useInput` puts a URI into the form that submits; null where there is none. */
+/** The Explorer's surroundings. `useInput` puts a URI of a profile's into the form that submits; null without one. */
 export interface IExplorer extends IContext {
   readonly model: ExplorerModel;
-  readonly useInput: ((uri: string) => void) | null;
+  readonly useInput: ((uri: string, profile: string) => void) | null;
 }
 
 /** Something that can be done with what is selected. */
@@ -49,7 +49,7 @@ export function actionsOf(explorer: IExplorer, say: (text: string) => void): rea
       id: 'input',
       label: trans.__('Use as input'),
       isOn: isOne,
-      run: () => first && useInput(first.uri)
+      run: () => first && useInput(first.uri, model.place?.root.profile ?? '')
     },
     {
       id: 'download',

@@ -34,7 +34,7 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
         import('./explorerpanel.js'),
         import('./explorermodel.js')
       ]);
-      const useInput = train && ((uri: string) => train.useInput(uri));
+      const useInput = train && ((uri: string, profile: string) => train.useInput(uri, profile));
       const explorer = { ...page, model: new ExplorerModel(page.engine), useInput };
       return new ExplorerPanel(explorer, path => app.serviceManager.contents.localPath(path));
     };

@@ -28,13 +28,18 @@ class Engine implements IEngine {
   bad = new Set<string>();
   gates = new Map<string, Promise<void>>();
   /** What a copy's question is answered with, one after the other; then what is known of it. */
+  /** Answers of folders that are held back, by their order; while it is null, none are. */
+  held: (() => void)[] | null = null;
+  accounts = ['pai'];
   readonly looks: (Error | string)[] = [];
   readonly pieces: number[] = [];
   private readonly uploads = new Map<string, { path: string; bytes: number; received: number; status: string }>();
 
   call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
     this.calls.push([verb, parameters, body]);
-    return Promise.resolve().then(() => this.answer(verb, parameters, record(body)));
+    const { held } = this;
+    const gate = verb === 'list_data' && held ? new Promise<void>(resolve => held.push(resolve)) : Promise.resolve();
+    return gate.then(() => this.answer(verb, parameters, record(body)));
   }
 
   async sendBytes(_: Verb, { copy, offset }: Parameters, bytes: Blob): Promise<unknown> {
@@ -80,8 +85,8 @@ class Engine implements IEngine {
 
   private answer(verb: Verb, given: Parameters, body: Json): unknown {
     if (verb === 'storages') {
-      const root = { uri: ROOT, title: 'bucket', profile: 'pai', scheme: 'oss', writable: true, problem: '', fix: '' };
-      return { storages: [root] };
+      const root = { uri: ROOT, title: 'bucket', scheme: 'oss', writable: true, problem: '', fix: '' };
+      return { storages: this.accounts.map(profile => ({ ...root, profile })) };
     }
     if (verb === 'list_data') {
       return this.list(String(given['uri']), String(given['after']), Number(given['limit']));
@@ -132,12 +137,13 @@ class Engine implements IEngine {
   }
 }
 
-async function opened(files: Record<string, number>): Promise<[ExplorerModel, Engine]> {
+async function opened(files: Record<string, number>, accounts = ['pai']): Promise<[ExplorerModel, Engine]> {
   const engine = new Engine();
+  engine.accounts = accounts;
   engine.files = new Map(Object.entries(files));
   const model = new ExplorerModel(engine);
   await model.start();
-  await model.open(ROOT, model.roots?.[0]);
+  await model.open(ROOT, model.roots?.at(-1));
   return [model, engine];
 }
 
@@ -202,6 +208,75 @@ test('pages come as one scrolls, and all of them where sizes are to be sorted', 
   assert(engine.calls.length < 8);
   await model.sort({ column: 'name', isDescending: true });
   assert.equal(paths(model)[0], 'f24999');
+});
+
+const thousands = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${String(n).padStart(5, '0')}`, (n * 7919) % count]));
+
+test('who sorts once more, or is told of a transfer, while all is fetched, sets off no second round', async () => {
+  for (const other of ['sort', 'refresh', 'leave'] as const) {
+    const [model, engine] = await opened(thousands(25_000));
+    engine.held = [];
+    const under: Promise<void>[] = [model.sort({ column: 'size', isDescending: false })];
+    await settled();
+    if (other === 'sort') {
+      under.push(model.sort({ column: 'size', isDescending: true }));
+    } else if (other === 'refresh') {
+      under.push(model.refresh());
+    } else {
+      model.leave();
+    }
+    let asked = 0;
+    for (; engine.held.length; asked++) {
+      engine.held.shift()?.();
+      await settled();
+      assert(asked < 10, 'They go on for ever.');
+    }
+    await Promise.all(under);
+    assert.deepEqual([model.entries.length, model.isLoading], [other === 'leave' ? 0 : 25_000, false]);
+    assert.equal(model.entries[0]?.bytes, { sort: 24_999, refresh: 0, leave: undefined }[other]);
+  }
+});
+
+test('what ends, or is sorted, meanwhile does not undo that a folder is opened', async () => {
+  for (const other of ['refresh', 'sort', 'two folders'] as const) {
+    const [model, engine] = await opened({ a: 1, 'sub/b': 1, 'sub/c': 3, 'other/d': 1 });
+    engine.held = [];
+    const under: Promise<unknown>[] = [model.open(`${ROOT}sub/`)];
+    if (other === 'sort') {
+      under.push(model.sort({ column: 'size', isDescending: true }));
+    } else {
+      under.push(model.refresh());
+    }
+    if (other === 'two folders') {
+      under.push(model.open(`${ROOT}other/`));
+    }
+    await settled();
+    engine.files.set('sub/new', 2); // Put there after the folder was asked for, or as far as anybody knows.
+    engine.files.set('other/new', 2);
+    while (engine.held.length) {
+      engine.held.shift()?.();
+      await settled();
+    }
+    await Promise.all(under);
+    const found = { refresh: ['b', 'c', 'new'], sort: ['c', 'new', 'b'], 'two folders': ['d', 'new'] }[other];
+    assert.deepEqual([paths(model), model.isLoading], [found, false]);
+  }
+});
+
+test('one stays in the account that one is in', async () => {
+  const asked = (engine: Engine) =>
+    engine.calls.filter(([verb]) => verb === 'list_data').map(([, { profile }]) => profile);
+  const [model, engine] = await opened({ 'sub/a': 1 }, ['one', 'two']);
+  await model.open(`${ROOT}sub/`); // Typed.
+  assert.deepEqual([asked(engine), model.place?.root.profile], [['two', 'two'], 'two']);
+  await model.refresh();
+  await model.open('oss://bucket/elsewhere/');
+  await model.open('file:///home/');
+  assert.deepEqual(asked(engine).slice(2), ['two', 'two', '']);
+  model.leave();
+  await model.open(`${ROOT}sub/`); // From nowhere: the first that leads there.
+  assert.deepEqual([asked(engine).at(-1), model.place?.root.profile], ['one', 'one']);
 });
 
 test('selection', async () => {

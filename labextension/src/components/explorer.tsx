@@ -26,7 +26,9 @@ export function Explorer(props: IProps): React.JSX.Element {
   React.useEffect(() => {
     const slot = () => redraw();
     model.changed.connect(slot);
-    void model.start();
+    if (!model.roots) {
+      void model.start();
+    }
     return () => void model.changed.disconnect(slot);
   }, [model]);
   const { place, trouble } = model;
