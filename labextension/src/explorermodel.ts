@@ -58,6 +58,11 @@ export class ExplorerModel {
     return this.shown.filter(entry => this.selected.has(entry.path));
   }
 
+  /** Whether something can be put into the folder that is looked at. */
+  get canWrite(): boolean {
+    return this.place?.root.writable === true;
+  }
+
   /** Ask where one can begin. */
   async start(): Promise<void> {
     await this.during(async () => {

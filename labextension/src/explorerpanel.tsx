@@ -8,7 +8,7 @@ import * as React from 'react';
 
 import { Explorer, enter } from './components/explorer.js';
 import type { IExplorer } from './exploreractions.js';
-import { put } from './exploreractions.js';
+import { bring, put } from './exploreractions.js';
 
 // What JupyterLab's file browser gives along: paths.
 const PATHS = 'application/x-jupyter-icontents';
@@ -38,7 +38,7 @@ export class ExplorerPanel extends ReactWidget {
 
   handleEvent(event: Event): void {
     const drag = event as IDrag;
-    if (!this.explorer.model.place || !drag.mimeData.hasData(PATHS)) {
+    if (!this.explorer.model.canWrite || !drag.mimeData.hasData(PATHS)) {
       return;
     }
     event.preventDefault();
@@ -55,6 +55,11 @@ export class ExplorerPanel extends ReactWidget {
         this.say
       );
     }
+  }
+
+  /** Copy files and folders of the workspace, by their paths below the server's root, to where the user wants them. */
+  bring(paths: readonly string[]): Promise<void> {
+    return bring(this.explorer, paths, this.say);
   }
 
   /** Whoever asked for it goes on in it, as soon as it is drawn. */
