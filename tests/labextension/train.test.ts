@@ -484,6 +484,7 @@ test('what was submitted last is submitted once more, whatever stands in the for
   assert.deepEqual(page.opened, ['j1 from a.ipynb']);
 });
 
+<<<<<<< HEAD
 test('what is put into the form goes as a script where it must, and files that came with it can be taken away', async () => {
   const { page, model } = begin({
     form: () => ({
@@ -509,6 +510,33 @@ test('what is put into the form goes as a script where it must, and files that c
   assert.deepEqual(now()['spec'], { entry_point: 'a.ipynb', source });
   desk.put({ script_if_needed: false, spec: {} });
   assert.equal(now()['script_if_needed'], false);
+=======
+test('data is read with the account that it is in, or it is said that it is not', async () => {
+  const profile = (name: string, backend: string) => ({ name, refused: '', settings: { backend } });
+  const profiles = [profile('a', 'pai'), profile('b', 'pai'), profile('local', 'local')];
+  const after = async (start: Json, standard: string, of: string) => {
+    const { page, model } = begin({
+      form: () => ({ request: start, kind: 'notebook', last: null, entries: [] }),
+      profiles: () => ({ default: standard, profiles })
+    });
+    page.go('a.ipynb');
+    await model.useInput('oss://x/train/', of);
+    assert.ok(model.desk?.draft);
+    assert.deepEqual(field(model.desk.draft, 'inputs'), { train: 'oss://x/train/' });
+    return [field(model.desk.draft, 'profile') ?? '', ...page.said];
+  };
+  assert.deepEqual(await after({ spec: {} }, 'a', 'b'), ['b']);
+  assert.deepEqual(await after({ backend: 'pai', spec: {} }, 'local', 'b'), ['b']);
+  assert.deepEqual(await after({ spec: {} }, 'b', 'b'), ['']);
+  assert.deepEqual(await after({ spec: { profile: 'b' } }, 'a', 'b'), ['b']);
+  assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', ''), ['a']);
+  const said =
+    'This data is in the account of b; the job reads it with that of a. If it may not, choose the profile b.';
+  assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', 'b'), ['a', said]);
+  // A job of this machine stays one: what it reads from elsewhere, it reads with the first account of that kind.
+  assert.deepEqual(await after({ spec: {} }, 'local', 'b'), ['', said]);
+  assert.deepEqual(await after({ spec: {} }, 'local', 'a'), ['']);
+>>>>>>> f0366afcd5d9524160cc11c504d8670365fbfe16
 });
 
 test('a URI becomes an input of what is in front', async () => {
