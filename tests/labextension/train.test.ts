@@ -484,7 +484,6 @@ test('what was submitted last is submitted once more, whatever stands in the for
   assert.deepEqual(page.opened, ['j1 from a.ipynb']);
 });
 
-<<<<<<< HEAD
 test('what is put into the form goes as a script where it must, and files that came with it can be taken away', async () => {
   const { page, model } = begin({
     form: () => ({
@@ -510,7 +509,8 @@ test('what is put into the form goes as a script where it must, and files that c
   assert.deepEqual(now()['spec'], { entry_point: 'a.ipynb', source });
   desk.put({ script_if_needed: false, spec: {} });
   assert.equal(now()['script_if_needed'], false);
-=======
+});
+
 test('data is read with the account that it is in, or it is said that it is not', async () => {
   const profile = (name: string, backend: string) => ({ name, refused: '', settings: { backend } });
   const profiles = [profile('a', 'pai'), profile('b', 'pai'), profile('local', 'local')];
@@ -536,7 +536,6 @@ test('data is read with the account that it is in, or it is said that it is not'
   // A job of this machine stays one: what it reads from elsewhere, it reads with the first account of that kind.
   assert.deepEqual(await after({ spec: {} }, 'local', 'b'), ['', said]);
   assert.deepEqual(await after({ spec: {} }, 'local', 'a'), ['']);
->>>>>>> f0366afcd5d9524160cc11c504d8670365fbfe16
 });
 
 test('a URI becomes an input of what is in front', async () => {
