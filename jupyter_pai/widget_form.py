@@ -21,7 +21,8 @@ import ipywidgets
 
 from . import summary
 from .client import Client
-from .draft import Draft, Table, faults
+from .draft import Draft, faults
+from .draft_attributes import Attributes
 from .errors import PaiError, Unconfirmed
 from .handle import JobHandle
 from .i18n import _, ngettext
@@ -31,7 +32,6 @@ from .widget_hyperparameters import Hyperparameters
 
 __all__ = ["Form"]
 
-_TABLES = ("hyperparameters", "inputs", "outputs", "environment", "labels", "secrets", "options")
 # What is always in view, and what is folded up, by the fields of a spec.
 _OPEN = ("name", "command")
 _MACHINE = ("instance_type", "instance_count", "cpu", "gpu", "memory", "image", "python")
@@ -48,45 +48,23 @@ _WIDE = {"width": "100%", "max_width": "46em"}
 _STYLE = {"description_width": "11em"}
 
 
-class Form:
+class Form(Attributes):
     """A form for a notebook, a script or a folder. The fields of a spec are attributes: ``form.command = "…"``,
-    ``form.inputs["train"] = "data/"``; `value` is all of it."""
+    ``form.inputs["train"] = "data/"``; `backend` is one in place of `profile`; `value` is all of it."""
 
     def __init__(self, client: Client, path: str, profile: str = "", backend: str = "") -> None:
-        # By another way: `__setattr__` knows fields.
-        set_ = super().__setattr__
-        draft = Draft(client, path, profile, backend)
-        set_("draft", draft)
-        known = client.call("backends")
-        set_("_schema", known["spec"]["properties"])
-        set_("_kinds", {one["name"]: one for one in known["backends"]})
-        set_("_profiles", client.call("profiles"))
-        set_("_fields", {})
-        set_("_quiet", False)
-        set_("job", None)
+        super().__init__(Draft(client, path, profile, backend))
+        self._profiles = client.call("profiles")
+        self._fields: dict[str, Any] = {}
+        self._job: JobHandle | None = None
         self._build()
-        draft.watchers.append(self._changed)
+        self.draft.watchers.append(self._changed)
         self._refresh()
 
-    # From Python.
-
     @property
-    def value(self) -> dict[str, Any]:
-        """What would be submitted: `spec`, `backend`, `notebook`."""
-        return dict(self.draft.request)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._schema:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        if name in _TABLES:
-            return Table(self.draft, name)
-        return self.draft.get(name)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in self._schema:
-            self.draft.put(value, name)
-        else:
-            super().__setattr__(name, value)
+    def job(self) -> JobHandle | None:
+        """What was submitted last."""
+        return self._job
 
     def preview(self) -> dict[str, Any]:
         """What a submit would do, without doing it; it is shown, too.
@@ -107,7 +85,7 @@ class Form:
         """
         reply = self._asking(lambda: self.draft.submit(confirmed=confirmed))
         handle = JobHandle(reply["job"], self.draft.client)
-        self.job = handle
+        self._job = handle
         self._say(escape(_("Submitted: {job}").format(job=repr(handle))))
         self._view.outputs = ()
         if "IPython" in sys.modules:
@@ -174,8 +152,6 @@ class Form:
 
     def _changed(self) -> None:
         """The draft has changed, whoever did it."""
-        if self._quiet:
-            return
         self._refresh()
         # A platform that is far is asked when its user asks.
         if "runs_here" in self._capabilities():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jupyter_pai.errors import BadInput
+from jupyter_pai.errors import BadInput, SpecError
 from jupyter_pai.home import Home
 
 from .test_widgets import WIDGET, Kernel
@@ -170,3 +171,58 @@ def test_without_a_page_it_is_words_and_python(home: Home, script: Path, monkeyp
     assert (job.status, form.job) == ("succeeded", job)
     with pytest.raises(AttributeError):
         form.nonsense  # noqa: B018
+
+
+def test_what_is_set_from_python_has_its_effect_or_is_refused(
+    home: Home, script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import jupyter_pai
+
+    monkeypatch.chdir(script.parent)
+    form = jupyter_pai.form("train.py")
+    for name, value, said in (
+        ("comand", "x", "Did you mean `command`?"),
+        ("backend", "locl", "Did you mean `local`?"),
+        ("job", None, "cannot be set"),
+        ("submit", None, "cannot be set"),
+        ("source", "folder", "a table of names and values"),
+        ("value", {"sepc": {}}, "Did you mean `spec`?"),
+        ("value", {"spec": {"comand": "x"}}, "Did you mean `command`?"),
+        ("value", {"spec": {"inputs": ["a"]}}, "inputs: a table of names and values"),
+        ("value", "x", "value: a table of names and values"),
+    ):
+        before = form.value
+        with pytest.raises(SpecError, match=re.escape(said)):
+            setattr(form, name, value)
+        assert form.value == before
+    with pytest.raises(AttributeError, match="no field `comand`"):
+        form.comand  # noqa: B018
+    assert {"command", "hyperparameters", "value", "submit"} <= {*dir(form)}
+
+    form.source["exclude"] = ["*.csv"]
+    form.source["exclude"] = [*form.source["exclude"], "*.txt"]
+    form.options = {"spot": {"strategy": "a"}}
+    form.options["spot"]["strategy"] = "b"
+    form.requirements = ["numpy"]
+    form.labels = form.options["spot"]
+    spec = form.value["spec"]
+    assert spec["source"] == {"folder": str(script.parent), "exclude": ["*.csv", "*.txt"]}
+    assert (spec["options"], spec["labels"]) == ({"spot": {"strategy": "b"}}, {"strategy": "b"})
+    # Nothing that is given out can be changed without effect.
+    for given in (form.source["exclude"], form.requirements):
+        with pytest.raises(AttributeError):
+            given.append("x")
+
+    form.profile = "local"
+    form.backend = "local"
+    assert (form.value["backend"], form.backend) == ("local", "local")
+    assert "profile" not in form.value["spec"]
+    form.profile = "local"
+    assert (form.value["backend"], form.backend) == ("", "")
+    notebook = form.value["notebook"]
+    form.value = {"spec": {"command": "echo 1", "name": "mine"}}
+    assert (form.command, form.name, form.value["notebook"]) == ("echo 1", "mine", notebook)
+    assert "profile" not in form.value["spec"]
+    assert form._fields["command"].widget.value == "echo 1"
+    form.value = form.value | {"backend": "local"}
+    assert (form.command, form.backend) == ("echo 1", "local")

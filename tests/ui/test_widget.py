@@ -90,7 +90,9 @@ def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: 
 
 def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
     wait = f"while not os.path.exists('{tmp_path}/go'): time.sleep(0.02)"
-    options = "import argparse, os, time\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.5)"
+    options = (
+        "import argparse, os, time\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.5)"
+    )
     (lab.root / "train.py").write_text(f"{options}\n{wait}\nprint(f'lr is {{p.parse_args().lr}}')\n")
     lab.write("a.ipynb", "%load_ext jupyter_pai\n%pai form train.py")
     open_notebook(page, lab, "a.ipynb")
