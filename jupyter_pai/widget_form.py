@@ -11,7 +11,6 @@ is a `Draft`; whoever changes it, the widgets show it.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import PurePath
@@ -29,14 +28,13 @@ from .i18n import _, ngettext
 from .sizes import show_size
 from .widget_fields import Field, below, field_of
 from .widget_hyperparameters import Hyperparameters
+from .widget_offers import OFFERED, PlatformOffers, named
 
 __all__ = ["Form"]
 
 # What is always in view, and what is folded up, by the fields of a spec.
 _OPEN = ("name", "command")
 _MACHINE = ("instance_type", "instance_count", "cpu", "gpu", "memory", "image", "python")
-# What the platform lists.
-_OFFERED = ("instance_type", "image")
 _FOLDED = {
     "data": ("inputs", "outputs", "output_path"),
     "limits": ("max_run_time", "labels", "environment", "secrets", "requirements", "metric_definitions", "tty"),
@@ -97,8 +95,8 @@ class Form(Attributes):
     def _build(self) -> None:
         fields, schema = self._fields, self._schema
         for name in (*_OPEN, *_MACHINE, *(one for names in _FOLDED.values() for one in names)):
-            if name in _OFFERED:
-                fields[name] = _combobox(schema[name], [], self._teller(name))
+            if name in OFFERED:
+                fields[name] = _combobox(schema[name], [], self._teller(name), named)
                 continue
             fields[name] = field_of(name, schema[name], self._teller(name))
         source = schema["source"]["properties"]
@@ -116,6 +114,7 @@ class Form(Attributes):
         write: Callable[[object], object] = lambda value: value if value in names else ""  # noqa: E731
         fields["profile"] = Field(profile, self._teller("profile"), lambda value: value, write)
         self._options = ipywidgets.VBox()
+        self._offers = PlatformOffers(self.draft.client, fields)
         self._kind = ""
         self._message = ipywidgets.HTML()
         self._view = ipywidgets.Output()
@@ -195,23 +194,7 @@ class Form(Attributes):
             self._fields["options"] = made
             made.show(self.draft.get("options"))
             self._options.children = (made.box,)
-            if "runs_here" in self._capabilities():
-                self._look()
-            else:
-                # It may take its time to answer, or never do.
-                threading.Thread(target=self._look, name="jupyter-pai form", daemon=True).start()
-
-    def _look(self) -> None:
-        where = {"profile": self.draft.get("profile") or "", "backend": self.draft.backend}
-        verbs = {"instance_type": ("instances", "name")}
-        if "images" in self._capabilities():
-            verbs["image"] = ("images", "uri")
-        for field, (verb, name) in verbs.items():
-            try:
-                found = self.draft.client.call(verb, **where)[verb]
-            except PaiError:
-                continue  # The field takes any text.
-            self._fields[field].widget.options = tuple(one[name] for one in found)
+        self._offers.show(self.draft.get("profile") or "", self.draft.backend, self._capabilities())
 
     def _asking(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Ask the engine; what it refuses is shown, and raised."""
@@ -256,8 +239,13 @@ def _words(form: Form) -> str:
     return "\n".join(lines)
 
 
-def _combobox(schema: Mapping[str, Any], options: list[str], tell: Callable[[object], None]) -> Field:
-    """A text with suggestions."""
+def _combobox(
+    schema: Mapping[str, Any],
+    options: list[str],
+    tell: Callable[[object], None],
+    read: Callable[[str], str] = str,
+) -> Field:
+    """A text with suggestions; `read` gives what one of them stands for."""
     widget = ipywidgets.Combobox(
         options=options,
         ensure_option=False,
@@ -267,7 +255,7 @@ def _combobox(schema: Mapping[str, Any], options: list[str], tell: Callable[[obj
         style=_STYLE,
         layout=_WIDE,
     )
-    return Field(widget, tell, lambda text: text, lambda value: "" if value is None else str(value))
+    return Field(widget, tell, read, lambda value: "" if value is None else str(value))
 
 
 def _button(text: str, do: Callable[[], object], *, style: str = "") -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jupyter_pai.client import EmbeddedClient
 from jupyter_pai.errors import BadInput, SpecError
 from jupyter_pai.home import Home
 
@@ -117,7 +119,8 @@ def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: P
     assert page.state("kind")["_options_labels"] == ["small", "large"]
     assert page.state("fast")["_model_name"] == "CheckboxModel"
     assert "how fast" in page.state("lr")["tooltip"]
-    assert "local" in page.state("Instance type")["options"]
+    machine = page.state("Instance type")["options"][0]
+    assert re.fullmatch(r"local · \d+ CPU( · \d+ × .+)? · [\d.]+ GiB", machine)
     assert page.state("Container engine")["_model_name"] == "DropdownModel"
 
     page.type("lr", 0.25)
@@ -126,6 +129,9 @@ def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: P
     spec = value(kernel, "f.value")["spec"]
     assert spec["hyperparameters"] == {"lr": 0.25, "kind": "large"}
     assert (spec["name"], spec["entry_point"], spec["source"]) == ("mine", "train.py", {"folder": str(folder)})
+    # What is chosen with all that is known of it is its name.
+    page.type("Instance type", machine)
+    assert page.state("Instance type")["value"] == value(kernel, "f.instance_type") == "local"
     kernel.run("f.hyperparameters['epochs'] = 7; f.hyperparameters['other'] = 'x'; f.labels['team'] = 'a'")
     assert page.state("epochs")["value"] == 7
     kernel.run("del f.hyperparameters['other']")
@@ -226,3 +232,61 @@ def test_what_is_set_from_python_has_its_effect_or_is_refused(
     assert form._fields["command"].widget.value == "echo 1"
     form.value = form.value | {"backend": "local"}
     assert (form.command, form.backend) == ("echo 1", "local")
+
+
+class Regions(EmbeddedClient):
+    """An engine with two profiles of one platform far away, which answers when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer = {"one": threading.Event(), "two": threading.Event()}
+
+    def call(self, verb: str, *, body: object = None, **arguments: Any) -> Any:
+        if verb not in ("instances", "images"):
+            return super().call(verb, body=body, **arguments)
+        profile = arguments["profile"]
+        if not (event := self.may_answer.get(profile)):
+            return super().call(verb, body=body, **arguments)
+        assert event.wait(60)
+        if verb == "images":
+            raise ValueError(f"nobody expects {profile}")
+        return {verb: [{"name": f"ecs.{profile}", "cpu": 8.0, "gpu": 1, "gpu_name": "V100", "memory": 32 << 30}]}
+
+
+def test_what_is_offered_is_of_the_profile_that_is_chosen(home: Home, script: Path) -> None:
+    from jupyter_pai.settings import user_file
+    from jupyter_pai.widget_form import Form
+
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("".join(f"[profiles.{name}]\nbackend = 'pai'\nregion_id = 'x'\n" for name in ("one", "two")))
+    client = Regions()
+    machine = "ecs.{} · 8 CPU · 1 × V100 · 32 GiB"
+
+    def looking() -> list[threading.Thread]:
+        return [thread for thread in threading.enumerate() if thread.name == "jupyter-pai form"]
+
+    try:
+        form = Form(client, str(script), profile="local")
+        kinds, images = form._fields["instance_type"], form._fields["image"]
+        assert kinds.widget.options[0].startswith("local · ")
+        form.profile = "one"
+        assert kinds.widget.options == ()
+        (overtaken,) = looking()
+        form.profile = "two"
+        (other,) = {*looking()} - {overtaken}
+        client.may_answer["two"].set()
+        other.join(60)
+        assert kinds.widget.options == (machine.format("two"),)
+        # Whatever goes wrong is said.
+        assert images.box.children[-1].value.count("ValueError: nobody expects two") == 1
+        client.may_answer["one"].set()
+        overtaken.join(60)
+        assert kinds.widget.options == (machine.format("two"),)
+        form.profile = "one"
+        for thread in looking():
+            thread.join(60)
+        assert kinds.widget.options == (machine.format("one"),)
+        form.profile = "local"
+        assert "nobody" not in images.box.children[-1].value
+    finally:
+        client.close()
