@@ -59,8 +59,9 @@ class Draft:
             found = found.get(name) if isinstance(found, dict) else None
         return copy.deepcopy(found)
 
-    def put(self, value: object, *path: str) -> None:
-        """Give a field of the spec a value. One that says nothing takes the field away."""
+    def put(self, value: object, *path: str, quiet: bool = False) -> None:
+        """Give a field of the spec a value. One that says nothing takes the field away. If `quiet`, nobody is told:
+        its user is still typing."""
         *tables, last = path
         spec = self._request["spec"]
         for name in tables:
@@ -71,7 +72,8 @@ class Draft:
             spec[last] = _plain(value)
         if path == ("profile",):
             self._request["backend"] = ""
-        self.tell()
+        if not quiet:
+            self.tell()
 
     def tell(self) -> None:
         """Tell those who watch that it has changed."""

@@ -96,14 +96,13 @@ class Pairs:
 
     def _add(self, name: str, text: str) -> None:
         key = ipywidgets.Text(value=name, placeholder=_("name"), continuous_update=False, layout={"width": "13em"})
-        value = ipywidgets.Text(value=text, placeholder=_("value"), continuous_update=False, layout={"width": "28em"})
+        value = self._value_field(text)
         away = ipywidgets.Button(description=_("Take away"), layout={"width": "auto"})
         row = (key, value)
         self._rows.append(row)
         shown = ipywidgets.HBox([key, value, away])
         self._list.children = (*self._list.children, shown)
         key.observe(lambda _change: self._changed(), "value")
-        value.observe(lambda _change: self._changed(), "value")
 
         def remove(_button: object) -> None:
             self._rows.remove(row)
@@ -112,9 +111,18 @@ class Pairs:
 
         away.on_click(remove)
 
-    def _changed(self) -> None:
+    def _value_field(self, text: str) -> Any:
+        made = ipywidgets.Text(value=text, placeholder=_("value"), continuous_update=False, layout={"width": "28em"})
+        made.observe(lambda _change: self._changed(), "value")
+        return made
+
+    def _read(self) -> dict[str, str]:
+        """What is typed by now."""
         self._values = {key.value.strip(): value.value for key, value in self._rows if key.value.strip()}
-        self._tell(dict(self._values))
+        return dict(self._values)
+
+    def _changed(self) -> None:
+        self._tell(self._read())
 
     def complain(self, faults: Mapping[str, str]) -> None:
         """Show what is wrong, by names."""

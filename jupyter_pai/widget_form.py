@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from html import escape
 from pathlib import PurePath
 from typing import Any
@@ -26,6 +27,8 @@ from .errors import PaiError, Unconfirmed
 from .handle import JobHandle
 from .i18n import _, ngettext
 from .sizes import show_size
+from .uri_completion import continuations
+from .widget_data import Channels
 from .widget_fields import Field, below, field_of
 from .widget_hyperparameters import Hyperparameters
 from .widget_offers import OFFERED, PlatformOffers, named
@@ -39,6 +42,7 @@ _FOLDED = {
     "data": ("inputs", "outputs", "output_path"),
     "limits": ("max_run_time", "labels", "environment", "secrets", "requirements", "metric_definitions", "tty"),
 }
+_CHANNELS = ("inputs", "outputs")
 _CODE = ("folder", "include", "exclude", "gitignore", "allow_secret")
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 _BIGGEST = 5
@@ -98,20 +102,25 @@ class Form(Attributes):
             if name in OFFERED:
                 fields[name] = _combobox(schema[name], [], self._teller(name), named)
                 continue
+            if name in _CHANNELS:
+                keep: Callable[[object], None] = partial(self._keep, name)
+                fields[name] = Channels(schema[name]["title"], self._teller(name), keep, self._complete)
+                continue
             fields[name] = field_of(name, schema[name], self._teller(name))
         source = schema["source"]["properties"]
         self._source = {name: field_of(name, source[name], self._teller("source", name)) for name in _CODE}
         fields["hyperparameters"] = Hyperparameters(self._teller("hyperparameters"))
         fields["entry_point"] = _combobox(schema["entry_point"], self.draft.entries, self._teller("entry_point"))
-        names = [one["name"] for one in self._profiles["profiles"] if not one["refused"]]
+        self._refused = {one["name"]: one["refused"] for one in self._profiles["profiles"]}
         usual = (_("the default one ({name})").format(name=self._profiles["default"]), "")
+        words = {name: _("{name} (not allowed)") if why else "{name}" for name, why in self._refused.items()}
         profile = ipywidgets.Dropdown(
-            options=[usual, *((name, name) for name in names)],
+            options=[usual, *((text.format(name=name), name) for name, text in words.items())],
             description=schema["profile"]["title"],
             style=_STYLE,
             layout=_WIDE,
         )
-        write: Callable[[object], object] = lambda value: value if value in names else ""  # noqa: E731
+        write: Callable[[object], object] = lambda value: value if value in words else ""  # noqa: E731
         fields["profile"] = Field(profile, self._teller("profile"), lambda value: value, write)
         self._options = ipywidgets.VBox()
         self._offers = PlatformOffers(self.draft.client, fields)
@@ -149,6 +158,13 @@ class Form(Attributes):
     def _teller(self, *path: str) -> Callable[[object], None]:
         return lambda value: self.draft.put(value, *path)
 
+    def _keep(self, name: str, value: object) -> None:
+        self.draft.put(value, name, quiet=True)
+
+    def _complete(self, text: str) -> list[str]:
+        home, profile = self.draft.get("source", "folder") or "", self.draft.get("profile") or ""
+        return continuations(self.draft.client, text, home=home, profile=profile)
+
     def _changed(self) -> None:
         """The draft has changed, whoever did it."""
         self._refresh()
@@ -168,6 +184,7 @@ class Form(Attributes):
         for name, field in self._source.items():
             field.show(self.draft.get("source", name))
         self._draw_platform()
+        self._judge_profile({})
         try:
             self._fields["hyperparameters"].declare(self.draft.inspect()["hyperparameters"])
         except PaiError:
@@ -175,9 +192,12 @@ class Form(Attributes):
 
     def _platform(self) -> str:
         """The backend that the draft goes to."""
-        wanted = self.draft.get("profile") or ("" if self.draft.backend else self._profiles["default"])
         profiles = {one["name"]: one["settings"]["backend"] for one in self._profiles["profiles"]}
-        return str(self.draft.backend or profiles.get(wanted, ""))
+        return str(self.draft.backend or profiles.get(self._wanted(), ""))
+
+    def _wanted(self) -> str:
+        """The profile that it goes with; empty if a backend says that."""
+        return str(self.draft.get("profile") or ("" if self.draft.backend else self._profiles["default"]))
 
     def _capabilities(self) -> list[str]:
         return list(self._kinds.get(self._platform(), {}).get("capabilities", ()))
@@ -218,6 +238,13 @@ class Form(Attributes):
             field.complain(below(found, name))
         for name, field in self._source.items():
             field.complain(below(found, f"source.{name}"))
+        self._judge_profile(found)
+
+    def _judge_profile(self, found: Mapping[str, str]) -> None:
+        """Say at once that no job may go with the profile that is chosen, and where it goes that names a backend."""
+        field, why = self._fields["profile"], self._refused.get(self._wanted(), "")
+        field.complain(below(found, "profile") or ({"": why} if why else {}))
+        field.note(_("The default one of `{backend}`.").format(backend=self.backend) if self.backend else "")
 
     def _say(self, html: str) -> None:
         self._message.value = f'<div role="status">{html}</div>' if html else ""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jupyter_pai.client import EmbeddedClient
-from jupyter_pai.errors import BadInput, SpecError
+from jupyter_pai.errors import BadInput, PaiError, SpecError
 from jupyter_pai.home import Home
+from jupyter_pai.uri_completion import continuations
 
 from .test_widgets import WIDGET, Kernel
 
@@ -290,3 +291,54 @@ def test_what_is_offered_is_of_the_profile_that_is_chosen(home: Home, script: Pa
         assert "nobody" not in images.box.children[-1].value
     finally:
         client.close()
+
+
+def test_what_storages_have_is_offered_for_what_is_typed(home: Home, folder: Path) -> None:
+    for name in ("data/a b.csv", "data/b.csv", "data/.hidden", "data/below/c.csv"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    client = EmbeddedClient()
+    try:
+        for text, names in (
+            ("data/", ["data/a b.csv", "data/b.csv", "data/below/"]),
+            ("da", ["data/"]),
+            ("data/b", ["data/b.csv", "data/below/"]),
+            ("data/.", ["data/.hidden"]),
+            (f"{folder}/data/below/", [f"{folder}/data/below/c.csv"]),
+            (f"file://{folder}/data/a", [f"file://{folder}/data/a%20b.csv"]),
+            ("dataset://d", []),
+            ("x://", []),
+        ):
+            assert sorted(continuations(client, text, home=str(folder))) == names, text
+        # Of a folder with more than is asked for at once, what has been begun is found.
+        for number in range(1100):
+            (folder / "data" / f"n{number:04}").touch()
+        assert continuations(client, "data/n109", home=str(folder)) == [f"data/n109{digit}" for digit in range(10)]
+        assert len(continuations(client, "data/n", home=str(folder))) == 200
+        with pytest.raises(PaiError):
+            continuations(client, "none/", home=str(folder))
+    finally:
+        client.close()
+
+
+def test_a_profile_that_the_administrator_refuses_says_so(
+    home: Home, script: Path, system: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import jupyter_pai
+
+    monkeypatch.chdir(script.parent)
+    profiles = "".join(f"[profiles.{name}]\nbackend = 'local'\n" for name in ("team", "own"))
+    system(f"default = 'team'\n{profiles}[policy]\nprofiles = ['team']\ncontact = 'ml-ops@example.com'\n")
+    form = jupyter_pai.form("train.py")
+    field = form._fields["profile"]
+    fault = field.box.children[1]
+    assert ("own (not allowed)", "own") in field.widget.options
+    assert fault.layout.display == "none"
+    form.profile = "own"
+    assert field.widget.value == "own"
+    assert fault.layout.display == ""
+    assert "`own` is not allowed here" in fault.value
+    assert "ml-ops@example.com" in fault.value
+    form.backend = "local"
+    assert fault.layout.display == "none"
+    assert "`local`" in field.box.children[2].value

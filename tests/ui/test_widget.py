@@ -102,6 +102,19 @@ def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, p
     expect(rate).to_have_value("0.5", timeout=LONG)
     rate.fill("0.25")
     rate.press("Tab")
+    # Where data is, is completed while it is typed: first the folder, then what is in it.
+    (lab.root / "data" / "digits").mkdir(parents=True)
+    (lab.root / "data" / "letters.csv").touch()
+    output.get_by_text("输入和输出", exact=True).click()
+    output.get_by_title("添加到：输入", exact=True).click()
+    output.get_by_placeholder("名字", exact=True).fill("train")
+    place = output.get_by_placeholder("oss://…, /…")
+    for typed, found in (("da", ["data/"]), ("data/", ["data/digits/", "data/letters.csv"])):
+        place.fill(typed)
+        options = place.locator("xpath=following-sibling::datalist/option")
+        expect(options).to_have_count(len(found), timeout=LONG)
+        assert [option.get_attribute("value") for option in options.all()] == found
+    place.fill(f"{lab.root}/data/digits/")
     output.get_by_role("button", name="试运行").click()
     expect(output.get_by_role("status").filter(has_text="--lr 0.25")).to_contain_text("什么也没有提交", timeout=LONG)
     output.get_by_role("button", name="提交", exact=True).click()
@@ -111,3 +124,4 @@ def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, p
     (tmp_path / "go").touch()
     expect(status).to_have_attribute("data-status", "succeeded", timeout=LONG)
     expect(output.locator(".jp-pai-Job")).to_contain_text("lr is 0.25", timeout=LONG)
+    expect(output.locator(".jp-pai-Job")).to_contain_text("/data/digits/")
