@@ -90,10 +90,8 @@ def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: 
 
 def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
     wait = f"while not os.path.exists('{tmp_path}/go'): time.sleep(0.02)"
-    options = (
-        "import argparse, os, time\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.5)"
-    )
-    (lab.root / "train.py").write_text(f"{options}\n{wait}\nprint(f'lr is {{p.parse_args().lr}}')\n")
+    begin = "import argparse, os, time\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.5)"
+    (lab.root / "train.py").write_text(f"{begin}\n{wait}\nprint(f'lr is {{p.parse_args().lr}}')\n")
     lab.write("a.ipynb", "%load_ext jupyter_pai\n%pai form train.py")
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 1)
@@ -111,9 +109,9 @@ def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, p
     place = output.get_by_placeholder("oss://…, /…")
     for typed, found in (("da", ["data/"]), ("data/", ["data/digits/", "data/letters.csv"])):
         place.fill(typed)
-        options = place.locator("xpath=following-sibling::datalist/option")
-        expect(options).to_have_count(len(found), timeout=LONG)
-        assert [option.get_attribute("value") for option in options.all()] == found
+        offered = place.locator("xpath=following-sibling::datalist/option")
+        expect(offered).to_have_count(len(found), timeout=LONG)
+        assert [option.get_attribute("value") for option in offered.all()] == found
     place.fill(f"{lab.root}/data/digits/")
     output.get_by_role("button", name="试运行").click()
     expect(output.get_by_role("status").filter(has_text="--lr 0.25")).to_contain_text("什么也没有提交", timeout=LONG)
