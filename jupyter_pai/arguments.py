@@ -63,9 +63,9 @@ class Parser(argparse.ArgumentParser):
         with _ours():
             super().__init__(*args, **kwargs)
 
-    def parse_known_args(
+    def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
-    ) -> tuple[argparse.Namespace, list[str]]:  # type: ignore[override]
+    ) -> tuple[argparse.Namespace, list[str]]:
         """As `argparse.ArgumentParser` does."""
         with _ours():
             return super().parse_known_args(args, namespace)
