@@ -44,6 +44,7 @@ _CHINESE = {
     "setting": "设置",
     "parameter": "参数",
     "in": "在",
+    "message": "消息",
     "path": "路径",
     "query": "查询",
     "Takes: {name}": "请求体：{name}",

@@ -22,6 +22,7 @@ from jupyter_pai.form_schema import form_schema
 from jupyter_pai.i18n import speak
 from jupyter_pai.job import JobSpec
 from jupyter_pai.server.openapi import document
+from jupyter_pai.topics import Subscribe
 
 ROOT = Path(__file__).parents[2]
 LOCALE = ROOT / "jupyter_pai" / "locale"
@@ -68,7 +69,7 @@ def http_texts() -> Iterator[str]:
         for operation in operations.values():
             yield operation["summary"]
             yield from (one["description"] for one in operation["parameters"] if "description" in one)
-    for model in told["components"]["schemas"].values():
+    for model in [*told["components"]["schemas"].values(), Subscribe.model_json_schema()]:
         yield from (one["description"] for one in model.get("properties", {}).values() if "description" in one)
 
 

@@ -11,13 +11,14 @@ from docs.site.__main__ import build
 from docs.site.links import broken
 from docs.site.pages import LANGUAGES
 from docs.site.reference.commands import verbs
-from docs.site.reference.environment import environment, mentioned
+from docs.site.reference.environment import _MEANING, environment, mentioned
 from docs.site.reference.jupyterlab import commands
 from jupyter_pai import grammar
 from jupyter_pai.backends import load_backends
 from jupyter_pai.job import JobSpec
 from jupyter_pai.policy import Rules
 from jupyter_pai.routes import ROUTES
+from jupyter_pai.topics import _TOPICS, Subscribe
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,10 @@ def test_the_reference_has_all_that_there_is(folder: Path, language: str) -> Non
     assert all(f"| `{key}` |" in said["settings"] for key in Rules.model_fields)
     assert all(f"| `{key}` |" in said["spec"] for key in JobSpec.model_fields)
     assert all(f"## `{route.method} {route.path or '/'}`" in said["http"] for route in ROUTES.values())
+    for address in ("`GET /stream`", "`GET /pai/tensorboard/{id}/…`"):
+        assert f"## {address}" in said["http"]
+    assert all(f"| `{field}` |" in said["http"] for field in Subscribe.model_fields)
+    assert all(f"""`{{"type": "{topic}",""" in said["http"] for topic in _TOPICS)
     assert all(f"| `{command}` | " in said["jupyterlab"] for command in commands())
     assert all(f"| `{name}` |" in said["environment"] for name in mentioned())
 
@@ -78,4 +83,5 @@ def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
 
 def test_every_variable_is_explained_in_both_languages() -> None:
     english, chinese = (set(re.findall(r"^\| `(\w+)`", environment(language), re.MULTILINE)) for language in LANGUAGES)
-    assert english == chinese == mentioned()
+    assert english == chinese == mentioned() == set(_MEANING)
+    assert {"PAI_CONFIG_PATH", "DLC_JOB_ID", "ALIBABA_CLOUD_CREDENTIALS_FILE", "JUPYTERHUB_API_URL"} < english
