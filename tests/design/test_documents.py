@@ -11,6 +11,7 @@ import pytest
 
 import jupyter_pai
 from binder import badges
+from docs.site.pages import cells
 from jupyter_pai import cli, grammar
 from jupyter_pai.audit import Entry
 from jupyter_pai.backends import load_backends
@@ -91,10 +92,12 @@ def test_plug_in_authors_learn_of_every_verb_and_capability(guide: str) -> None:
 
 
 def test_links_in_documents_lead_somewhere() -> None:
-    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
-        said = path.read_text("utf-8")
-        pictures = re.findall(r'src(?:set)?="([^":]+)"', said)
-        for link in [*re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", said), *pictures]:
+    said = {path: path.read_text("utf-8") for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]}
+    for path in (ROOT / "binder").rglob("*.ipynb"):
+        said[path] = "\n".join(source for kind, source in cells(path) if kind == "markdown")
+    for path, words in said.items():
+        pictures = re.findall(r'src(?:set)?="([^":]+)"', words)
+        for link in [*re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", words), *pictures]:
             assert (path.parent / link).exists(), f"{path.name}: {link}"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from docs.site.__main__ import build
 from docs.site.links import broken
-from docs.site.pages import LANGUAGES
+from docs.site.pages import LANGUAGES, ROOT, led
 from docs.site.reference.commands import verbs
 from docs.site.reference.environment import _MEANING, environment, mentioned
 from docs.site.reference.jupyterlab import commands
@@ -79,6 +79,16 @@ def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("<p id='here'><a href='b.html#part'>x</a><a href='#here'>y</a><img src='c.png'>")
     (tmp_path / "b.html").write_text("<p id='other'><a href='a.html#here'>z</a><a href='https://example.com'>w</a>")
     assert broken(tmp_path) == ["a.html: b.html#part leads nowhere", "a.html: c.png leads nowhere"]
+
+
+def test_a_link_of_a_document_that_leads_nowhere_is_named() -> None:
+    document = ROOT / "binder/tutorials/tutorial.ipynb"
+    assert (
+        led("[a](folder.ipynb) [b](../demo.py) [c](https://x)", document)
+        == "[a](folder.md) [b](#nowhere) [c](https://x)"
+    )
+    with pytest.raises(SystemExit, match=r"tutorial\.ipynb: gone\.ipynb#part leads nowhere"):
+        led("[a](gone.ipynb#part)", document)
 
 
 def test_every_variable_is_explained_in_both_languages() -> None:
