@@ -186,6 +186,19 @@ def english(chinese: Path) -> str:
     return chinese.name.replace(".zh-CN", "")
 
 
+# One thing has one word: no other for a notebook or an instance type; and 配置 is a profile (配置档), a job's spec
+# (作业配置) or Jupyter's config folder (配置目录).
+OTHER_WORDS = re.compile("笔记本|实例规格|(?<!作业)配置(?!档|目录)")
+
+
+def test_chinese_has_one_word_for_one_thing() -> None:
+    said = {path.name: path.read_text("utf-8") for path in [*pairs(), *(ROOT / "binder").rglob("*.zh-CN.ipynb")]}
+    for path in catalogues():
+        said[path.name] = "\n".join(map(str, (message.string for message in read(path))))
+    found = [(name, line) for name, words in said.items() for line in words.splitlines() if OTHER_WORDS.search(line)]
+    assert found == []
+
+
 class Parts:
     """What a document consists of: the depths of its headings, how many rows its tables have, and its code."""
 
