@@ -4,15 +4,15 @@
 
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
-import { UUID } from '@lumino/coreutils';
 
 import type { IContext } from './components/context.js';
 import type { IDraft } from './draft.js';
-import { bare, draftOf, requestOf } from './draft.js';
+import { bare, draftOf, requestOf, withoutFile } from './draft.js';
 import type { IStage } from './launch.js';
 import { launch } from './launch.js';
 import type { IDeclared, IForm, IPreview, IWrong } from './previews.js';
 import { NOTHING_WRONG, parseDeclared, parseForm, parsePreview, wrongOf } from './previews.js';
+import { SubmitKey } from './submitkey.js';
 import type { IJob, Json } from './wire.js';
 import { record, string } from './wire.js';
 
@@ -58,15 +58,22 @@ export class Desk {
   /** Put something else into the form. What the user typed before is looked at no more. */
   change(draft: IDraft): void {
     this.draft = draft;
-    this.key = UUID.uuid4();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.look(), PAUSE);
     this.signal.emit();
   }
 
-  /** Put a whole request into the form. */
+  /** Put a whole request into the form. Where it does not say whether a notebook may go as a script, that stays. */
   put(request: Json): void {
-    this.change(draftOf(request));
+    const kept = Object.entries(this.form?.request ?? {}).filter(([name]) => name === 'script_if_needed');
+    this.change(draftOf({ ...Object.fromEntries(kept), ...request }));
+  }
+
+  /** Take a file away that is laid over the folder. If it is what runs, the form's own runs again. */
+  uncover(path: string): void {
+    if (this.draft) {
+      this.change(withoutFile(this.draft, path, this.entry));
+    }
   }
 
   /** Go back to what the form began with. */
@@ -79,9 +86,7 @@ export class Desk {
   /** Begin as if nothing had been submitted before. */
   clear(): void {
     if (this.form) {
-      const { kind, request } = this.form;
-      const name = this.path.slice(this.path.lastIndexOf('/') + 1);
-      this.put(bare(request, kind === 'folder' ? string(record(request['spec'])['entry_point']) : name));
+      this.put(bare(this.form.request, this.entry));
     }
   }
 
@@ -89,7 +94,7 @@ export class Desk {
   async submit(): Promise<IJob | null> {
     await this.loading;
     const draft = this.draft;
-    const job = draft && (await this.send(requestOf(draft), this.key));
+    const job = draft && (await this.send(requestOf(draft)));
     if (job && draft === this.draft) {
       this.start = draft; // What was submitted is what the form begins with now.
       this.signal.emit();
@@ -100,7 +105,7 @@ export class Desk {
   /** Submit once more what was submitted last; undefined if nothing was. */
   async again(): Promise<IJob | null | undefined> {
     const form = parseForm(await this.context.engine.call('form', { path: this.place }));
-    return form.last ? this.send(form.request, UUID.uuid4()) : undefined;
+    return form.last ? this.send(form.request) : undefined;
   }
 
   /** End a submit that is not through yet. */
@@ -108,7 +113,7 @@ export class Desk {
     this.life.abort();
   }
 
-  private async send(request: Json, key: string): Promise<IJob | null> {
+  private async send(request: Json): Promise<IJob | null> {
     if (this.stage) {
       return null;
     }
@@ -117,8 +122,8 @@ export class Desk {
     try {
       const { signal } = this.life;
       await this.save();
-      const job = await launch(this.context, request, key, stage => this.tell(stage), signal);
-      this.key = UUID.uuid4();
+      const tell = (stage: IStage) => this.tell(stage);
+      const job = await this.key.use(request, key => launch(this.context, request, key, tell, signal));
       this.wrong = job ? NOTHING_WRONG : this.wrong;
       return job;
     } catch (error) {
@@ -232,6 +237,13 @@ export class Desk {
     this.signal.emit();
   }
 
+  /** What runs if nobody chooses. */
+  private get entry(): string {
+    const { kind = '', request = {} } = this.form ?? {};
+    const name = this.path.slice(this.path.lastIndexOf('/') + 1);
+    return kind === 'folder' ? string(record(request['spec'])['entry_point']) : name;
+  }
+
   /** The path as the server takes it: an empty one would be left out of the address. */
   private get place(): string {
     return this.path || '.';
@@ -240,7 +252,7 @@ export class Desk {
   private readonly signal = new Signal<this, void>(this);
   private start: IDraft | null = null;
   private loading: Promise<void> = Promise.resolve();
-  private key = UUID.uuid4();
+  private readonly key = new SubmitKey();
   private isStale = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private life = new AbortController();

@@ -7,7 +7,7 @@ import * as React from 'react';
 import { field, ruleFor, withField, withRule } from '../draft.js';
 import { count, size } from '../format.js';
 import type { ILeak } from '../previews.js';
-import { strings } from '../wire.js';
+import { record, strings } from '../wire.js';
 import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
@@ -53,6 +53,7 @@ export function TrainFiles(props: IPart): React.JSX.Element {
       )}
       <Leaks {...props} leaks={leaks} isCertain={wrong.leaks.length > 0} leave={leave} />
       <Chips {...props} rules={rules} />
+      <Laid {...props} />
       {preview && preview.biggest.length > 0 && <Biggest {...props} leave={leave} />}
       {preview && preview.leftOut.length > 0 && (
         <Fold title={trans.__('Stays here')} said={trans.__('Paths: %1', preview.leftOut.length)}>
@@ -189,6 +190,37 @@ function Chips({ desk, draft, trans, rules, ...rest }: IPart & { rules: readonly
           {fault}
         </span>
       )}
+    </div>
+  );
+}
+
+/** Files whose content is a part of the request, as the code of a cell: it stays as it was when that was written. */
+function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
+  const paths = Object.keys(record(field(draft, 'source.files')));
+  const id = React.useId();
+  if (!paths.length) {
+    return null;
+  }
+  return (
+    <div className="jp-pai-Train-exclude">
+      <span className="jp-pai-Train-hint" id={id}>
+        {trans.__('Files laid over the folder, as they were when this was written: %1', paths.length)}
+      </span>
+      <ul className="jp-pai-Chips" aria-labelledby={id}>
+        {paths.map(path => (
+          <li key={path}>
+            {path}
+            <button
+              type="button"
+              title={trans.__('Take what is in the folder instead')}
+              aria-label={trans.__('Take what is in the folder instead of %1', path)}
+              onClick={() => desk.uncover(path)}
+            >
+              ×
+            </button>
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }
