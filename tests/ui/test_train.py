@@ -190,7 +190,8 @@ def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
     execute(page, "jupyter-pai:train")
     shown = form(page)
     expect(shown).to_be_focused(timeout=LONG)
-    expect(shown.get_by_text("Files: 2, ")).to_be_visible(timeout=LONG)
+    leaks = shown.get_by_role("alert", name="Secrets found")
+    expect(leaks).to_be_visible(timeout=LONG)
     page.keyboard.press("Escape")
     expect(page.locator(".jp-Notebook:focus-within")).to_be_visible()
 
@@ -217,7 +218,6 @@ def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
     assert begun(lab) == []
     page.keyboard.press("Control+a")
     page.keyboard.type("momentum")
-    leaks = shown.get_by_role("alert", name="Secrets found")
     walk_to(page, leaks.get_by_role("button", name="Leave out local.ini"))
     page.keyboard.press("Enter")
     expect(leaks).to_have_count(0, timeout=LONG)
