@@ -8,7 +8,7 @@ import { UUID } from '@lumino/coreutils';
 
 import type { IContext } from './components/context.js';
 import type { IDraft } from './draft.js';
-import { bare, draftOf, requestOf } from './draft.js';
+import { bare, draftOf, moved, requestOf } from './draft.js';
 import type { IStage } from './launch.js';
 import { launch } from './launch.js';
 import type { IDeclared, IForm, IPreview, IWrong } from './previews.js';
@@ -25,8 +25,11 @@ export class Desk {
    */
   constructor(
     private readonly context: IContext,
-    readonly path: string
+    public path: string
   ) {}
+
+  /** Stays the same when the path becomes another. */
+  readonly id = UUID.uuid4();
 
   /** How the form begins, and what stands in it now; null before that is known. */
   form: IForm | null = null;
@@ -51,7 +54,7 @@ export class Desk {
 
   /** What to show when it comes to the front: what was submitted meanwhile, and files as they are now. */
   refresh(): Promise<void> {
-    this.loading = this.isChanged ? Promise.resolve() : this.load();
+    this.loading = this.load();
     return this.loading.then(() => this.look(true));
   }
 
@@ -80,8 +83,8 @@ export class Desk {
   clear(): void {
     if (this.form) {
       const { kind, request } = this.form;
-      const name = this.path.slice(this.path.lastIndexOf('/') + 1);
-      this.put(bare(request, kind === 'folder' ? string(record(request['spec'])['entry_point']) : name));
+      const entry = kind === 'folder' ? string(record(request['spec'])['entry_point']) : this.name;
+      this.put(bare(request, entry));
     }
   }
 
@@ -153,19 +156,30 @@ export class Desk {
     return found.filter(path => path.startsWith(base));
   }
 
+  /** Ask how the form begins now. What the user has typed stays; it goes along with what it is about. */
   private async load(): Promise<void> {
     const { engine } = this.context;
+    const { path } = this;
     try {
       const form = parseForm(await engine.call('form', { path: this.place }));
-      if (!this.isChanged) {
-        this.form = form;
-        this.draft = this.start = draftOf(form.request);
-        this.wrong = NOTHING_WRONG;
+      if (path === this.path) {
+        this.begin(form, path.slice(path.lastIndexOf('/') + 1));
       }
     } catch (error) {
-      this.wrong = wrongOf(error);
+      this.wrong = path === this.path ? wrongOf(error) : this.wrong;
     }
     this.signal.emit();
+  }
+
+  private begin(form: IForm, name: string): void {
+    const start = draftOf(form.request);
+    if (this.draft && this.form && this.isChanged) {
+      this.draft = moved(this.draft, bare(this.form.request, this.name), bare(form.request, name));
+    } else {
+      this.draft = start;
+      this.wrong = NOTHING_WRONG;
+    }
+    [this.start, this.form, this.name] = [start, form, name];
   }
 
   /**
@@ -239,6 +253,8 @@ export class Desk {
 
   private readonly signal = new Signal<this, void>(this);
   private start: IDraft | null = null;
+  /** How the file was called when its form was fetched. */
+  private name = '';
   private loading: Promise<void> = Promise.resolve();
   private key = UUID.uuid4();
   private isStale = false;

@@ -59,7 +59,7 @@ export function requestOf({ rest, tables }: IDraft): Json {
 
 /** A field of the spec, by its dotted path: `source.exclude`. */
 export function field({ rest }: IDraft, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, name) => record(value)[name], rest['spec']);
+  return at(rest['spec'], path.split('.'));
 }
 
 /** The draft with a field set. What is empty is taken out, so that the engine's default holds. */
@@ -74,6 +74,21 @@ export function withRest(draft: IDraft, name: string, value: unknown): IDraft {
 
 export function withRows(draft: IDraft, table: Table, rows: readonly IDraftRow[]): IDraft {
   return { ...draft, tables: { ...draft.tables, [table]: rows } };
+}
+
+// Where a request says what it is about.
+const PLACES = ['notebook', 'spec.entry_point', 'spec.source.folder'];
+
+/** The draft of something that was moved: where it is as in the bare request `was`, it is as in `now`. */
+export function moved(draft: IDraft, was: Json, now: Json): IDraft {
+  return PLACES.map(path => path.split('.')).reduce((found, path) => {
+    const [old, fresh] = [at(was, path), at(now, path)];
+    return old !== fresh && at(found.rest, path) === old ? { ...found, rest: put(found.rest, path, fresh) } : found;
+  }, draft);
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((found, name) => record(found)[name], value);
 }
 
 function put(value: Json, [name = '', ...inner]: readonly string[], leaf: unknown): Json {

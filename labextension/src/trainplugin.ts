@@ -21,7 +21,7 @@ const PATH = {
     path: {
       type: 'string',
       description:
-        "A notebook, a script or a folder, below the server's root. If left out, the notebook that is open, else the folder of the file browser."
+        "A notebook, a script or a folder, below the server's root. If left out, the notebook or script in front, else the last notebook, else the folder of the file browser."
     }
   }
 };
@@ -84,7 +84,8 @@ function addCommands(
   show: () => void,
   palette: ICommandPalette | null
 ): void {
-  const meant = (path: unknown) => (typeof path === 'string' ? path : host.notebook?.() || host.folder?.() || '');
+  const meant = (path: unknown) =>
+    typeof path === 'string' ? path : host.inFront?.() || host.notebook?.() || host.folder?.() || '';
   commands.addCommand(COMMANDS.showTrain, {
     label: trans.__('Show Train'),
     icon: trainIcon,

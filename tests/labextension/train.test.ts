@@ -189,6 +189,7 @@ class Host {
   unsaved: readonly string[] = [];
   agrees = true;
   go: (path: string) => void = () => undefined;
+  rename: (from: string, to: string) => void = () => undefined;
 
   readonly host: IHost = {
     confirm: async ({ text }) => {
@@ -199,6 +200,7 @@ class Host {
     notify: text => void this.said.push(text),
     openJob: (id, back) => void this.opened.push(`${id} from ${back ?? ''}`),
     watchNotebook: receive => void (this.go = receive),
+    watchRenamed: receive => void (this.rename = receive),
     watchUnsaved: receive => receive(this.unsaved),
     save: async path => void this.saved.push(path)
   };
@@ -209,15 +211,17 @@ const trans = {
     words.reduce((all: string, word, n) => all.replace(`%${n + 1}`, String(word)), text)
 } as unknown as IContext['trans'];
 
+function formOf({ path }: Parameters): Json {
+  const whole = `/${string(path)}`;
+  const cut = whole.lastIndexOf('/');
+  const spec = { entry_point: whole.slice(cut + 1), source: { folder: whole.slice(0, cut) || '/' } };
+  return { request: { notebook: whole, spec }, kind: 'notebook', last: null, entries: [] };
+}
+
 function begin(answers: Engine['answers'] = {}): { engine: Engine; page: Host; model: TrainModel } {
   const [engine, page] = [new Engine(), new Host()];
   engine.answers = {
-    form: ({ parameters }) => ({
-      request: { notebook: parameters['path'], spec: { entry_point: parameters['path'], source: { folder: '/w' } } },
-      kind: 'notebook',
-      last: null,
-      entries: []
-    }),
+    form: ({ parameters }) => formOf(parameters),
     preview: ({ body }) => ({ spec: body['spec'], files: 1, notes: [string(record(body['spec'])['name'])] }),
     submit: () => ({ job: { id: 'j1', status: 'running' } }),
     ...answers
@@ -318,7 +322,8 @@ test('what is wrong stands beside its field, what the code declares is told all 
 test('what was typed stays with its notebook; where nothing was, the form is fetched anew', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  const { engine, page, model } = begin();
+  let entries: readonly string[] = [];
+  const { engine, page, model } = begin({ form: ({ parameters }) => ({ ...formOf(parameters), entries }) });
   page.go('a.ipynb');
   model.isSeen = true;
   await pass();
@@ -329,13 +334,44 @@ test('what was typed stays with its notebook; where nothing was, the form is fet
   page.go('a.ipynb');
   await pass();
   assert.equal(nameIn(model), 'mine');
-  assert.equal(engine.of('form').length, 2);
+  // What can be run is told anew all the same.
+  entries = ['new.py'];
+  await model.refresh();
+  await pass();
+  assert.deepEqual([nameIn(model), model.desk?.form?.entries], ['mine', ['new.py']]);
+  const asked = engine.of('form').length;
   page.go('b.ipynb');
   await pass();
-  assert.equal(engine.of('form').length, 3);
+  assert.equal(engine.of('form').length, asked + 1);
   model.turn('a.ipynb');
   model.desk?.reset();
   assert.equal(nameIn(model), undefined);
+});
+
+test('what was typed goes along with a notebook that is renamed, and is about the file of that name', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  const { engine, page, model } = begin();
+  page.go('work/Untitled.ipynb');
+  model.isSeen = true;
+  await pass();
+  const { desk } = model;
+  page.rename('work/Untitled.ipynb', 'work/b.ipynb');
+  await pass();
+  assert.deepEqual([model.desk, desk?.path, desk?.isChanged], [desk, 'work/b.ipynb', false]);
+  named(model, 'mine');
+  page.rename('work/b.ipynb', 'c.ipynb');
+  page.go('c.ipynb');
+  assert.equal((await model.submit())?.id, 'j1');
+  assert.equal(model.desk, desk);
+  const { notebook, spec } = engine.of('submit')[0]?.body ?? {};
+  assert.deepEqual([notebook, spec], ['/c.ipynb', { entry_point: 'c.ipynb', source: { folder: '/' }, name: 'mine' }]);
+  // What the user has chosen himself to be run stays that.
+  assert.ok(desk?.draft);
+  desk.change(withField(desk.draft, 'entry_point', 'train.py'));
+  page.rename('c.ipynb', 'd.ipynb');
+  await pass();
+  assert.deepEqual([field(desk.draft, 'entry_point'), desk.draft.rest['notebook']], ['train.py', '/d.ipynb']);
 });
 
 test('a submit saves what belongs to it, asks what it costs, and opens its job', async () => {

@@ -76,7 +76,7 @@ function Parts(props: IPart): React.JSX.Element {
   const { trans, desk } = props;
   // A field that keeps what is typed is another notebook's, or another text's.
   return (
-    <React.Fragment key={desk.path}>
+    <React.Fragment key={desk.id}>
       <section className="jp-pai-Train-part" aria-label={trans.__('What runs')}>
         <TrainCommand {...props} />
       </section>
