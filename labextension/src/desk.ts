@@ -91,6 +91,9 @@ export class Desk {
   /** Submit what stands in the form; null where the user did not want to, or something is wrong. */
   async submit(): Promise<IJob | null> {
     await this.loading;
+    if (!this.draft) {
+      await this.load(); // It could not be told how it begins.
+    }
     const draft = this.draft;
     const job = draft && (await this.send(requestOf(draft), this.key));
     if (job && draft === this.draft) {

@@ -123,16 +123,14 @@ export class TrainModel {
   /** Look anew at everything that is shown. */
   async refresh(): Promise<void> {
     const { engine } = this.context;
-    if (this.desk) {
-      void this.desk.refresh();
-    } else {
-      this.begin();
-    }
+    const refreshed = this.desk?.refresh();
+    this.begin();
     const [backends, profiles] = await Promise.all(
       (['backends', 'profiles'] as const).map(verb => engine.call(verb).catch(() => null))
     );
     this.platforms = parsePlatforms(backends, profiles);
     this.signal.emit();
+    await refreshed;
   }
 
   /** Where nobody has chosen anything: the notebook, else the folder that the user is in, wherever he goes. */

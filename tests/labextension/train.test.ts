@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 
 import type { IContext } from '../../labextension/lib/components/context.js';
+import { strayFaults } from '../../labextension/lib/components/trainpart.js';
 import {
   added,
   bare,
@@ -127,6 +128,31 @@ test('words about fields go to the fields, all others to the button', () => {
   assert.deepEqual([one.trouble, one.leaks], [null, [leak]]);
   const none = wrongOf(new EngineError('no answer', 'wait'));
   assert.deepEqual([none.faults.size, none.trouble], [0, { message: 'no answer', fix: 'wait' }]);
+});
+
+test('what is wrong with nothing that has a field is told at the foot', async () => {
+  const wrong = [
+    ...['gpu', 'layout', 'tty', 'source.files', 'source.exclude.0', 'inputs.a', 'inputs.b', 'labels.a', 'labels.b'],
+    ...['hyperparameters.lr', 'hyperparameters.h', 'options', 'options.spot.limit', 'options.other', 'requirements.1']
+  ];
+  const { page, model } = begin({
+    backends: () => ({ backends: [{ name: 'local', options: { properties: { spot: { type: 'object' } } } }] }),
+    profiles: () => ({ default: 'local', profiles: [{ name: 'local', settings: { backend: 'local' } }] }),
+    preview: () => {
+      throw new EngineError('', '', '', 400, { faults: Object.fromEntries(wrong.map(name => [name, 'bad'])) });
+    },
+    inspect: () => ({ hyperparameters: [{ name: 'lr', form: 'option' }] })
+  });
+  page.go('a.ipynb');
+  await model.refresh();
+  assert.ok(model.desk?.draft);
+  const draft = withField(model.desk.draft, 'inputs', { a: 'x' });
+  model.desk.change(withRows(draft, 'labels', draftOf({ spec: { labels: { a: '1' } } }).tables.labels));
+  await model.refresh();
+  assert.deepEqual(
+    strayFaults(model, model.desk).map(([name]) => name),
+    ['layout', 'tty', 'source.files', 'inputs.b', 'labels.b', 'hyperparameters.h', 'options.other']
+  );
 });
 
 test('a profile is picked as the engine picks it', () => {
@@ -413,6 +439,23 @@ test('a form that is fetched anew while it is submitted is not taken for one tha
   model.isSeen = true;
   await model.submit();
   assert.equal(model.desk?.isChanged, false);
+});
+
+test('a form that could not begin is begun by a submit', async () => {
+  let isBroken = true;
+  const { page, model } = begin({
+    form: ({ parameters }) => {
+      if (isBroken) {
+        throw new EngineError('no answer');
+      }
+      return formOf(parameters);
+    }
+  });
+  page.go('a.ipynb');
+  await model.refresh();
+  assert.deepEqual([model.desk?.draft, model.desk?.wrong.trouble?.message], [null, 'no answer']);
+  isBroken = false;
+  assert.equal((await model.submit())?.id, 'j1');
 });
 
 test('a submit that failed is tried again with its key', async () => {

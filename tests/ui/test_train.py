@@ -96,7 +96,16 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     (folder / ".gitignore").write_text("*.log\n")
     (folder / "a.log").write_text("x")
     open_notebook(page, lab, "work/a.ipynb")
+    page.route("**/pai/api/v1/form?*", lambda route: route.fulfill(status=500))
     shown = show(page, "a.ipynb")
+
+    # A form that could not be had is asked for once more.
+    again = shown.get_by_role("button", name="Look again")
+    expect(again).to_be_visible(timeout=LONG)
+    page.unroute("**/pai/api/v1/form?*")
+    again.press("Enter")
+    expect(shown.get_by_label("Runs", exact=True)).to_be_visible(timeout=LONG)
+    expect(shown).to_be_focused()
 
     # A key keeps it from being sent, until its file is left out.
     leaks = shown.get_by_role("alert", name="Secrets found")
@@ -139,7 +148,22 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     limit.fill("soon")
     expect(limit).to_have_attribute("aria-invalid", "true", timeout=LONG)
     expect(limit).to_have_accessible_description("a whole number is needed", timeout=LONG)
+    # It cannot be folded away; and there is a way to what is wrong with no field alone.
+    fold(shown, "Name, limit, labels")
+    expect(limit).to_be_visible()
+    wrong = shown.get_by_role("button", name="Fields with a mistake: 1")
+    wrong.click()
+    expect(limit).to_be_focused()
     limit.fill("60")
+    fold(shown, "Interpreter, packages, variables")
+    shown.get_by_role("button", name="Add a secret").click()
+    page.keyboard.type("a b")
+    said = shown.get_by_text("A secret needs a name for an environment variable")
+    expect(said).to_be_visible(timeout=LONG)
+    wrong.click()
+    expect(said).to_be_focused()
+    shown.get_by_role("button", name="Remove a b").click()
+    expect(said).to_have_count(0, timeout=LONG)
     expect(limit).to_have_attribute("aria-invalid", "false", timeout=LONG)
 
     # The form is kept with its notebook, as code it is the same, and code comes back as the form.

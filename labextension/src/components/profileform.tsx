@@ -8,6 +8,7 @@ import type { IKept } from '../profilelist.js';
 import { allBut, keysOf } from '../profilelist.js';
 import type { IEditing, ProfilesModel } from '../profilesmodel.js';
 import type { IContext } from './context.js';
+import { showWrong, staysOpen } from './faults.js';
 import { SchemaForm } from './schemaform.js';
 import { Trouble } from './trouble.js';
 
@@ -26,7 +27,7 @@ export function ProfileForm(props: IProps): React.JSX.Element {
   React.useEffect(() => {
     if (nameFault || faults.size || loginFaults.size) {
       // What is wrong may have been folded.
-      const look = () => box.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      const look = () => showWrong(box.current);
       requestAnimationFrame(() => requestAnimationFrame(look));
     }
   }, [nameFault, faults, loginFaults]);
@@ -133,7 +134,11 @@ function Keys({ model, editing, trans, id }: IProps & { id: string }): React.JSX
     <>
       {form(first)}
       {rest.length > 0 && (
-        <details className="jp-pai-Fields-group" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+        <details
+          className="jp-pai-Fields-group"
+          open={isOpen}
+          onToggle={event => setOpen(staysOpen(event.currentTarget, isWrong))}
+        >
           <summary>{given ? trans.__('More settings (%1 are set)', given) : trans.__('More settings')}</summary>
           {isOpen && form(rest)}
         </details>

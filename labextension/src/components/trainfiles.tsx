@@ -8,6 +8,7 @@ import { field, ruleFor, withField, withRule } from '../draft.js';
 import { count, size } from '../format.js';
 import type { ILeak } from '../previews.js';
 import { strings } from '../wire.js';
+import { FaultText } from './faults.js';
 import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
@@ -46,11 +47,7 @@ export function TrainFiles(props: IPart): React.JSX.Element {
         {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Looking at the folder…')}</span>}
       </p>
       {folder && !folder.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
-      {fault && wrong.leaks.length === 0 && (
-        <p className="jp-pai-Trouble" role="alert" tabIndex={-1} data-invalid="true">
-          {fault}
-        </p>
-      )}
+      {wrong.leaks.length === 0 && <FaultText text={fault} role="alert" />}
       <Leaks {...props} leaks={leaks} isCertain={wrong.leaks.length > 0} leave={leave} />
       <Chips {...props} rules={rules} />
       {preview && preview.biggest.length > 0 && <Biggest {...props} leave={leave} />}

@@ -8,6 +8,7 @@ import type { IDraftRow, Table } from '../draft.js';
 import { field, withRows } from '../draft.js';
 import { duration } from '../format.js';
 import { list, number, record, string, strings } from '../wire.js';
+import { FaultText } from './faults.js';
 import { useAnswer } from './hooks.js';
 import { Fold, LinesField, NumberField, Rows, TextField } from './trainfield.js';
 import type { IPart } from './trainpart.js';
@@ -125,7 +126,7 @@ function Texts({ table, ...props }: ITexts): React.JSX.Element {
   const { desk, draft } = props;
   return (
     <>
-      {faultAt(props, table) && <p className="jp-pai-Trouble">{faultAt(props, table)}</p>}
+      <FaultText text={faultAt(props, table)} />
       <Rows
         {...props}
         rows={draft.tables[table]}
@@ -159,7 +160,7 @@ function Metrics(props: IPart): React.JSX.Element {
       said={rows.map(row => row.name).join(', ')}
       isWrong={isWrong(props, ['metric_definitions'])}
     >
-      {faultAt(props, 'metric_definitions') && <p className="jp-pai-Trouble">{faultAt(props, 'metric_definitions')}</p>}
+      <FaultText text={faultAt(props, 'metric_definitions')} />
       <Rows
         trans={trans}
         title={trans.__('Metrics')}
