@@ -19,7 +19,7 @@ interface IProps extends IContext {
 }
 
 export function ProfileForm(props: IProps): React.JSX.Element {
-  const { model, editing, trans, onSaved } = props;
+  const { model, host, editing, trans, onSaved } = props;
   const box = React.useRef<HTMLFormElement>(null);
   const id = React.useId();
   React.useEffect(() => box.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), []);
@@ -39,11 +39,22 @@ export function ProfileForm(props: IProps): React.JSX.Element {
       }
     });
   };
+  const leave = async () => {
+    const question = {
+      title: trans.__('Leave without saving?'),
+      text: trans.__('What you have typed is lost, also the credentials.'),
+      yes: trans.__('Leave'),
+      warn: true
+    };
+    if (!editing.isTyped || (await host.confirm(question))) {
+      model.close();
+    }
+  };
   const press = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape') {
       event.preventDefault();
       event.stopPropagation();
-      model.close();
+      void leave();
     } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       save(event);
     }
