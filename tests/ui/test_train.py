@@ -24,6 +24,8 @@ parser.add_argument("--epochs", type=int, default=3)
 options = parser.parse_args()
 print("lr", options.lr, options.optimizer, options.epochs)
 """
+# What of our code is loaded when it is needed.
+CODE = "**/extensions/jupyter-pai/static/*"
 # How often the user clicks from now on.
 COUNT = "() => { window.clicks = 0; addEventListener('click', e => { window.clicks += e.isTrusted ? 1 : 0; }, true); }"
 # The shape of a key, and none.
@@ -97,9 +99,16 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     (folder / "a.log").write_text("x")
     open_notebook(page, lab, "work/a.ipynb")
     page.route("**/pai/api/v1/form?*", lambda route: route.fulfill(status=500))
-    shown = show(page, "a.ipynb")
+    page.route(CODE, lambda route: route.abort())
+    panel = page.locator("#jp-pai-train")
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
 
-    # A form that could not be had is asked for once more.
+    # What the panel is made of, and the form, could not be had, and are asked for once more.
+    expect(panel.get_by_role("alert")).to_have_text("This could not be loaded.", timeout=LONG)
+    page.unroute(CODE)
+    panel.get_by_role("button", name="Look again").click()
+    shown = form(page)
+    expect(shown.get_by_role("heading", name="a.ipynb")).to_be_visible(timeout=LONG)
     again = shown.get_by_role("button", name="Look again")
     expect(again).to_be_visible(timeout=LONG)
     page.unroute("**/pai/api/v1/form?*")
