@@ -266,6 +266,16 @@ def test_in_notebook_7(lab: Lab, page: Page) -> None:
     with page.expect_popup() as opened:
         form(page).get_by_role("button", name=re.compile("ubmit$")).click()
     expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
+    assert opened.value.evaluate("window.opener") is None
+    # A browser that lets no page be opened a while after the click lets one be opened by another click.
+    page.evaluate("() => { window.allowed = window.open; window.open = () => null; }")
+    form(page).get_by_role("button", name=re.compile("ubmit$")).click()
+    toast = page.locator(".Toastify__toast", has_text="The browser did not let the page be opened.")
+    expect(toast).to_be_visible(timeout=LONG)
+    page.evaluate("() => { window.open = window.allowed; }")
+    with page.expect_popup() as opened:
+        toast.get_by_role("button", name="Open").click()
+    expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
     page.goto(f"{lab.url}/tree/work?token={lab.token}")
     page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)
     expect(form(page).get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
