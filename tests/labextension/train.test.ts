@@ -96,6 +96,13 @@ test('rows without a name, or with one twice, are faults; empty ones are nothing
   assert.equal(hasRowFaults(withRows(draft, 'labels', written)), true);
   assert.equal(hasRowFaults(withRows(draft, 'labels', rows)), false);
   assert.deepEqual(record(requestOf(withRows(draft, 'labels', rows))['spec']), { labels: { a: '1' } });
+  const [none, half] = [
+    { name: '', regex: '' },
+    { name: 'loss', regex: '' }
+  ];
+  const sent = (...metrics: Json[]) =>
+    record(requestOf(withField(draftOf({}), 'metric_definitions', metrics))['spec'])['metric_definitions'];
+  assert.deepEqual([sent(none), sent(none, half, none)], [undefined, [half]]);
 });
 
 test('a file that is left out by a click is that file alone, and comes back', () => {
@@ -105,6 +112,8 @@ test('a file that is left out by a click is that file alone, and comes back', ()
   const without = withRule(withRule(draft, '/x', true), '/x', true);
   assert.deepEqual(field(without, 'source.exclude'), ['/x']);
   assert.deepEqual(requestOf(withRule(without, '/x', false)), requestOf(draft));
+  const alone = withRule(withRule(draft, 'b', true, 'source.include'), '*.py', false, 'source.include');
+  assert.deepEqual(record(record(requestOf(alone)['spec'])['source']), { folder: '/home/work', include: ['b'] });
 });
 
 test('a form begins bare with the same code, and an input gets a name of its own', () => {

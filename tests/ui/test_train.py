@@ -134,6 +134,19 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
     fold(sent, "Stays here")
     expect(sent.get_by_role("listitem").filter(has_text="a.log")).to_contain_text(".gitignore")
+    # What alone is sent, and what is so in spite of secrets, can be seen and taken back.
+    fold(sent, "Further rules")
+    sent.get_by_label("Send only what fits").fill("*.py")
+    page.keyboard.press("Enter")
+    expect(sent.get_by_role("status")).to_contain_text("Files: 1, ", timeout=LONG)
+    sent.get_by_role("button", name="Remove *.py").click()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
+    sent.get_by_role("button", name="Take /local.ini along again").click()
+    leaks.get_by_role("button", name="Send all the same: local.ini").click(timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("Files: 5, ", timeout=LONG)
+    sent.get_by_role("list", name="Sent with their secrets").get_by_role("button", name="Remove local.ini").click()
+    leaks.get_by_role("button", name="Leave out local.ini").click(timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
     sent.get_by_label("Leave out what .gitignore names").uncheck()
     expect(sent.get_by_role("status")).to_contain_text("Files: 5, ", timeout=LONG)
 
@@ -197,6 +210,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     assert spec["hyperparameters"] == {"optimizer": "sgd", "epochs": "5"}
     assert spec["max_run_time"] == 60
     assert sorted(spec["source"]["exclude"]) == ["/data/", "/local.ini"]
+    assert not spec["source"].get("allow_secret")
 
 
 def test_by_keyboard_alone(lab: Lab, page: Page) -> None:

@@ -49,6 +49,12 @@ export function faultsBelow({ desk }: IPart, path: string): ReadonlyMap<string, 
   );
 }
 
+/** What is wrong with a list, or with one of its items. */
+export function faultsOf({ desk }: IPart, path: string): string {
+  const found = [...desk.wrong.faults].filter(([name]) => name === path || name.startsWith(`${path}.`));
+  return found.map(([, text]) => text).join(' ');
+}
+
 /** Whether something is wrong with one of these fields, or below. */
 export function isWrong({ desk }: IPart, paths: readonly string[]): boolean {
   return [...desk.wrong.faults.keys()].some(name => paths.some(path => name === path || name.startsWith(`${path}.`)));
