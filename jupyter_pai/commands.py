@@ -117,6 +117,8 @@ class Commands(Reach):
         self._show_hyperparameters(preview["hyperparameters"])
         for note in preview["notes"]:
             say(_("note: {note}").format(note=note))
+        if preview["cost"] and preview["cost"] not in preview["questions"]:
+            say(_("cost: {cost}").format(**preview))
         for question in preview["questions"]:
             say(_("to be confirmed: {question}").format(question=question))
         say(_("Nothing was submitted."))

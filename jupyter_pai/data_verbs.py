@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -67,13 +68,15 @@ class DataVerbs(OutputVerbs):
         return await asyncio.to_thread(data.measure, self.service.storages.of(uri, profile), uri)
 
     async def get_data(self, body: object) -> dict[str, Any]:
-        return await self._copy(parse(DataCopy, body), data.plan_data_get)
+        asked = parse(DataCopy, body)
+        return await self._copy(asked, data.plan_data_get, self._path(asked.path, is_written=True))
 
     async def put_data(self, body: object) -> dict[str, Any]:
-        return await self._copy(parse(DataCopy, body), data.plan_put)
+        asked = parse(DataCopy, body)
+        return await self._copy(asked, data.plan_put, self._path(asked.path))
 
-    async def _copy(self, asked: DataCopy, plan: Callable[..., Plan]) -> dict[str, Any]:
-        storage, path = self.service.storages.of(asked.uri, asked.profile), self._folder(asked.path)
+    async def _copy(self, asked: DataCopy, plan: Callable[..., Plan], path: Path) -> dict[str, Any]:
+        storage = self.service.storages.of(asked.uri, asked.profile)
         uri = data.place_below(storage, asked.uri, asked.name)
         start = partial(plan, storage, uri=uri, path=path, overwrite=asked.overwrite)
         return self._described(await self.service.copies.start(start))

@@ -36,7 +36,7 @@ class FormVerbs(OutputVerbs):
         return {"backends": [_view(kind) for kind in load_backends().values()], "spec": form_schema(JobSpec)}
 
     async def form(self, path: str = "", profile: str = "", backend: str = "") -> dict[str, Any]:
-        target = form_beginning.target_of(self._folder(path))
+        target = form_beginning.target_of(self._path(path))
         runnable = await asyncio.to_thread(form_beginning.entries, target.folder)
         settings = self.service.profiles.settings()
         if profile or backend:

@@ -74,7 +74,7 @@ class OutputVerbs:
 
     async def download(self, job: str, body: object) -> dict[str, Any]:
         asked = parse(Download, body)
-        folder = self._folder(asked.folder)
+        folder = self._path(asked.folder, is_written=True)
         found = self.service.find(job)
         storage, uri = self._channel(found, asked.channel)
         nothing = NotFound(
@@ -101,15 +101,18 @@ class OutputVerbs:
     def _notebook(self, text: str) -> str:
         """A notebook's path as jobs keep it: without links, so that it is one however it was named."""
         try:
-            return os.path.realpath(self._folder(text))
+            return os.path.realpath(self._path(text))
         except ValueError:
             raise UsageError(_("`{path}` is no path of a notebook.").format(path=text)) from None
 
-    def _folder(self, text: str) -> Path:
-        folder = Path(text)
-        if "\0" in text or (not folder.is_absolute() and not self.root):
+    def _path(self, text: str, *, is_written: bool = False) -> Path:
+        """What a path means, absolute or below the root; `is_written`: files are put there."""
+        path = Path(text)
+        if "\0" in text or (not path.is_absolute() and not self.root):
             raise UsageError(_("`{folder}` is not an absolute path.").format(folder=text))
-        return self.root.resolve(text) if self.root and not folder.is_absolute() else folder
+        if path.is_absolute() or not self.root:
+            return path
+        return self.root.within(text) if is_written else self.root.resolve(text)
 
     def _described(self, copy: Copy) -> dict[str, Any]:
         return copy.as_json() | {"place": self._place(Path(copy.folder) if copy.folder else None)}

@@ -39,7 +39,7 @@ class PageVerbs(OutputVerbs):
                 _("The files that JupyterLab shows are not on the server's machine."),
                 fix=_("Run %pai tutorial in a notebook."),
             )
-        folder = self.root.resolve(f"{asked.folder}/{_FOLDER}")
+        folder = self.root.within(f"{asked.folder}/{_FOLDER}")
         language = i18n.language()
         given = await asyncio.to_thread(tutorials.give, folder, language)
         first = tutorials.FIRST[language]

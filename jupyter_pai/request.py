@@ -224,6 +224,11 @@ class Preview(BaseModel):
     python: str
     notes: tuple[str, ...]
     questions: tuple[str, ...] = Field((), description="What is to be confirmed before it is submitted: what it costs.")
+    cost: str = Field(
+        "",
+        description="On which machines it runs, what they cost and for how long; empty where nothing is to be paid. "
+        "Where that is to be confirmed, it is one of the questions.",
+    )
     hyperparameters: tuple[Hyperparameter, ...] = Field(description="Those that the code declares.")
     files: int
     bytes: int

@@ -20,22 +20,36 @@ class ServerRoot:
     shows_hidden: bool = False
 
     def resolve(self, text: str) -> Path:
-        """The folder that a path below the root means, all links followed.
+        """What a path below the root means, all links followed; they may lead anywhere, as JupyterLab lets them.
 
         Raises:
-            UsageError: if it leads out of the root.
+            UsageError: if it goes up, out of the root.
         """
-        root = Path(os.path.realpath(self.path))
         try:
-            found = Path(os.path.realpath(root / text.strip("/")))
+            found = Path(os.path.realpath(self.path / text.strip("/")))
         except ValueError:
             found = None
-        if found is None or ".." in text.split("/") or not found.is_relative_to(root):
-            raise UsageError(
-                _("`{folder}` leads out of the folder that JupyterLab shows.").format(folder=text),
-                fix=_("Choose one in it; %pai download copies into any folder."),
-            )
+        if found is None or ".." in text.split("/"):
+            raise self._refusal(text)
         return found
+
+    def within(self, text: str) -> Path:
+        """The same for what is written: it lies below the root, and no link leads out of there.
+
+        Raises:
+            UsageError: if one does.
+        """
+        found = self.resolve(text)
+        if not found.is_relative_to(os.path.realpath(self.path)):
+            raise self._refusal(text)
+        return found
+
+    @staticmethod
+    def _refusal(text: str) -> UsageError:
+        return UsageError(
+            _("`{folder}` leads out of the folder that JupyterLab shows.").format(folder=text),
+            fix=_("Choose one in it; %pai download copies into any folder."),
+        )
 
     def place_of(self, path: Path) -> str | None:
         """A path's place below the root, with slashes; None if JupyterLab does not show it."""

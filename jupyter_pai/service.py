@@ -105,8 +105,9 @@ class JobService:
 
     def runs_here(self) -> bool:
         """Whether a job runs on this machine."""
-        backends = {name for name, kind in load_backends().items() if Capability.RUNS_HERE in kind.capabilities}
-        return bool(backends & self.store.running_backends())
+        here = {name: kind for name, kind in load_backends().items() if Capability.RUNS_HERE in kind.capabilities}
+        running = self.store.running_backends().items()
+        return any(here[name].is_here(self.home.job(job_id)) for job_id, name in running if name in here)
 
     def keeps_server(self) -> bool:
         """Whether the machine's server is in use by jobs that run here, in the administrator's eyes."""

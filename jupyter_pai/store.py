@@ -245,9 +245,9 @@ class Store(Chronicle):
         return found.fetchone() is not None
 
     @reading
-    def running_backends(self) -> set[str]:
-        """The backends of the jobs that have not ended."""
-        return {row[0] for row in self._reader.execute("SELECT DISTINCT backend FROM job WHERE NOT ended")}
+    def running_backends(self) -> dict[str, str]:
+        """The backend of each job that has not ended."""
+        return dict(self._reader.execute("SELECT id, backend FROM job WHERE NOT ended"))
 
     @reading
     def check_free(self, job_id: str, *, gone: bool = False) -> None:

@@ -94,6 +94,7 @@ class Submitter:
             python=check.python,
             notes=(*check.notes, *leaks.words(keys or ()), *inspected.notes),
             questions=check.questions,
+            cost=check.cost,
             hyperparameters=inspected.hyperparameters,
             files=manifest.files,
             bytes=manifest.bytes,
@@ -234,6 +235,8 @@ class Submitter:
         with named(JobSpec.model_fields):
             check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
             spec, check = await backend.settle(spec, check)
+        if Capability.PAID in backend.capabilities:
+            check = check.paid(spec)
         policy.check(spec, profile.name, profile.backend)
         ends = hub.note() if Capability.RUNS_HERE in backend.capabilities else ""
         return spec, replace(check, notes=(*check.notes, *said, *filter(None, [ends])))
@@ -302,7 +305,7 @@ class Submitter:
             if isinstance(backend, RemoteBackend):
                 await self._send(job, backend, code)
             prepared = await backend.prepare(job, held.folder)
-            notes = (*check.notes, *code.notes, *prepared.notes)
+            notes = (*filter(None, [check.cost]), *check.notes, *code.notes, *prepared.notes)
             update = {"notes": notes, "outputs": prepared.outputs}
             job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
             uses = lineage.used_jobs(spec, self.home)

@@ -19,7 +19,7 @@ from typing import Any
 
 import ipywidgets
 
-from . import summary
+from . import cost, summary
 from .client import Client
 from .draft import Draft, Table, faults
 from .errors import PaiError, Unconfirmed
@@ -140,6 +140,7 @@ class Form:
         self._options = ipywidgets.VBox()
         self._kind = ""
         self._message = ipywidgets.HTML()
+        self._cost = ipywidgets.HTML()
         self._view = ipywidgets.Output()
         self._submit = _button(_("Submit"), self.submit, style="primary")
         self._dry = _button(_("Dry run"), self.preview)
@@ -163,7 +164,8 @@ class Form:
         path = PurePath(self.draft.path)
         title, folder = escape(_("Train {path}").format(path=path.name)), escape(str(path.parent))
         head = ipywidgets.HTML(f"<h3>{title}</h3><small>{folder}</small><br>{self._last()}")
-        return ipywidgets.VBox([head, *(boxes[name] for name in main), more, buttons, self._message, self._view])
+        foot = (more, self._cost, buttons, self._message, self._view)
+        return ipywidgets.VBox([head, *(boxes[name] for name in main), *foot])
 
     def _last(self) -> str:
         last = self.draft.last
@@ -212,6 +214,8 @@ class Form:
         kind = self._platform()
         if kind != self._kind:
             self._kind = kind
+            # Which machines, the dry run tells: for that the platform may have to be asked.
+            self._cost.value = escape(cost.lasting()) if "paid" in self._capabilities() else ""
             schema = (self._kinds.get(kind) or {}).get("options") or self._schema["options"]
             made = field_of(
                 "options", {**schema, "title": ""} if "properties" in schema else schema, self._teller("options")
@@ -319,6 +323,7 @@ def _told(found: Mapping[str, Any]) -> str:
         _("packed: {what}").format(what=files.format(n=found["files"], size=show_size(found["bytes"]))),
         *(f"{show_size(one['bytes'])} {one['path']}" for one in found["biggest"][:_BIGGEST]),
         *(_("note: {note}").format(note=note) for note in found["notes"]),
+        *([_("cost: {cost}").format(**found)] * bool(found["cost"] and found["cost"] not in found["questions"])),
         *(_("to be confirmed: {question}").format(question=question) for question in found["questions"]),
         _("Nothing was submitted."),
     ]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from .. import cost
 from ..errors import SpecError, Unsupported
 from ..event import MetricPoint
 from ..faults import of_validation
@@ -72,11 +73,20 @@ class Caller:
 
 @dataclass(frozen=True)
 class Check:
-    """What is to be said before a job is submitted. `questions` are for the user to agree to: what it costs."""
+    """What is to be said before a job is submitted. `cost`: on which machines it runs, and their price, where that is
+    to be paid. `questions` are for the user to agree to; the cost may be one of them."""
 
     notes: tuple[str, ...] = ()
     python: str = ""
     questions: tuple[str, ...] = ()
+    cost: str = ""
+
+    def paid(self, spec: JobSpec) -> Check:
+        """The same for what is to be paid: the cost is told, and for how long."""
+        price = self.cost or cost.unpriced(cost.machines(spec.instance_type, spec.instance_count))
+        told = f"{price} {cost.lasting()}"
+        questions = tuple(told if question == self.cost else question for question in self.questions)
+        return replace(self, cost=told, questions=questions)
 
 
 @dataclass(frozen=True)
@@ -249,6 +259,12 @@ class Backend(ABC):
         """The keys of a profile that needs no file, because they lie ready on this machine. It is named like the
         backend; what the files say of a profile of that name goes above. Asks nobody."""
         return {}
+
+    @classmethod
+    def is_here(cls, folder: JobFolder) -> bool:
+        """Whether a job that has not ended is this machine's, for those with `Capability.RUNS_HERE`: several machines
+        may share a state folder."""
+        return True
 
     @classmethod
     def trials(cls) -> Sequence[Trial]:

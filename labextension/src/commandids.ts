@@ -12,6 +12,7 @@ export const COMMANDS = {
   train: 'jupyter-pai:train',
   trainAgain: 'jupyter-pai:train-again',
   profiles: 'jupyter-pai:profiles',
+  copyItem: 'jupyter-pai:copy-item',
   trainItem: 'jupyter-pai:train-item',
   openTutorials: 'jupyter-pai:open-tutorials'
 } as const;

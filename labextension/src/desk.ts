@@ -8,11 +8,12 @@ import { UUID } from '@lumino/coreutils';
 
 import type { IContext } from './components/context.js';
 import type { IDraft } from './draft.js';
-import { bare, draftOf, moved, requestOf } from './draft.js';
+import { bare, draftOf, moved, requestOf, withoutFile } from './draft.js';
 import type { IStage } from './launch.js';
 import { launch } from './launch.js';
 import type { IDeclared, IForm, IPreview, IWrong } from './previews.js';
 import { NOTHING_WRONG, parseDeclared, parseForm, parsePreview, wrongOf } from './previews.js';
+import { SubmitKey } from './submitkey.js';
 import type { IJob, Json } from './wire.js';
 import { record, string } from './wire.js';
 
@@ -61,15 +62,22 @@ export class Desk {
   /** Put something else into the form. What the user typed before is looked at no more. */
   change(draft: IDraft): void {
     this.draft = draft;
-    this.key = UUID.uuid4();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.look(), PAUSE);
     this.signal.emit();
   }
 
-  /** Put a whole request into the form. */
+  /** Put a whole request into the form. Where it does not say whether a notebook may go as a script, that stays. */
   put(request: Json): void {
-    this.change(draftOf(request));
+    const kept = Object.entries(this.form?.request ?? {}).filter(([name]) => name === 'script_if_needed');
+    this.change(draftOf({ ...Object.fromEntries(kept), ...request }));
+  }
+
+  /** Take a file away that is laid over the folder. If it is what runs, the form's own runs again. */
+  uncover(path: string): void {
+    if (this.draft) {
+      this.change(withoutFile(this.draft, path, this.entry));
+    }
   }
 
   /** Go back to what the form began with. */
@@ -82,9 +90,7 @@ export class Desk {
   /** Begin as if nothing had been submitted before. */
   clear(): void {
     if (this.form) {
-      const { kind, request } = this.form;
-      const entry = kind === 'folder' ? string(record(request['spec'])['entry_point']) : this.name;
-      this.put(bare(request, entry));
+      this.put(bare(this.form.request, this.entry));
     }
   }
 
@@ -95,7 +101,7 @@ export class Desk {
       await this.load(); // It could not be told how it begins.
     }
     const draft = this.draft;
-    const job = draft && (await this.send(requestOf(draft), this.key));
+    const job = draft && (await this.send(requestOf(draft)));
     if (job && draft === this.draft) {
       this.start = draft; // What was submitted is what the form begins with now.
       this.signal.emit();
@@ -106,7 +112,7 @@ export class Desk {
   /** Submit once more what was submitted last; undefined if nothing was. */
   async again(): Promise<IJob | null | undefined> {
     const form = parseForm(await this.context.engine.call('form', { path: this.place }));
-    return form.last ? this.send(form.request, UUID.uuid4()) : undefined;
+    return form.last ? this.send(form.request) : undefined;
   }
 
   /** End a submit that is not through yet. */
@@ -114,7 +120,7 @@ export class Desk {
     this.life.abort();
   }
 
-  private async send(request: Json, key: string): Promise<IJob | null> {
+  private async send(request: Json): Promise<IJob | null> {
     if (this.stage) {
       return null;
     }
@@ -123,8 +129,8 @@ export class Desk {
     try {
       const { signal } = this.life;
       await this.save();
-      const job = await launch(this.context, request, key, stage => this.tell(stage), signal);
-      this.key = UUID.uuid4();
+      const tell = (stage: IStage) => this.tell(stage);
+      const job = await this.key.use(request, key => launch(this.context, request, key, tell, signal));
       this.wrong = job ? NOTHING_WRONG : this.wrong;
       return job;
     } catch (error) {
@@ -249,6 +255,12 @@ export class Desk {
     this.signal.emit();
   }
 
+  /** What runs if nobody chooses. */
+  private get entry(): string {
+    const { kind = '', request = {} } = this.form ?? {};
+    return kind === 'folder' ? string(record(request['spec'])['entry_point']) : this.name;
+  }
+
   /** The path as the server takes it: an empty one would be left out of the address. */
   private get place(): string {
     return this.path || '.';
@@ -259,7 +271,7 @@ export class Desk {
   /** How the file was called when its form was fetched. */
   private name = '';
   private loading: Promise<void> = Promise.resolve();
-  private key = UUID.uuid4();
+  private readonly key = new SubmitKey();
   private isStale = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private life = new AbortController();

@@ -186,6 +186,16 @@ export function withRule(draft: IDraft, rule: string, isThere: boolean, path: Ru
   return withField(draft, path, isThere ? [...rules, rule] : rules);
 }
 
+/**
+ * The draft without a file that is laid over the folder: what lies there is sent, as it is then.
+ *
+ * @param entry - runs in place of the file.
+ */
+export function withoutFile(draft: IDraft, path: string, entry: string): IDraft {
+  const bared = withField(draft, 'source.files', without(record(field(draft, 'source.files')), [path]));
+  return field(draft, 'entry_point') === path ? withField(bared, 'entry_point', entry) : bared;
+}
+
 /** The request with which something begins that has never been submitted: the same code, and what is run of it. */
 export function bare(request: Json, entry: string): Json {
   const { folder } = record(record(request['spec'])['source']);

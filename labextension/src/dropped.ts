@@ -9,7 +9,11 @@ export function chosenFiles(files: Iterable<File>): readonly IItem[] {
   return [...files].map(file => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
-/** Files that were dropped. To be called while the event is handled: what was dropped is gone afterwards. */
+/**
+ * Files that were dropped. To be called while the event is handled: what was dropped is gone afterwards.
+ *
+ * @throws Error: if one of them cannot be read.
+ */
 export function droppedFiles(transfer: DataTransfer): Promise<readonly IItem[]> {
   const found = [...transfer.items].map(item => {
     const entry = item.webkitGetAsEntry();
@@ -22,7 +26,7 @@ export function droppedFiles(transfer: DataTransfer): Promise<readonly IItem[]> 
 async function filesOf(entry: FileSystemEntry): Promise<readonly IItem[]> {
   const path = entry.fullPath.replace(/^\//, '');
   if (isFile(entry)) {
-    const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+    const file = await read<File>(path, (resolve, reject) => entry.file(resolve, reject));
     return [{ path, file }];
   }
   if (!isFolder(entry)) {
@@ -32,7 +36,7 @@ async function filesOf(entry: FileSystemEntry): Promise<readonly IItem[]> {
   const found: IItem[] = [];
   for (;;) {
     // A part at a time, until there is none.
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    const some = await read<FileSystemEntry[]>(path, (resolve, reject) => reader.readEntries(resolve, reject));
     if (some.length === 0) {
       return found;
     }
@@ -40,6 +44,11 @@ async function filesOf(entry: FileSystemEntry): Promise<readonly IItem[]> {
       found.push(...(await filesOf(one)));
     }
   }
+}
+
+/** What the browser reads; of what it cannot read, it does not say by itself which it was. */
+function read<T>(path: string, ask: (resolve: (found: T) => void, reject: (error: Error) => void) => void): Promise<T> {
+  return new Promise((resolve, reject) => ask(resolve, error => reject(new Error(`${path}: ${error.message}`))));
 }
 
 function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {

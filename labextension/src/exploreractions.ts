@@ -4,22 +4,26 @@
 
 import { copy } from './clipboard.js';
 import type { IContext } from './components/context.js';
-import type { ExplorerModel } from './explorermodel.js';
+import { droppedFiles } from './dropped.js';
+import type { ExplorerModel, IPlace } from './explorermodel.js';
 import { count, size } from './format.js';
 import { said } from './outputs.js';
 import type { IEntry } from './storagedata.js';
 import { nameOf } from './storagedata.js';
 import type { Transfer } from './transfers.js';
 import type { IItem } from './uploadfile.js';
+import { pause } from './uploadfile.js';
 import { number, record, string } from './wire.js';
 
 // Names in a question.
 const NAMED = 5;
+// Milliseconds between two downloads: of more than ten in a second, Chromium drops the others.
+const BETWEEN = 200;
 
-/** The Explorer's surroundings. `useInput` puts a URI into the form that submits; null where there is none. */
+/** The Explorer's surroundings. `useInput` puts a URI of a profile's into the form that submits; null without one. */
 export interface IExplorer extends IContext {
   readonly model: ExplorerModel;
-  readonly useInput: ((uri: string) => void) | null;
+  readonly useInput: ((uri: string, profile: string) => void) | null;
 }
 
 /** Something that can be done with what is selected. */
@@ -49,7 +53,7 @@ export function actionsOf(explorer: IExplorer, say: (text: string) => void): rea
       id: 'input',
       label: trans.__('Use as input'),
       isOn: isOne,
-      run: () => first && useInput(first.uri)
+      run: () => first && useInput(first.uri, model.place?.root.profile ?? '')
     },
     {
       id: 'download',
@@ -84,7 +88,7 @@ export async function open(explorer: IExplorer, entry: IEntry | undefined): Prom
   if (entry?.isFolder) {
     await model.open(entry.uri, model.place?.root ?? null);
   } else if (entry && !entry.problem) {
-    download(explorer, [entry]);
+    await download(explorer, [entry]);
   }
 }
 
@@ -112,9 +116,23 @@ export async function makeFolder(explorer: IExplorer, say: (text: string) => voi
   }
 }
 
-export async function upload(explorer: IExplorer, items: readonly IItem[], say: (text: string) => void): Promise<void> {
+/** Upload what was dropped, into the folder that it was dropped on. To be called while the event is handled. */
+export async function dropFiles(
+  explorer: IExplorer,
+  dropped: DataTransfer,
+  say: (text: string) => void
+): Promise<void> {
+  const { place } = explorer.model;
+  await attempt(explorer, async () => upload(explorer, await droppedFiles(dropped), say, place));
+}
+
+export async function upload(
+  explorer: IExplorer,
+  items: readonly IItem[],
+  say: (text: string) => void,
+  place: IPlace | null = explorer.model.place
+): Promise<void> {
   const { model, trans } = explorer;
-  const { place } = model;
   const [first] = items;
   if (place && first) {
     const what = items.length === 1 ? first.path : trans.__('files: %1', count(items.length));
@@ -147,9 +165,32 @@ export async function putFromWorkspace(explorer: IExplorer, say: (text: string) 
   }
 }
 
-function download({ engine, model }: IExplorer, entries: readonly IEntry[]): void {
-  for (const { uri, path, isFolder } of entries) {
-    const address = isFolder ? null : engine.address('data_file', { uri, profile: model.place?.root.profile ?? '' });
+/** Copy files and folders of the workspace into a folder that is asked for: at first, the one that is shown. */
+export async function bring(explorer: IExplorer, paths: readonly string[], say: (text: string) => void): Promise<void> {
+  const { model, host, trans } = explorer;
+  if (!model.place && !model.roots) {
+    await model.start();
+  }
+  const here = model.place?.uri ?? model.roots?.filter(root => root.uri && root.writable).at(-1)?.uri ?? '';
+  const title = trans.__('Copy to storage: %1', named(paths));
+  const uri = (await host.ask(title, trans.__('Address of a folder'), here))?.trim();
+  if (uri && (uri === model.place?.uri || (await model.open(uri)))) {
+    await put(explorer, paths, say);
+  }
+}
+
+async function download(explorer: IExplorer, entries: readonly IEntry[]): Promise<void> {
+  const { engine, model, host, trans } = explorer;
+  const profile = model.place?.root.profile ?? '';
+  const folders = entries.filter(entry => entry.isFolder).map(entry => entry.path);
+  if (folders.length) {
+    const text = trans.__('Only files are downloaded, not: %1.', named(folders));
+    host.notify(`${text} ${trans.__('Copy folders into the workspace.')}`, 'warning');
+  }
+  const files = entries.filter(entry => !entry.isFolder);
+  for (const [n, { uri, path }] of files.entries()) {
+    await (n ? pause(BETWEEN) : undefined);
+    const address = engine.address('data_file', { uri, profile });
     if (address !== null) {
       const link = document.createElement('a');
       link.href = address;
@@ -224,9 +265,8 @@ async function remove(explorer: IExplorer, entries: readonly IEntry[], say: (tex
       files += found ? (number(found['files']) ?? 0) : 1;
       bytes += found ? (number(found['bytes']) ?? 0) : entry.bytes;
     }
-    const names = entries.slice(0, NAMED).map(entry => nameOf(entry.path));
     const text = [
-      entries.length > 1 ? [...names, ...(entries.length > NAMED ? ['…'] : [])].join(', ') : '',
+      entries.length > 1 ? named(entries.map(entry => entry.path)) : '',
       trans.__('Files: %1, %2. They cannot be brought back.', count(files), size(bytes))
     ];
     const what = entries.length === 1 ? nameOf(first.path) : trans.__('what is selected: %1', entries.length);
@@ -240,6 +280,11 @@ async function remove(explorer: IExplorer, entries: readonly IEntry[], say: (tex
       }
     }
   });
+}
+
+/** The names of a few. */
+function named(paths: readonly string[]): string {
+  return [...paths.slice(0, NAMED).map(nameOf), ...(paths.length > NAMED ? ['…'] : [])].join(', ');
 }
 
 /** What took no time leaves no row of its own. */

@@ -58,6 +58,11 @@ export class ExplorerModel {
     return this.shown.filter(entry => this.selected.has(entry.path));
   }
 
+  /** Whether something can be put into the folder that is looked at. */
+  get canWrite(): boolean {
+    return this.place?.root.writable === true;
+  }
+
   /** Ask where one can begin. */
   async start(): Promise<void> {
     await this.during(async () => {
@@ -78,20 +83,26 @@ export class ExplorerModel {
   /**
    * Look at a folder. If it is not there, or not to be read, one stays where one was.
    *
-   * @param root - where it was begun; if not given, the nearest that leads there.
+   * @param root - where it was begun; if not given, the nearest that leads there, of the account that one is in.
    * @returns whether it is looked at now.
    */
   async open(uri: string, root: IRoot | null = null): Promise<boolean> {
-    const isThere = await this.during(async isLatest => {
-      const page = await this.fetch(uri, root?.profile ?? '', '', PAGE);
+    const profile = root?.profile ?? this.accountFor(uri);
+    const opening = this.during(async isLatest => {
+      const page = await this.fetch(uri, profile, '', PAGE);
       if (isLatest()) {
-        const from = root ?? rootOf(this.roots ?? [], page.parents) ?? plain(page);
+        const from = root ?? rootOf(this.roots ?? [], page.parents, profile) ?? plain(page, profile);
         this.place = { root: from, uri: page.uri, crumbs: crumbs(page.parents, from) };
         this.selected = new Set();
         this.current = 0;
         this.put(page.entries, page.more);
       }
     });
+    this.opening = opening;
+    const isThere = await opening;
+    if (this.opening === opening) {
+      this.opening = null;
+    }
     if (isThere && !this.isInOrder) {
       await this.all();
     }
@@ -111,14 +122,15 @@ export class ExplorerModel {
     }
   }
 
-  /** Look once more: what is selected stays so, as far as it is there. */
+  /** Look once more: what is selected stays so, as far as it is there. What is being opened comes before that. */
   async refresh(): Promise<void> {
+    await this.opened();
     const { place, shown } = this;
     if (!place) {
       await this.start();
       return;
     }
-    await this.during(async isLatest => {
+    const isThere = await this.during(async isLatest => {
       const page = await this.fetch(
         place.uri,
         place.root.profile,
@@ -129,7 +141,7 @@ export class ExplorerModel {
         this.put(page.entries, page.more);
       }
     });
-    if (!this.isInOrder) {
+    if (isThere && !this.isInOrder) {
       await this.all();
     }
   }
@@ -150,11 +162,15 @@ export class ExplorerModel {
     this.point(0);
   }
 
-  /** Fetch what is not known yet, all of it: in another order than that of names nothing less will do. */
+  /**
+   * Fetch what is not known yet, all of it: in another order than that of names nothing less will do. Whoever asks for
+   * something else meanwhile goes on with it.
+   */
   async all(): Promise<void> {
-    const { place } = this;
-    while (this.more && this.place === place && !this.trouble) {
-      await this.next(LARGEST_PAGE);
+    await this.opened();
+    let isLatest = true;
+    while (this.more && isLatest) {
+      isLatest = await this.next(LARGEST_PAGE);
     }
   }
 
@@ -207,10 +223,31 @@ export class ExplorerModel {
     return !this.more || (this.order.column === 'name' && !this.order.isDescending);
   }
 
-  private async next(most: number): Promise<void> {
+  /** Wait for the folder that is being opened. */
+  private async opened(): Promise<void> {
+    while (this.opening) {
+      await this.opening;
+    }
+  }
+
+  /** The profile to ask for an address that was typed: one stays in the account that one is in. */
+  private accountFor(uri: string): string {
+    const { place, roots } = this;
+    if (place?.root.profile && uri.startsWith(`${place.root.scheme}://`)) {
+      return place.root.profile;
+    }
+    return (
+      rootOf(
+        roots ?? [],
+        (roots ?? []).filter(root => root.uri && uri.startsWith(root.uri))
+      )?.profile ?? ''
+    );
+  }
+
+  private async next(most: number): Promise<boolean> {
     const { place } = this;
     const after = this.known.at(-1)?.path ?? '';
-    await this.during(async isLatest => {
+    return this.during(async isLatest => {
       const page = await this.fetch(place?.uri ?? '', place?.root.profile ?? '', after, most);
       if (isLatest()) {
         this.put([...this.known, ...page.entries], page.more && page.entries.length > 0);
@@ -264,11 +301,12 @@ export class ExplorerModel {
   private shown: readonly IEntry[] = [];
   private anchor = 0;
   private turn = 0;
+  private opening: Promise<boolean> | null = null;
 }
 
 /** Where a folder was begun to which nothing leads that is known: its own top. */
-function plain({ uri, parents }: IPageOfEntries): IRoot {
+function plain({ uri, parents }: IPageOfEntries, profile: string): IRoot {
   const top = parents[0]?.uri ?? uri;
   const scheme = uri.slice(0, uri.indexOf(':'));
-  return { uri: top, title: top, profile: '', scheme, writable: true, problem: '', fix: '' };
+  return { uri: top, title: top, profile, scheme, writable: true, problem: '', fix: '' };
 }

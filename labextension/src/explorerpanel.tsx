@@ -8,7 +8,7 @@ import * as React from 'react';
 
 import { Explorer, enter } from './components/explorer.js';
 import type { IExplorer } from './exploreractions.js';
-import { put } from './exploreractions.js';
+import { bring, put } from './exploreractions.js';
 
 // What JupyterLab's file browser gives along: paths.
 const PATHS = 'application/x-jupyter-icontents';
@@ -32,11 +32,13 @@ export class ExplorerPanel extends ReactWidget {
     super();
     this.addClass('jp-pai-ExplorerPanel');
     this.node.lang = explorer.lang;
+    // As long as the page is there.
+    addEventListener('beforeunload', event => explorer.model.transfers.isUploading && event.preventDefault());
   }
 
   handleEvent(event: Event): void {
     const drag = event as IDrag;
-    if (!this.explorer.model.place || !drag.mimeData.hasData(PATHS)) {
+    if (!this.explorer.model.canWrite || !drag.mimeData.hasData(PATHS)) {
       return;
     }
     event.preventDefault();
@@ -53,6 +55,11 @@ export class ExplorerPanel extends ReactWidget {
         this.say
       );
     }
+  }
+
+  /** Copy files and folders of the workspace, by their paths below the server's root, to where the user wants them. */
+  bring(paths: readonly string[]): Promise<void> {
+    return bring(this.explorer, paths, this.say);
   }
 
   /** Whoever asked for it goes on in it, as soon as it is drawn. */

@@ -12,6 +12,18 @@ import { explorerIcon } from './icon.js';
 import { LazyWidget } from './lazy.js';
 import { addPanel, reveal } from './sidepanel.js';
 import { IPage, ITrain } from './tokens.js';
+import { strings } from './wire.js';
+
+const ARGS = {
+  type: 'object',
+  properties: {
+    paths: {
+      type: 'array',
+      items: { type: 'string' },
+      description: "Files and folders to copy to a storage, below the server's root. If left out, it is only shown."
+    }
+  }
+};
 
 export const explorerPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:explorer',
@@ -33,7 +45,7 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
         import('./explorerpanel.js'),
         import('./explorermodel.js')
       ]);
-      const useInput = train && ((uri: string) => train.useInput(uri));
+      const useInput = train && ((uri: string, profile: string) => train.useInput(uri, profile));
       const explorer = { ...page, model: new ExplorerModel(page.engine), useInput };
       return new ExplorerPanel(explorer, path => app.serviceManager.contents.localPath(path));
     };
@@ -46,10 +58,15 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
     app.commands.addCommand(COMMANDS.showExplorer, {
       label: trans.__('Show Data Explorer'),
       icon: explorerIcon,
-      describedBy: { args: { type: 'object', properties: {} } },
-      execute: async () => {
+      describedBy: { args: ARGS },
+      execute: async ({ paths }) => {
         reveal(app, labShell, panel);
-        (await panel.load()).enter();
+        const explorer = await panel.load();
+        if (paths) {
+          await explorer.bring(strings(paths));
+        } else {
+          explorer.enter();
+        }
       }
     });
     palette?.addItem({ command: COMMANDS.showExplorer, category: trans.__('Training') });

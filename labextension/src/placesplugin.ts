@@ -13,8 +13,8 @@ import { ToolbarButton, redoIcon } from '@jupyterlab/ui-components';
 
 import { COMMANDS } from './commandids.js';
 import type { IContext } from './components/context.js';
-import { trainIcon } from './icon.js';
-import { canTrain, itemAt } from './pointed.js';
+import { explorerIcon, trainIcon } from './icon.js';
+import { canTrain, itemAt, selectedAt } from './pointed.js';
 import { filePage } from './sidepanel.js';
 import { OPEN } from './tabs.js';
 import { IPage } from './tokens.js';
@@ -44,7 +44,7 @@ export const placesPlugin: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null
   ) => {
     addTutorials(app, page);
-    addTrainItem(app, page, files);
+    addItems(app, page, files);
     if (toolbars) {
       addButtons(app, page, toolbars);
     }
@@ -90,8 +90,8 @@ function addButtons(app: JupyterFrontEnd, { trans }: IContext, toolbars: IToolba
   );
 }
 
-/** For a folder, script or notebook that a context menu was opened on, and for the folder of a launcher. */
-function addTrainItem(app: JupyterFrontEnd, { trans }: IContext, files: IFileBrowserFactory | null): void {
+/** For what a context menu of the file browser was opened on; to train, also for the folder of a launcher. */
+function addItems(app: JupyterFrontEnd, { trans }: IContext, files: IFileBrowserFactory | null): void {
   const { commands, serviceManager } = app;
   commands.addCommand(COMMANDS.trainItem, {
     label: args => ('cwd' in args ? trans.__('Train') : trans.__('Train…')),
@@ -102,6 +102,15 @@ function addTrainItem(app: JupyterFrontEnd, { trans }: IContext, files: IFileBro
     execute: args => {
       const path = 'cwd' in args ? string(args['cwd']) : (itemAt(app, files)?.path ?? '');
       return commands.execute(COMMANDS.train, { path: serviceManager.contents.localPath(path) });
+    }
+  });
+  commands.addCommand(COMMANDS.copyItem, {
+    label: trans.__('Copy to Storage…'),
+    icon: explorerIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: () => {
+      const paths = selectedAt(app, files).map(path => serviceManager.contents.localPath(path));
+      return paths.length ? commands.execute(COMMANDS.showExplorer, { paths }) : undefined;
     }
   });
 }

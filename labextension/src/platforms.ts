@@ -61,3 +61,10 @@ export function profileOf(platforms: IPlatforms, profile: string, backend: strin
   const fitting = platforms.profiles.filter(one => one.backend === backend);
   return [platforms.default, backend].flatMap(name => fitting.find(one => one.name === name) ?? [])[0] ?? fitting[0];
 }
+
+/** The profile with whose account a job of `goes` reads what is in that of `owner`, as the engine picks it. */
+export function readerOf(platforms: IPlatforms, goes: IProfile, owner: IProfile): IProfile {
+  const fitting = platforms.profiles.filter(one => one.backend === owner.backend);
+  const [first = owner] = fitting;
+  return fitting.find(one => one.name === goes.name) ?? fitting.find(one => one.name === platforms.default) ?? first;
+}

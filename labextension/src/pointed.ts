@@ -3,7 +3,7 @@
  */
 
 import type { JupyterFrontEnd } from '@jupyterlab/application';
-import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import type { FileBrowser, IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import type { Contents } from '@jupyterlab/services';
 
 const ITEM = 'jp-DirListing-item';
@@ -12,14 +12,27 @@ type Item = Pick<Contents.IModel, 'path' | 'type'>;
 
 /** The file or folder, if there is one. */
 export function itemAt(app: JupyterFrontEnd, files: IFileBrowserFactory | null): Item | undefined {
-  const node = app.contextMenuHitTest(one => one.classList.contains(ITEM));
-  const browser = node && files?.tracker.find(one => one.node.contains(node));
-  if (!browser) {
+  const [node, browser] = pointed(app, files);
+  if (!node || !browser) {
     return undefined;
   }
   // A browser asks which of its items a click hit, and a keyboard's menu is a click on none.
   const { left, top, width, height } = node.getBoundingClientRect();
   return browser.modelForClick(new MouseEvent('contextmenu', { clientX: left + width / 2, clientY: top + height / 2 }));
+}
+
+/** The paths of all that is selected where a context menu was opened. */
+export function selectedAt(app: JupyterFrontEnd, files: IFileBrowserFactory | null): string[] {
+  const [, browser] = pointed(app, files);
+  return Array.from(browser?.selectedItems() ?? [], item => item.path);
+}
+
+function pointed(
+  app: JupyterFrontEnd,
+  files: IFileBrowserFactory | null
+): [HTMLElement | undefined, FileBrowser | undefined] {
+  const node = app.contextMenuHitTest(one => one.classList.contains(ITEM));
+  return [node, node && files?.tracker.find(one => one.node.contains(node))];
 }
 
 /** Whether something can be run by itself: a folder, a notebook, a script. */

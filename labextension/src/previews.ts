@@ -54,8 +54,10 @@ export interface IPreview {
   readonly command: string;
   readonly python: string;
   readonly notes: readonly string[];
-  /** What it costs: what the user has to agree to. */
+  /** What the user has to agree to; the cost may be one of it. */
   readonly questions: readonly string[];
+  /** Which machines, their price, for how long; empty where nothing is to be paid. */
+  readonly cost: string;
   readonly files: number;
   readonly bytes: number;
   readonly biggest: readonly { readonly path: string; readonly bytes: number }[];
@@ -129,6 +131,7 @@ export function parsePreview(value: unknown): IPreview {
     python: string(found['python']),
     notes: strings(found['notes']),
     questions: strings(found['questions']),
+    cost: string(found['cost']),
     files: number(found['files']) ?? 0,
     bytes: number(found['bytes']) ?? 0,
     biggest: list(found['biggest'])

@@ -107,10 +107,11 @@ export function crumbs(parents: readonly IParent[], root: IRoot): readonly IPare
   return first < 0 ? parents : [{ name: root.title, uri: root.uri }, ...parents.slice(first + 1)];
 }
 
-/** The place to begin with from which a URI is reached: the nearest above it. */
-export function rootOf(roots: readonly IRoot[], parents: readonly IParent[]): IRoot | null {
+/** The place to begin with from which a URI is reached: the nearest above it, of this account if one is given. */
+export function rootOf(roots: readonly IRoot[], parents: readonly Pick<IParent, 'uri'>[], profile = ''): IRoot | null {
   const uris = parents.map(parent => parent.uri);
-  const above = roots.filter(root => uris.includes(root.uri));
+  const isOfAccount = (root: IRoot) => !profile || root.profile === profile;
+  const above = roots.filter(root => uris.includes(root.uri) && isOfAccount(root));
   return above.sort((one, other) => other.uri.length - one.uri.length)[0] ?? null;
 }
 

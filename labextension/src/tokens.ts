@@ -16,8 +16,8 @@ export interface ITrain {
   open(path: string, request?: Json): Promise<void>;
   /** Submit once more what was submitted last of a notebook, a script or a folder. The form is shown if nothing was. */
   again(path: string): Promise<void>;
-  /** Make data an input of what the form is for. */
-  useInput(uri: string): void;
+  /** Make data, which is in the account of a profile, an input of what the form is for. */
+  useInput(uri: string, profile?: string): void;
 }
 
 export const ITrain = new Token<ITrain>('jupyter-pai:ITrain', 'The form that submits training jobs.');

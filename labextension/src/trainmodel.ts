@@ -7,12 +7,13 @@ import { Signal } from '@lumino/signaling';
 
 import type { IContext } from './components/context.js';
 import { Desk } from './desk.js';
+import type { IDraft } from './draft.js';
 import { channelFor, field, withField } from './draft.js';
 import type { IPlatforms } from './platforms.js';
-import { NO_PLATFORMS, parsePlatforms } from './platforms.js';
+import { NO_PLATFORMS, parsePlatforms, profileOf, readerOf } from './platforms.js';
 import { wrongOf } from './previews.js';
 import type { IJob, Json } from './wire.js';
-import { record } from './wire.js';
+import { record, string } from './wire.js';
 
 export class TrainModel {
   constructor(private readonly context: IContext) {}
@@ -107,30 +108,62 @@ export class TrainModel {
     return job;
   }
 
-  /** Make data an input of what is in front. */
-  async useInput(uri: string): Promise<void> {
+  /**
+   * Make data an input of what is in front.
+   *
+   * @param profile - in whose account it is; empty if it needs none. The job goes with it, if none was chosen for it.
+   */
+  async useInput(uri: string, profile = ''): Promise<void> {
     this.begin();
     const desk = this.desk;
     if (desk && !desk.draft) {
       await desk.refresh();
     }
+    if (profile && this.platforms === NO_PLATFORMS) {
+      await this.learn();
+    }
     if (desk?.draft) {
       const inputs = record(field(desk.draft, 'inputs'));
-      desk.change(withField(desk.draft, 'inputs', { ...inputs, [channelFor(desk.draft, uri)]: uri }));
+      const draft = this.withAccount(desk.draft, profile);
+      desk.change(withField(draft, 'inputs', { ...inputs, [channelFor(draft, uri)]: uri }));
     }
   }
 
   /** Look anew at everything that is shown. */
   async refresh(): Promise<void> {
-    const { engine } = this.context;
     const refreshed = this.desk?.refresh();
     this.begin();
+    await this.learn();
+    await refreshed;
+  }
+
+  /** Ask what there is to train on. */
+  private async learn(): Promise<void> {
+    const { engine } = this.context;
     const [backends, profiles] = await Promise.all(
       (['backends', 'profiles'] as const).map(verb => engine.call(verb).catch(() => null))
     );
     this.platforms = parsePlatforms(backends, profiles);
     this.signal.emit();
-    await refreshed;
+  }
+
+  /** The draft with the profile that reads its data, where none was chosen; else it is said that another one reads it. */
+  private withAccount(draft: IDraft, profile: string): IDraft {
+    const { platforms, context } = this;
+    const { host, trans } = context;
+    const asked = string(field(draft, 'profile'));
+    const goes = profileOf(platforms, asked, string(draft.rest['backend']));
+    const owner = platforms.profiles.find(one => one.name === profile);
+    const reader = goes && owner && readerOf(platforms, goes, owner);
+    if (!reader || reader === owner) {
+      return draft;
+    }
+    if (!asked && reader === goes) {
+      return withField(draft, 'profile', profile);
+    }
+    const text = trans.__('This data is in the account of %1; the job reads it with that of %2.', profile, reader.name);
+    host.notify(`${text} ${trans.__('If it may not, choose the profile %1.', profile)}`, 'warning');
+    return draft;
   }
 
   /** Where nobody has chosen anything: the notebook, else the folder that the user is in, wherever he goes. */

@@ -56,9 +56,9 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
           await train.open(path);
         }
       },
-      useInput: (uri: string) => {
+      useInput: (uri, profile) => {
         reveal(app, labShell, panel);
-        void panel.load().then(({ model }) => model.useInput(uri));
+        void panel.load().then(({ model }) => model.useInput(uri, profile));
       }
     };
     addCommands(app, page, train, () => reveal(app, labShell, panel), palette);

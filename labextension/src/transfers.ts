@@ -7,10 +7,11 @@ import { Signal } from '@lumino/signaling';
 
 import type { IEngine } from './engine.js';
 import { EngineError } from './engine.js';
+import type { ICopy } from './outputs.js';
 import { isUnderWay, parseCopy, said } from './outputs.js';
 import { numbered } from './storagedata.js';
 import type { IItem, ITarget } from './uploadfile.js';
-import { uploadFile } from './uploadfile.js';
+import { pause, uploadFile, wasHeard } from './uploadfile.js';
 import { list, string } from './wire.js';
 
 export type TransferState = 'running' | 'asking' | 'done' | 'failed' | 'cancelled';
@@ -18,6 +19,7 @@ export type TransferState = 'running' | 'asking' | 'done' | 'failed' | 'cancelle
 export type Answer = 'replace' | 'keep' | 'skip';
 
 const LOOK_EVERY = 300;
+const RETRY = 2000;
 // Files at a time; the server puts two into a storage at once.
 const AT_A_TIME = 3;
 
@@ -34,6 +36,7 @@ export abstract class Transfer {
   done = 0;
   bytes = 0;
   files = 0;
+  /** What is wrong; also while it runs, if something of it has failed or nothing is heard of it. */
   trouble = '';
   /** The names that are taken, while it asks; and what can be answered. */
   taken: readonly string[] = [];
@@ -82,6 +85,7 @@ export class ServerTransfer extends Transfer {
       return;
     }
     this.state = 'running';
+    this.trouble = '';
     this.tell();
     try {
       let copy = parseCopy(await this.begin(answer === 'replace'));
@@ -92,8 +96,7 @@ export class ServerTransfer extends Transfer {
           break;
         }
         this.tell();
-        await new Promise(resolve => setTimeout(resolve, LOOK_EVERY));
-        copy = parseCopy(await this.engine.call('copy', { copy: copy.id }));
+        copy = await this.look();
       }
       this.end(copy.status === 'done' ? 'done' : copy.status === 'cancelled' ? 'cancelled' : 'failed', copy.trouble);
     } catch (error) {
@@ -107,6 +110,24 @@ export class ServerTransfer extends Transfer {
       this.end('cancelled');
     } else if (this.id) {
       void this.engine.call('cancel_copy', { copy: this.id }).catch(() => undefined);
+    }
+  }
+
+  /** How it is after a while; asked again where nothing is heard: the copy goes on without us. */
+  private async look(): Promise<ICopy> {
+    for (let wait = LOOK_EVERY; ; wait = RETRY) {
+      await pause(wait);
+      try {
+        const copy = parseCopy(await this.engine.call('copy', { copy: this.id }));
+        this.trouble = '';
+        return copy;
+      } catch (error) {
+        if (wasHeard(error)) {
+          throw error;
+        }
+        this.trouble = said(error);
+        this.tell();
+      }
     }
   }
 
@@ -147,7 +168,7 @@ export class Uploading extends Transfer {
     await Promise.all(Array.from({ length: AT_A_TIME }, () => this.work(this.life.signal)));
     this.taken = this.refused.map(item => item.path);
     if (this.isRunning) {
-      this.end(this.taken.length ? 'asking' : 'done');
+      this.end(this.trouble ? 'failed' : this.taken.length ? 'asking' : 'done', this.trouble);
     }
   }
 
@@ -157,7 +178,9 @@ export class Uploading extends Transfer {
   }
 
   private async work(signal: AbortSignal): Promise<void> {
-    for (let item = this.waiting.shift(); item; item = this.state === 'running' ? this.waiting.shift() : undefined) {
+    // After a failure each ends what it has begun; then all of it can go on.
+    const next = () => (this.isRunning && !this.trouble ? this.waiting.shift() : undefined);
+    for (let item = next(); item; item = next()) {
       let sent = 0;
       const told = (now: number) => {
         this.done += now - sent;
@@ -191,14 +214,13 @@ export class Uploading extends Transfer {
   }
 
   private refuse(item: IItem, error: unknown): void {
-    if (this.state !== 'running') {
-      this.waiting.push(item);
-    } else if (takenNames(error).length) {
+    if (this.isRunning && takenNames(error).length) {
       this.refused.push(item);
     } else {
       this.waiting.push(item);
-      this.end('failed', `${item.path}: ${said(error)}`);
+      this.trouble ||= this.isRunning ? `${item.path}: ${said(error)}` : '';
     }
+    this.tell();
   }
 
   private readonly waiting: IItem[];
@@ -220,6 +242,11 @@ export class Transfers {
   /** One of them has ended, well or not. */
   get ended(): ISignal<this, Transfer> {
     return this.endedSignal;
+  }
+
+  /** Whether files are on their way that only this page has. */
+  get isUploading(): boolean {
+    return this.known.some(transfer => transfer instanceof Uploading && transfer.isRunning);
   }
 
   /** A copy that the server makes; settled when it is over or has a question. */

@@ -26,7 +26,9 @@ const QUICK = 300;
 const SLOW = 3000;
 const LOOK_EVERY = 300;
 const ATTEMPTS = 4;
+const CONFLICT = 409;
 const TOO_LARGE = 413;
+const GATEWAY: readonly number[] = [502, 503, 504];
 
 /**
  * Upload a file.
@@ -86,12 +88,22 @@ async function sendAll(
         size = most = Math.max(Math.floor(size / 4), SMALLEST); // A proxy's limit.
         continue;
       }
-      throw error;
+      return await afterAll(engine, copy, error, signal);
     }
     offset += bytes.size;
     told(offset);
     const took = performance.now() - begun;
     size = took < QUICK ? Math.min(2 * size, most) : took > SLOW ? Math.max(size / 2, SMALLEST) : size;
+  }
+  return copy;
+}
+
+/** The copy, where a piece is refused since the server has all of them: the answer to the last one was lost. */
+async function afterAll(engine: IEngine, { id }: ICopy, error: unknown, signal: AbortSignal): Promise<ICopy> {
+  const isOver = error instanceof EngineError && error.status === CONFLICT && !('received' in error.details);
+  const copy = isOver ? parseCopy(await again(() => engine.call('copy', { copy: id }), signal)) : null;
+  if (!copy || copy.status === 'cancelled') {
+    throw error;
   }
   return copy;
 }
@@ -103,7 +115,7 @@ async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> 
       return await ask();
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof EngineError) || error.status !== 0 || attempt === ATTEMPTS) {
+      if (wasHeard(error) || attempt === ATTEMPTS) {
         throw error;
       }
       await pause(LOOK_EVERY * 2 ** attempt);
@@ -111,6 +123,12 @@ async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> 
   }
 }
 
-function pause(milliseconds: number): Promise<void> {
+/** Whether an error is an answer of the engine's own: not of a broken line, nor of a proxy where the engine is away. */
+export function wasHeard(error: unknown): boolean {
+  const isOurs = (status: number, code: string) => status !== 0 && (code !== '' || !GATEWAY.includes(status));
+  return !(error instanceof EngineError) || isOurs(error.status, error.code);
+}
+
+export function pause(milliseconds: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, milliseconds));
 }

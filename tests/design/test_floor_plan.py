@@ -131,7 +131,8 @@ TYPESCRIPT = [
     "components/chartbar components/connection components/copies components/enginesettings components/filepreview "
     "components/findings components/following components/hooks components/jobfilters components/jobselection "
     "components/logsession components/logtools components/nojobs components/occupants components/plot "
-    "components/profileform components/tailview draft dropped launch loader server tokens transfers tutorials",
+    "components/profileform components/tailview draft dropped launch loader server submitkey tokens transfers "
+    "tutorials",
     "components/canvas components/code components/compareboard components/editform components/events "
     "components/imagepicker components/instancetable components/jobslist components/labels components/logsearch "
     "components/outputchannel components/platformacts components/profiles components/provenance components/timeline "

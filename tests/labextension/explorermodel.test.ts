@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 
 import type { IEngine, Parameters } from '../../labextension/lib/engine.js';
 import { EngineError } from '../../labextension/lib/engine.js';
@@ -20,31 +20,55 @@ class Engine implements IEngine {
   /** Bytes that a piece may have, and how many pieces are lost. */
   largest = Infinity;
   losses = 0;
+  /** How many pieces come there, and their answers do not come back. */
+  lostAnswers = 0;
+  /** What a whole file is at first, before it is looked at once more. */
+  atFirst = 'done';
+  /** Files that cannot be sent, and what others wait for. */
+  bad = new Set<string>();
+  gates = new Map<string, Promise<void>>();
+  /** What a copy's question is answered with, one after the other; then what is known of it. */
+  /** Answers of folders that are held back, by their order; while it is null, none are. */
+  held: (() => void)[] | null = null;
+  accounts = ['pai'];
+  readonly looks: (Error | string)[] = [];
   readonly pieces: number[] = [];
   private readonly uploads = new Map<string, { path: string; bytes: number; received: number; status: string }>();
 
   call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
     this.calls.push([verb, parameters, body]);
-    return Promise.resolve().then(() => this.answer(verb, parameters, record(body)));
+    const { held } = this;
+    const gate = verb === 'list_data' && held ? new Promise<void>(resolve => held.push(resolve)) : Promise.resolve();
+    return gate.then(() => this.answer(verb, parameters, record(body)));
   }
 
-  sendBytes(_: Verb, { copy, offset }: Parameters, bytes: Blob): Promise<unknown> {
+  async sendBytes(_: Verb, { copy, offset }: Parameters, bytes: Blob): Promise<unknown> {
     const upload = this.uploads.get(String(copy));
     assert(upload);
+    await this.gates.get(upload.path);
+    if (this.bad.has(upload.path)) {
+      throw new EngineError('The disk is full.', '', 'EngineError', 500);
+    }
+    if (upload.received === upload.bytes) {
+      throw new EngineError('This upload is over, or goes on by itself.', '', 'Conflict', 409);
+    }
     if (bytes.size > this.largest) {
-      return Promise.reject(new EngineError('Request Entity Too Large', '', '', 413));
+      throw new EngineError('Request Entity Too Large', '', '', 413);
     }
     assert.equal(offset, upload.received);
     if (this.losses-- > 0) {
-      return Promise.reject(new EngineError('nothing was heard'));
+      throw new EngineError('nothing was heard');
     }
     this.pieces.push(bytes.size);
     upload.received += bytes.size;
     if (upload.received === upload.bytes) {
-      upload.status = 'done';
+      upload.status = this.atFirst;
       this.files.set(upload.path, upload.bytes);
     }
-    return Promise.resolve({ id: copy, status: upload.status });
+    if (this.lostAnswers-- > 0) {
+      throw new EngineError('nothing was heard');
+    }
+    return { id: copy, status: upload.status };
   }
 
   subscribe(): void {
@@ -61,8 +85,8 @@ class Engine implements IEngine {
 
   private answer(verb: Verb, given: Parameters, body: Json): unknown {
     if (verb === 'storages') {
-      const root = { uri: ROOT, title: 'bucket', profile: 'pai', scheme: 'oss', writable: true, problem: '', fix: '' };
-      return { storages: [root] };
+      const root = { uri: ROOT, title: 'bucket', scheme: 'oss', writable: true, problem: '', fix: '' };
+      return { storages: this.accounts.map(profile => ({ ...root, profile })) };
     }
     if (verb === 'list_data') {
       return this.list(String(given['uri']), String(given['after']), Number(given['limit']));
@@ -76,8 +100,15 @@ class Engine implements IEngine {
       this.uploads.set(id, { path, bytes: number(body['bytes']) ?? 0, received: 0, status: 'waiting' });
       return { id, status: 'waiting' };
     }
-    assert(verb === 'cancel_copy', verb);
-    return {};
+    if (verb === 'copy') {
+      const look = this.looks.shift() ?? 'done';
+      if (look instanceof Error) {
+        throw look;
+      }
+      return { id: given['copy'], status: look, bytes: 10, done: 5 };
+    }
+    assert(verb === 'cancel_copy' || verb === 'put_data', verb);
+    return { id: 'c', status: 'running' };
   }
 
   private list(uri: string, after: string, limit: number): unknown {
@@ -106,13 +137,31 @@ class Engine implements IEngine {
   }
 }
 
-async function opened(files: Record<string, number>): Promise<[ExplorerModel, Engine]> {
+async function opened(files: Record<string, number>, accounts = ['pai']): Promise<[ExplorerModel, Engine]> {
   const engine = new Engine();
+  engine.accounts = accounts;
   engine.files = new Map(Object.entries(files));
   const model = new ExplorerModel(engine);
   await model.start();
-  await model.open(ROOT, model.roots?.[0]);
+  await model.open(ROOT, model.roots?.at(-1));
   return [model, engine];
+}
+
+/** What can be done without waiting for time to pass is done. */
+const settled = () => new Promise(resolve => setImmediate(resolve));
+
+/** Let time pass as soon as somebody waits for it, until what this gives is called. */
+function hurry(): () => void {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const go = () => {
+    mock.timers.tick(10_000);
+    next = setImmediate(go);
+  };
+  let next = setImmediate(go);
+  return () => {
+    clearImmediate(next);
+    mock.timers.reset();
+  };
 }
 
 const paths = (model: ExplorerModel) => model.entries.map(entry => entry.path);
@@ -159,6 +208,75 @@ test('pages come as one scrolls, and all of them where sizes are to be sorted', 
   assert(engine.calls.length < 8);
   await model.sort({ column: 'name', isDescending: true });
   assert.equal(paths(model)[0], 'f24999');
+});
+
+const thousands = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${String(n).padStart(5, '0')}`, (n * 7919) % count]));
+
+test('who sorts once more, or is told of a transfer, while all is fetched, sets off no second round', async () => {
+  for (const other of ['sort', 'refresh', 'leave'] as const) {
+    const [model, engine] = await opened(thousands(25_000));
+    engine.held = [];
+    const under: Promise<void>[] = [model.sort({ column: 'size', isDescending: false })];
+    await settled();
+    if (other === 'sort') {
+      under.push(model.sort({ column: 'size', isDescending: true }));
+    } else if (other === 'refresh') {
+      under.push(model.refresh());
+    } else {
+      model.leave();
+    }
+    let asked = 0;
+    for (; engine.held.length; asked++) {
+      engine.held.shift()?.();
+      await settled();
+      assert(asked < 10, 'They go on for ever.');
+    }
+    await Promise.all(under);
+    assert.deepEqual([model.entries.length, model.isLoading], [other === 'leave' ? 0 : 25_000, false]);
+    assert.equal(model.entries[0]?.bytes, { sort: 24_999, refresh: 0, leave: undefined }[other]);
+  }
+});
+
+test('what ends, or is sorted, meanwhile does not undo that a folder is opened', async () => {
+  for (const other of ['refresh', 'sort', 'two folders'] as const) {
+    const [model, engine] = await opened({ a: 1, 'sub/b': 1, 'sub/c': 3, 'other/d': 1 });
+    engine.held = [];
+    const under: Promise<unknown>[] = [model.open(`${ROOT}sub/`)];
+    if (other === 'sort') {
+      under.push(model.sort({ column: 'size', isDescending: true }));
+    } else {
+      under.push(model.refresh());
+    }
+    if (other === 'two folders') {
+      under.push(model.open(`${ROOT}other/`));
+    }
+    await settled();
+    engine.files.set('sub/new', 2); // Put there after the folder was asked for, or as far as anybody knows.
+    engine.files.set('other/new', 2);
+    while (engine.held.length) {
+      engine.held.shift()?.();
+      await settled();
+    }
+    await Promise.all(under);
+    const found = { refresh: ['b', 'c', 'new'], sort: ['c', 'new', 'b'], 'two folders': ['d', 'new'] }[other];
+    assert.deepEqual([paths(model), model.isLoading], [found, false]);
+  }
+});
+
+test('one stays in the account that one is in', async () => {
+  const asked = (engine: Engine) =>
+    engine.calls.filter(([verb]) => verb === 'list_data').map(([, { profile }]) => profile);
+  const [model, engine] = await opened({ 'sub/a': 1 }, ['one', 'two']);
+  await model.open(`${ROOT}sub/`); // Typed.
+  assert.deepEqual([asked(engine), model.place?.root.profile], [['two', 'two'], 'two']);
+  await model.refresh();
+  await model.open('oss://bucket/elsewhere/');
+  await model.open('file:///home/');
+  assert.deepEqual(asked(engine).slice(2), ['two', 'two', '']);
+  model.leave();
+  await model.open(`${ROOT}sub/`); // From nowhere: the first that leads there.
+  assert.deepEqual([asked(engine).at(-1), model.place?.root.profile], ['one', 'one']);
 });
 
 test('selection', async () => {
@@ -235,6 +353,72 @@ test('what fails can go on, what is ended stops', async () => {
   const stopped = await model.transfers.upload('y', { uri: ROOT, profile: '' }, [large]);
   assert.deepEqual([stopped.state, engine.files.has('large')], ['cancelled', false]);
   assert.equal(engine.calls.filter(([verb]) => verb === 'cancel_copy').length >= 1, true);
+});
+
+test('what fails goes on when all that was begun has ended, and nothing is forgotten', async () => {
+  const [model, engine] = await opened({});
+  let release = () => {};
+  const gate = new Promise<void>(resolve => (release = resolve));
+  engine.gates = new Map(['slow', 'late'].map(path => [path, gate]));
+  engine.bad = new Set(['bad', 'late']);
+  const items = ['bad', 'slow', 'late', 'last'].map(path => ({ path, file: new Blob(['x']) }));
+  const under = model.transfers.upload('x', { uri: ROOT, profile: '' }, items);
+  const [transfer] = model.transfers.known;
+  assert(transfer);
+  await settled();
+  assert.deepEqual([transfer.state, transfer.canGoOn, transfer.isOver], ['running', false, false]);
+  assert.match(transfer.trouble, /^bad: The disk is full/); // Told at once.
+  assert.equal(model.transfers.isUploading, true);
+  release();
+  await under;
+  assert.deepEqual([transfer.state, transfer.canGoOn, model.transfers.isUploading], ['failed', true, false]);
+  engine.bad.clear();
+  await model.transfers.goOn(transfer);
+  assert.deepEqual([transfer.state, transfer.trouble, transfer.files], ['done', '', 4]);
+  assert.deepEqual([...engine.files.keys()].sort(), ['bad', 'last', 'late', 'slow']);
+});
+
+test('an upload is there also if the answer to its last piece is lost', async t => {
+  t.after(hurry());
+  for (const atFirst of ['done', 'running']) {
+    const [model, engine] = await opened({});
+    engine.lostAnswers = 1;
+    engine.atFirst = atFirst;
+    engine.looks.push(new EngineError('nothing was heard'), atFirst);
+    const transfer = await model.transfers.upload('x', { uri: ROOT, profile: '' }, [
+      { path: 'x', file: new Blob(['x']) }
+    ]);
+    assert.deepEqual([transfer.state, transfer.trouble], ['done', '']);
+    assert.equal(
+      engine.calls.some(([verb]) => verb === 'cancel_copy'),
+      false
+    );
+  }
+  const [model, engine] = await opened({});
+  engine.lostAnswers = 1;
+  engine.looks.push('cancelled'); // By somebody else, between the two.
+  const ended = await model.transfers.upload('x', { uri: ROOT, profile: '' }, [{ path: 'x', file: new Blob(['x']) }]);
+  assert.equal(ended.state, 'failed');
+});
+
+test('a copy of the server is followed also where nothing is heard for a while', async t => {
+  const [model, engine] = await opened({});
+  t.after(hurry());
+  const away = new EngineError('Service Unavailable', '', '', 503); // As a proxy says it.
+  engine.looks.push(new EngineError('nothing was heard'), away, 'running', 'done');
+  const told = new Set<string>();
+  model.transfers.changed.connect(({ known }) => void told.add(`${known[0]?.state} ${known[0]?.trouble}`));
+  const transfer = await model.transfers.begin('x', () => engine.call('put_data'));
+  assert.deepEqual([transfer.state, transfer.trouble, model.transfers.isUploading], ['done', '', false]);
+  assert.deepEqual([...told].slice(-4), [
+    'running ',
+    'running nothing was heard',
+    'running Service Unavailable',
+    'done '
+  ]);
+  engine.looks.push(new EngineError('There is no copy.', 'Start it again.', 'NotFound', 404));
+  const lost = await model.transfers.begin('x', () => engine.call('put_data'));
+  assert.deepEqual([lost.state, lost.trouble], ['failed', 'There is no copy. Start it again.']);
 });
 
 test('numbers for second names', () => {

@@ -25,6 +25,7 @@ import type { IHost } from '../../labextension/lib/host.js';
 import { parsePlatforms, profileOf } from '../../labextension/lib/platforms.js';
 import { parseDeclared, wrongOf } from '../../labextension/lib/previews.js';
 import type { Verb } from '../../labextension/lib/routes.js';
+import { SubmitKey } from '../../labextension/lib/submitkey.js';
 import { TrainModel } from '../../labextension/lib/trainmodel.js';
 import type { Json } from '../../labextension/lib/wire.js';
 import { record, string } from '../../labextension/lib/wire.js';
@@ -467,7 +468,7 @@ test('a form that could not begin is begun by a submit', async () => {
   assert.equal((await model.submit())?.id, 'j1');
 });
 
-test('a submit that failed is tried again with its key', async () => {
+test('a submit whose answer was lost is tried again with its key', async () => {
   let isBroken = true;
   const { engine, page, model } = begin({
     submit: () => {
@@ -487,6 +488,43 @@ test('a submit that failed is tried again with its key', async () => {
   assert.equal(first, second);
   await model.submit();
   assert.notEqual(engine.of('submit')[2]?.body['key'], second);
+});
+
+test('a submit that was refused is a new one when it is tried again', async () => {
+  const { engine, page, model } = begin({
+    submit: () => {
+      throw new EngineError('The quota is used up.', '', 'QuotaExceeded', 409);
+    }
+  });
+  model.isSeen = true;
+  page.go('a.ipynb');
+  await model.submit();
+  await model.submit();
+  const [first, second] = engine.of('submit').map(({ body }) => body['key']);
+  assert.notEqual(first, second);
+});
+
+test('a key is kept for the same thing alone, and only while nobody has answered', async () => {
+  const key = new SubmitKey();
+  const keys: string[] = [];
+  const submit = (what: string, error?: EngineError) =>
+    key
+      .use({ what }, once => {
+        keys.push(once);
+        return error ? Promise.reject(error) : Promise.resolve(once);
+      })
+      .catch(() => '');
+  await submit('a', new EngineError('Bad Gateway', '', '', 502)); // A proxy's word: the engine may be at work.
+  await submit('a', new EngineError('no answer', '', 'ServerUnreachable', 503)); // A kernel's.
+  await submit('a', new EngineError('refused', '', 'Refused', 400));
+  assert.equal(new Set(keys.splice(0)).size, 1);
+  await submit('a', new EngineError('no answer'));
+  await submit('b', new EngineError('no answer'));
+  await submit('b');
+  await submit('b');
+  const [a, b, again, other] = keys;
+  assert.equal(b, again);
+  assert.equal(new Set([a, b, other]).size, 3);
 });
 
 test('inputs are brought before a submit, which can be ended meanwhile', async t => {
@@ -532,6 +570,60 @@ test('what was submitted last is submitted once more, whatever stands in the for
   assert.equal(await model.again('a.ipynb'), true);
   assert.deepEqual(record(engine.of('submit')[0]?.body['spec']), { name: 'old' });
   assert.deepEqual(page.opened, ['j1 from a.ipynb']);
+});
+
+test('what is put into the form goes as a script where it must, and files that came with it can be taken away', async () => {
+  const { page, model } = begin({
+    form: () => ({
+      request: { notebook: '/w/a.ipynb', script_if_needed: true, spec: { entry_point: 'a.ipynb' } },
+      kind: 'notebook'
+    })
+  });
+  page.go('work/a.ipynb');
+  await model.refresh();
+  await model.desk?.refresh();
+  const { desk } = model;
+  assert.ok(desk);
+  const now = () => (desk.draft ? requestOf(desk.draft) : {});
+  const source = { folder: '/w' };
+  desk.put({
+    notebook: '/w/a.ipynb',
+    spec: { entry_point: 'a.py', source: { ...source, files: { 'a.py': '1', b: '' } } }
+  });
+  assert.equal(now()['script_if_needed'], true);
+  desk.uncover('b');
+  assert.deepEqual(now()['spec'], { entry_point: 'a.py', source: { ...source, files: { 'a.py': '1' } } });
+  desk.uncover('a.py');
+  assert.deepEqual(now()['spec'], { entry_point: 'a.ipynb', source });
+  desk.put({ script_if_needed: false, spec: {} });
+  assert.equal(now()['script_if_needed'], false);
+});
+
+test('data is read with the account that it is in, or it is said that it is not', async () => {
+  const profile = (name: string, backend: string) => ({ name, refused: '', settings: { backend } });
+  const profiles = [profile('a', 'pai'), profile('b', 'pai'), profile('local', 'local')];
+  const after = async (start: Json, standard: string, of: string) => {
+    const { page, model } = begin({
+      form: () => ({ request: start, kind: 'notebook', last: null, entries: [] }),
+      profiles: () => ({ default: standard, profiles })
+    });
+    page.go('a.ipynb');
+    await model.useInput('oss://x/train/', of);
+    assert.ok(model.desk?.draft);
+    assert.deepEqual(field(model.desk.draft, 'inputs'), { train: 'oss://x/train/' });
+    return [field(model.desk.draft, 'profile') ?? '', ...page.said];
+  };
+  assert.deepEqual(await after({ spec: {} }, 'a', 'b'), ['b']);
+  assert.deepEqual(await after({ backend: 'pai', spec: {} }, 'local', 'b'), ['b']);
+  assert.deepEqual(await after({ spec: {} }, 'b', 'b'), ['']);
+  assert.deepEqual(await after({ spec: { profile: 'b' } }, 'a', 'b'), ['b']);
+  assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', ''), ['a']);
+  const said =
+    'This data is in the account of b; the job reads it with that of a. If it may not, choose the profile b.';
+  assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', 'b'), ['a', said]);
+  // A job of this machine stays one: what it reads from elsewhere, it reads with the first account of that kind.
+  assert.deepEqual(await after({ spec: {} }, 'local', 'b'), ['', said]);
+  assert.deepEqual(await after({ spec: {} }, 'local', 'a'), ['']);
 });
 
 test('a URI becomes an input of what is in front', async () => {

@@ -101,6 +101,23 @@ def test_it_is_shown_as_running_there_and_left_alone(
         engine.close()
 
 
+def test_it_keeps_the_server_of_its_own_host_alone(shared: Home, waiting: dict[str, Any]) -> None:
+    """Two servers of one user that share a home would keep each other from being stopped when idle."""
+    code = "from jupyter_pai.service import JobService; print(JobService().keeps_server())"
+    kept = {
+        name: subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {VARIABLE: name},
+            preexec_fn=own_locks if name == OTHER else None,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for name in (OURS, OTHER)
+    }
+    assert kept == {OURS: "True", OTHER: "False"}
+
+
 def test_a_stop_reaches_it(other: Callable[..., subprocess.CompletedProcess[str]], waiting: dict[str, Any]) -> None:
     job_id = waiting["id"]
     assert "stopped" in other("stop", job_id).stdout

@@ -50,6 +50,7 @@ def test_a_form_asks_before_it_submits_what_costs(pai: StandIn, folder: Path) ->
     form.instance_type = "ecs.gn6i-c4g1.xlarge"
     assert form.options == {}
     assert form._agree.layout.display == "none"
+    assert "until it ends" in form._cost.value
     assert form.preview()["questions"]
     with pytest.raises(Unconfirmed):
         form.submit()

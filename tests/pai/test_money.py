@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from jupyter_pai.backends.base import Check
 from jupyter_pai.client import EmbeddedClient
 from jupyter_pai.errors import Unconfirmed
 from jupyter_pai.home import Home
+from jupyter_pai.job import JobSpec
 
 from ..conftest import script, submit
 from ..platforms.pai import StandIn
@@ -33,6 +36,34 @@ def test_with_a_limit_each_machine_is_asked_about(pai: StandIn, home: Home) -> N
         submit(engine, "true", profile="pai", cpu=1, memory="1GiB", options=share).wait()
     finally:
         engine.close()
+
+
+def test_what_is_not_asked_about_is_told(engine: EmbeddedClient, folder: Path, cli: Any) -> None:
+    """Machines without GPUs, and the account's own: which, for how long, and that it goes on."""
+    script(folder, "")
+    spec = {"name": "x", "command": "true", "source": {"folder": str(folder)}, "profile": "pai"}
+    for fields, place in (
+        ({"instance_count": 2, "max_run_time": 7200}, "on 2 machines ecs.c6.large; .*price. It is stopped after 2 h"),
+        ({"cpu": 4, "options": {"spot": {"strategy": "SpotAsPriceGo"}}}, r"on 1 machine ecs\.c6\.xlarge; .* 24 hours"),
+        ({"cpu": 1, "memory": "1GiB", "options": {"resource_id": "quota1stand"}}, "in the quota quota1stand; .*price"),
+    ):
+        found = engine.preview(spec | fields)
+        assert found["questions"] == []
+        assert re.search(f"It runs {place}.* costs, until it ends, .*JupyterLab is closed", found["cost"])
+    told = cli("submit", "--backend", "pai", "--command", "true", "--dry-run").stdout
+    assert "cost: It runs on 1 machine ecs.c6.large" in told
+    assert any("until it ends" in note for note in engine.submit(spec)["job"]["notes"])
+    asked = engine.preview(spec | GPU)
+    assert asked["cost"] == asked["questions"][0]
+    assert "until it ends" in asked["cost"]
+    assert engine.preview(spec | {"profile": "local"})["cost"] == ""
+
+
+def test_a_platform_that_names_no_cost_is_told_to_cost(engine: EmbeddedClient, folder: Path) -> None:
+    spec = JobSpec(name="x", command="true", instance_type="big", source={"folder": str(folder)})
+    check = Check(questions=("Is that right?",)).paid(spec)
+    assert check.cost.startswith("It runs on 1 machine big; ")
+    assert check.questions == ("Is that right?",)
 
 
 def test_a_cell_that_attaches_to_its_job_is_not_asked_again(

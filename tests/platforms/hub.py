@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 __all__ = ["Hub"]
 
@@ -23,9 +25,16 @@ class Hub:
         self.server_name = server_name
         # What servers told of when they were last used.
         self.activity: list[dict[str, Any]] = []
+        # With which browsers that have logged in go back.
+        self.codes: list[str] = []
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                if self.path.startswith("/hub/api/oauth2/authorize"):
+                    self.send_response(302)
+                    self.send_header("Location", hub.logged_in(self.path))
+                    self.end_headers()
+                    return
                 status, reply = hub.answer(self.path, self.headers.get("Authorization", ""))
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -36,6 +45,8 @@ class Hub:
                 said = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 if self.path.endswith("/activity"):
                     hub.activity.append(json.loads(said))
+                if self.path == "/hub/api/oauth2/token" and hub.is_code(said):
+                    self.headers["Authorization"] = f"token {hub.token}"
                 self.do_GET()
 
             def log_message(self, format: str, *args: Any) -> None:
@@ -46,12 +57,30 @@ class Hub:
 
     @property
     def url(self) -> str:
-        return f"http://{self.host}:{self.server.server_port}/hub/api"
+        return f"{self.address}/hub/api"
+
+    @property
+    def address(self) -> str:
+        return f"http://{self.host}:{self.server.server_port}"
 
     @property
     def prefix(self) -> str:
         """Where the user's server is."""
         return f"/user/{self.user}/" + (f"{self.server_name}/" if self.server_name else "")
+
+    def logged_in(self, path: str) -> str:
+        """Where a browser goes on that came to log in, and whose user has done so: back, with a code."""
+        asked = parse_qs(urlsplit(path).query)
+        self.codes.append(code := secrets.token_urlsafe(8))
+        return f"{asked['redirect_uri'][0]}?{urlencode({'code': code, 'state': asked['state'][0]})}"
+
+    def is_code(self, form: bytes) -> bool:
+        """Whether a server that wants the token of who logged in has its secret and a code, which goes once."""
+        said = parse_qs(form.decode())
+        if said["client_secret"] != [self.token] or said["code"][0] not in self.codes:
+            return False
+        self.codes.remove(said["code"][0])
+        return True
 
     def answer(self, path: str, authorization: str) -> tuple[int, Any]:
         """The reply to a call."""
@@ -59,6 +88,8 @@ class Hub:
             return 200, {"version": "5.0.0"}
         if authorization != f"token {self.token}":
             return 403, {"status": 403, "message": "Forbidden"}
+        if path == "/hub/api/oauth2/token":
+            return 200, {"access_token": self.token, "token_type": "Bearer"}
         if path.startswith("/hub/api/user"):
             scopes = [f"access:servers!server={self.user}/{self.server_name}", f"read:users!user={self.user}"]
             return 200, {"kind": "user", "name": self.user, "admin": False, "groups": [], "scopes": scopes}
@@ -73,9 +104,9 @@ class Hub:
             "JUPYTERHUB_ACTIVITY_URL": f"{self.url}/users/{self.user}/activity",
             "JUPYTERHUB_BASE_URL": "/",
             "JUPYTERHUB_CLIENT_ID": f"jupyterhub-user-{self.user}",
-            "JUPYTERHUB_HOST": "",
+            "JUPYTERHUB_HOST": self.address,
             "JUPYTERHUB_OAUTH_ACCESS_SCOPES": json.dumps([f"access:servers!server={self.user}/{self.server_name}"]),
-            "JUPYTERHUB_OAUTH_CALLBACK_URL": f"{prefix}oauth_callback",
+            "JUPYTERHUB_OAUTH_CALLBACK_URL": f"http://127.0.0.1:{port}{prefix}oauth_callback",
             "JUPYTERHUB_OAUTH_SCOPES": json.dumps([f"access:servers!server={self.user}/{self.server_name}"]),
             "JUPYTERHUB_SERVER_NAME": self.server_name,
             "JUPYTERHUB_SERVICE_PREFIX": prefix,

@@ -102,6 +102,29 @@ async def test_a_form_goes_on_with_the_settings_of_the_newest_job(jp_fetch: Any,
     assert (newest["last"]["id"], newest["request"]["spec"]["name"]) == (again["id"], "mine")
 
 
+async def test_a_folder_may_be_a_link_out_of_what_jupyterlab_shows(
+    jp_fetch: Any, jp_root_dir: Path, project: Path, tmp_path: Path
+) -> None:
+    """As `~/data -> /mnt/data`: what is there is read, nothing is written there."""
+    far = tmp_path / "mnt"
+    project.rename(far)
+    (jp_root_dir / "data").symlink_to(far)
+    request = (await form(jp_fetch, "data/study.ipynb"))["request"]
+    assert request["notebook"] == str(far / "study.ipynb")
+    assert request["spec"]["source"] == {"folder": str(far)}
+    assert (await form(jp_fetch, "data"))["kind"] == "folder"
+    body = {"spec": {"command": "true", "source": {"folder": str(far)}}, "notebook": "data/study.ipynb"}
+    job = (await ask(jp_fetch, "POST", "jobs", body=body))["job"]
+    found = await ask(jp_fetch, "GET", "jobs", notebook="data/study.ipynb")
+    assert [one["id"] for one in found["jobs"]] == [job["id"]]
+    copy = {"uri": f"file://{tmp_path}/copy/", "path": "data/notes.txt"}
+    assert (await ask(jp_fetch, "POST", "data", "put", body=copy))["files"] == 1
+    for verb, wanted in (("data/get", copy | {"path": "data"}), (f"jobs/{job['id']}/download", {"folder": "data"})):
+        with pytest.raises(HTTPClientError) as caught:
+            await ask(jp_fetch, "POST", *verb.split("/"), body=wanted)
+        assert caught.value.code == 400 and b"leads out" in caught.value.response.body  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("path", ["project/none.ipynb", "project/notes.txt", "../..", "a\0b"])
 async def test_there_is_no_form_for_what_cannot_be_submitted(jp_fetch: Any, project: Path, path: str) -> None:
     with pytest.raises(HTTPClientError) as caught:

@@ -30,7 +30,7 @@ _FLAGS = (
 class Lab(RealServer):
     """JupyterLab, with Notebook 7 beside it."""
 
-    program = ("-m", "jupyterlab")
+    program: tuple[str, ...] = ("-m", "jupyterlab")
 
     def arguments(self) -> list[str]:
         # For tests: `jupyterapp` in the page.

@@ -64,8 +64,6 @@ class Look(NamedTuple):
 
 
 LOOKS = (Look(""), Look("-dark", "dark"), Look(".zh-CN", "light", "zh_CN", "zh-CN"))
-# Those that the Chinese documents show.
-CHINESE = frozenset({"train", "explorer", "first-job", "overview", "metrics", "compare"})
 
 
 class Studio:
@@ -251,6 +249,19 @@ def train(studio: Studio, page: Page) -> None:
     studio.after.callback(end_kernels, studio)
 
 
+def train_narrow(studio: Studio, page: Page) -> None:
+    train(studio, page)
+    widen(page, 240)
+
+
+def form(studio: Studio, page: Page) -> None:
+    studio.lab.write("form.ipynb", "%load_ext jupyter_pai\n%pai form train.py")
+    studio.after.callback(end_kernels, studio)
+    open_notebook(page, studio.lab, "form.ipynb", "lab/workspaces/form/tree")
+    run_cells(page, 1)
+    page.locator(".jp-OutputArea .widget-button").first.wait_for(timeout=LONG)
+
+
 def explorer(studio: Studio, page: Page) -> None:
     page.goto(f"{studio.lab.url}/lab/workspaces/explorer?reset&token={studio.lab.token}")
     page.locator(".jp-Launcher").wait_for(timeout=LONG)
@@ -273,7 +284,9 @@ def widen(page: Page, width: int) -> None:
 
 SHOTS: dict[str, Callable[[Studio, Page], None]] = {
     "train": train,
+    "train-narrow": train_narrow,
     "explorer": explorer,
+    "form": form,
     "first-job": first_job,
     **{shot.__name__: shot for shot in (overview, jobs, logs, metrics, outputs, tensorboard, events, failure, compare)},
 }
@@ -298,7 +311,7 @@ def main() -> None:
     os.environ["JUPYTER_PAI_HOME"] = str(HOME / ".local/share/jupyter/pai")
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
     IMAGES.mkdir(exist_ok=True)
-    known = {f"{name}{look.suffix}" for look in LOOKS for name in SHOTS if look.locale == "default" or name in CHINESE}
+    known = {f"{name}{look.suffix}" for look in LOOKS for name in SHOTS}
     wanted = set(sys.argv[1:]) or known
     if wanted - known:
         sys.exit(f"No such pictures: {', '.join(sorted(wanted - known))}")

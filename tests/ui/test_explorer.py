@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from ..conftest import ROOT, until
 from ..pai.conftest import pai, platform  # noqa: F401  fixtures
@@ -90,6 +90,16 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(page.locator(".jp-pai-Explorer-row").first).to_contain_text("99 B")
     explorer.get_by_role("button", name="Name").click()
     grid.focus()
+    page.keyboard.press("Home")
+    for _ in range(11):
+        page.keyboard.press("Shift+ArrowDown")
+    expect(news).to_have_text("12 selected")
+    saved_files: list[str] = []
+    page.on("download", lambda download: saved_files.append(download.suggested_filename))
+    explorer.get_by_role("button", name="Actions").click()
+    page.get_by_role("menuitem", name="Download").click()
+    until(lambda: page.evaluate("0") == 0 and len(saved_files) == 12)  # More than a browser takes at once.
+    grid.focus()
     page.keyboard.press("End")
     expect(row(page, "f1499")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Backspace")
@@ -107,8 +117,23 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     (data / "sub").mkdir(parents=True)
     (data / "a b.csv").write_text("1")
     (data / "sub/large.bin").write_bytes(bytes(range(256)) * 20_000)
+    # Who closes the page meanwhile is asked.
+    closing = "dispatchEvent(new Event('beforeunload', {cancelable: true}))"
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/pai/api/v1/uploads/*", hold)
+    assert page.evaluate(closing)
     explorer.locator('[data-upload="files"]').set_input_files([data / "a b.csv"])
+    expect(explorer.get_by_role("button", name="Cancel")).to_be_visible()
+    until(lambda: page.evaluate("0") == 0 and held)
+    assert not page.evaluate(closing)
+    held[0].continue_()
+    page.unroute("**/pai/api/v1/uploads/*")
     expect(news).to_have_text("Uploaded: a b.csv", timeout=LONG)
+    assert page.evaluate(closing)
     explorer.locator('[data-upload="folder"]').set_input_files(data)
     expect(news).to_have_text("Uploaded: files: 2", timeout=LONG)
     expect(row(page, "data/")).to_be_visible()
@@ -169,6 +194,22 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     answer(page, "work")
     expect(row(page, "work/")).to_be_visible(timeout=LONG)
     assert pai.objects.read("新 #1/work/train.csv") == b"1,2"
+
+    # Chosen in the file browser, in whose place the Explorer comes then.
+    for name in ("one.csv", "two.csv"):
+        (lab.root / "work" / name).write_text(name)
+    execute(page, "filebrowser:go-to-path", path="work")
+    execute(page, "filebrowser:activate")
+    page.locator(".jp-DirListing-item", has_text="one.csv").click(timeout=LONG)
+    second = page.locator(".jp-DirListing-item", has_text="two.csv")
+    second.click(modifiers=["ControlOrMeta"])
+    second.click(button="right")
+    page.locator(".lm-Menu-item", has_text="Copy to Storage…").click()
+    expect(page.locator(".jp-Dialog input")).to_have_value(f"oss://{pai.bucket}/新 #1/")
+    answer(page)
+    expect(row(page, "two.csv")).to_be_visible(timeout=LONG)
+    expect(row(page, "one.csv")).to_be_visible(timeout=LONG)
+    assert [pai.objects.read(f"新 #1/{name}.csv") for name in ("one", "two")] == [b"one.csv", b"two.csv"]
 
     # Dragged from the file browser, where both are seen.
     move = "jupyterapp.shell.add([...jupyterapp.shell.widgets('left')].find(w => w.id === 'jp-pai-explorer'), 'right')"

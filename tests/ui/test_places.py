@@ -13,6 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 from jupyter_pai.home import Home
 from jupyter_pai.settings import user_file
 
+from ..platforms.hub import Hub
+from ..server.test_hub import HubServer
 from .conftest import Lab, execute, open_notebook
 from .test_jobs import LONG, row, submit, waiting
 
@@ -121,15 +123,24 @@ def test_train_is_where_one_looks_for_it_and_takes_what_is_meant(lab: Lab, page:
     assert (given / "folder.ipynb").read_text() == "mine"
 
 
+class HubLab(HubServer, Lab):
+    """JupyterLab as a Hub starts it: pages log in there, and come back with a cookie."""
+
+    def arguments(self) -> list[str]:
+        return [*super().arguments(), "--LabApp.expose_app_in_browser=True"]
+
+
 @pytest.fixture
 def named_server(home: Home, tmp_path: Path) -> Iterator[Lab]:
-    """As a Hub serves a named server of a user's."""
+    """A named server of a user of a Hub."""
     root = tmp_path / "notebooks"
     root.mkdir()
-    started = Lab(root, "/user/ada/train/")
+    hub = Hub("train")
+    started = HubLab(root, hub)
     started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
     yield started
     started.stop()
+    hub.close()
 
 
 def test_notebook_7_below_a_hubs_address(named_server: Lab, page: Page, tmp_path: Path) -> None:
@@ -153,7 +164,9 @@ def test_notebook_7_below_a_hubs_address(named_server: Lab, page: Page, tmp_path
     expect(row(page, "digits")).to_contain_text("running", timeout=LONG)
     (tmp_path / "go").touch()
     expect(row(page, "digits")).to_contain_text("succeeded", timeout=LONG)
-    assert outside == []
+    # The browser has logged in at the Hub; by its cookie all came from the server, the socket too.
+    assert len([url for url in outside if "/hub/api/oauth2/authorize?" in url]) == len(outside) == 1
+    assert "101 GET /user/ada/train/pai/api/v1/stream" in lab.log.read_text()
 
 
 def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> None:

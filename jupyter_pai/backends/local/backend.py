@@ -155,6 +155,10 @@ class LocalBackend(Backend):
         )
         return Submission(job.id)
 
+    @classmethod
+    def is_here(cls, folder: JobFolder) -> bool:
+        return life_of(folder) not in (Life.ELSEWHERE, Life.SILENT)
+
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
         process.bury()
         return {remote_id: self._report(self.home.job(remote_id)) for remote_id in remote_ids}

@@ -160,9 +160,6 @@ class PaiBackend(RemoteBackend):
             notes.append(_("Sizes count where no share of the quota is named; options.instance_spec is."))
         elif spec.is_sized and not options.resource_id and spec.instance_type:
             notes.append(_("Sizes count where no instance type is named; {name} is.").format(name=spec.instance_type))
-        limit = spec.max_run_time or self.settings.max_run_time
-        if limit:
-            notes.append(_("It is stopped after {hours:.3g} hours at most.").format(hours=limit / 3600))
         return Check(tuple(notes))
 
     async def settle(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ...i18n import _, ngettext
+from ... import cost
+from ...i18n import _
 from ...job import JobSpec
 
-__all__ = ["has_gpu", "questions"]
+__all__ = ["has_gpu", "said"]
 
 # Families of machines with GPUs: gn, vgn, sgn, ebmgn of ECS; those of Lingjun begin with ml.g.
 _GPU = re.compile(r"ecs\.[a-z]*gn\d|ml\.g")
@@ -18,15 +19,20 @@ def has_gpu(instance_type: str) -> bool:
     return bool(_GPU.match(instance_type))
 
 
-def questions(spec: JobSpec, price_limit: float | None, *, has_gpu: bool, spot: str = "") -> tuple[str, ...]:
-    """What the user is asked before a job is submitted to an instance type; `spot` says what it costs as a spot
-    machine."""
-    n = spec.instance_count
-    machines = ngettext("{n} machine {kind}", "{n} machines {kind}", n).format(n=n, kind=spec.instance_type)
-    if has_gpu:
-        text = _("It runs on {machines} with GPUs; the platform does not publish the price.")
-    elif price_limit is not None:
-        text = _("It runs on {machines}; the platform does not publish the price, so the limit cannot be held.")
+def said(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str, seconds: int) -> str:
+    """What is said of a job's cost before it is submitted to an instance type, or to a quota. `has_limit`: nobody wants
+    to pay more than a limit; `seconds` is the longest that it runs, 0 for ever."""
+    machines = cost.machines(spec.instance_type, spec.instance_count)
+    if quota:
+        text = _("It runs in the quota {quota}; the platform does not publish the price.").format(quota=quota)
+    elif has_gpu:
+        text = _("It runs on {machines} with GPUs; the platform does not publish the price.").format(machines=machines)
+    elif has_limit:
+        text = _("It runs on {machines}; the platform does not publish the price, so the limit cannot be held.").format(
+            machines=machines
+        )
     else:
-        return ()
-    return (" ".join(filter(None, (text.format(machines=machines), spot))),)
+        text = cost.unpriced(machines)
+    if seconds:
+        text += " " + _("It is stopped after {hours:.3g} hours at most.").format(hours=seconds / 3600)
+    return text

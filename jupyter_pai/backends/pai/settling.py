@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...aliyun import AliyunSettings
@@ -38,9 +39,11 @@ async def settle(
         SpecError: if no instance type is big enough.
     """
     options = options_of(spec)
+    seconds, has_limit = spec.max_run_time or settings.max_run_time, settings.price_limit is not None
+    said = partial(money.said, has_limit=has_limit, quota=options.resource_id, seconds=seconds)
     if options.resource_id:
-        return spec, check
-    picked = cost = ""
+        return spec, replace(check, cost=said(spec, has_gpu=False))
+    picked = spot = ""
     has_gpu = money.has_gpu(spec.instance_type)
     if not spec.instance_type:
         from . import choice
@@ -52,10 +55,11 @@ async def settle(
         spec = spec.model_copy(update={"instance_type": kind.name})
         picked, has_gpu = choice.note(kind, spec, settings.default_instance_type), kind.gpu > 0
     if options.spot:
-        cost = await _spot_note(spec, options, catalogue())
-    questions = money.questions(spec, settings.price_limit, has_gpu=has_gpu, spot=cost)
-    notes = filter(None, (*check.notes, picked, cost))
-    return spec, replace(check, notes=tuple(notes), questions=(*check.questions, *questions))
+        spot = await _spot_note(spec, options, catalogue())
+    cost = said(spec, has_gpu=has_gpu)
+    questions = (cost, *filter(None, [spot])) if has_gpu or has_limit else ()
+    notes = (*check.notes, *filter(None, [picked, spot]))
+    return spec, replace(check, notes=notes, cost=cost, questions=(*check.questions, *questions))
 
 
 async def _spot_note(spec: JobSpec, options: PaiOptions, catalogue: Catalogue) -> str:

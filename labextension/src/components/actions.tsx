@@ -2,11 +2,11 @@
  * What can be done with a job.
  */
 
-import { UUID } from '@lumino/coreutils';
 import * as React from 'react';
 
 import { agreed } from '../consent.js';
 import { keptWith } from '../history.js';
+import { SubmitKey } from '../submitkey.js';
 import type { Json } from '../wire.js';
 import { hasEnded, parseJob, record } from '../wire.js';
 import type { ITabProps } from './context.js';
@@ -20,22 +20,22 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
   const task = useTask();
   const [isEdited, setEdited] = React.useState(false);
   const [started, setStarted] = React.useState('');
-  // Kept until it was answered: a press that is repeated because its answer was lost makes no second job.
-  const key = React.useRef(UUID.uuid4());
+  const [key] = React.useState(() => new SubmitKey());
   const { job } = model;
   if (!job) {
     return null;
   }
   const parameters = { job: job.id };
 
-  const rerun = async (once: string, changes: Json) => {
-    const call = (confirmed: boolean) => engine.call('rerun', parameters, { key: once, changes, confirmed });
+  const rerun = async (changes: Json) => {
     const question = { title: trans.__('Run %1?', job.name), yes: trans.__('Run'), warn: true };
-    const answer = await agreed(call, text => host.confirm({ ...question, text }));
+    const answer = await key.use([job.id, changes], once => {
+      const call = (confirmed: boolean) => engine.call('rerun', parameters, { key: once, changes, confirmed });
+      return agreed(call, text => host.confirm({ ...question, text }));
+    });
     if (answer === null) {
       return;
     }
-    key.current = UUID.uuid4();
     const jobId = parseJob(record(answer)['job'])?.id ?? '';
     setStarted(jobId);
     setEdited(false);
@@ -78,7 +78,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
     <>
       <div className="jp-pai-Actions" role="group" data-lm-suppress-shortcuts="true" aria-label={trans.__('Actions')}>
         {!hasEnded(job) && button(trans.__('Stop'), stop)}
-        {button(trans.__('Rerun'), () => rerun(key.current, {}), trans.__('Run its spec and code once more'))}
+        {button(trans.__('Rerun'), () => rerun({}), trans.__('Run its spec and code once more'))}
         <button
           type="button"
           className="jp-pai-Button"

@@ -2,7 +2,6 @@
  * The form of a job that is run again with changes. What stands in it is the server's, never a notebook's output.
  */
 
-import { UUID } from '@lumino/coreutils';
 import * as React from 'react';
 
 import type { IFaults, IRow } from '../edits.js';
@@ -14,7 +13,7 @@ import { troubleOf, useAnswer, useTask } from './hooks.js';
 import { Trouble } from './trouble.js';
 
 interface IProps extends Omit<ITabProps, 'isVisible'> {
-  readonly rerun: (key: string, changes: Json) => Promise<void>;
+  readonly rerun: (changes: Json) => Promise<void>;
   readonly onCancel: () => void;
 }
 
@@ -44,9 +43,6 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
   const [faults, setFaults] = React.useState(NO_FAULTS);
   const task = useTask();
   const id = React.useId();
-  // The same for each attempt at the same changes.
-  const changes = changesOf(before, rows, name);
-  const key = React.useMemo(() => UUID.uuid4(), [JSON.stringify(changes)]);
   const first = React.useRef<HTMLInputElement>(null);
   React.useEffect(() => first.current?.focus(), []);
   const change = (place: number, row: IFormRow | null) => {
@@ -73,7 +69,7 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
     }
     task.run(async () => {
       try {
-        await rerun(key, changes);
+        await rerun(changesOf(before, rows, name));
       } catch (error) {
         const { message, fix } = troubleOf(error);
         const found = faultsOf(message, rows);

@@ -4,9 +4,9 @@
 
 import * as React from 'react';
 
-import { chosenFiles, droppedFiles } from '../dropped.js';
+import { chosenFiles } from '../dropped.js';
 import type { IAction, IExplorer } from '../exploreractions.js';
-import { actionsOf, goTo, makeFolder, putFromWorkspace, upload } from '../exploreractions.js';
+import { actionsOf, dropFiles, goTo, makeFolder, putFromWorkspace, upload } from '../exploreractions.js';
 import { count } from '../format.js';
 import type { IRoot } from '../storagedata.js';
 import { ExplorerRows } from './explorerrows.js';
@@ -26,7 +26,9 @@ export function Explorer(props: IProps): React.JSX.Element {
   React.useEffect(() => {
     const slot = () => redraw();
     model.changed.connect(slot);
-    void model.start();
+    if (!model.roots) {
+      void model.start();
+    }
     return () => void model.changed.disconnect(slot);
   }, [model]);
   const { place, trouble } = model;
@@ -37,12 +39,12 @@ export function Explorer(props: IProps): React.JSX.Element {
       enter(box.current);
     }
   }, [place?.uri, model.roots]);
-  const isFiles = (event: React.DragEvent) => place !== null && event.dataTransfer.types.includes('Files');
+  const isFiles = (event: React.DragEvent) => model.canWrite && event.dataTransfer.types.includes('Files');
   const drop = (event: React.DragEvent) => {
     setOver(false);
     if (isFiles(event)) {
       event.preventDefault();
-      void droppedFiles(event.dataTransfer).then(items => upload(props, items, say));
+      void dropFiles(props, event.dataTransfer, say);
     }
   };
   return (
@@ -201,7 +203,7 @@ function Folder(props: IProps): React.JSX.Element {
     event.target.value = ''; // The same ones can be chosen once more.
     void upload(props, items, say);
   };
-  const canWrite = model.place?.root.writable !== false;
+  const { canWrite } = model;
   const ways = (): readonly IAction[] => [
     { id: 'files', label: trans.__('Files…'), isOn: true, run: () => files.current?.click() },
     { id: 'folder', label: trans.__('A folder…'), isOn: true, run: () => folder.current?.click() },
@@ -252,7 +254,9 @@ function Folder(props: IProps): React.JSX.Element {
       </div>
       <ExplorerRows {...props} actions={actions} ask={ask} />
       {model.entries.length === 0 && !model.isLoading && (
-        <p className="jp-pai-Explorer-none">{trans.__('This folder is empty. Files can be dropped here.')}</p>
+        <p className="jp-pai-Explorer-none">
+          {canWrite ? trans.__('This folder is empty. Files can be dropped here.') : trans.__('This folder is empty.')}
+        </p>
       )}
     </>
   );

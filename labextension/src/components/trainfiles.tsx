@@ -7,6 +7,7 @@ import * as React from 'react';
 import { field, ruleFor, withRule } from '../draft.js';
 import { count, size } from '../format.js';
 import type { ILeak } from '../previews.js';
+import { record } from '../wire.js';
 import { FaultText } from './faults.js';
 import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
@@ -59,6 +60,7 @@ export function TrainFiles(props: IPart): React.JSX.Element {
         example={EXAMPLE}
       />
       <MoreRules {...props} />
+      <Laid {...props} />
       {preview && preview.biggest.length > 0 && <Biggest {...props} leave={leave} />}
       {preview && preview.leftOut.length > 0 && (
         <Fold title={trans.__('Stays here')} said={trans.__('Paths: %1', preview.leftOut.length)}>
@@ -130,6 +132,37 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
                 {trans.__('Send all the same')}
               </button>
             )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Files whose content is a part of the request, as the code of a cell: it stays as it was when that was written. */
+function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
+  const paths = Object.keys(record(field(draft, 'source.files')));
+  const id = React.useId();
+  if (!paths.length) {
+    return null;
+  }
+  return (
+    <div className="jp-pai-Train-exclude">
+      <span className="jp-pai-Train-hint" id={id}>
+        {trans.__('Files laid over the folder, as they were when this was written: %1', paths.length)}
+      </span>
+      <ul className="jp-pai-Chips" aria-labelledby={id}>
+        {paths.map(path => (
+          <li key={path}>
+            {path}
+            <button
+              type="button"
+              title={trans.__('Take what is in the folder instead')}
+              aria-label={trans.__('Take what is in the folder instead of %1', path)}
+              onClick={() => desk.uncover(path)}
+            >
+              ×
+            </button>
           </li>
         ))}
       </ul>

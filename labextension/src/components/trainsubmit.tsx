@@ -26,9 +26,10 @@ export function TrainSubmit(props: IProps): React.JSX.Element {
   const unsaved = host.save ? (desk?.unsaved ?? []) : [];
   const stage = desk?.stage ?? null;
   const faults = desk?.wrong.faults.size ?? 0;
+  const costs = new Set([desk?.preview?.cost ?? '', ...(desk?.preview?.questions ?? [])].filter(Boolean));
   return (
     <section className="jp-pai-Train-foot" aria-label={trans.__('Submit')}>
-      {desk?.preview?.questions.map(text => (
+      {[...costs].map(text => (
         <p key={text} className="jp-pai-Train-cost">
           {text}
         </p>

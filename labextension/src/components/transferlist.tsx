@@ -44,7 +44,7 @@ export function TransferList({ transfers, trans }: IProps): React.JSX.Element | 
 }
 
 function Row({ transfer, transfers, trans }: IProps & { transfer: Transfer }): React.JSX.Element {
-  const { state, title, done, bytes, taken } = transfer;
+  const { state, title, done, bytes, taken, trouble } = transfer;
   const words: Readonly<Record<Answer, string>> = {
     replace: trans.__('Replace'),
     keep: trans.__('Keep both'),
@@ -75,9 +75,9 @@ function Row({ transfer, transfers, trans }: IProps & { transfer: Transfer }): R
       )}
       {state === 'done' && <span>{trans.__('done')}</span>}
       {state === 'cancelled' && <span>{trans.__('ended; nothing half is left')}</span>}
-      {state === 'failed' && (
+      {(state === 'failed' || state === 'running') && trouble && (
         <span role="alert" className="jp-pai-Job-trouble">
-          {transfer.trouble}
+          {trouble}
         </span>
       )}
       {transfer.canGoOn && button(trans.__('Try again'), () => void transfers.goOn(transfer))}
