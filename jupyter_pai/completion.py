@@ -12,6 +12,7 @@ from .client import connect
 from .errors import PaiError
 from .place import Place
 from .submission import spec_of
+from .uri_completion import continuations
 
 __all__ = ["complete"]
 
@@ -20,9 +21,8 @@ _JOB_VERBS = (
     *("download", "models", "terminal"),
 )
 _DATA_VERBS = ("ls", "put", "get", "mv", "rm", "mkdir")
-# Seconds for a storage's answer, and how many names are shown.
+# Seconds for a storage's answer.
 _PATIENCE = 2.0
-_MOST_ENTRIES = 200
 _STATUSES = "queued starting running succeeded failed stopped lost".split()
 
 
@@ -75,21 +75,17 @@ def _token(line: str) -> str:
 def _below(token: str, word: str) -> list[str]:
     """What there is in the folder in which a URI has been begun, in place of the part `word` of it. A storage that does
     not answer at once is not waited for."""
-    folder = token[: token.rfind("/") + 1]
-    if folder.endswith("://"):
-        return []
     found: list[str] = []
 
     def look() -> None:
         with contextlib.suppress(PaiError):
-            entries = connect().call("list_data", uri=folder, limit=_MOST_ENTRIES)["entries"]
-            found.extend(entry["uri"] for entry in entries)
+            found.extend(continuations(connect(), token))
 
     asking = threading.Thread(target=look, daemon=True)
     asking.start()
     asking.join(_PATIENCE)
     begun = token.removesuffix(word)
-    return [uri.removeprefix(begun) for uri in found if uri.startswith(token)]
+    return [uri.removeprefix(begun) for uri in found]
 
 
 def _hyperparameters(words: list[str], place: Place) -> list[str]:

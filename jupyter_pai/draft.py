@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from .client import Client
@@ -35,10 +35,22 @@ class Draft:
         """The body of a submit: `spec`, `backend`, `notebook`."""
         return copy.deepcopy(self._request)
 
+    @request.setter
+    def request(self, value: Mapping[str, Any]) -> None:
+        """All of it, but for what makes it that of this notebook."""
+        self._request |= {"spec": {}, "backend": ""} | _plain(value)
+        self.tell()
+
     @property
     def backend(self) -> str:
         """The backend whose default profile is meant, if one is."""
         return str(self._request["backend"])
+
+    @backend.setter
+    def backend(self, name: str) -> None:
+        self._request["backend"] = name
+        self._request["spec"].pop("profile", None)
+        self.tell()
 
     def get(self, *path: str) -> Any:
         """The value of a field of the spec; None if it has none."""
@@ -47,8 +59,9 @@ class Draft:
             found = found.get(name) if isinstance(found, dict) else None
         return copy.deepcopy(found)
 
-    def put(self, value: object, *path: str) -> None:
-        """Give a field of the spec a value. One that says nothing takes the field away."""
+    def put(self, value: object, *path: str, quiet: bool = False) -> None:
+        """Give a field of the spec a value. One that says nothing takes the field away. If `quiet`, nobody is told:
+        its user is still typing."""
         *tables, last = path
         spec = self._request["spec"]
         for name in tables:
@@ -56,9 +69,14 @@ class Draft:
         if value in _NOTHING:
             spec.pop(last, None)
         else:
-            spec[last] = copy.deepcopy(value)
+            spec[last] = _plain(value)
         if path == ("profile",):
             self._request["backend"] = ""
+        if not quiet:
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell those who watch that it has changed."""
         for watcher in self.watchers:
             watcher()
 
@@ -95,7 +113,8 @@ class Draft:
 
 
 class Table(MutableMapping[str, Any]):
-    """A table of a draft's spec, as its hyperparameters: to be read and changed in place."""
+    """A table of a draft's spec, as its hyperparameters: to be read and changed in place. Tables in it are such, too;
+    lists come as tuples, so that nobody changes a copy: ``form.source["exclude"] = [*old, "*.csv"]``."""
 
     def __init__(self, draft: Draft, *path: str) -> None:
         self._draft = draft
@@ -105,7 +124,10 @@ class Table(MutableMapping[str, Any]):
         return dict(self._draft.get(*self._path) or {})
 
     def __getitem__(self, name: str) -> Any:
-        return self._values()[name]
+        found = self._values()[name]
+        if isinstance(found, dict):
+            return Table(self._draft, *self._path, name)
+        return tuple(found) if isinstance(found, list) else found
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._draft.put(self._values() | {name: value}, *self._path)
@@ -123,6 +145,13 @@ class Table(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return repr(self._values())
+
+
+def _plain(value: Any) -> Any:
+    """A copy that shares nothing with what it is of, with tables of drafts as dicts."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else copy.deepcopy(value)
 
 
 def faults(error: PaiError) -> dict[str, str]:

@@ -15,6 +15,7 @@
     │       ├── BucketError  no such bucket, or not in this region        400
     │       └── ImageError   no such image, or it cannot be pulled        400
     ├── NotFound             no such job, profile, channel                404
+    │   └── SourceGone       packed code went with its last job           404
     ├── Conflict             not possible in the state things are in      409
     │   ├── JobFailed        a job that was waited for did not succeed    409
     │   ├── QuotaExceeded    a limit of the account is used up            409
@@ -63,6 +64,7 @@ __all__ = [
     "SettingsError",
     "SoldOut",
     "SourceError",
+    "SourceGone",
     "SpecError",
     "StateError",
     "Throttled",
@@ -177,6 +179,10 @@ class ImageError(Refused):
 
 class NotFound(PaiError):
     status = 404
+
+
+class SourceGone(NotFound):
+    """The archive was removed, with the last other job that had it, since it was found."""
 
 
 class Conflict(PaiError):

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from . import data_grammar, form_grammar, platform_grammar
+from .arguments import Parser
 from .errors import UsageError
 from .i18n import N_, _
 from .platform_grammar import add_json
@@ -26,7 +27,7 @@ _SAME = "status=show describe=show jobs=list ps=list run=submit train=submit can
 _ELSEWHERE = dict(pair.split("=") for pair in _SAME.split())
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(Parser):
     """Raises instead of leaving the process, and names what was meant."""
 
     def error(self, message: str) -> NoReturn:

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import NotFound
+from .errors import NotFound, SourceGone
 from .home import JobFolder
 from .i18n import _
 from .job import Job
 
-__all__ = ["Code", "SourceGone", "code_of", "write_folder"]
+__all__ = ["Code", "code_of", "write_folder"]
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,6 @@ class Code:
     bytes: int
     notes: tuple[str, ...] = ()
     of: str = ""
-
-
-class SourceGone(NotFound):
-    """The archive was removed, with the last other job that had it, since it was found."""
 
 
 def code_of(job: Job, folder: JobFolder) -> Code:

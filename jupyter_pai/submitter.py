@@ -14,7 +14,7 @@ from . import adaptation, delivery, hub, inspection, job_name, leaks, lineage, s
 from .backends.base import Backend, Caller, Capability, Check, Submission
 from .backends.remote import RemoteBackend
 from .claim import Claim, claim, new_id
-from .errors import SpecError, Unconfirmed, Unsupported
+from .errors import SourceGone, SpecError, Unconfirmed, Unsupported
 from .faults import about, named
 from .feed import Feed
 from .file_notes import FileMemory
@@ -24,7 +24,7 @@ from .inputs import Inputs, Way
 from .inspection import Inspection
 from .job import Job, JobSpec, JobStatus, now
 from .metrics import compile_pattern
-from .packed_code import Code, SourceGone, code_of, write_folder
+from .packed_code import Code, code_of, write_folder
 from .provenance import Recorder
 from .request import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention

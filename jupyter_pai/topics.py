@@ -53,15 +53,19 @@ class Subscribe(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     type: Literal["subscribe"]
-    id: int | str
-    topic: Literal["jobs", "job", "log", "metrics"]
-    job: str = ""
-    instance: str = ""
-    offset: int = Field(0, ge=0, lt=1 << 62)
-    tail: int = Field(0, ge=0, lt=1 << 62)
+    id: int | str = Field(description="Of your own choice: each message of the subscription has it.")
+    topic: Literal["jobs", "job", "log", "metrics"] = Field(description="What to be told of.")
+    job: str = Field("", description="For all but `jobs`: an id, the beginning of one, a name, or `last`.")
+    instance: str = Field("", description="For `log`: the instance whose log is meant; the first if empty.")
+    offset: int = Field(0, ge=0, lt=1 << 62, description="For `log`: where to begin, in bytes.")
+    tail: int = Field(0, ge=0, lt=1 << 62, description="For `log`: the last so many lines to begin with instead.")
     latest: int = Field(0, ge=0, lt=1 << 62, description="For `log`: of more bytes at once, only the last lines.")
-    counts: dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]] = {}
-    points: int = Field(0, ge=0, lt=1 << 62)
+    counts: dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]] = Field(
+        default={}, description="For `metrics`: how many points of each are known already."
+    )
+    points: int = Field(
+        0, ge=0, lt=1 << 62, description="For `metrics`: where more come at once, so many that stand for all."
+    )
     system: bool = Field(False, description="For `metrics`: those of the machine's use as well.")
     stay: bool = Field(False, description="For `job`: also after its end.")
     after: int | None = Field(None, ge=0, lt=1 << 62, description="For `jobs`: begin after this event.")

@@ -4,7 +4,7 @@ beneath. Plain ipywidgets, which every front end with widgets shows."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -30,6 +30,7 @@ class Field:
         self.widget = widget
         self._tell, self._read, self._write = tell, read, write
         self._fault = ipywidgets.HTML()
+        self._note: Any = None
         self._showing = False
         self.box = ipywidgets.VBox([widget, self._fault])
         self._fault.layout.display = "none"
@@ -52,6 +53,20 @@ class Field:
         said = "; ".join(f"{place}: {text}" if place else text for place, text in faults.items())
         self._fault.value = f'<span role="alert" style="color:var(--jp-error-color1,#b3261e)">{escape(said)}</span>'
         self._fault.layout.display = "" if said else "none"
+
+    def note(self, text: str) -> None:
+        """Say something about it that is no mistake."""
+        if self._note is None:
+            if not text:
+                return
+            self._note = ipywidgets.HTML()
+            self.box.children = (*self.box.children, self._note)
+        self._note.value = f'<small role="status">{escape(text)}</small>' if text else ""
+
+    def offer(self, options: Sequence[str], note: str = "") -> None:
+        """What a combobox suggests; `note` says why it does not."""
+        self.widget.options = tuple(options)
+        self.note(note)
 
 
 class Pairs:
@@ -81,14 +96,13 @@ class Pairs:
 
     def _add(self, name: str, text: str) -> None:
         key = ipywidgets.Text(value=name, placeholder=_("name"), continuous_update=False, layout={"width": "13em"})
-        value = ipywidgets.Text(value=text, placeholder=_("value"), continuous_update=False, layout={"width": "28em"})
+        value = self._value_field(text)
         away = ipywidgets.Button(description=_("Take away"), layout={"width": "auto"})
         row = (key, value)
         self._rows.append(row)
         shown = ipywidgets.HBox([key, value, away])
         self._list.children = (*self._list.children, shown)
         key.observe(lambda _change: self._changed(), "value")
-        value.observe(lambda _change: self._changed(), "value")
 
         def remove(_button: object) -> None:
             self._rows.remove(row)
@@ -97,9 +111,18 @@ class Pairs:
 
         away.on_click(remove)
 
-    def _changed(self) -> None:
+    def _value_field(self, text: str) -> Any:
+        made = ipywidgets.Text(value=text, placeholder=_("value"), continuous_update=False, layout={"width": "28em"})
+        made.observe(lambda _change: self._changed(), "value")
+        return made
+
+    def _read(self) -> dict[str, str]:
+        """What is typed by now."""
         self._values = {key.value.strip(): value.value for key, value in self._rows if key.value.strip()}
-        self._tell(dict(self._values))
+        return dict(self._values)
+
+    def _changed(self) -> None:
+        self._tell(self._read())
 
     def complain(self, faults: Mapping[str, str]) -> None:
         """Show what is wrong, by names."""

@@ -11,8 +11,8 @@ is a `Draft`; whoever changes it, the widgets show it.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from html import escape
 from pathlib import PurePath
 from typing import Any
@@ -21,26 +21,28 @@ import ipywidgets
 
 from . import cost, summary
 from .client import Client
-from .draft import Draft, Table, faults
+from .draft import Draft, faults
+from .draft_attributes import Attributes
 from .errors import PaiError, Unconfirmed
 from .handle import JobHandle
 from .i18n import _, ngettext
 from .sizes import show_size
+from .uri_completion import continuations
+from .widget_data import Channels
 from .widget_fields import Field, below, field_of
 from .widget_hyperparameters import Hyperparameters
+from .widget_offers import OFFERED, PlatformOffers, named
 
 __all__ = ["Form"]
 
-_TABLES = ("hyperparameters", "inputs", "outputs", "environment", "labels", "secrets", "options")
 # What is always in view, and what is folded up, by the fields of a spec.
 _OPEN = ("name", "command")
 _MACHINE = ("instance_type", "instance_count", "cpu", "gpu", "memory", "image", "python")
-# What the platform lists.
-_OFFERED = ("instance_type", "image")
 _FOLDED = {
     "data": ("inputs", "outputs", "output_path"),
     "limits": ("max_run_time", "labels", "environment", "secrets", "requirements", "metric_definitions", "tty"),
 }
+_CHANNELS = ("inputs", "outputs")
 _CODE = ("folder", "include", "exclude", "gitignore", "allow_secret")
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 _BIGGEST = 5
@@ -48,45 +50,23 @@ _WIDE = {"width": "100%", "max_width": "46em"}
 _STYLE = {"description_width": "11em"}
 
 
-class Form:
+class Form(Attributes):
     """A form for a notebook, a script or a folder. The fields of a spec are attributes: ``form.command = "…"``,
-    ``form.inputs["train"] = "data/"``; `value` is all of it."""
+    ``form.inputs["train"] = "data/"``; `backend` is one in place of `profile`; `value` is all of it."""
 
     def __init__(self, client: Client, path: str, profile: str = "", backend: str = "") -> None:
-        # By another way: `__setattr__` knows fields.
-        set_ = super().__setattr__
-        draft = Draft(client, path, profile, backend)
-        set_("draft", draft)
-        known = client.call("backends")
-        set_("_schema", known["spec"]["properties"])
-        set_("_kinds", {one["name"]: one for one in known["backends"]})
-        set_("_profiles", client.call("profiles"))
-        set_("_fields", {})
-        set_("_quiet", False)
-        set_("job", None)
+        super().__init__(Draft(client, path, profile, backend))
+        self._profiles = client.call("profiles")
+        self._fields: dict[str, Any] = {}
+        self._job: JobHandle | None = None
         self._build()
-        draft.watchers.append(self._changed)
+        self.draft.watchers.append(self._changed)
         self._refresh()
 
-    # From Python.
-
     @property
-    def value(self) -> dict[str, Any]:
-        """What would be submitted: `spec`, `backend`, `notebook`."""
-        return dict(self.draft.request)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._schema:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        if name in _TABLES:
-            return Table(self.draft, name)
-        return self.draft.get(name)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in self._schema:
-            self.draft.put(value, name)
-        else:
-            super().__setattr__(name, value)
+    def job(self) -> JobHandle | None:
+        """What was submitted last."""
+        return self._job
 
     def preview(self) -> dict[str, Any]:
         """What a submit would do, without doing it; it is shown, too.
@@ -107,7 +87,7 @@ class Form:
         """
         reply = self._asking(lambda: self.draft.submit(confirmed=confirmed))
         handle = JobHandle(reply["job"], self.draft.client)
-        self.job = handle
+        self._job = handle
         self._say(escape(_("Submitted: {job}").format(job=repr(handle))))
         self._view.outputs = ()
         if "IPython" in sys.modules:
@@ -119,25 +99,31 @@ class Form:
     def _build(self) -> None:
         fields, schema = self._fields, self._schema
         for name in (*_OPEN, *_MACHINE, *(one for names in _FOLDED.values() for one in names)):
-            if name in _OFFERED:
-                fields[name] = _combobox(schema[name], [], self._teller(name))
+            if name in OFFERED:
+                fields[name] = _combobox(schema[name], [], self._teller(name), named)
+                continue
+            if name in _CHANNELS:
+                keep: Callable[[object], None] = partial(self._keep, name)
+                fields[name] = Channels(schema[name]["title"], self._teller(name), keep, self._complete)
                 continue
             fields[name] = field_of(name, schema[name], self._teller(name))
         source = schema["source"]["properties"]
         self._source = {name: field_of(name, source[name], self._teller("source", name)) for name in _CODE}
         fields["hyperparameters"] = Hyperparameters(self._teller("hyperparameters"))
         fields["entry_point"] = _combobox(schema["entry_point"], self.draft.entries, self._teller("entry_point"))
-        names = [one["name"] for one in self._profiles["profiles"] if not one["refused"]]
+        self._refused = {one["name"]: one["refused"] for one in self._profiles["profiles"]}
         usual = (_("the default one ({name})").format(name=self._profiles["default"]), "")
+        words = {name: _("{name} (not allowed)") if why else "{name}" for name, why in self._refused.items()}
         profile = ipywidgets.Dropdown(
-            options=[usual, *((name, name) for name in names)],
+            options=[usual, *((text.format(name=name), name) for name, text in words.items())],
             description=schema["profile"]["title"],
             style=_STYLE,
             layout=_WIDE,
         )
-        write: Callable[[object], object] = lambda value: value if value in names else ""  # noqa: E731
+        write: Callable[[object], object] = lambda value: value if value in words else ""  # noqa: E731
         fields["profile"] = Field(profile, self._teller("profile"), lambda value: value, write)
         self._options = ipywidgets.VBox()
+        self._offers = PlatformOffers(self.draft.client, fields)
         self._kind = ""
         self._message = ipywidgets.HTML()
         self._cost = ipywidgets.HTML()
@@ -174,10 +160,15 @@ class Form:
     def _teller(self, *path: str) -> Callable[[object], None]:
         return lambda value: self.draft.put(value, *path)
 
+    def _keep(self, name: str, value: object) -> None:
+        self.draft.put(value, name, quiet=True)
+
+    def _complete(self, text: str) -> list[str]:
+        home, profile = self.draft.get("source", "folder") or "", self.draft.get("profile") or ""
+        return continuations(self.draft.client, text, home=home, profile=profile)
+
     def _changed(self) -> None:
         """The draft has changed, whoever did it."""
-        if self._quiet:
-            return
         self._refresh()
         # A platform that is far is asked when its user asks.
         if "runs_here" in self._capabilities():
@@ -195,6 +186,7 @@ class Form:
         for name, field in self._source.items():
             field.show(self.draft.get("source", name))
         self._draw_platform()
+        self._judge_profile({})
         try:
             self._fields["hyperparameters"].declare(self.draft.inspect()["hyperparameters"])
         except PaiError:
@@ -202,9 +194,12 @@ class Form:
 
     def _platform(self) -> str:
         """The backend that the draft goes to."""
-        wanted = self.draft.get("profile") or ("" if self.draft.backend else self._profiles["default"])
         profiles = {one["name"]: one["settings"]["backend"] for one in self._profiles["profiles"]}
-        return str(self.draft.backend or profiles.get(wanted, ""))
+        return str(self.draft.backend or profiles.get(self._wanted(), ""))
+
+    def _wanted(self) -> str:
+        """The profile that it goes with; empty if a backend says that."""
+        return str(self.draft.get("profile") or ("" if self.draft.backend else self._profiles["default"]))
 
     def _capabilities(self) -> list[str]:
         return list(self._kinds.get(self._platform(), {}).get("capabilities", ()))
@@ -223,23 +218,7 @@ class Form:
             self._fields["options"] = made
             made.show(self.draft.get("options"))
             self._options.children = (made.box,)
-            if "runs_here" in self._capabilities():
-                self._look()
-            else:
-                # It may take its time to answer, or never do.
-                threading.Thread(target=self._look, name="jupyter-pai form", daemon=True).start()
-
-    def _look(self) -> None:
-        where = {"profile": self.draft.get("profile") or "", "backend": self.draft.backend}
-        verbs = {"instance_type": ("instances", "name")}
-        if "images" in self._capabilities():
-            verbs["image"] = ("images", "uri")
-        for field, (verb, name) in verbs.items():
-            try:
-                found = self.draft.client.call(verb, **where)[verb]
-            except PaiError:
-                continue  # The field takes any text.
-            self._fields[field].widget.options = tuple(one[name] for one in found)
+        self._offers.show(self.draft.get("profile") or "", self.draft.backend, self._capabilities())
 
     def _asking(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Ask the engine; what it refuses is shown, and raised."""
@@ -263,6 +242,13 @@ class Form:
             field.complain(below(found, name))
         for name, field in self._source.items():
             field.complain(below(found, f"source.{name}"))
+        self._judge_profile(found)
+
+    def _judge_profile(self, found: Mapping[str, str]) -> None:
+        """Say at once that no job may go with the profile that is chosen, and where it goes that names a backend."""
+        field, why = self._fields["profile"], self._refused.get(self._wanted(), "")
+        field.complain(below(found, "profile") or ({"": why} if why else {}))
+        field.note(_("The default one of `{backend}`.").format(backend=self.backend) if self.backend else "")
 
     def _say(self, html: str) -> None:
         self._message.value = f'<div role="status">{html}</div>' if html else ""
@@ -284,8 +270,13 @@ def _words(form: Form) -> str:
     return "\n".join(lines)
 
 
-def _combobox(schema: Mapping[str, Any], options: list[str], tell: Callable[[object], None]) -> Field:
-    """A text with suggestions."""
+def _combobox(
+    schema: Mapping[str, Any],
+    options: list[str],
+    tell: Callable[[object], None],
+    read: Callable[[str], str] = str,
+) -> Field:
+    """A text with suggestions; `read` gives what one of them stands for."""
     widget = ipywidgets.Combobox(
         options=options,
         ensure_option=False,
@@ -295,7 +286,7 @@ def _combobox(schema: Mapping[str, Any], options: list[str], tell: Callable[[obj
         style=_STYLE,
         layout=_WIDE,
     )
-    return Field(widget, tell, lambda text: text, lambda value: "" if value is None else str(value))
+    return Field(widget, tell, read, lambda value: "" if value is None else str(value))
 
 
 def _button(text: str, do: Callable[[], object], *, style: str = "") -> Any:

@@ -1,7 +1,7 @@
 """Pages: the documents of the repository as a site has them, one folder a language.
 
 A document keeps its words. Its links are led to the pages of the same language; those to files that are no page (code,
-tests) become plain words, since the site has no other place for them.
+tests) become plain words, since the site has no other place for them; those to nothing are an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jupyter_pai.i18n import speak
 from . import reference
 from .words import word
 
-__all__ = ["LANGUAGES", "ROOT", "lay_out"]
+__all__ = ["LANGUAGES", "ROOT", "cells", "lay_out", "led"]
 
 ROOT = Path(__file__).parents[2]
 # Each language, and where its pages are in the site.
@@ -84,12 +84,12 @@ def _in(language: str, document: str) -> Path:
 def _title(title: str, path: Path, language: str) -> str:
     if path.suffix != ".ipynb":
         return word(title, language)
-    return str(_cells(path)[0][1].splitlines()[0].removeprefix("# "))
+    return str(cells(path)[0][1].splitlines()[0].removeprefix("# "))
 
 
-def _cells(path: Path) -> list[tuple[str, str]]:
-    cells = json.loads(path.read_text("utf-8"))["cells"]
-    return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+def cells(path: Path) -> list[tuple[str, str]]:
+    """The kind and the source of a notebook's cells."""
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(path.read_text("utf-8"))["cells"]]
 
 
 def _page(path: Path, language: str) -> str:
@@ -100,22 +100,28 @@ def _page(path: Path, language: str) -> str:
         text = re.sub(r"^(# .*\n)", rf"\1\n*{word('This page is in English only.', language)}*\n", text, count=1)
     # What GitHub reads within code as a plain `|`, here is two characters.
     text = re.sub(r"`[^`\n]*`", lambda code: code[0].replace("\\|", "|"), text)
-    return _without_links(_led(text, path.parent))
+    return _without_links(led(text, path))
 
 
 def _notebook(path: Path) -> str:
-    return "\n\n".join(source if kind == "markdown" else f"```python\n{source}\n```" for kind, source in _cells(path))
+    return "\n\n".join(source if kind == "markdown" else f"```python\n{source}\n```" for kind, source in cells(path))
 
 
-def _led(text: str, folder: Path) -> str:
-    """Text whose links lead to pages. `folder` is where the document is."""
+def led(text: str, document: Path) -> str:
+    """The text of a document, its links leading to pages.
+
+    Raises:
+        SystemExit: if one leads to a file that is not there.
+    """
 
     def lead(match: re.Match[str]) -> str:
         before, link, after = match.groups()[:3] if match[1] else match.groups()[3:]
         if re.match(r"[a-z]+:|#", link):
             return match[0]
         target, mark, anchor = link.partition("#")
-        return f"{before}{_page_of(folder, target)}{mark}{anchor}{after}"
+        if not (document.parent / target).exists():
+            raise SystemExit(f"{document.name}: {link} leads nowhere")
+        return f"{before}{_page_of(document.parent, target)}{mark}{anchor}{after}"
 
     return re.sub(_LINK, lead, text)
 

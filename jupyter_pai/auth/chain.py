@@ -146,8 +146,8 @@ def _provider(profile: str) -> Any:
 
 
 def _from_variables() -> AccessKey | None:
-    names = ("ACCESS_KEY_ID", "ACCESS_KEY_SECRET", "SECURITY_TOKEN")
-    key_id, secret, token = (os.environ.get(f"{_PREFIX}{name}", "") for name in names)
+    names = ("ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", "ALIBABA_CLOUD_SECURITY_TOKEN")
+    key_id, secret, token = (os.environ.get(name, "") for name in names)
     return _access_key(key_id, secret, token) if key_id and secret else None
 
 
@@ -164,7 +164,7 @@ def _surroundings() -> object:
 def _files() -> list[Path]:
     """The `aliyun` command's profiles, and the ini file."""
     home = Path(os.environ.get("HOME") or "~").expanduser()
-    ini = os.environ.get(f"{_PREFIX}CREDENTIALS_FILE")
+    ini = os.environ.get("ALIBABA_CLOUD_CREDENTIALS_FILE")
     return [home / ".aliyun/config.json", Path(ini) if ini else home / ".alibabacloud/credentials.ini"]
 
 
@@ -177,6 +177,11 @@ def _changed(path: Path) -> int:
 
 def _sources() -> list[str]:
     """Where keys were to be expected."""
-    variables = ("ACCESS_KEY_ID", "OIDC_TOKEN_FILE", "ECS_METADATA", "CREDENTIALS_URI")
-    named = [f"{_PREFIX}{name}" for name in variables if os.environ.get(f"{_PREFIX}{name}")]
+    variables = (
+        "ALIBABA_CLOUD_ACCESS_KEY_ID",
+        "ALIBABA_CLOUD_OIDC_TOKEN_FILE",
+        "ALIBABA_CLOUD_ECS_METADATA",
+        "ALIBABA_CLOUD_CREDENTIALS_URI",
+    )
+    named = [name for name in variables if os.environ.get(name)]
     return named + [str(path) for path in _files() if path.exists()]

@@ -21,6 +21,8 @@ from jupyter_pai.backends import load_backends
 from jupyter_pai.form_schema import form_schema
 from jupyter_pai.i18n import speak
 from jupyter_pai.job import JobSpec
+from jupyter_pai.server.openapi import document
+from jupyter_pai.topics import Subscribe
 
 ROOT = Path(__file__).parents[2]
 LOCALE = ROOT / "jupyter_pai" / "locale"
@@ -45,6 +47,8 @@ def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
             found.setdefault(text, []).append((path.relative_to(ROOT).as_posix(), 0))
     for text in form_texts():
         found.setdefault(text, []).append(("jupyter_pai/form_schema.py", 0))
+    for text in http_texts():
+        found.setdefault(text, []).append(("jupyter_pai/routes.py", 0))
     return found
 
 
@@ -56,6 +60,17 @@ def form_texts() -> Iterator[str]:
     with speak("en"):
         for model in models:
             yield from shown(form_schema(model))
+
+
+def http_texts() -> Iterator[str]:
+    """What the reference says of addresses, their parameters, and the fields of what goes and comes."""
+    told = document("/")
+    for operations in told["paths"].values():
+        for operation in operations.values():
+            yield operation["summary"]
+            yield from (one["description"] for one in operation["parameters"] if "description" in one)
+    for model in [*told["components"]["schemas"].values(), Subscribe.model_json_schema()]:
+        yield from (one["description"] for one in model.get("properties", {}).values() if "description" in one)
 
 
 def shown(schema: object) -> Iterator[str]:

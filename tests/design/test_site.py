@@ -9,15 +9,16 @@ import pytest
 
 from docs.site.__main__ import build
 from docs.site.links import broken
-from docs.site.pages import LANGUAGES
+from docs.site.pages import LANGUAGES, ROOT, led
 from docs.site.reference.commands import verbs
-from docs.site.reference.environment import environment, mentioned
+from docs.site.reference.environment import _MEANING, environment, mentioned
 from docs.site.reference.jupyterlab import commands
 from jupyter_pai import grammar
 from jupyter_pai.backends import load_backends
 from jupyter_pai.job import JobSpec
 from jupyter_pai.policy import Rules
 from jupyter_pai.routes import ROUTES
+from jupyter_pai.topics import _TOPICS, Subscribe
 
 
 @pytest.fixture(scope="module")
@@ -40,17 +41,22 @@ def test_the_reference_has_all_that_there_is(folder: Path, language: str) -> Non
     assert all(f"| `{key}` |" in said["settings"] for key in Rules.model_fields)
     assert all(f"| `{key}` |" in said["spec"] for key in JobSpec.model_fields)
     assert all(f"## `{route.method} {route.path or '/'}`" in said["http"] for route in ROUTES.values())
+    for address in ("`GET /stream`", "`GET /pai/tensorboard/{id}/…`"):
+        assert f"## {address}" in said["http"]
+    assert all(f"| `{field}` |" in said["http"] for field in Subscribe.model_fields)
+    assert all(f"""`{{"type": "{topic}",""" in said["http"] for topic in _TOPICS)
     assert all(f"| `{command}` | " in said["jupyterlab"] for command in commands())
     assert all(f"| `{name}` |" in said["environment"] for name in mentioned())
 
 
-@pytest.mark.parametrize("page", ["settings", "spec", "commands", "environment"])
+@pytest.mark.parametrize("page", ["settings", "spec", "commands", "environment", "http", "jupyterlab"])
 def test_what_it_means_is_said_in_chinese(folder: Path, page: str) -> None:
     text = (folder / "zh-CN" / f"{page}.md").read_text("utf-8")
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| `")]
     assert rows
-    english = [row for row in rows if re.search("[a-z]", row[-1]) and not re.search("[\u4e00-\u9fff]", row[-1])]
-    assert [row for row in english if not row[-1].startswith("`")] == []
+    told = [row[-1] for row in rows if not row[-1].startswith("`")]
+    told += [line for line in text.splitlines() if " " in line and line[0] not in "|#`"]
+    assert [text for text in told if re.search("[a-z]", text) and not re.search("[\u4e00-\u9fff]", text)] == []
 
 
 def test_a_page_is_in_its_language(folder: Path) -> None:
@@ -75,6 +81,17 @@ def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
     assert broken(tmp_path) == ["a.html: b.html#part leads nowhere", "a.html: c.png leads nowhere"]
 
 
+def test_a_link_of_a_document_that_leads_nowhere_is_named() -> None:
+    document = ROOT / "binder/tutorials/tutorial.ipynb"
+    assert (
+        led("[a](folder.ipynb) [b](../demo.py) [c](https://x)", document)
+        == "[a](folder.md) [b](#nowhere) [c](https://x)"
+    )
+    with pytest.raises(SystemExit, match=r"tutorial\.ipynb: gone\.ipynb#part leads nowhere"):
+        led("[a](gone.ipynb#part)", document)
+
+
 def test_every_variable_is_explained_in_both_languages() -> None:
     english, chinese = (set(re.findall(r"^\| `(\w+)`", environment(language), re.MULTILINE)) for language in LANGUAGES)
-    assert english == chinese == mentioned()
+    assert english == chinese == mentioned() == set(_MEANING)
+    assert {"PAI_CONFIG_PATH", "DLC_JOB_ID", "ALIBABA_CLOUD_CREDENTIALS_FILE", "JUPYTERHUB_API_URL"} < english

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jupyter_pai.errors import BadInput
+from jupyter_pai.client import EmbeddedClient
+from jupyter_pai.errors import BadInput, PaiError, SpecError
 from jupyter_pai.home import Home
+from jupyter_pai.uri_completion import continuations
 
 from .test_widgets import WIDGET, Kernel
 
@@ -116,7 +120,8 @@ def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: P
     assert page.state("kind")["_options_labels"] == ["small", "large"]
     assert page.state("fast")["_model_name"] == "CheckboxModel"
     assert "how fast" in page.state("lr")["tooltip"]
-    assert "local" in page.state("Instance type")["options"]
+    machine = page.state("Instance type")["options"][0]
+    assert re.fullmatch(r"local · \d+ CPU( · \d+ × .+)? · [\d.]+ GiB", machine)
     assert page.state("Container engine")["_model_name"] == "DropdownModel"
 
     page.type("lr", 0.25)
@@ -125,6 +130,9 @@ def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: P
     spec = value(kernel, "f.value")["spec"]
     assert spec["hyperparameters"] == {"lr": 0.25, "kind": "large"}
     assert (spec["name"], spec["entry_point"], spec["source"]) == ("mine", "train.py", {"folder": str(folder)})
+    # What is chosen with all that is known of it is its name.
+    page.type("Instance type", machine)
+    assert page.state("Instance type")["value"] == value(kernel, "f.instance_type") == "local"
     kernel.run("f.hyperparameters['epochs'] = 7; f.hyperparameters['other'] = 'x'; f.labels['team'] = 'a'")
     assert page.state("epochs")["value"] == 7
     kernel.run("del f.hyperparameters['other']")
@@ -170,3 +178,167 @@ def test_without_a_page_it_is_words_and_python(home: Home, script: Path, monkeyp
     assert (job.status, form.job) == ("succeeded", job)
     with pytest.raises(AttributeError):
         form.nonsense  # noqa: B018
+
+
+def test_what_is_set_from_python_has_its_effect_or_is_refused(
+    home: Home, script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import jupyter_pai
+
+    monkeypatch.chdir(script.parent)
+    form = jupyter_pai.form("train.py")
+    for name, value, said in (
+        ("comand", "x", "Did you mean `command`?"),
+        ("backend", "locl", "Did you mean `local`?"),
+        ("job", None, "cannot be set"),
+        ("submit", None, "cannot be set"),
+        ("source", "folder", "a table of names and values"),
+        ("value", {"sepc": {}}, "Did you mean `spec`?"),
+        ("value", {"spec": {"comand": "x"}}, "Did you mean `command`?"),
+        ("value", {"spec": {"inputs": ["a"]}}, "inputs: a table of names and values"),
+        ("value", "x", "value: a table of names and values"),
+    ):
+        before = form.value
+        with pytest.raises(SpecError, match=re.escape(said)):
+            setattr(form, name, value)
+        assert form.value == before
+    with pytest.raises(AttributeError, match="no field `comand`"):
+        form.comand  # noqa: B018
+    assert {"command", "hyperparameters", "value", "submit"} <= {*dir(form)}
+
+    form.source["exclude"] = ["*.csv"]
+    form.source["exclude"] = [*form.source["exclude"], "*.txt"]
+    form.options = {"spot": {"strategy": "a"}}
+    form.options["spot"]["strategy"] = "b"
+    form.requirements = ["numpy"]
+    form.labels = form.options["spot"]
+    spec = form.value["spec"]
+    assert spec["source"] == {"folder": str(script.parent), "exclude": ["*.csv", "*.txt"]}
+    assert (spec["options"], spec["labels"]) == ({"spot": {"strategy": "b"}}, {"strategy": "b"})
+    # Nothing that is given out can be changed without effect.
+    for given in (form.source["exclude"], form.requirements):
+        with pytest.raises(AttributeError):
+            given.append("x")
+
+    form.profile = "local"
+    form.backend = "local"
+    assert (form.value["backend"], form.backend) == ("local", "local")
+    assert "profile" not in form.value["spec"]
+    form.profile = "local"
+    assert (form.value["backend"], form.backend) == ("", "")
+    notebook = form.value["notebook"]
+    form.value = {"spec": {"command": "echo 1", "name": "mine"}}
+    assert (form.command, form.name, form.value["notebook"]) == ("echo 1", "mine", notebook)
+    assert "profile" not in form.value["spec"]
+    assert form._fields["command"].widget.value == "echo 1"
+    form.value = form.value | {"backend": "local"}
+    assert (form.command, form.backend) == ("echo 1", "local")
+
+
+class Regions(EmbeddedClient):
+    """An engine with two profiles of one platform far away, which answers when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer = {"one": threading.Event(), "two": threading.Event()}
+
+    def call(self, verb: str, *, body: object = None, **arguments: Any) -> Any:
+        if verb not in ("instances", "images"):
+            return super().call(verb, body=body, **arguments)
+        profile = arguments["profile"]
+        if not (event := self.may_answer.get(profile)):
+            return super().call(verb, body=body, **arguments)
+        assert event.wait(60)
+        if verb == "images":
+            raise ValueError(f"nobody expects {profile}")
+        return {verb: [{"name": f"ecs.{profile}", "cpu": 8.0, "gpu": 1, "gpu_name": "V100", "memory": 32 << 30}]}
+
+
+def test_what_is_offered_is_of_the_profile_that_is_chosen(home: Home, script: Path) -> None:
+    from jupyter_pai.settings import user_file
+    from jupyter_pai.widget_form import Form
+
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("".join(f"[profiles.{name}]\nbackend = 'pai'\nregion_id = 'x'\n" for name in ("one", "two")))
+    client = Regions()
+    machine = "ecs.{} · 8 CPU · 1 × V100 · 32 GiB"
+
+    def looking() -> list[threading.Thread]:
+        return [thread for thread in threading.enumerate() if thread.name == "jupyter-pai form"]
+
+    try:
+        form = Form(client, str(script), profile="local")
+        kinds, images = form._fields["instance_type"], form._fields["image"]
+        assert kinds.widget.options[0].startswith("local · ")
+        form.profile = "one"
+        assert kinds.widget.options == ()
+        (overtaken,) = looking()
+        form.profile = "two"
+        (other,) = {*looking()} - {overtaken}
+        client.may_answer["two"].set()
+        other.join(60)
+        assert kinds.widget.options == (machine.format("two"),)
+        # Whatever goes wrong is said.
+        assert images.box.children[-1].value.count("ValueError: nobody expects two") == 1
+        client.may_answer["one"].set()
+        overtaken.join(60)
+        assert kinds.widget.options == (machine.format("two"),)
+        form.profile = "one"
+        for thread in looking():
+            thread.join(60)
+        assert kinds.widget.options == (machine.format("one"),)
+        form.profile = "local"
+        assert "nobody" not in images.box.children[-1].value
+    finally:
+        client.close()
+
+
+def test_what_storages_have_is_offered_for_what_is_typed(home: Home, folder: Path) -> None:
+    for name in ("data/a b.csv", "data/b.csv", "data/.hidden", "data/below/c.csv"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    client = EmbeddedClient()
+    try:
+        for text, names in (
+            ("data/", ["data/a b.csv", "data/b.csv", "data/below/"]),
+            ("da", ["data/"]),
+            ("data/b", ["data/b.csv", "data/below/"]),
+            ("data/.", ["data/.hidden"]),
+            (f"{folder}/data/below/", [f"{folder}/data/below/c.csv"]),
+            (f"file://{folder}/data/a", [f"file://{folder}/data/a%20b.csv"]),
+            ("dataset://d", []),
+            ("x://", []),
+        ):
+            assert sorted(continuations(client, text, home=str(folder))) == names, text
+        # Of a folder with more than is asked for at once, what has been begun is found.
+        for number in range(1100):
+            (folder / "data" / f"n{number:04}").touch()
+        assert continuations(client, "data/n109", home=str(folder)) == [f"data/n109{digit}" for digit in range(10)]
+        assert len(continuations(client, "data/n", home=str(folder))) == 200
+        with pytest.raises(PaiError):
+            continuations(client, "none/", home=str(folder))
+    finally:
+        client.close()
+
+
+def test_a_profile_that_the_administrator_refuses_says_so(
+    home: Home, script: Path, system: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import jupyter_pai
+
+    monkeypatch.chdir(script.parent)
+    profiles = "".join(f"[profiles.{name}]\nbackend = 'local'\n" for name in ("team", "own"))
+    system(f"default = 'team'\n{profiles}[policy]\nprofiles = ['team']\ncontact = 'ml-ops@example.com'\n")
+    form = jupyter_pai.form("train.py")
+    field = form._fields["profile"]
+    fault = field.box.children[1]
+    assert ("own (not allowed)", "own") in field.widget.options
+    assert fault.layout.display == "none"
+    form.profile = "own"
+    assert field.widget.value == "own"
+    assert fault.layout.display == ""
+    assert "`own` is not allowed here" in fault.value
+    assert "ml-ops@example.com" in fault.value
+    form.backend = "local"
+    assert fault.layout.display == "none"
+    assert "`local`" in field.box.children[2].value

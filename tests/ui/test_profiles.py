@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Response, expect
 
+from jupyter_pai.home import Home
+
 from ..conftest import until
 from ..pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..platforms.pai import StandIn
+from ..system_file import command
 from .conftest import Lab, execute
 
 LONG = 60_000
@@ -137,3 +141,54 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     assert json.loads(secrets.read_text()) == {"keyring": [], "file": {}}
     assert files_with(tmp_path, key.secret) == []
     page.keyboard.press("Escape")
+
+
+@pytest.fixture
+def managed(home: Home, tmp_path: Path) -> Iterator[Lab]:
+    """JupyterLab where the administrator allows one profile of two."""
+    if os.getuid() != 0:
+        pytest.skip("only root can mount a file system")
+    system, root = tmp_path / "system", tmp_path / "notebooks"
+    for folder in (system, root):
+        folder.mkdir()
+
+    class Managed(Lab):
+        program = (*command(system)[1:], "-m", "jupyterlab")
+
+    started = Managed(root)
+    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    yield started
+    started.stop()
+
+
+def test_a_profile_that_the_administrator_refuses_says_so(managed: Lab, page: Page, tmp_path: Path) -> None:
+    why = "The profile `own` is not allowed here. Allowed are: `team`. This is the rule `profiles` of "
+    settings = tmp_path / "system" / "jupyter_pai.toml"
+    profiles = "default = 'team'\n[profiles.team]\nbackend = 'local'\n[profiles.own]\nbackend = 'local'\n"
+    settings.write_text(profiles)
+    (managed.root / "train.py").write_text("print(1)")
+    spec = {"entry_point": "train.py", "source": {"folder": str(managed.root)}, "profile": "own", "name": "mine"}
+    managed.rest("POST", "/pai/api/v1/jobs", {"spec": spec})
+    settings.write_text(f"{profiles}[policy]\nprofiles = ['team']\ncontact = 'ml-ops@example.com'\n")
+
+    page.goto(f"{managed.url}/lab?reset&token={managed.token}")
+    page.wait_for_selector(".jp-Launcher", timeout=LONG)
+    execute(page, "jupyter-pai:train", path="train.py")
+    form = page.locator(".jp-pai-Train")
+    profile = form.get_by_label("Profile", exact=True)
+    # Its last job went with it: that this is over is said before anything is submitted.
+    expect(profile).to_have_value("own", timeout=LONG)
+    expect(profile).to_have_attribute("aria-invalid", "true", timeout=LONG)
+    trouble = form.locator(".jp-pai-Trouble").filter(has_text=why)
+    expect(trouble).to_contain_text("Ask ml-ops@example.com.", timeout=LONG)
+    profile.select_option("team")
+    expect(trouble).to_have_count(0, timeout=LONG)
+    expect(profile).not_to_have_attribute("aria-invalid", "true")
+    expect(profile.locator("option[value=own]")).to_be_disabled()
+    expect(form.get_by_text(f"own: {why}")).to_be_visible()
+    execute(page, "jupyter-pai:profiles")
+    view = page.locator(".jp-pai-Profiles")
+    row = view.locator("li[data-profile=own]")
+    expect(row).to_contain_text(why, timeout=LONG)
+    expect(row.get_by_role("button", name="Use the profile own")).to_have_count(0)
+    expect(view.locator("li[data-profile=team]")).not_to_contain_text("not allowed")

@@ -86,3 +86,40 @@ def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: 
     visible.locator('[data-tab="tensorboard"]').click()
     by_hand = re.compile("^tensorboard --logdir '/.*/tensorboard/?'$")
     expect(visible.locator(".jp-pai-TensorBoard code")).to_have_text(by_hand, timeout=LONG)
+
+
+def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
+    wait = f"while not os.path.exists('{tmp_path}/go'): time.sleep(0.02)"
+    begin = "import argparse, os, time\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.5)"
+    (lab.root / "train.py").write_text(f"{begin}\n{wait}\nprint(f'lr is {{p.parse_args().lr}}')\n")
+    lab.write("a.ipynb", "%load_ext jupyter_pai\n%pai form train.py")
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 1)
+    output = page.locator(".jp-OutputArea").first
+    rate = output.get_by_label("lr", exact=True)
+    expect(rate).to_have_value("0.5", timeout=LONG)
+    rate.fill("0.25")
+    rate.press("Tab")
+    # Where data is, is completed while it is typed: first the folder, then what is in it.
+    (lab.root / "data" / "digits").mkdir(parents=True)
+    (lab.root / "data" / "letters.csv").touch()
+    output.get_by_text("输入和输出", exact=True).click()
+    output.get_by_title("添加到：输入", exact=True).click()
+    output.get_by_placeholder("名字", exact=True).fill("train")
+    place = output.get_by_placeholder("oss://…, /…")
+    for typed, found in (("da", ["data/"]), ("data/", ["data/digits/", "data/letters.csv"])):
+        place.fill(typed)
+        offered = place.locator("xpath=following-sibling::datalist/option")
+        expect(offered).to_have_count(len(found), timeout=LONG)
+        assert [option.get_attribute("value") for option in offered.all()] == found
+    place.fill(f"{lab.root}/data/digits/")
+    output.get_by_role("button", name="试运行").click()
+    expect(output.get_by_role("status").filter(has_text="--lr 0.25")).to_contain_text("什么也没有提交", timeout=LONG)
+    output.get_by_role("button", name="提交", exact=True).click()
+    # The view is a widget within one that shows outputs, and as live as elsewhere.
+    status = output.locator(".jp-pai-Page .jp-pai-Job-head .jp-pai-Status")
+    expect(status).to_have_attribute("data-status", "running", timeout=LONG)
+    (tmp_path / "go").touch()
+    expect(status).to_have_attribute("data-status", "succeeded", timeout=LONG)
+    expect(output.locator(".jp-pai-Job")).to_contain_text("lr is 0.25", timeout=LONG)
+    expect(output.locator(".jp-pai-Job")).to_contain_text("/data/digits/")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import jupyter_pai
@@ -11,8 +13,16 @@ from .tables import code, head, table
 
 __all__ = ["environment", "mentioned"]
 
-# Set by ourselves for our own processes: not for users.
-_INNER = {"JUPYTER_PAI_ARGUMENTS", "JUPYTER_PAI_AS_", "JUPYTER_PAI_INFO"}
+# Not for users: what we set for processes of our own, and what is kept from jobs.
+_INNER = set(
+    """JUPYTER_PAI_ARGUMENTS JUPYTER_PAI_INFO JUPYTER_PATH JUPYTER_RUNTIME_DIR GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT
+    SSL_CERT_FILE UV_DEFAULT_INDEX UV_FIND_LINKS UV_INDEX UV_INSECURE_HOST UV_LINK_MODE JUPYTER_TOKEN VIRTUAL_ENV
+    """.split()
+)
+# Of a job's own environment the training contract speaks.
+_CONTRACT = {"MASTER_PORT", "PAI_CONFIG_DIR", "PAI_OUTPUT_NOTEBOOK"}
+# Names that look like any other word; all others have an underscore.
+_NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|LANG|LANGUAGE|REGION")
 _MEANING = {
     "JUPYTER_PAI_HOME": (
         "The state folder: jobs, logs, models. Else `pai` in Jupyter's data folder.",
@@ -35,10 +45,96 @@ _MEANING = {
         "本机的名字，用于几台主机同名的情况。",
     ),
     "JUPYTER_PAI_JOB_ID": ("In a job: its id.", "在作业里：它的编号。"),
+    "ALIBABA_CLOUD_ACCESS_KEY_ID": (
+        "With the next one, the key of the account; it goes before other places where keys are kept.",
+        "与下一项一起是账号的密钥；优先于保存密钥的其他地方。",
+    ),
+    "ALIBABA_CLOUD_ACCESS_KEY_SECRET": ("The secret of that key.", "该密钥的机密部分。"),
+    "ALIBABA_CLOUD_SECURITY_TOKEN": (
+        "The token of a key that was lent for some time (STS).",
+        "临时密钥（STS）的令牌。",
+    ),
+    "ALIBABA_CLOUD_CREDENTIALS_FILE": (
+        "The ini file with keys. Else `~/.alibabacloud/credentials.ini`.",
+        "含有密钥的 ini 文件。默认是 `~/.alibabacloud/credentials.ini`。",
+    ),
+    "ALIBABA_CLOUD_CREDENTIALS_URI": (
+        "An address that gives keys; set in DSW.",
+        "给出密钥的地址；DSW 会设置它。",
+    ),
+    "ALIBABA_CLOUD_ECS_METADATA": (
+        "The RAM role of an ECS instance, whose keys are used.",
+        "ECS 实例的 RAM 角色，使用它的密钥。",
+    ),
+    "ALIBABA_CLOUD_OIDC_TOKEN_FILE": (
+        "A token by which a pod takes a role (RRSA).",
+        "pod 用来取得角色（RRSA）的令牌文件。",
+    ),
     "PAI_NETWORK_TYPE": (
         "Which hosts of Alibaba Cloud are asked: `vpc` or `public`; set in DSW.",
         "访问阿里云的哪种域名：`vpc` 或 `public`；DSW 会设置它。",
     ),
+    "PAI_CONFIG_PATH": (
+        "The PAI SDK's own settings: the profile `pai`, where no file has one. Else `~/.pai/config.json`.",
+        "PAI SDK 自己的设置；没有文件写明配置档 `pai` 时，由它得出。默认是 `~/.pai/config.json`。",
+    ),
+    "PAI_AI_WORKSPACE_ID": (
+        "The workspace, where neither a profile nor the PAI SDK's settings say it; set in DSW and in DLC's jobs.",
+        "工作空间，用于配置档和 PAI SDK 的设置都没有写的时候；DSW 和 DLC 作业会设置它。",
+    ),
+    "PAI_WORKSPACE_ID": ("As `PAI_AI_WORKSPACE_ID`, which goes first.", "同 `PAI_AI_WORKSPACE_ID`，后者优先。"),
+    "REGION": (
+        "The region that goes with the workspace; set in DSW and in DLC's jobs.",
+        "与工作空间相应的地域；DSW 和 DLC 作业会设置它。",
+    ),
+    "DSW_REGION": ("As `REGION`, which goes first.", "同 `REGION`，后者优先。"),
+    "DSW_INSTANCE_ID": (
+        "In DSW: the instance, whose workspace is used where none is named.",
+        "在 DSW 里：所在的实例；没有指定工作空间时使用它的工作空间。",
+    ),
+    "DLC_JOB_ID": (
+        "In a job of DLC: its id. It says that `REGION` may be relied on.",
+        "在 DLC 作业里：它的编号。它说明 `REGION` 可以采用。",
+    ),
+    "CUDA_VISIBLE_DEVICES": (
+        "The GPUs of this machine that jobs may use. Else all.",
+        "作业可以使用本机的哪些 GPU。默认全部。",
+    ),
+    "JPY_PARENT_PID": (
+        "Set by Jupyter's server for its kernels: by it they find the server.",
+        "Jupyter 服务器为内核设置：内核由此找到服务器。",
+    ),
+    "JPY_SESSION_NAME": (
+        "Set by Jupyter's server for its kernels: the notebook.",
+        "Jupyter 服务器为内核设置：所属的 notebook。",
+    ),
+    "JUPYTERHUB_API_TOKEN": (
+        "Set by JupyterHub for its servers: with it kernels and command lines reach theirs.",
+        "JupyterHub 为服务器设置：内核和命令行用它访问自己的服务器。",
+    ),
+    "JUPYTERHUB_SERVICE_URL": (
+        "Set by JupyterHub: the address of the server itself.",
+        "JupyterHub 设置：服务器自己的地址。",
+    ),
+    "JUPYTERHUB_API_URL": (
+        "Set by JupyterHub: the Hub's address. Where it is, a local job's end with its server is told of.",
+        "JupyterHub 设置：Hub 的地址。有它时会说明本机作业随服务器一起结束。",
+    ),
+    "JUPYTERHUB_USER": (
+        "Set by JupyterHub: the user, as the audit log names them.",
+        "JupyterHub 设置：用户，审计日志里这样写。",
+    ),
+    "KUBERNETES_SERVICE_HOST": (
+        "Set by Kubernetes: the server runs in a pod, with which its jobs end.",
+        "Kubernetes 设置：服务器在 pod 里运行，作业随 pod 一起结束。",
+    ),
+    "LANGUAGE": (
+        "With `LC_ALL`, `LC_MESSAGES` and `LANG`, the first that is set: the locale, and so the language.",
+        "与 `LC_ALL`、`LC_MESSAGES`、`LANG` 一起，取第一个有值的：区域设置，也就是语言。",
+    ),
+    "LC_ALL": ("See `LANGUAGE`.", "见 `LANGUAGE`。"),
+    "LC_MESSAGES": ("See `LANGUAGE`.", "见 `LANGUAGE`。"),
+    "LANG": ("See `LANGUAGE`.", "见 `LANGUAGE`。"),
 }
 
 
@@ -55,8 +151,19 @@ def environment(language: str) -> str:
 
 
 def mentioned() -> set[str]:
-    """The variables of ours that the code knows."""
-    found = {"PAI_NETWORK_TYPE"}
+    """The variables that the code knows: names in modules that ask for the environment."""
+    found: set[str] = set()
     for path in Path(jupyter_pai.__file__).parent.rglob("*.py"):
-        found |= set(re.findall(r"\bJUPYTER_PAI_[A-Z_]+", path.read_text("utf-8")))
-    return found - _INNER
+        text = path.read_text("utf-8")
+        if re.search(r"\benviron\b", text):
+            found |= set(_constants(ast.parse(text)))
+    return found - _INNER - _CONTRACT
+
+
+def _constants(tree: ast.Module) -> Iterator[str]:
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _NAME.fullmatch(node.value):
+                yield node.value

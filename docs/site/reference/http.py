@@ -10,6 +10,7 @@ from jupyter_pai.routes import PREFIX
 from jupyter_pai.server.openapi import document
 
 from ..words import word
+from .live import live
 from .tables import code, fields, head, kind, table
 
 __all__ = ["http"]
@@ -22,6 +23,7 @@ def http(language: str) -> str:
     for path, operations in told["paths"].items():
         for method, operation in operations.items():
             parts.append(_operation(method, path, operation, language))
+    parts.append(live(language))
     parts.append(f"## {word('What goes and comes', language)}\n")
     for name, schema in sorted(told["components"]["schemas"].items()):
         if "properties" in schema:
