@@ -4,10 +4,11 @@
 
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
+import { UUID } from '@lumino/coreutils';
 
 import type { IContext } from './components/context.js';
 import type { IDraft } from './draft.js';
-import { bare, draftOf, requestOf, withoutFile } from './draft.js';
+import { bare, draftOf, moved, requestOf, withoutFile } from './draft.js';
 import type { IStage } from './launch.js';
 import { launch } from './launch.js';
 import type { IDeclared, IForm, IPreview, IWrong } from './previews.js';
@@ -25,8 +26,11 @@ export class Desk {
    */
   constructor(
     private readonly context: IContext,
-    readonly path: string
+    public path: string
   ) {}
+
+  /** Stays the same when the path becomes another. */
+  readonly id = UUID.uuid4();
 
   /** How the form begins, and what stands in it now; null before that is known. */
   form: IForm | null = null;
@@ -51,7 +55,7 @@ export class Desk {
 
   /** What to show when it comes to the front: what was submitted meanwhile, and files as they are now. */
   refresh(): Promise<void> {
-    this.loading = this.isChanged ? Promise.resolve() : this.load();
+    this.loading = this.load();
     return this.loading.then(() => this.look(true));
   }
 
@@ -93,6 +97,9 @@ export class Desk {
   /** Submit what stands in the form; null where the user did not want to, or something is wrong. */
   async submit(): Promise<IJob | null> {
     await this.loading;
+    if (!this.draft) {
+      await this.load(); // It could not be told how it begins.
+    }
     const draft = this.draft;
     const job = draft && (await this.send(requestOf(draft)));
     if (job && draft === this.draft) {
@@ -158,19 +165,30 @@ export class Desk {
     return found.filter(path => path.startsWith(base));
   }
 
+  /** Ask how the form begins now. What the user has typed stays; it goes along with what it is about. */
   private async load(): Promise<void> {
     const { engine } = this.context;
+    const { path } = this;
     try {
       const form = parseForm(await engine.call('form', { path: this.place }));
-      if (!this.isChanged) {
-        this.form = form;
-        this.draft = this.start = draftOf(form.request);
-        this.wrong = NOTHING_WRONG;
+      if (path === this.path) {
+        this.begin(form, path.slice(path.lastIndexOf('/') + 1));
       }
     } catch (error) {
-      this.wrong = wrongOf(error);
+      this.wrong = path === this.path ? wrongOf(error) : this.wrong;
     }
     this.signal.emit();
+  }
+
+  private begin(form: IForm, name: string): void {
+    const start = draftOf(form.request);
+    if (this.draft && this.form && this.isChanged) {
+      this.draft = moved(this.draft, bare(this.form.request, this.name), bare(form.request, name));
+    } else {
+      this.draft = start;
+      this.wrong = NOTHING_WRONG;
+    }
+    [this.start, this.form, this.name] = [start, form, name];
   }
 
   /**
@@ -240,8 +258,7 @@ export class Desk {
   /** What runs if nobody chooses. */
   private get entry(): string {
     const { kind = '', request = {} } = this.form ?? {};
-    const name = this.path.slice(this.path.lastIndexOf('/') + 1);
-    return kind === 'folder' ? string(record(request['spec'])['entry_point']) : name;
+    return kind === 'folder' ? string(record(request['spec'])['entry_point']) : this.name;
   }
 
   /** The path as the server takes it: an empty one would be left out of the address. */
@@ -251,6 +268,8 @@ export class Desk {
 
   private readonly signal = new Signal<this, void>(this);
   private start: IDraft | null = null;
+  /** How the file was called when its form was fetched. */
+  private name = '';
   private loading: Promise<void> = Promise.resolve();
   private readonly key = new SubmitKey();
   private isStale = false;

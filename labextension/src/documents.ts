@@ -7,7 +7,13 @@ import { DocumentWidget } from '@jupyterlab/docregistry';
 import { Signal } from '@lumino/signaling';
 
 export class Documents {
-  constructor(private readonly app: JupyterFrontEnd) {
+  /**
+   * @param renamed - told whenever an open document gets another path.
+   */
+  constructor(
+    private readonly app: JupyterFrontEnd,
+    private readonly renamed: (from: string, to: string) => void
+  ) {
     app.shell.currentChanged?.connect(() => this.look());
   }
 
@@ -59,9 +65,15 @@ export class Documents {
   private look(): void {
     const open = this.open();
     for (const widget of open.filter(one => !this.known.has(one))) {
+      let from = this.pathOf(widget);
       this.known.add(widget);
       widget.context.model.stateChanged.connect(() => this.look());
-      widget.context.pathChanged.connect(() => this.look());
+      widget.context.pathChanged.connect(() => {
+        const to = this.pathOf(widget);
+        this.renamed(from, to);
+        from = to;
+        this.look();
+      });
       widget.disposed.connect(() => this.look());
     }
     // Of a document that is open twice, one view is enough.

@@ -8,7 +8,7 @@ import type { IRow } from './edits.js';
 import { isEmpty, repeated } from './edits.js';
 import type { IDeclared } from './previews.js';
 import type { Json } from './wire.js';
-import { record, string, strings } from './wire.js';
+import { list, record, string, strings } from './wire.js';
 
 export const TABLES = ['hyperparameters', 'labels', 'environment', 'secrets'] as const;
 export type Table = (typeof TABLES)[number];
@@ -48,18 +48,22 @@ export function draftOf(request: Json): IDraft {
   };
 }
 
-/** The request, ready to be sent. Rows in which nothing stands, and those without a name, are left out. */
+/** The request, ready to be sent. Rows of tables and of metrics in which nothing stands, and those without a name, are left out. */
 export function requestOf({ rest, tables }: IDraft): Json {
   const filled = TABLES.map(table => [
     table,
     Object.fromEntries(tables[table].filter(row => row.name).map(({ name, value }) => [name, value]))
   ]).filter(([, values]) => Object.keys(record(values)).length);
-  return { ...rest, spec: { ...record(rest['spec']), ...(Object.fromEntries(filled) as Json) } };
+  const spec = record(rest['spec']);
+  const metrics = list(spec['metric_definitions'])
+    .map(record)
+    .filter(one => one['name'] || one['regex']);
+  return { ...rest, spec: { ...put(spec, ['metric_definitions'], metrics), ...(Object.fromEntries(filled) as Json) } };
 }
 
 /** A field of the spec, by its dotted path: `source.exclude`. */
 export function field({ rest }: IDraft, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, name) => record(value)[name], rest['spec']);
+  return at(rest['spec'], path.split('.'));
 }
 
 /** The draft with a field set. What is empty is taken out, so that the engine's default holds. */
@@ -74,6 +78,21 @@ export function withRest(draft: IDraft, name: string, value: unknown): IDraft {
 
 export function withRows(draft: IDraft, table: Table, rows: readonly IDraftRow[]): IDraft {
   return { ...draft, tables: { ...draft.tables, [table]: rows } };
+}
+
+// Where a request says what it is about.
+const PLACES = ['notebook', 'spec.entry_point', 'spec.source.folder'];
+
+/** The draft of something that was moved: where it is as in the bare request `was`, it is as in `now`. */
+export function moved(draft: IDraft, was: Json, now: Json): IDraft {
+  return PLACES.map(path => path.split('.')).reduce((found, path) => {
+    const [old, fresh] = [at(was, path), at(now, path)];
+    return old !== fresh && at(found.rest, path) === old ? { ...found, rest: put(found.rest, path, fresh) } : found;
+  }, draft);
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((found, name) => record(found)[name], value);
 }
 
 function put(value: Json, [name = '', ...inner]: readonly string[], leaf: unknown): Json {
@@ -158,10 +177,13 @@ export function ruleFor(path: string): string {
   return `/${path.replace(/[\\*?[\]!#\s]/g, '\\$&')}`;
 }
 
-/** The draft with a rule that leaves something out, or without it. */
-export function withRule(draft: IDraft, rule: string, isThere: boolean): IDraft {
-  const rules = strings(field(draft, 'source.exclude')).filter(one => one !== rule);
-  return withField(draft, 'source.exclude', isThere ? [...rules, rule] : rules);
+/** What there are rules for: what is left out, what alone is taken along, and what is so although it holds keys. */
+export type Rules = 'source.exclude' | 'source.include' | 'source.allow_secret';
+
+/** The draft with a rule, or without it. */
+export function withRule(draft: IDraft, rule: string, isThere: boolean, path: Rules = 'source.exclude'): IDraft {
+  const rules = strings(field(draft, path)).filter(one => one !== rule);
+  return withField(draft, path, isThere ? [...rules, rule] : rules);
 }
 
 /**

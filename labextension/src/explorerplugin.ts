@@ -8,7 +8,6 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 
 import { COMMANDS } from './commandids.js';
 import type { IContext } from './components/context.js';
-import type { ExplorerPanel } from './explorerpanel.js';
 import { explorerIcon } from './icon.js';
 import { LazyWidget } from './lazy.js';
 import { addPanel, reveal } from './sidepanel.js';
@@ -50,9 +49,7 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
       const explorer = { ...page, model: new ExplorerModel(page.engine), useInput };
       return new ExplorerPanel(explorer, path => app.serviceManager.contents.localPath(path));
     };
-    let contents: Promise<ExplorerPanel> | null = null;
-    const load = () => (contents ??= make());
-    const panel = new LazyWidget(load);
+    const panel = new LazyWidget(make, trans);
     panel.id = 'jp-pai-explorer';
     panel.title.icon = explorerIcon;
     panel.title.caption = trans.__('Explorer');
@@ -64,7 +61,7 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
       describedBy: { args: ARGS },
       execute: async ({ paths }) => {
         reveal(app, labShell, panel);
-        const explorer = await load();
+        const explorer = await panel.load();
         if (paths) {
           await explorer.bring(strings(paths));
         } else {

@@ -39,6 +39,10 @@ export interface IHost {
   watchNotebook?(receive: (path: string) => void, signal: AbortSignal): void;
   /** The path of that notebook; empty if there is none. */
   notebook?(): string;
+  /** The path of the notebook or script that is in front; empty if something else is. */
+  inFront?(): string;
+  /** Be told whenever an open document gets another path, until `signal` is aborted. */
+  watchRenamed?(receive: (from: string, to: string) => void, signal: AbortSignal): void;
   /** Be told which open documents have changes that are not saved, by their paths, until `signal` is aborted. */
   watchUnsaved?(receive: (paths: readonly string[]) => void, signal: AbortSignal): void;
   /** Save an open document. */

@@ -5,6 +5,7 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
+import type { Widget } from '@lumino/widgets';
 
 import { addCommands } from './commands.js';
 import type { IContext } from './components/context.js';
@@ -37,8 +38,8 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
-function makePanel(page: IContext): LazyWidget {
-  const panel = new LazyWidget(async () => new (await import('./panel.js')).JobsPanel(page));
+function makePanel(page: IContext): Widget {
+  const panel = new LazyWidget(async () => new (await import('./panel.js')).JobsPanel(page), page.trans);
   panel.id = PANEL;
   panel.title.icon = jobsIcon;
   panel.title.caption = page.trans.__('Training jobs');

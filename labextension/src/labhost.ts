@@ -15,6 +15,7 @@ import { COMMANDS } from './commandids.js';
 import { Documents } from './documents.js';
 import type { IHost, IQuestion } from './host.js';
 import { jobsIcon } from './icon.js';
+import { canTrain } from './pointed.js';
 
 export class LabHost implements IHost {
   constructor(
@@ -25,7 +26,7 @@ export class LabHost implements IHost {
     private readonly files: IDefaultFileBrowser | null = null
   ) {
     app.shell.currentChanged?.connect(() => this.look());
-    this.documents = new Documents(app);
+    this.documents = new Documents(app, (from, to) => this.follow(from, to));
     // Notebook 7 has one document a window, and no room for others.
     if (shell) {
       this.openPage = (title, address) => this.showPage(shell, title, address);
@@ -75,8 +76,19 @@ export class LabHost implements IHost {
   }
 
   notebook(): string {
-    this.look();
-    return this.path;
+    const path = this.current();
+    return isNotebook(path) ? path : this.path;
+  }
+
+  inFront(): string {
+    const path = this.current();
+    return canTrain({ path, type: 'file' }) ? path : '';
+  }
+
+  watchRenamed(receive: (from: string, to: string) => void, signal: AbortSignal): void {
+    const tell = (_: this, [from, to]: readonly [string, string]) => receive(from, to);
+    this.renamed.connect(tell);
+    signal.addEventListener('abort', () => this.renamed.disconnect(tell), { once: true });
   }
 
   watchUnsaved(receive: (paths: readonly string[]) => void, signal: AbortSignal): void {
@@ -111,13 +123,29 @@ export class LabHost implements IHost {
 
   /** A job's tab, or a file, that is in front now leaves the notebook as it was. */
   private look(): void {
-    const { shell, serviceManager } = this.app;
-    const current = shell.currentWidget;
-    const path = current instanceof DocumentWidget ? serviceManager.contents.localPath(current.context.path) : '';
-    if (path.endsWith('.ipynb') && path !== this.path) {
-      this.path = path;
-      this.notebookChanged.emit(path);
+    const path = this.current();
+    if (isNotebook(path) && path !== this.path) {
+      this.enter(path);
     }
+  }
+
+  private follow(from: string, to: string): void {
+    this.renamed.emit([from, to]);
+    if (from === this.path) {
+      this.enter(to);
+    }
+  }
+
+  private enter(notebook: string): void {
+    this.path = notebook;
+    this.notebookChanged.emit(notebook);
+  }
+
+  /** The path of the document in front; empty if there is none. */
+  private current(): string {
+    const { shell, serviceManager } = this.app;
+    const { currentWidget } = shell;
+    return currentWidget instanceof DocumentWidget ? serviceManager.contents.localPath(currentWidget.context.path) : '';
   }
 
   /** One tab for each page, however often it is asked for. Its scripts are the server's own; it may not leave its frame. */
@@ -148,7 +176,12 @@ export class LabHost implements IHost {
     await this.app.commands.execute('terminal:open', { name: session.name });
   }
 
+  private readonly renamed = new Signal<this, readonly [string, string]>(this);
   private readonly notebookChanged = new Signal<this, string>(this);
   private readonly documents: Documents;
   private path = '';
+}
+
+function isNotebook(path: string): boolean {
+  return path.endsWith('.ipynb');
 }

@@ -2,17 +2,29 @@
  * A widget whose contents are loaded when it is first shown.
  */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
-export class LazyWidget extends Widget {
+export class LazyWidget<T extends Widget> extends Widget {
   /**
-   * @param load - makes the contents.
+   * @param make - makes the contents.
    */
-  constructor(private readonly load: () => Promise<Widget>) {
+  constructor(
+    private readonly make: () => Promise<T>,
+    private readonly trans: TranslationBundle
+  ) {
     super();
     this.addClass('jp-pai-Lazy');
     this.layout = new PanelLayout();
+  }
+
+  /** The contents. They are made once; once more where that has failed, as when the server could not be reached. */
+  load(): Promise<T> {
+    return (this.made ??= this.make().catch((error: unknown) => {
+      this.made = null;
+      throw error;
+    }));
   }
 
   protected override onAfterAttach(message: Message): void {
@@ -30,12 +42,38 @@ export class LazyWidget extends Widget {
       return;
     }
     this.isFilled = true;
-    void this.load().then(contents => {
-      if (!this.isDisposed) {
-        (this.layout as PanelLayout).addWidget(contents);
+    this.load().then(
+      contents => this.put(contents),
+      () => {
+        this.isFilled = false;
+        this.put(this.trouble());
       }
-    });
+    );
   }
 
+  /** In the place of what was there before. */
+  private put(widget: Widget): void {
+    if (!this.isDisposed) {
+      const layout = this.layout as PanelLayout;
+      layout.widgets[0]?.dispose();
+      layout.addWidget(widget);
+    }
+  }
+
+  private trouble(): Widget {
+    const words = new Widget();
+    const text = document.createElement('p');
+    text.className = 'jp-pai-Trouble';
+    text.setAttribute('role', 'alert');
+    text.textContent = this.trans.__('This could not be loaded.');
+    const again = document.createElement('button');
+    again.className = 'jp-pai-Button';
+    again.textContent = this.trans.__('Look again');
+    again.onclick = () => this.fill();
+    words.node.append(text, again);
+    return words;
+  }
+
+  private made: Promise<T> | null = null;
   private isFilled = false;
 }

@@ -78,6 +78,11 @@ export interface IWrong {
 
 export const NOTHING_WRONG: IWrong = { faults: new Map(), trouble: null, leaks: [] };
 
+/** Whether anything is wrong. */
+export function hasFaults({ faults, trouble }: IWrong): boolean {
+  return trouble !== null || faults.size > 0;
+}
+
 export function parseForm(value: unknown): IForm {
   const form = record(value);
   const last = record(form['last']);

@@ -24,6 +24,8 @@ export interface IEditing {
   readonly name: string;
   readonly values: Json;
   readonly login: Json;
+  /** Something was typed that is nowhere else. */
+  readonly isTyped: boolean;
   readonly nameFault: string;
   readonly faults: ReadonlyMap<string, string>;
   readonly loginFaults: ReadonlyMap<string, string>;
@@ -79,21 +81,29 @@ export class ProfilesModel {
     const taken = (this.profiles ?? []).map(profile => profile.name);
     const names = [platform.name, ...taken.map((_, n) => `${platform.name}-${n + 2}`)];
     const name = names.find(free => !taken.includes(free)) ?? '';
-    this.edit({ profile: null, platform, name, values: {}, login: {}, ...QUIET });
+    this.edit({ profile: null, platform, name, values: {}, login: {}, isTyped: false, ...QUIET });
   }
 
   /** Begin to change a profile; nothing happens if its platform is not there any more. */
   change(profile: IProfileView): void {
     const platform = this.platformOf(profile);
     if (platform) {
-      this.edit({ profile, platform, name: profile.name, values: profile.settings, login: {}, ...QUIET });
+      this.edit({
+        profile,
+        platform,
+        name: profile.name,
+        values: profile.settings,
+        login: {},
+        isTyped: false,
+        ...QUIET
+      });
     }
   }
 
   /** What was typed. What was said about it stays until it is sent again. */
   type(change: Partial<Pick<IEditing, 'name' | 'values' | 'login'>>): void {
     if (this.editing) {
-      this.edit({ ...this.editing, ...change });
+      this.edit({ ...this.editing, ...change, isTyped: true });
     }
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
-import { MainAreaWidget, WidgetTracker } from '@jupyterlab/apputils';
+import { MainAreaWidget, Notification, WidgetTracker } from '@jupyterlab/apputils';
 import { PageConfig, URLExt } from '@jupyterlab/coreutils';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import type { TabPanel, Widget } from '@lumino/widgets';
@@ -96,7 +96,12 @@ export class JobTabs {
   private openFilePage(name: string, value: string): void {
     const url = new URL(URLExt.join(PageConfig.getBaseUrl(), 'tree'), location.href);
     url.searchParams.set(name, value);
-    window.open(url, '_blank', 'noopener');
+    if (!opened(url)) {
+      // It was not at once that the user had asked for it.
+      const { trans } = this.context;
+      const actions = [{ label: trans.__('Open'), callback: () => void opened(url) }];
+      Notification.warning(trans.__('The browser did not let the page be opened.'), { autoClose: false, actions });
+    }
   }
 
   /** The tab with this id, made if there is none. */
@@ -151,4 +156,13 @@ export class JobTabs {
   private readonly comparisons = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-comparisons' });
   private readonly byId = new Map<string, Promise<Tab>>();
   private readonly arguments = new WeakMap<Tab, Arguments>();
+}
+
+/** Whether a page could be opened. It knows nothing of this one: asked for in advance, that would hide whether it could. */
+function opened(url: URL): boolean {
+  const page = window.open(url, '_blank');
+  if (page) {
+    page.opener = null;
+  }
+  return page !== null;
 }

@@ -29,6 +29,7 @@ export class TrainModel {
 
   /** Go with the user from notebook to notebook, until `signal` is aborted. */
   follow(signal: AbortSignal): void {
+    this.context.host.watchRenamed?.((from, to) => this.rename(from, to), signal);
     this.context.host.watchNotebook?.(path => path && this.turn(path), signal);
     this.context.host.watchFolder?.(path => this.takesFolder && this.fall(path), signal);
     let count = 0;
@@ -130,12 +131,10 @@ export class TrainModel {
 
   /** Look anew at everything that is shown. */
   async refresh(): Promise<void> {
-    if (this.desk) {
-      void this.desk.refresh();
-    } else {
-      this.begin();
-    }
+    const refreshed = this.desk?.refresh();
+    this.begin();
     await this.learn();
+    await refreshed;
   }
 
   /** Ask what there is to train on. */
@@ -178,6 +177,21 @@ export class TrainModel {
       this.turn(notebook);
     } else {
       this.fall(host.folder?.() ?? '');
+    }
+  }
+
+  /** What was typed goes along with a document that gets another path. */
+  private rename(from: string, to: string): void {
+    const desk = this.desks.get(from);
+    if (!desk) {
+      return;
+    }
+    this.desks.delete(from);
+    this.desks.set(to, desk);
+    desk.path = to;
+    this.signal.emit();
+    if (this.seen && desk === this.desk) {
+      void desk.refresh();
     }
   }
 

@@ -10,6 +10,7 @@ import type { IContext } from './components/context.js';
 import { Profiles } from './components/profiles.js';
 import { TrainForm } from './components/trainform.js';
 import { withField, withRest } from './draft.js';
+import { ProfilesModel } from './profilesmodel.js';
 import { TrainModel } from './trainmodel.js';
 import type { Json } from './wire.js';
 
@@ -19,6 +20,7 @@ export class TrainPanel extends ReactWidget {
     this.addClass('jp-pai-TrainPanel');
     this.node.lang = context.lang;
     this.model = new TrainModel(context);
+    this.profiles = new ProfilesModel(context.engine, context.trans);
     this.model.follow(this.life.signal);
     this.attention = new Attention(this.node, isSeen => {
       this.model.isSeen = isSeen;
@@ -52,7 +54,12 @@ export class TrainPanel extends ReactWidget {
 
   protected override render(): React.JSX.Element {
     return this.isOnProfiles ? (
-      <Profiles {...this.context} onChosen={name => this.choose(name)} onClose={() => this.leaveProfiles()} />
+      <Profiles
+        {...this.context}
+        model={this.profiles}
+        onChosen={name => this.choose(name)}
+        onClose={() => this.leaveProfiles()}
+      />
     ) : (
       <TrainForm {...this.context} model={this.model} onProfiles={() => this.showProfiles()} />
     );
@@ -81,6 +88,7 @@ export class TrainPanel extends ReactWidget {
     );
   }
 
+  private readonly profiles: ProfilesModel;
   private isOnProfiles = false;
   private readonly life = new AbortController();
   private readonly attention: Attention;

@@ -12,7 +12,6 @@ import { trainIcon } from './icon.js';
 import { LazyWidget } from './lazy.js';
 import { addPanel, reveal } from './sidepanel.js';
 import { IPage, ITrain } from './tokens.js';
-import type { TrainPanel } from './trainpanel.js';
 import type { Json } from './wire.js';
 
 const PATH = {
@@ -21,7 +20,7 @@ const PATH = {
     path: {
       type: 'string',
       description:
-        "A notebook, a script or a folder, below the server's root. If left out, the notebook that is open, else the folder of the file browser."
+        "A notebook, a script or a folder, below the server's root. If left out, the notebook or script in front, else the last notebook, else the folder of the file browser."
     }
   }
 };
@@ -40,9 +39,7 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
     restorer: ILayoutRestorer | null,
     palette: ICommandPalette | null
   ) => {
-    let contents: Promise<TrainPanel> | null = null;
-    const load = () => (contents ??= import('./trainpanel.js').then(({ TrainPanel }) => new TrainPanel(page)));
-    const panel = new LazyWidget(load);
+    const panel = new LazyWidget(async () => new (await import('./trainpanel.js')).TrainPanel(page), page.trans);
     panel.id = 'jp-pai-train';
     panel.title.icon = trainIcon;
     panel.title.caption = page.trans.__('Train');
@@ -51,16 +48,17 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
     const train: ITrain = {
       open: async (path: string, request?: Json) => {
         reveal(app, labShell, panel);
-        await (await load()).open(path, request);
+        await (await panel.load()).open(path, request);
       },
       again: async (path: string) => {
-        if (!(await (await load()).model.again(path))) {
+        const contents = await panel.load().catch(() => null); // The panel says that it could not be loaded.
+        if (!(await contents?.model.again(path))) {
           await train.open(path);
         }
       },
       useInput: (uri, profile) => {
         reveal(app, labShell, panel);
-        void load().then(({ model }) => model.useInput(uri, profile));
+        void panel.load().then(({ model }) => model.useInput(uri, profile));
       }
     };
     addCommands(app, page, train, () => reveal(app, labShell, panel), palette);
@@ -70,7 +68,7 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
       describedBy: { args: { type: 'object', properties: {} } },
       execute: async () => {
         reveal(app, labShell, panel);
-        (await load()).showProfiles();
+        (await panel.load()).showProfiles();
       }
     });
     return train;
@@ -84,7 +82,8 @@ function addCommands(
   show: () => void,
   palette: ICommandPalette | null
 ): void {
-  const meant = (path: unknown) => (typeof path === 'string' ? path : host.notebook?.() || host.folder?.() || '');
+  const meant = (path: unknown) =>
+    typeof path === 'string' ? path : host.inFront?.() || host.notebook?.() || host.folder?.() || '';
   commands.addCommand(COMMANDS.showTrain, {
     label: trans.__('Show Train'),
     icon: trainIcon,

@@ -119,7 +119,7 @@ def test_files_are_short_enough_to_read() -> None:
 
 
 TYPESCRIPT = [
-    "attention clipboard commandids components/comparetable components/palette components/popupmenu "
+    "attention clipboard commandids components/comparetable components/faults components/palette components/popupmenu "
     "components/rowwindow components/saving components/section components/sight css.d documents format host icon "
     "lazy naming pointed routes settings sidepanel tail version wire",
     "components/joblink components/status csv differences edits engine history hyperrows images instancetypes "
@@ -140,10 +140,10 @@ TYPESCRIPT = [
     "settingsplugin",
     "components/actions components/channels components/chart components/logs components/outputs components/overview "
     "components/platformboard exploreractions panel trainmodel",
-    "components/charts components/explorerrows components/tensorboard components/trainhead components/trainpart "
-    "components/trainsubmit",
+    "components/charts components/explorerrows components/tensorboard components/trainhead components/trainpart",
     "components/explorer components/metrics components/traincode components/traincommand components/traindata "
-    "components/trainfiles components/trainhyper components/trainmore components/trainwhere",
+    "components/trainhyper components/trainmore components/trainrules components/trainsubmit components/trainwhere",
+    "components/trainfiles",
     "components/compare components/jobview components/trainform explorerpanel",
     "anywidget comparewidget explorerplugin trainpanel widget",
     "tabs trainplugin",

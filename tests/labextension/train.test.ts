@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 
 import type { IContext } from '../../labextension/lib/components/context.js';
+import { strayFaults } from '../../labextension/lib/components/trainpart.js';
 import {
   added,
   bare,
@@ -96,6 +97,13 @@ test('rows without a name, or with one twice, are faults; empty ones are nothing
   assert.equal(hasRowFaults(withRows(draft, 'labels', written)), true);
   assert.equal(hasRowFaults(withRows(draft, 'labels', rows)), false);
   assert.deepEqual(record(requestOf(withRows(draft, 'labels', rows))['spec']), { labels: { a: '1' } });
+  const [none, half] = [
+    { name: '', regex: '' },
+    { name: 'loss', regex: '' }
+  ];
+  const sent = (...metrics: Json[]) =>
+    record(requestOf(withField(draftOf({}), 'metric_definitions', metrics))['spec'])['metric_definitions'];
+  assert.deepEqual([sent(none), sent(none, half, none)], [undefined, [half]]);
 });
 
 test('a file that is left out by a click is that file alone, and comes back', () => {
@@ -105,6 +113,8 @@ test('a file that is left out by a click is that file alone, and comes back', ()
   const without = withRule(withRule(draft, '/x', true), '/x', true);
   assert.deepEqual(field(without, 'source.exclude'), ['/x']);
   assert.deepEqual(requestOf(withRule(without, '/x', false)), requestOf(draft));
+  const alone = withRule(withRule(draft, 'b', true, 'source.include'), '*.py', false, 'source.include');
+  assert.deepEqual(record(record(requestOf(alone)['spec'])['source']), { folder: '/home/work', include: ['b'] });
 });
 
 test('a form begins bare with the same code, and an input gets a name of its own', () => {
@@ -128,6 +138,31 @@ test('words about fields go to the fields, all others to the button', () => {
   assert.deepEqual([one.trouble, one.leaks], [null, [leak]]);
   const none = wrongOf(new EngineError('no answer', 'wait'));
   assert.deepEqual([none.faults.size, none.trouble], [0, { message: 'no answer', fix: 'wait' }]);
+});
+
+test('what is wrong with nothing that has a field is told at the foot', async () => {
+  const wrong = [
+    ...['gpu', 'layout', 'tty', 'source.files', 'source.exclude.0', 'inputs.a', 'inputs.b', 'labels.a', 'labels.b'],
+    ...['hyperparameters.lr', 'hyperparameters.h', 'options', 'options.spot.limit', 'options.other', 'requirements.1']
+  ];
+  const { page, model } = begin({
+    backends: () => ({ backends: [{ name: 'local', options: { properties: { spot: { type: 'object' } } } }] }),
+    profiles: () => ({ default: 'local', profiles: [{ name: 'local', settings: { backend: 'local' } }] }),
+    preview: () => {
+      throw new EngineError('', '', '', 400, { faults: Object.fromEntries(wrong.map(name => [name, 'bad'])) });
+    },
+    inspect: () => ({ hyperparameters: [{ name: 'lr', form: 'option' }] })
+  });
+  page.go('a.ipynb');
+  await model.refresh();
+  assert.ok(model.desk?.draft);
+  const draft = withField(model.desk.draft, 'inputs', { a: 'x' });
+  model.desk.change(withRows(draft, 'labels', draftOf({ spec: { labels: { a: '1' } } }).tables.labels));
+  await model.refresh();
+  assert.deepEqual(
+    strayFaults(model, model.desk).map(([name]) => name),
+    ['layout', 'tty', 'source.files', 'inputs.b', 'labels.b', 'hyperparameters.h', 'options.other']
+  );
 });
 
 test('a profile is picked as the engine picks it', () => {
@@ -190,6 +225,7 @@ class Host {
   unsaved: readonly string[] = [];
   agrees = true;
   go: (path: string) => void = () => undefined;
+  rename: (from: string, to: string) => void = () => undefined;
 
   readonly host: IHost = {
     confirm: async ({ text }) => {
@@ -200,6 +236,7 @@ class Host {
     notify: text => void this.said.push(text),
     openJob: (id, back) => void this.opened.push(`${id} from ${back ?? ''}`),
     watchNotebook: receive => void (this.go = receive),
+    watchRenamed: receive => void (this.rename = receive),
     watchUnsaved: receive => receive(this.unsaved),
     save: async path => void this.saved.push(path)
   };
@@ -210,15 +247,17 @@ const trans = {
     words.reduce((all: string, word, n) => all.replace(`%${n + 1}`, String(word)), text)
 } as unknown as IContext['trans'];
 
+function formOf({ path }: Parameters): Json {
+  const whole = `/${string(path)}`;
+  const cut = whole.lastIndexOf('/');
+  const spec = { entry_point: whole.slice(cut + 1), source: { folder: whole.slice(0, cut) || '/' } };
+  return { request: { notebook: whole, spec }, kind: 'notebook', last: null, entries: [] };
+}
+
 function begin(answers: Engine['answers'] = {}): { engine: Engine; page: Host; model: TrainModel } {
   const [engine, page] = [new Engine(), new Host()];
   engine.answers = {
-    form: ({ parameters }) => ({
-      request: { notebook: parameters['path'], spec: { entry_point: parameters['path'], source: { folder: '/w' } } },
-      kind: 'notebook',
-      last: null,
-      entries: []
-    }),
+    form: ({ parameters }) => formOf(parameters),
     preview: ({ body }) => ({ spec: body['spec'], files: 1, notes: [string(record(body['spec'])['name'])] }),
     submit: () => ({ job: { id: 'j1', status: 'running' } }),
     ...answers
@@ -319,7 +358,8 @@ test('what is wrong stands beside its field, what the code declares is told all 
 test('what was typed stays with its notebook; where nothing was, the form is fetched anew', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  const { engine, page, model } = begin();
+  let entries: readonly string[] = [];
+  const { engine, page, model } = begin({ form: ({ parameters }) => ({ ...formOf(parameters), entries }) });
   page.go('a.ipynb');
   model.isSeen = true;
   await pass();
@@ -330,13 +370,44 @@ test('what was typed stays with its notebook; where nothing was, the form is fet
   page.go('a.ipynb');
   await pass();
   assert.equal(nameIn(model), 'mine');
-  assert.equal(engine.of('form').length, 2);
+  // What can be run is told anew all the same.
+  entries = ['new.py'];
+  await model.refresh();
+  await pass();
+  assert.deepEqual([nameIn(model), model.desk?.form?.entries], ['mine', ['new.py']]);
+  const asked = engine.of('form').length;
   page.go('b.ipynb');
   await pass();
-  assert.equal(engine.of('form').length, 3);
+  assert.equal(engine.of('form').length, asked + 1);
   model.turn('a.ipynb');
   model.desk?.reset();
   assert.equal(nameIn(model), undefined);
+});
+
+test('what was typed goes along with a notebook that is renamed, and is about the file of that name', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  const { engine, page, model } = begin();
+  page.go('work/Untitled.ipynb');
+  model.isSeen = true;
+  await pass();
+  const { desk } = model;
+  page.rename('work/Untitled.ipynb', 'work/b.ipynb');
+  await pass();
+  assert.deepEqual([model.desk, desk?.path, desk?.isChanged], [desk, 'work/b.ipynb', false]);
+  named(model, 'mine');
+  page.rename('work/b.ipynb', 'c.ipynb');
+  page.go('c.ipynb');
+  assert.equal((await model.submit())?.id, 'j1');
+  assert.equal(model.desk, desk);
+  const { notebook, spec } = engine.of('submit')[0]?.body ?? {};
+  assert.deepEqual([notebook, spec], ['/c.ipynb', { entry_point: 'c.ipynb', source: { folder: '/' }, name: 'mine' }]);
+  // What the user has chosen himself to be run stays that.
+  assert.ok(desk?.draft);
+  desk.change(withField(desk.draft, 'entry_point', 'train.py'));
+  page.rename('c.ipynb', 'd.ipynb');
+  await pass();
+  assert.deepEqual([field(desk.draft, 'entry_point'), desk.draft.rest['notebook']], ['train.py', '/d.ipynb']);
 });
 
 test('a submit saves what belongs to it, asks what it costs, and opens its job', async () => {
@@ -378,6 +449,23 @@ test('a form that is fetched anew while it is submitted is not taken for one tha
   model.isSeen = true;
   await model.submit();
   assert.equal(model.desk?.isChanged, false);
+});
+
+test('a form that could not begin is begun by a submit', async () => {
+  let isBroken = true;
+  const { page, model } = begin({
+    form: ({ parameters }) => {
+      if (isBroken) {
+        throw new EngineError('no answer');
+      }
+      return formOf(parameters);
+    }
+  });
+  page.go('a.ipynb');
+  await model.refresh();
+  assert.deepEqual([model.desk?.draft, model.desk?.wrong.trouble?.message], [null, 'no answer']);
+  isBroken = false;
+  assert.equal((await model.submit())?.id, 'j1');
 });
 
 test('a submit whose answer was lost is tried again with its key', async () => {

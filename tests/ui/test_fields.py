@@ -9,7 +9,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from ..conftest import ROOT
+from ..conftest import ROOT, until
 from ..pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..platforms.pai import StandIn
 from .conftest import Lab, execute
@@ -88,6 +88,12 @@ def test_a_machine_and_an_image_are_chosen_from_what_the_platform_lists(
     page.keyboard.press("Space")
     expect(table.locator("tr[data-type]").first).to_have_attribute("data-type", GPUS[0])
     assert names(table) == GPUS
+    # What is free may have changed meanwhile: it can be asked again, and what was typed stays.
+    asked = len(pai.requests)
+    box.get_by_role("button", name="Look again").press("Enter")
+    until(lambda: len(pai.requests) > asked)
+    expect(box.get_by_role("searchbox")).to_have_value("gn6")
+    expect(box.get_by_role("button", name="Look again")).to_be_focused()
     picker = form.locator(".jp-pai-Images")
     picker.get_by_role("button", name="Choose an image…").press("Enter")
     picker.get_by_label("Framework").select_option("PyTorch", timeout=LONG)
@@ -107,6 +113,10 @@ def test_a_machine_and_an_image_are_chosen_from_what_the_platform_lists(
     form.get_by_label("Profile", exact=True).select_option("local")
     expect(picker.get_by_role("button")).to_have_count(0)
     expect(uri).to_have_value("example.com/mine:1")
+    # What has a star has one tomorrow as well.
+    form = opened(page, lab, "Machine")
+    star = form.get_by_role("button", name=f"Favourite: {GPUS[0]}")
+    expect(star).to_have_attribute("aria-pressed", "true", timeout=LONG)
 
 
 def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(

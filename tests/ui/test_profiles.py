@@ -95,6 +95,20 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     expect(row).to_contain_text(bare.region)
     expect(row.get_by_role("button").first).to_be_focused()
 
+    # What is typed is still there after a look at something else, and is not thrown away by a key alone.
+    row.get_by_role("button", name="Edit the profile mine").click()
+    form.get_by_label("AccessKey ID").fill("half")
+    execute(page, "jupyter-pai:train")
+    expect(form).to_have_count(0)
+    execute(page, "jupyter-pai:profiles")
+    expect(form.get_by_label("AccessKey ID")).to_have_value("half")
+    form.get_by_label("AccessKey ID").press("Escape")
+    page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
+    expect(form.get_by_label("AccessKey ID")).to_have_value("half")
+    form.get_by_label("AccessKey ID").press("Escape")
+    page.locator(".jp-Dialog").get_by_role("button", name="Leave").click()
+    expect(form).to_have_count(0)
+
     # It is tested, and jobs can go with it.
     row.get_by_role("button", name="Test the profile mine").click()
     expect(row.get_by_role("status")).to_have_text("Jobs can run with it.", timeout=LONG)

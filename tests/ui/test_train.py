@@ -25,6 +25,8 @@ parser.add_argument("--epochs", type=int, default=3)
 options = parser.parse_args()
 print("lr", options.lr, options.optimizer, options.epochs)
 """
+# What of our code is loaded when it is needed.
+CODE = "**/extensions/jupyter-pai/static/*"
 # How often the user clicks from now on.
 COUNT = "() => { window.clicks = 0; addEventListener('click', e => { window.clicks += e.isTrusted ? 1 : 0; }, true); }"
 # The shape of a key, and none.
@@ -106,7 +108,23 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     (folder / ".gitignore").write_text("*.log\n")
     (folder / "a.log").write_text("x")
     open_notebook(page, lab, "work/a.ipynb")
-    shown = show(page, "a.ipynb")
+    page.route("**/pai/api/v1/form?*", lambda route: route.fulfill(status=500))
+    page.route(CODE, lambda route: route.abort())
+    panel = page.locator("#jp-pai-train")
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
+
+    # What the panel is made of, and the form, could not be had, and are asked for once more.
+    expect(panel.get_by_role("alert")).to_have_text("This could not be loaded.", timeout=LONG)
+    page.unroute(CODE)
+    panel.get_by_role("button", name="Look again").click()
+    shown = form(page)
+    expect(shown.get_by_role("heading", name="a.ipynb")).to_be_visible(timeout=LONG)
+    again = shown.get_by_role("button", name="Look again")
+    expect(again).to_be_visible(timeout=LONG)
+    page.unroute("**/pai/api/v1/form?*")
+    again.press("Enter")
+    expect(shown.get_by_label("Runs", exact=True)).to_be_visible(timeout=LONG)
+    expect(shown).to_be_focused()
 
     # A key keeps it from being sent, until its file is left out.
     leaks = shown.get_by_role("alert", name="Secrets found")
@@ -126,6 +144,19 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
     fold(sent, "Stays here")
     expect(sent.get_by_role("listitem").filter(has_text="a.log")).to_contain_text(".gitignore")
+    # What alone is sent, and what is so in spite of secrets, can be seen and taken back.
+    fold(sent, "Further rules")
+    sent.get_by_label("Send only what fits").fill("*.py")
+    page.keyboard.press("Enter")
+    expect(sent.get_by_role("status")).to_contain_text("Files: 1, ", timeout=LONG)
+    sent.get_by_role("button", name="Remove *.py").click()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
+    sent.get_by_role("button", name="Take /local.ini along again").click()
+    leaks.get_by_role("button", name="Send all the same: local.ini").click(timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("Files: 5, ", timeout=LONG)
+    sent.get_by_role("list", name="Sent with their secrets").get_by_role("button", name="Remove local.ini").click()
+    leaks.get_by_role("button", name="Leave out local.ini").click(timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
     sent.get_by_label("Leave out what .gitignore names").uncheck()
     expect(sent.get_by_role("status")).to_contain_text("Files: 5, ", timeout=LONG)
 
@@ -149,7 +180,22 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     limit.fill("soon")
     expect(limit).to_have_attribute("aria-invalid", "true", timeout=LONG)
     expect(limit).to_have_accessible_description("a whole number is needed", timeout=LONG)
+    # It cannot be folded away; and there is a way to what is wrong with no field alone.
+    fold(shown, "Name, limit, labels")
+    expect(limit).to_be_visible()
+    wrong = shown.get_by_role("button", name="Fields with a mistake: 1")
+    wrong.click()
+    expect(limit).to_be_focused()
     limit.fill("60")
+    fold(shown, "Interpreter, packages, variables")
+    shown.get_by_role("button", name="Add a secret").click()
+    page.keyboard.type("a b")
+    said = shown.get_by_text("A secret needs a name for an environment variable")
+    expect(said).to_be_visible(timeout=LONG)
+    wrong.click()
+    expect(said).to_be_focused()
+    shown.get_by_role("button", name="Remove a b").click()
+    expect(said).to_have_count(0, timeout=LONG)
     expect(limit).to_have_attribute("aria-invalid", "false", timeout=LONG)
 
     # The form is kept with its notebook, as code it is the same, and code comes back as the form.
@@ -181,6 +227,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     assert spec["hyperparameters"] == {"optimizer": "sgd", "epochs": "5"}
     assert spec["max_run_time"] == 60
     assert sorted(spec["source"]["exclude"]) == ["/data/", "/local.ini"]
+    assert not spec["source"].get("allow_secret")
 
 
 def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
@@ -263,6 +310,16 @@ def test_in_notebook_7(lab: Lab, page: Page) -> None:
     expect(form(page).get_by_role("heading", name="a.ipynb")).to_be_visible(timeout=LONG)
     with page.expect_popup() as opened:
         form(page).get_by_role("button", name=re.compile("ubmit$")).click()
+    expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
+    assert opened.value.evaluate("window.opener") is None
+    # A browser that lets no page be opened a while after the click lets one be opened by another click.
+    page.evaluate("() => { window.allowed = window.open; window.open = () => null; }")
+    form(page).get_by_role("button", name=re.compile("ubmit$")).click()
+    toast = page.locator(".Toastify__toast", has_text="The browser did not let the page be opened.")
+    expect(toast).to_be_visible(timeout=LONG)
+    page.evaluate("() => { window.open = window.allowed; }")
+    with page.expect_popup() as opened:
+        toast.get_by_role("button", name="Open").click()
     expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
     page.goto(f"{lab.url}/tree/work?token={lab.token}")
     page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)

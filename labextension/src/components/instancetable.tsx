@@ -40,23 +40,22 @@ function Asked(props: IProps): React.JSX.Element {
   const [attempt, again] = React.useReducer((n: number) => n + 1, 0);
   const ask = async () => parseInstances(await engine.call('instances', { profile, backend }));
   const [found, trouble] = useAnswer(ask, String(attempt), true);
-  if (trouble) {
-    return (
-      <>
+  return (
+    <>
+      {found ? (
+        <Loaded {...props} found={found} />
+      ) : trouble ? (
         <Other {...props} />
-        <Trouble trouble={trouble} />
-        <button type="button" className="jp-pai-Button" onClick={again}>
-          {trans.__('Look again')}
-        </button>
-      </>
-    );
-  }
-  return found ? (
-    <Loaded {...props} found={found} />
-  ) : (
-    <p className="jp-pai-Fields-note" role="status">
-      {trans.__('Loading…')}
-    </p>
+      ) : (
+        <p className="jp-pai-Fields-note" role="status">
+          {trans.__('Loading…')}
+        </p>
+      )}
+      <Trouble trouble={trouble} />
+      <button type="button" className="jp-pai-Button" onClick={again}>
+        {trans.__('Look again')}
+      </button>
+    </>
   );
 }
 

@@ -8,6 +8,7 @@ import type { IKept } from '../profilelist.js';
 import { allBut, keysOf } from '../profilelist.js';
 import type { IEditing, ProfilesModel } from '../profilesmodel.js';
 import type { IContext } from './context.js';
+import { showWrong, staysOpen } from './faults.js';
 import { SchemaForm } from './schemaform.js';
 import { Trouble } from './trouble.js';
 
@@ -18,7 +19,7 @@ interface IProps extends IContext {
 }
 
 export function ProfileForm(props: IProps): React.JSX.Element {
-  const { model, editing, trans, onSaved } = props;
+  const { model, host, editing, trans, onSaved } = props;
   const box = React.useRef<HTMLFormElement>(null);
   const id = React.useId();
   React.useEffect(() => box.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), []);
@@ -26,7 +27,7 @@ export function ProfileForm(props: IProps): React.JSX.Element {
   React.useEffect(() => {
     if (nameFault || faults.size || loginFaults.size) {
       // What is wrong may have been folded.
-      const look = () => box.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      const look = () => showWrong(box.current);
       requestAnimationFrame(() => requestAnimationFrame(look));
     }
   }, [nameFault, faults, loginFaults]);
@@ -38,11 +39,22 @@ export function ProfileForm(props: IProps): React.JSX.Element {
       }
     });
   };
+  const leave = async () => {
+    const question = {
+      title: trans.__('Leave without saving?'),
+      text: trans.__('What you have typed is lost, also the credentials.'),
+      yes: trans.__('Leave'),
+      warn: true
+    };
+    if (!editing.isTyped || (await host.confirm(question))) {
+      model.close();
+    }
+  };
   const press = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape') {
       event.preventDefault();
       event.stopPropagation();
-      model.close();
+      void leave();
     } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       save(event);
     }
@@ -133,7 +145,11 @@ function Keys({ model, editing, trans, id }: IProps & { id: string }): React.JSX
     <>
       {form(first)}
       {rest.length > 0 && (
-        <details className="jp-pai-Fields-group" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+        <details
+          className="jp-pai-Fields-group"
+          open={isOpen}
+          onToggle={event => setOpen(staysOpen(event.currentTarget, isWrong))}
+        >
           <summary>{given ? trans.__('More settings (%1 are set)', given) : trans.__('More settings')}</summary>
           {isOpen && form(rest)}
         </details>

@@ -6,7 +6,7 @@ import * as React from 'react';
 
 import type { IPlatform, IProfileView } from '../profilelist.js';
 import { factsOf } from '../profilelist.js';
-import { ProfilesModel } from '../profilesmodel.js';
+import type { ProfilesModel } from '../profilesmodel.js';
 import type { IContext } from './context.js';
 import { Findings } from './findings.js';
 import { useKeptFocus } from './hooks.js';
@@ -14,6 +14,8 @@ import { keptText, ProfileForm } from './profileform.js';
 import { Trouble } from './trouble.js';
 
 interface IProps extends IContext {
+  /** What is typed into it is there again when the page is. */
+  readonly model: ProfilesModel;
   /** A profile was chosen for jobs to go with. Without it, none can be. */
   readonly onChosen?: (profile: string) => void;
   /** The page is left. Without it, it cannot be. */
@@ -21,8 +23,7 @@ interface IProps extends IContext {
 }
 
 export function Profiles(props: IProps): React.JSX.Element {
-  const { engine, trans, onClose } = props;
-  const model = React.useMemo(() => new ProfilesModel(engine, trans), [engine, trans]);
+  const { model, trans, onClose } = props;
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   const [said, say] = React.useState('');
   const [isChoosing, setChoosing] = React.useState(false);
@@ -94,13 +95,13 @@ export function Profiles(props: IProps): React.JSX.Element {
       <p role="status">{said || (model.profiles === null && !model.trouble ? trans.__('Loading…') : '')}</p>
       <Trouble trouble={model.trouble} />
       {model.editing ? (
-        <ProfileForm {...props} model={model} editing={model.editing} onSaved={saved} />
+        <ProfileForm {...props} editing={model.editing} onSaved={saved} />
       ) : (
         <>
           {isChoosing && <Platforms model={model} trans={trans} choose={choose} />}
           <ul className="jp-pai-Profiles-list">
             {model.profiles?.map(profile => (
-              <Profile key={profile.name} {...props} model={model} profile={profile} say={say} />
+              <Profile key={profile.name} {...props} profile={profile} say={say} />
             ))}
           </ul>
         </>
@@ -131,7 +132,6 @@ function Platforms({ model, trans, choose }: IChoice): React.JSX.Element {
 }
 
 interface IProfile extends IProps {
-  readonly model: ProfilesModel;
   readonly profile: IProfileView;
   readonly say: (text: string) => void;
 }

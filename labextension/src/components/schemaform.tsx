@@ -10,6 +10,7 @@ import type { IField } from '../schemafields.js';
 import { changed, faultAt, faultsBelow, fieldsOf, trimmed } from '../schemafields.js';
 import type { Json } from '../wire.js';
 import { record } from '../wire.js';
+import { staysOpen } from './faults.js';
 
 interface IProps {
   /** An object's, with its `$defs`. */
@@ -79,7 +80,11 @@ function Group({ field, value, faults, onChange, trans, id }: IFieldProps): Reac
     }
   }, [isWrong, isGiven]);
   return (
-    <details className="jp-pai-Fields-group" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+    <details
+      className="jp-pai-Fields-group"
+      open={isOpen}
+      onToggle={event => setOpen(staysOpen(event.currentTarget, isWrong))}
+    >
       <summary id={id}>{field.title}</summary>
       <fieldset aria-labelledby={id} aria-describedby={described(id, field, fault)}>
         <Words id={id} field={field} fault={fault} />

@@ -7,6 +7,7 @@ import * as React from 'react';
 import { field } from '../draft.js';
 import { mapped, string } from '../wire.js';
 import { Channels } from './channels.js';
+import { FaultText } from './faults.js';
 import { Fold, TextField } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, faultsBelow, isWrong, set, sizeAt, textAt } from './trainpart.js';
@@ -18,7 +19,7 @@ export function TrainData(props: IPart): React.JSX.Element {
   const said = [inputs && trans.__('Inputs: %1', inputs), outputs && trans.__('Outputs: %1', outputs), path];
   const channels = (kind: 'inputs' | 'outputs') => (
     <>
-      {faultAt(props, kind) && <p className="jp-pai-Trouble">{faultAt(props, kind)}</p>}
+      <FaultText text={faultAt(props, kind)} />
       <Channels
         engine={engine}
         host={host}

@@ -8,6 +8,7 @@ import * as React from 'react';
 
 import type { IDraftRow } from '../draft.js';
 import { added, rowFaults } from '../draft.js';
+import { staysOpen } from './faults.js';
 
 /** What a control is given, so that it is named by its label and described by what is said of it. */
 export interface IControl {
@@ -264,7 +265,7 @@ export function Fold({ title, said, isWrong = false, children }: IFold): React.J
   const [open, setOpen] = React.useState<boolean | null>(null);
   const isOpen = open === true || isWrong;
   return (
-    <details className="jp-pai-Fold" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+    <details className="jp-pai-Fold" open={isOpen} onToggle={event => setOpen(staysOpen(event.currentTarget, isWrong))}>
       <summary>
         <span className="jp-pai-Fold-title">{title}</span>
         <span className="jp-pai-Fold-said" title={said}>

@@ -4,13 +4,15 @@
 
 import * as React from 'react';
 
-import { field, ruleFor, withField, withRule } from '../draft.js';
+import { field, ruleFor, withRule } from '../draft.js';
 import { count, size } from '../format.js';
 import type { ILeak } from '../previews.js';
-import { record, strings } from '../wire.js';
+import { record } from '../wire.js';
+import { FaultText } from './faults.js';
 import { Fold } from './trainfield.js';
 import type { IPart } from './trainpart.js';
 import { faultAt, set, textAt } from './trainpart.js';
+import { Chips, MoreRules } from './trainrules.js';
 
 const EXAMPLE = '*.ckpt, data/';
 
@@ -20,7 +22,6 @@ const FIRST = 5;
 export function TrainFiles(props: IPart): React.JSX.Element {
   const { desk, draft, trans } = props;
   const { preview, wrong } = desk;
-  const rules = strings(field(draft, 'source.exclude'));
   const leave = (path: string, isOut = true) => desk.change(withRule(draft, ruleFor(path), isOut));
   const leaks = wrong.leaks.length ? wrong.leaks : (preview?.leaks ?? []);
   const folder = textAt(props, 'source.folder');
@@ -46,13 +47,19 @@ export function TrainFiles(props: IPart): React.JSX.Element {
         {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Looking at the folder…')}</span>}
       </p>
       {folder && !folder.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
-      {fault && wrong.leaks.length === 0 && (
-        <p className="jp-pai-Trouble" role="alert" tabIndex={-1} data-invalid="true">
-          {fault}
-        </p>
-      )}
+      {wrong.leaks.length === 0 && <FaultText text={fault} role="alert" />}
       <Leaks {...props} leaks={leaks} isCertain={wrong.leaks.length > 0} leave={leave} />
-      <Chips {...props} rules={rules} />
+      <Chips
+        {...props}
+        path="source.exclude"
+        title={trans.__('Left out')}
+        about={trans.__('Leave out what fits')}
+        give={trans.__('Leave out')}
+        back={trans.__('Take along again')}
+        backOf={rule => trans.__('Take %1 along again', rule)}
+        example={EXAMPLE}
+      />
+      <MoreRules {...props} />
       <Laid {...props} />
       {preview && preview.biggest.length > 0 && <Biggest {...props} leave={leave} />}
       {preview && preview.leftOut.length > 0 && (
@@ -88,8 +95,7 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
   if (!leaks.length) {
     return null;
   }
-  const allow = (path: string) =>
-    desk.change(withField(draft, 'source.allow_secret', [...strings(field(draft, 'source.allow_secret')), path]));
+  const allow = (path: string) => desk.change(withRule(draft, path, true, 'source.allow_secret'));
   return (
     <div
       className="jp-pai-Train-leaks"
@@ -129,67 +135,6 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
           </li>
         ))}
       </ul>
-    </div>
-  );
-}
-
-/** The rules that leave something out, to be given and taken back. */
-function Chips({ desk, draft, trans, rules, ...rest }: IPart & { rules: readonly string[] }): React.JSX.Element {
-  const [text, setText] = React.useState('');
-  const id = React.useId();
-  const fault = faultAt({ desk, draft, trans, ...rest }, 'source.exclude');
-  const add = () => {
-    const rule = text.trim();
-    if (rule) {
-      desk.change(withRule(draft, rule, true));
-      setText('');
-    }
-  };
-  return (
-    <div className="jp-pai-Train-exclude">
-      {rules.length > 0 && (
-        <ul className="jp-pai-Chips" aria-label={trans.__('Left out')}>
-          {rules.map(rule => (
-            <li key={rule}>
-              {rule}
-              <button
-                type="button"
-                title={trans.__('Take along again')}
-                aria-label={trans.__('Take %1 along again', rule)}
-                onClick={() => desk.change(withRule(draft, rule, false))}
-              >
-                ×
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-      <div className="jp-pai-Train-line">
-        <input
-          className="jp-pai-Input"
-          aria-label={trans.__('Leave out what fits')}
-          placeholder={EXAMPLE}
-          aria-invalid={fault !== ''}
-          aria-describedby={fault ? id : undefined}
-          spellCheck={false}
-          value={text}
-          onChange={event => setText(event.target.value)}
-          onKeyDown={event => {
-            if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) {
-              event.preventDefault();
-              add();
-            }
-          }}
-        />
-        <button type="button" className="jp-pai-Button" disabled={!text.trim()} onClick={add}>
-          {trans.__('Leave out')}
-        </button>
-      </div>
-      {fault && (
-        <span className="jp-pai-Trouble" id={id}>
-          {fault}
-        </span>
-      )}
     </div>
   );
 }

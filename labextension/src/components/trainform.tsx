@@ -6,9 +6,11 @@ import * as React from 'react';
 
 import type { Desk } from '../desk.js';
 import { hasRowFaults } from '../draft.js';
+import { hasFaults } from '../previews.js';
 import type { TrainModel } from '../trainmodel.js';
 import type { IContext } from './context.js';
 import { useKeptFocus } from './hooks.js';
+import { showWrong } from './faults.js';
 import { TrainCode } from './traincode.js';
 import { TrainCommand } from './traincommand.js';
 import { TrainData } from './traindata.js';
@@ -37,6 +39,7 @@ export function TrainForm(props: IProps): React.JSX.Element {
     return () => void model.changed.disconnect(slot);
   }, [model]);
   const { desk } = model;
+  const isRefused = desk?.draft === null && hasFaults(desk.wrong);
   const submit = () => {
     if (desk?.draft && (hasRowFaults(desk.draft) || hasHalfChannel(desk, box.current))) {
       showWrong(box.current);
@@ -66,10 +69,16 @@ export function TrainForm(props: IProps): React.JSX.Element {
         {desk?.draft ? (
           <Parts {...props} desk={desk} draft={desk.draft} />
         ) : (
-          !desk?.wrong.trouble && <p>{trans.__('Loading…')}</p>
+          !isRefused && <p>{trans.__('Loading…')}</p>
         )}
       </div>
-      <TrainSubmit {...props} submit={submit} showWrong={() => showWrong(box.current)} />
+      <TrainSubmit
+        {...props}
+        submit={submit}
+        showWrong={() => showWrong(box.current)}
+        // The button goes with what it was about.
+        lookAgain={isRefused ? () => void model.refresh().then(() => desk.draft && box.current?.focus()) : undefined}
+      />
     </section>
   );
 }
@@ -78,7 +87,7 @@ function Parts(props: IPart): React.JSX.Element {
   const { trans, desk } = props;
   // A field that keeps what is typed is another notebook's, or another text's.
   return (
-    <React.Fragment key={desk.path}>
+    <React.Fragment key={desk.id}>
       <section className="jp-pai-Train-part" aria-label={trans.__('What runs')}>
         <TrainCommand {...props} />
       </section>
@@ -98,9 +107,4 @@ function Parts(props: IPart): React.JSX.Element {
 function hasHalfChannel({ wrong }: Desk, node: Element | null): boolean {
   const isKnown = [...wrong.faults.keys()].some(name => /^(in|out)puts\b/.test(name));
   return !isKnown && node?.querySelector('.jp-pai-ChannelRows [aria-invalid="true"]') != null;
-}
-
-/** Go to the first field with which something is wrong. */
-function showWrong(node: Element | null): void {
-  node?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid="true"]')?.focus();
 }

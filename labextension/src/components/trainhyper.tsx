@@ -8,6 +8,7 @@ import type { IDraftRow } from '../draft.js';
 import { field, freeRows, rowOf, takesValue, withRows, withValue } from '../draft.js';
 import type { IDeclared } from '../previews.js';
 import { string } from '../wire.js';
+import { FaultText } from './faults.js';
 import type { IControl } from './trainfield.js';
 import { Field, Rows } from './trainfield.js';
 import type { IPart } from './trainpart.js';
@@ -36,7 +37,7 @@ export function TrainHyper(props: IPart): React.JSX.Element {
             : trans.__('None found in the code.')}
         </p>
       )}
-      {faultAt(props, 'hyperparameters') && <p className="jp-pai-Trouble">{faultAt(props, 'hyperparameters')}</p>}
+      <FaultText text={faultAt(props, 'hyperparameters')} />
       {found.map(one => (
         <Hyperparameter
           key={one.name}

@@ -6,12 +6,14 @@ import * as React from 'react';
 
 import type { IDraftRow, Table } from '../draft.js';
 import { field, withRows } from '../draft.js';
+import { isEmpty } from '../edits.js';
 import { duration } from '../format.js';
 import { list, number, record, string, strings } from '../wire.js';
+import { FaultText } from './faults.js';
 import { useAnswer } from './hooks.js';
 import { Fold, LinesField, NumberField, Rows, TextField } from './trainfield.js';
 import type { IPart } from './trainpart.js';
-import { backendOf, faultAt, isWrong, set, textAt } from './trainpart.js';
+import { backendOf, faultAt, faultsOf, isWrong, set, textAt } from './trainpart.js';
 
 const EXAMPLE = 'torch==2.5.1';
 
@@ -125,7 +127,7 @@ function Texts({ table, ...props }: ITexts): React.JSX.Element {
   const { desk, draft } = props;
   return (
     <>
-      {faultAt(props, table) && <p className="jp-pai-Trouble">{faultAt(props, table)}</p>}
+      <FaultText text={faultAt(props, table)} />
       <Rows
         {...props}
         rows={draft.tables[table]}
@@ -143,14 +145,11 @@ function Metrics(props: IPart): React.JSX.Element {
     const one = record(item);
     return { key, name: string(one['name']), value: string(one['regex']), isOwn: true };
   });
+  // Those that are sent are counted.
+  const filled = rows.filter(row => !isEmpty(row)).map(row => row.key);
   const fault = ({ key, name }: IDraftRow) =>
-    [
-      `metric_definitions.${key}`,
-      `metric_definitions.${key}.name`,
-      `metric_definitions.${key}.regex`,
-      `metric_definitions.${name}`
-    ]
-      .map(path => faultAt(props, path))
+    [`${filled.indexOf(key)}`, name]
+      .map(one => faultsOf(props, `metric_definitions.${one}`))
       .filter(Boolean)
       .join(' ');
   return (
@@ -159,7 +158,7 @@ function Metrics(props: IPart): React.JSX.Element {
       said={rows.map(row => row.name).join(', ')}
       isWrong={isWrong(props, ['metric_definitions'])}
     >
-      {faultAt(props, 'metric_definitions') && <p className="jp-pai-Trouble">{faultAt(props, 'metric_definitions')}</p>}
+      <FaultText text={faultAt(props, 'metric_definitions')} />
       <Rows
         trans={trans}
         title={trans.__('Metrics')}
@@ -178,10 +177,4 @@ function Metrics(props: IPart): React.JSX.Element {
       />
     </Fold>
   );
-}
-
-/** What is wrong with a list, or with one of its items. */
-function faultsOf({ desk }: IPart, path: string): string {
-  const found = [...desk.wrong.faults].filter(([name]) => name === path || name.startsWith(`${path}.`));
-  return found.map(([, text]) => text).join(' ');
 }

@@ -4,7 +4,7 @@
 
 import type { Desk } from '../desk.js';
 import type { IDraft } from '../draft.js';
-import { field, withField } from '../draft.js';
+import { TABLES, field, takesValue, withField } from '../draft.js';
 import type { IBackend } from '../platforms.js';
 import { profileOf } from '../platforms.js';
 import type { TrainModel } from '../trainmodel.js';
@@ -49,9 +49,52 @@ export function faultsBelow({ desk }: IPart, path: string): ReadonlyMap<string, 
   );
 }
 
+/** What is wrong with a list, or with one of its items. */
+export function faultsOf({ desk }: IPart, path: string): string {
+  const found = [...desk.wrong.faults].filter(([name]) => name === path || name.startsWith(`${path}.`));
+  return found.map(([, text]) => text).join(' ');
+}
+
 /** Whether something is wrong with one of these fields, or below. */
 export function isWrong({ desk }: IPart, paths: readonly string[]): boolean {
   return [...desk.wrong.faults.keys()].some(name => paths.some(path => name === path || name.startsWith(`${path}.`)));
+}
+
+// Fields that stand in the form, and lists that stand there with whatever is wrong in them.
+const FIELDS = new Set(
+  (
+    'name command entry_point profile backend source source.folder hyperparameters inputs outputs output_path labels ' +
+    'environment secrets python max_run_time instance_type instance_count cpu gpu memory image'
+  ).split(' ')
+);
+const LISTS = ['requirements', 'metric_definitions', 'source.include', 'source.exclude', 'source.allow_secret'];
+
+/** What is wrong that stands beside no field: where, by its dotted path, and the words. */
+export function strayFaults(model: TrainModel, desk: Desk): readonly (readonly [string, string])[] {
+  const { draft } = desk;
+  if (!draft) {
+    return [...desk.wrong.faults];
+  }
+  const channels = ['inputs', 'outputs'].flatMap(kind =>
+    Object.keys(record(field(draft, kind))).map(name => [kind, name])
+  );
+  const rows = TABLES.flatMap(table => draft.tables[table].map(row => [table, row.name]));
+  const declared = desk.declared.filter(takesValue).map(one => ['hyperparameters', one.name]);
+  const named = new Set([...channels, ...rows, ...declared].map(path => path.join('.')));
+  const options = optionsOf(backendOf({ model, draft }));
+  const lists = [...LISTS, ...options];
+  const isShown = (path: string) =>
+    FIELDS.has(path) ||
+    (path === 'options' && options.length > 0) ||
+    named.has(path) ||
+    lists.some(list => path === list || path.startsWith(`${list}.`));
+  return [...desk.wrong.faults].filter(([path]) => !isShown(path));
+}
+
+/** Which options the form has fields for: all of them together where nobody says which there are. */
+function optionsOf(backend: IBackend | undefined): readonly string[] {
+  const names = Object.keys(record(backend?.options?.['properties'])).map(name => `options.${name}`);
+  return backend && !backend.options ? ['options'] : names;
 }
 
 /** What the engine doubts of a hyperparameter, in its words. */
@@ -74,7 +117,7 @@ function subjectOf(note: string): string {
 }
 
 /** The backend that the job would run on. */
-export function backendOf({ model: { platforms }, draft }: IPart): IBackend | undefined {
+export function backendOf({ model: { platforms }, draft }: Pick<IPart, 'model' | 'draft'>): IBackend | undefined {
   const profile = profileOf(platforms, string(field(draft, 'profile')), string(draft.rest['backend']));
   const name = profile?.backend ?? string(draft.rest['backend']);
   return platforms.backends.find(one => one.name === name);

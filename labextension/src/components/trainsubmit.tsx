@@ -8,16 +8,20 @@ import { size } from '../format.js';
 import type { IStage } from '../launch.js';
 import type { TrainModel } from '../trainmodel.js';
 import type { IContext } from './context.js';
+import { FaultText } from './faults.js';
+import { strayFaults } from './trainpart.js';
 import { Trouble } from './trouble.js';
 
 interface IProps extends IContext {
   readonly model: TrainModel;
   readonly submit: () => void;
   readonly showWrong: () => void;
+  /** Try once more to begin a form; undefined where there is one. */
+  readonly lookAgain: (() => void) | undefined;
 }
 
 export function TrainSubmit(props: IProps): React.JSX.Element {
-  const { model, host, trans, submit, showWrong } = props;
+  const { model, host, trans, submit, showWrong, lookAgain } = props;
   const { desk } = model;
   const unsaved = host.save ? (desk?.unsaved ?? []) : [];
   const stage = desk?.stage ?? null;
@@ -42,7 +46,13 @@ export function TrainSubmit(props: IProps): React.JSX.Element {
           </button>
         </p>
       )}
+      {desk && strayFaults(model, desk).map(([name, text]) => <FaultText key={name} text={`${name}: ${text}`} />)}
       <Trouble trouble={desk?.wrong.trouble ?? null} />
+      {lookAgain && (
+        <button type="button" className="jp-pai-Button" onClick={lookAgain}>
+          {trans.__('Look again')}
+        </button>
+      )}
       <div className="jp-pai-Actions">
         <button
           type="button"

@@ -8,6 +8,7 @@ import { field, withField, withRest } from '../draft.js';
 import type { IBackend } from '../platforms.js';
 import { profileOf } from '../platforms.js';
 import { record, string } from '../wire.js';
+import { FaultText } from './faults.js';
 import { ImagePicker } from './imagepicker.js';
 import { InstanceTable } from './instancetable.js';
 import { SchemaForm } from './schemaform.js';
@@ -104,7 +105,7 @@ function Options(props: IPart & { backend: IBackend }): React.JSX.Element | null
     >
       {backend.options ? (
         <>
-          {faultAt(props, 'options') && <p className="jp-pai-Trouble">{faultAt(props, 'options')}</p>}
+          <FaultText text={faultAt(props, 'options')} />
           <SchemaForm
             {...common}
             schema={backend.options}
@@ -161,7 +162,7 @@ function Machine(props: IPart & { profile: string; hasImages: boolean }): React.
         />
         {number('instance_count', trans.__('Instances'), '1')}
       </div>
-      {faultAt(props, 'instance_type') && <p className="jp-pai-Trouble">{faultAt(props, 'instance_type')}</p>}
+      <FaultText text={faultAt(props, 'instance_type')} />
       <InstanceTable
         engine={engine}
         trans={trans}
