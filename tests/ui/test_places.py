@@ -193,6 +193,7 @@ def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> 
     expect(row(page, "完")).to_contain_text("已成功", timeout=LONG)
     page.get_by_role("listbox").focus()
     page.keyboard.press("Control+a")
+    expect(row(page, "完")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Delete")
     expect(page.locator(".jp-Dialog")).to_have_attribute("lang", "zh-CN", timeout=LONG)
     page.keyboard.press("Escape")
