@@ -37,7 +37,8 @@ _TEXTS = {
 }
 
 _at_work: ContextVar[bool] = ContextVar("at_work", default=False)
-_formerly: Callable[[str], str] = vars(argparse)["_"]
+# A Python that keeps it elsewhere speaks English.
+_formerly: Callable[[str], str] = vars(argparse).get("_", str)
 
 
 def _text(message: str) -> str:
