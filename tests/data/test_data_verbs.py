@@ -200,7 +200,7 @@ def test_completion_of_uris(engine: EmbeddedClient, pai: StandIn) -> None:
     # A notebook's completer takes a colon for the end of a word.
     word = f"//{pai.bucket}/models/"
     assert complete(f"%pai get oss:{word}", word) == [f"{word}a.bin", f"{word}b/"]
-    assert complete("%pai get oss://", "//") == []
+    assert complete("%pai get oss://", "//") == [f"//{pai.bucket}/"]
     assert complete("%pai get oss://no-such-bucket/x", "x") == []
 
 
