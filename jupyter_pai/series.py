@@ -154,7 +154,7 @@ class Series:
         counts = self.cursor().counts
         stop = counts.get(name, 0) if end is None else min(end, counts.get(name, 0))
         count = max(stop - start, 0)
-        found = Columns(np.zeros(count, "<i8"), np.zeros(count, "<f8"), np.zeros(count, "<f8"))
+        found = Columns(np.empty(count, "<i8"), np.empty(count, "<f8"), np.empty(count, "<f8"))
         buffer = np.zeros(min(count, _AT_ONCE), POINT)
         if count:
             with open(self._file(list(counts).index(name)), "rb", buffering=0) as file:
