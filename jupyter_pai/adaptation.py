@@ -6,11 +6,11 @@ from collections.abc import Set
 from pathlib import Path
 
 from .backends.base import Capability
+from .entry_point import script_of
 from .faults import about
 from .i18n import _
 from .job import JobSpec
 from .request import SubmitRequest
-from .submission import script_of
 
 __all__ = ["adapted"]
 

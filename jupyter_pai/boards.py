@@ -6,11 +6,11 @@ import json
 import time
 from typing import Any
 
-from . import summary
 from .errors import BackendError, NotFound, UsageError
 from .grammar import Options
 from .i18n import _
 from .storehouse import Storehouse
+from .text import plain
 
 __all__ = ["Boards"]
 
@@ -130,5 +130,5 @@ class Boards(Storehouse):
 
 
 def _title(board: dict[str, Any]) -> str:
-    names = ", ".join(summary.plain(job["name"]) for job in board["jobs"])
+    names = ", ".join(plain(job["name"]) for job in board["jobs"])
     return _("TensorBoard of {jobs}").format(jobs=names)

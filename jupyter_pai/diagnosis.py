@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from . import launcher, troubles
 from .i18n import _
-from .summary import printable
+from .text import printable
 from .tracebacks import Traceback, last_traceback
 
 __all__ = ["diagnose"]

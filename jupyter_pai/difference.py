@@ -8,7 +8,8 @@ from typing import Any
 
 from .i18n import _
 from .screen import Screen
-from .summary import plain, status_word
+from .summary import status_word
+from .text import plain
 
 __all__ = ["show"]
 

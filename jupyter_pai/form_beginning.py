@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from . import job_name, lineage
+from .entry_point import ENTRY_POINTS
 from .errors import NotFound, UsageError
 from .i18n import _
 from .job import Job, JobSpec
 from .listing import JobFilter
 from .settings import Settings
-from .submission import ENTRY_POINTS
 
 __all__ = ["Target", "entries", "place_of", "settings_of", "spec_of", "target_of"]
 

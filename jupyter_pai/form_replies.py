@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import Field
-
 from .reply import Reply
 
-__all__ = ["Backends", "Form", "ReadRecipe"]
+__all__ = ["Backends", "Form"]
 
 
 class BackendView(Reply):
@@ -56,10 +54,3 @@ class Form(Reply):
     kind: Literal["notebook", "script", "folder"]
     last: LastJob | None
     entries: list[str]
-
-
-class ReadRecipe(Reply):
-    """What a text asks for; `form` is what it was."""
-
-    request: FormRequest
-    form: Literal["cell", "cli", "python", "json"] = Field(description="`cell` is any line or cell with a magic.")

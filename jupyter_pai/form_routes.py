@@ -43,11 +43,4 @@ FORM_ROUTES: dict[str, Route] = {
         body="SubmitRequest",
         reply="Code",
     ),
-    "read_recipe": Route(
-        "POST",
-        "/recipe/read",
-        "The request that a cell, a command line, a call in Python or JSON means.",
-        body="RecipeText",
-        reply="ReadRecipe",
-    ),
 }

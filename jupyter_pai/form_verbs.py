@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from pathlib import Path
 from typing import Any
 
-from . import form_beginning, recipe_text
+from . import form_beginning
 from .adaptation import adapted
 from .backends import load_backends
 from .backends.base import Backend, Capability
@@ -15,9 +14,8 @@ from .form_schema import form_schema
 from .i18n import _
 from .job import JobSpec
 from .output_verbs import OutputVerbs
-from .place import Place
 from .recipe import recipe
-from .request import RecipeText, parse, submit_request
+from .request import submit_request
 
 __all__ = ["FormVerbs"]
 
@@ -75,19 +73,6 @@ class FormVerbs(OutputVerbs):
         named = isinstance(body, dict) and bool(body["spec"].get("name"))
         script = None if spec is request.spec else spec
         return recipe(request.spec, request.backend, profile=profile, named=named, script=script)._asdict()
-
-    async def read_recipe(self, body: object) -> dict[str, Any]:
-        asked = parse(RecipeText, body)
-        place = _place(Path(self._notebook(asked.notebook))) if asked.notebook else Place(None)
-        found = await asyncio.to_thread(recipe_text.read, asked.text, place)
-        request = {"spec": found.spec, "backend": found.backend, "notebook": str(place.notebook or "")}
-        return {"request": request, "form": found.form}
-
-
-def _place(notebook: Path) -> Place:
-    """Where a notebook's lines are written."""
-    there = notebook if notebook.is_file() else None
-    return Place(notebook.parent if notebook.parent.is_dir() else None, notebook.stem, there)
 
 
 def _view(kind: type[Backend]) -> dict[str, Any]:

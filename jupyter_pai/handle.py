@@ -17,6 +17,7 @@ from .i18n import _
 from .place import page_of
 from .platform_handle import PlatformHandle
 from .printer import Printer
+from .text import printable
 
 if TYPE_CHECKING:
     import pandas
@@ -318,7 +319,7 @@ def job_failed(handle: JobHandle) -> JobFailed:
     """The error for a job that was waited for and did not succeed: reason, fix, last lines."""
     info = handle.info
     tail = handle.tail()
-    shown = "\n".join(summary.printable(tail, _TAIL_LINES))
+    shown = "\n".join(printable(tail, _TAIL_LINES))
     reason = info["reason"] or _("It is {status}.").format(status=summary.status_word(info["status"]))
     message = _("The job {job} ({name}) {status}: {reason}").format(
         job=info["id"], name=info["name"], status=summary.status_word(info["status"]), reason=reason

@@ -9,7 +9,7 @@ from .boards import Boards
 from .errors import UsageError
 from .grammar import Options
 from .i18n import _
-from .summary import plain
+from .text import plain
 
 __all__ = ["Reach"]
 

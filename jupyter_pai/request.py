@@ -25,7 +25,6 @@ __all__ = [
     "PlatformBoardRequest",
     "Preview",
     "Prune",
-    "RecipeText",
     "Rerun",
     "SubmitRequest",
     "Submitted",
@@ -69,19 +68,6 @@ class SubmitRequest(BaseModel):
             return ""
         text = json.dumps(self.spec.model_dump(mode="json", exclude={"name"}), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-class RecipeText(BaseModel):
-    """A cell, a command line, Python or JSON that asks for a job, in words."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    text: str = Field(min_length=1, max_length=1_000_000)
-    notebook: str = Field(
-        "",
-        max_length=4096,
-        description="The notebook in which it stands: relative paths in it start there. Named like that of a submit.",
-    )
 
 
 class Rerun(BaseModel):

@@ -13,6 +13,7 @@ from .errors import UsageError
 from .grammar import Options
 from .i18n import _, ngettext
 from .sizes import parse_size, show_size
+from .text import plain
 from .upkeep import Upkeep
 
 __all__ = ["Room"]
@@ -44,7 +45,7 @@ class Room(Upkeep):
         if options.json:
             self.screen.say(json.dumps(labels, ensure_ascii=False, indent=1))
         elif labels:
-            self.screen.table((_("label"), _("value")), [tuple(map(summary.plain, pair)) for pair in labels.items()])
+            self.screen.table((_("label"), _("value")), [tuple(map(plain, pair)) for pair in labels.items()])
         else:
             self.screen.say(_("It has no labels."))
 

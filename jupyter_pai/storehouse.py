@@ -15,7 +15,7 @@ from .i18n import _, ngettext
 from .progress import saying
 from .room import Room
 from .sizes import show_size
-from .summary import plain
+from .text import plain
 
 __all__ = ["Storehouse", "moment"]
 

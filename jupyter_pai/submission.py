@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .entry_point import ENTRY_POINTS, free_name, script_of
 from .errors import UsageError
 from .frames import is_frame
 from .grammar import Options
@@ -16,10 +17,8 @@ from .i18n import _
 from .job_name import generated
 from .place import Place
 
-__all__ = ["ENTRY_POINTS", "changes_of", "script_of", "spec_of"]
+__all__ = ["changes_of", "spec_of"]
 
-# What a folder is run by if nobody says.
-ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
 _PLAIN = {
     "profile": "profile",
     "command": "command",
@@ -136,7 +135,7 @@ def _add_source(spec: dict[str, Any], options: Options, place: Place, target: st
     name = place.name or folder.name
     as_script = getattr(options, "as_script", False)
     if cell:
-        spec["entry_point"] = _free_name(folder, "pai_cell.py")
+        spec["entry_point"] = free_name(folder, "pai_cell.py")
         files[spec["entry_point"]] = cell
     elif target:
         path = _target(target, folder, place, bool(options.source))
@@ -201,27 +200,6 @@ def _add_notebook(spec: dict[str, Any], folder: Path, files: dict[str, str], *, 
         files[spec["entry_point"]] = text
     else:
         notebooks.read(folder / spec["entry_point"])
-
-
-def script_of(folder: Path, notebook: str) -> tuple[str, str]:
-    """A notebook's code as a script: a name that the folder does not have, and the text.
-
-    Raises:
-        NotebookError: if it cannot be read, or one of its cells is no Python.
-    """
-    from . import notebook as notebooks
-    from . import script
-
-    name = _free_name(folder, str(Path(notebook).with_suffix(".py")))
-    return name, script.from_cells(notebooks.read(folder / notebook)).text
-
-
-def _free_name(folder: Path, name: str) -> str:
-    """A name for a file that the folder has not."""
-    path, number = Path(name), 1
-    while (folder / path).exists():
-        path, number = Path(name).with_stem(f"{Path(name).stem}_{number}"), number + 1
-    return path.as_posix()
 
 
 def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:

@@ -5,7 +5,6 @@ Pure: JSON values in, text out. What a job printed is data here, never HTML.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,6 +12,7 @@ from html import escape
 from typing import Any
 
 from .i18n import _
+from .text import printable
 
 __all__ = [
     "MIME_TYPE",
@@ -25,8 +25,6 @@ __all__ = [
     "local_time",
     "mime_bundle",
     "number_range",
-    "plain",
-    "printable",
     "sparkline",
     "status_word",
     "text",
@@ -34,15 +32,9 @@ __all__ = [
 
 MIME_TYPE = "application/vnd.jupyter-pai.job+json"
 _BARS = "▁▂▃▄▅▆▇█"
-_LINES = 12
 _WIDTH = 32
-_LONGEST = 2_000
 # Characters of a table's cell that may hold any text.
 _CELL = 60
-# Escape sequences of terminals: CSI, OSC, and the two-character ones; then all other control characters but tab.
-_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_REPORTED = re.compile(r"\[pai\] \{.*\}")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
@@ -98,25 +90,6 @@ def duration(job: Mapping[str, Any], now: float | None = None) -> str:
 
 def _seconds(time: str) -> float:
     return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
-
-
-def printable(log: str, lines: int = _LINES) -> list[str]:
-    """The last lines of a log as a terminal would leave them, without colours, and without those of `report`, whose
-    numbers have places of their own. Of a line, the first 2,000 characters."""
-    shown = []
-    for row in _SEQUENCES.sub("", log).split("\n"):
-        # A carriage return goes back to the line's beginning: the last text stands, as of a progress bar.
-        row = row.rstrip("\r").rsplit("\r", 1)[-1]
-        if not _REPORTED.fullmatch(row):
-            shown.append(_CONTROL.sub("�", row[:_LONGEST]).rstrip())
-    while shown and not shown[-1]:
-        shown.pop()
-    return shown[-lines:]
-
-
-def plain(text: str) -> str:
-    """Text without what a terminal would take for commands."""
-    return _CONTROL.sub("�", _SEQUENCES.sub("", text))
 
 
 def sparkline(values: list[float], width: int = _WIDTH) -> str:

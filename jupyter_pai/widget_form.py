@@ -19,7 +19,7 @@ from typing import Any
 
 import ipywidgets
 
-from . import cost, summary
+from . import cost
 from .client import Client
 from .draft import Draft, faults
 from .draft_attributes import Attributes
@@ -27,6 +27,7 @@ from .errors import PaiError, Unconfirmed
 from .handle import JobHandle
 from .i18n import _, ngettext
 from .sizes import show_size
+from .text import plain
 from .uri_completion import continuations
 from .widget_data import Channels
 from .widget_fields import Field, below, field_of
@@ -321,4 +322,4 @@ def _told(found: Mapping[str, Any]) -> str:
     if found["left_out"]:
         out = ngettext("{n} left out", "{n} left out", len(found["left_out"])).format(n=len(found["left_out"]))
         lines.insert(2, out + ": " + ", ".join(one["path"] for one in found["left_out"][:_BIGGEST]))
-    return "<br>".join(escape(summary.plain(line)) for line in lines)
+    return "<br>".join(escape(plain(line)) for line in lines)

@@ -15,7 +15,6 @@ export const ROUTES = {
   form: { method: 'GET', path: '/form' },
   backends: { method: 'GET', path: '/backends' },
   recipe: { method: 'POST', path: '/recipe' },
-  read_recipe: { method: 'POST', path: '/recipe/read' },
   show: { method: 'GET', path: '/jobs/{job}' },
   delete: { method: 'DELETE', path: '/jobs/{job}' },
   stop: { method: 'POST', path: '/jobs/{job}/stop' },

@@ -198,26 +198,12 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     expect(said).to_have_count(0, timeout=LONG)
     expect(limit).to_have_attribute("aria-invalid", "false", timeout=LONG)
 
-    # The form is kept with its notebook, as code it is the same, and code comes back as the form.
+    # The form is kept with its notebook, and as code it is the same.
     fold(shown, "As code")
     code = shown.locator(".jp-pai-Code-text")
     expect(code).to_contain_text("--hp optimizer=sgd", timeout=LONG)
-    cell = code.text_content() or ""
     shown.get_by_role("button", name="Insert as a cell below").click()
     expect(page.locator(".jp-Notebook .jp-CodeCell").nth(1)).to_contain_text("%pai submit")
-    shown.get_by_role("button", name="Undo all changes").click()
-    expect(shown.get_by_label("Runs", exact=True)).to_have_value("a.ipynb")
-    paste = shown.get_by_label("Paste a cell, a command line, Python or JSON")
-    paste.fill("%%pai_train\nprint(2)")
-    shown.get_by_role("button", name="Put into the form").click()
-    laid = sent.get_by_role("list", name="Files laid over the folder, as they were when this was written: 1")
-    laid.get_by_role("button", name="Take what is in the folder instead of pai_cell.py").click(timeout=LONG)
-    expect(laid).to_have_count(0)
-    expect(shown.get_by_label("Runs", exact=True)).to_have_value("a.ipynb")
-    paste.fill(cell)
-    shown.get_by_role("button", name="Put into the form").click()
-    expect(shown.get_by_label("Runs", exact=True)).to_have_value("train.py", timeout=LONG)
-    expect(shown.get_by_label("epochs", exact=True)).to_have_value("5", timeout=LONG)
 
     shown.get_by_role("button", name="Submit", exact=True).or_(
         shown.get_by_role("button", name="Save and submit")

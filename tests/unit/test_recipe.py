@@ -20,7 +20,6 @@ from jupyter_pai.home import Home
 from jupyter_pai.job import JobSpec, parse_spec
 from jupyter_pai.place import Place
 from jupyter_pai.recipe import recipe
-from jupyter_pai.recipe_text import read
 from jupyter_pai.submission import spec_of
 
 from .fuzz import MANY, NAMES, VALUES
@@ -131,10 +130,6 @@ def check(spec: JobSpec, folder: Path) -> None:
     assert of_python(made.python) == spec
     assert of_cli(made.cli, folder) == spec
     assert of_cell(made.cell, folder) == spec
-    for form, kind in zip(made, ("cell", "cli", "python", "json"), strict=True):
-        asked = read(form, Place(None))
-        assert asked.form == (kind if form != made.python else "python")
-        assert (parse_spec(asked.spec), asked.backend) == (spec, "")
     assert all(line.isprintable() for form in made[1:] for line in form.split("\n"))
 
 

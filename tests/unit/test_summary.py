@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from jupyter_pai import summary
 from jupyter_pai.summary import View
+from jupyter_pai.text import printable
 
 from .fuzz import MANY
 
@@ -65,7 +66,7 @@ def test_a_job_that_never_ran_took_no_time() -> None:
 
 def test_progress_bars_colours_and_reports_are_as_in_a_terminal() -> None:
     log = '\x1b[31mred\x1b[0m\n\r10%\r 99%\r100%\n[pai] {"metric": "x", "value": 1}\n\x1b]0;title\x07done\x00\n\n'
-    assert summary.printable(log) == ["red", "100%", "done�"]
+    assert printable(log) == ["red", "100%", "done�"]
 
 
 class Tags(HTMLParser):
