@@ -60,7 +60,7 @@ node_modules/.yarn-state.yml: package.json yarn.lock | $(VENV)/node
 	jlpm install --immutable
 	touch $@
 
-SOURCES := $(wildcard labextension/src/*.ts* labextension/src/*/*.ts* labextension/*.mjs)
+SOURCES := $(shell find labextension/src -name "*.ts*") $(wildcard labextension/*.mjs)
 $(EXTENSION): node_modules/.yarn-state.yml $(SOURCES) $(wildcard labextension/style/* labextension/schema/*)
 	jlpm build:prod
 	touch $@

@@ -41,8 +41,8 @@ function library(name, ...entry) {
 }
 
 const compiler = rspack([
-  library('loader', './lib/loader.js'),
-  library('view', './style/index.css', './style/page.css', './lib/anywidget.js')
+  library('loader', './lib/anywidget/loader.js'),
+  library('view', './style/index.css', './style/page.css', './lib/anywidget/view.js')
 ]);
 compiler.run((error, stats) => {
   if (error || stats.hasErrors()) {

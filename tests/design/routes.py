@@ -1,6 +1,6 @@
 """The routes of the server as the browser's code knows them: one table, written from Python's.
 
-python -m tests.design.routes     write labextension/src/routes.ts
+python -m tests.design.routes     write labextension/src/api/routes.ts
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jupyter_pai.routes import PREFIX, ROUTES
 
-TABLE = Path(__file__).parents[2] / "labextension" / "src" / "routes.ts"
+TABLE = Path(__file__).parents[2] / "labextension" / "src" / "api" / "routes.ts"
 
 _HEAD = """/**
  * How each verb of the server is called. Written by `python -m tests.design.routes` from `jupyter_pai/routes.py`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import posixpath
 import re
 from pathlib import Path
 
@@ -116,49 +115,3 @@ def test_traitlets_stops_at_the_server_and_the_widget() -> None:
 def test_files_are_short_enough_to_read() -> None:
     lengths = {name: len(path.read_text("utf-8").splitlines()) for name, path in modules().items()}
     assert {name: lines for name, lines in lengths.items() if lines > 370} == {}
-
-
-TYPESCRIPT = [
-    "attention clipboard commandids components/comparetable components/faults components/palette components/popupmenu "
-    "components/rowwindow components/saving components/section components/sight css.d documents format host icon "
-    "lazy naming pointed routes settings sidepanel tail version wire",
-    "components/joblink components/status csv differences edits engine history hyperrows images instancetypes "
-    "labhost language logtext memory pagehost platforms points profilelist schemafields selection storagedata",
-    "boards channelrows completion components/difference components/jobrow components/texts consent curves "
-    "fieldtexts logwindow model news outputs platformboards serverpart stream",
-    "chartsettings components/context components/logterminal components/schemaform components/trouble ends "
-    "jobsmodel kernel labels lifeline logpager metricsmodel previews profilesmodel statusitem uploadfile",
-    "components/chartbar components/connection components/copies components/enginesettings components/filepreview "
-    "components/findings components/following components/hooks components/jobfilters components/jobselection "
-    "components/logsession components/logtools components/nojobs components/occupants components/plot "
-    "components/profileform components/tailview draft dropped launch loader server submitkey tokens transfers "
-    "tutorials",
-    "components/canvas components/code components/compareboard components/editform components/events "
-    "components/imagepicker components/instancetable components/jobslist components/labels components/logsearch "
-    "components/outputchannel components/platformacts components/profiles components/provenance components/timeline "
-    "components/trainfield components/transferlist components/uripicker desk explorermodel newsplugin pageplugin "
-    "settingsplugin",
-    "components/actions components/channels components/chart components/logs components/outputs components/overview "
-    "components/platformboard exploreractions panel trainmodel",
-    "components/charts components/explorerrows components/tensorboard components/trainhead components/trainpart",
-    "components/explorer components/metrics components/traincode components/traincommand components/traindata "
-    "components/trainhyper components/trainmore components/trainrules components/trainsubmit components/trainwhere",
-    "components/trainfiles",
-    "components/compare components/jobview components/trainform explorerpanel",
-    "anywidget comparewidget explorerplugin trainpanel widget",
-    "tabs trainplugin",
-    "commands placesplugin",
-    "jobsplugin",
-    "plugins",
-    "index",
-]
-
-
-def test_typescript_imports_go_downhill() -> None:
-    floors = {room: floor for floor, line in enumerate(TYPESCRIPT) for room in line.split()}
-    root = ROOT / "labextension/src"
-    for path in root.rglob("*.ts*"):
-        room = path.relative_to(root).with_suffix("").as_posix()
-        for other in re.findall(r"""(?:from|import)\(? ?'(\.[\w./]+)\.js'""", path.read_text("utf-8")):
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(room), other))
-            assert floors[target] < floors[room], f"{room} imports {target}"

@@ -13,12 +13,12 @@ from .test_documents import GUIDES, ROOT, text
 
 
 def test_the_page_has_the_version_of_the_server() -> None:
-    assert f"VERSION = '{jupyter_pai.__version__}'" in text("labextension/src/version.ts")
+    assert f"VERSION = '{jupyter_pai.__version__}'" in text("labextension/src/api/version.ts")
 
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_commands_and_settings_are_documented(guide: str) -> None:
-    commands = re.findall(r"'(jupyter-pai:[\w-]+)'", text("labextension/src/commandids.ts"))
+    commands = re.findall(r"'(jupyter-pai:[\w-]+)'", text("labextension/src/host/commandids.ts"))
     assert commands
     for path in (ROOT / "labextension/schema").glob("*.json"):
         commands += json.loads(path.read_text("utf-8"))["properties"]

@@ -48,7 +48,7 @@ def commands() -> dict[str, str]:
     Raises:
         LookupError: if a command is added without a label that can be found.
     """
-    ids = dict(re.findall(r"(\w+): '(jupyter-pai:[\w-]+)'", (_EXTENSION / "src/commandids.ts").read_text("utf-8")))
+    ids = dict(re.findall(r"(\w+): '(jupyter-pai:[\w-]+)'", (_EXTENSION / "src/host/commandids.ts").read_text("utf-8")))
     labels: dict[str, str] = {}
     for path in sorted((_EXTENSION / "src").rglob("*.ts*")):
         for name, told in _COMMAND.findall(path.read_text("utf-8")):

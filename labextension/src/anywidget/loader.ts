@@ -1,0 +1,90 @@
+/**
+ * What a widget brings along itself: it shows the job in words, and has the view fetched from the kernel, once a page.
+ * It stays small, for it is sent with each job and may be saved with the notebook.
+ */
+
+import type { IWidgetModel } from '../api/comm.js';
+
+interface IView {
+  show(widget: IWidgetModel, node: HTMLElement, texts: unknown): () => void;
+}
+
+interface ILoaded {
+  readonly view: IView;
+  readonly texts: unknown;
+}
+
+declare global {
+  var jupyterPaiViews: Map<string, Promise<ILoaded>> | undefined;
+}
+
+// A kernel that is busy sends the view when it has time; meanwhile another widget's may.
+const PATIENCE = 10_000;
+
+function render({ model, el }: { model: IWidgetModel; el: HTMLElement }): () => void {
+  const life = new AbortController();
+  const words = document.createElement('pre');
+  const write = () => (words.textContent = String(model.get('snapshot')));
+  write();
+  el.append(words);
+  model.on('change:snapshot', write);
+  void load(model, life.signal).then(({ view, texts }) => {
+    model.off('change:snapshot', write);
+    if (!life.signal.aborted) {
+      const end = view.show(model, el, texts);
+      life.signal.addEventListener('abort', end);
+    }
+  });
+  return () => life.abort();
+}
+
+/** The view, from this page or else from the kernel. */
+async function load(model: IWidgetModel, signal: AbortSignal): Promise<ILoaded> {
+  const views = (globalThis.jupyterPaiViews ??= new Map<string, Promise<ILoaded>>());
+  const key = String(model.get('bundle'));
+  const known = views.get(key);
+  if (known) {
+    const found = await Promise.race([known, pause()]);
+    if (found) {
+      return found;
+    }
+  }
+  const asked = ask(model, signal);
+  views.set(key, asked);
+  return known ? Promise.race([known, asked]) : asked;
+}
+
+function pause(): Promise<null> {
+  return new Promise(resolve => setTimeout(resolve, PATIENCE, null));
+}
+
+function ask(model: IWidgetModel, signal: AbortSignal): Promise<ILoaded> {
+  const page = Math.random().toString(36).slice(2);
+  return new Promise((resolve, reject) => {
+    const heard = (message: unknown, buffers: readonly DataView[] = []): void => {
+      const said = message as { type?: unknown; page?: unknown; texts?: unknown };
+      const [script, style] = buffers;
+      if (said.type === 'bundle' && said.page === page && script && style) {
+        model.off('msg:custom', heard);
+        install(script, style).then(view => resolve({ view, texts: said.texts }), reject);
+      }
+    };
+    model.on('msg:custom', heard);
+    signal.addEventListener('abort', () => model.off('msg:custom', heard));
+    model.send({ type: 'load', page });
+  });
+}
+
+async function install(script: DataView, style: DataView): Promise<IView> {
+  const sheet = document.createElement('style');
+  sheet.textContent = new TextDecoder().decode(style);
+  document.head.append(sheet);
+  const address = URL.createObjectURL(new Blob([script as DataView<ArrayBuffer>], { type: 'text/javascript' }));
+  try {
+    return (await import(/* webpackIgnore: true */ address)) as IView;
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+export default { render };

@@ -1,0 +1,125 @@
+/**
+ * The engine in the Jupyter server: verbs over HTTP, what moves over the stream, with the tab's own login.
+ */
+
+import { URLExt } from '@jupyterlab/coreutils';
+import { ServerConnection } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { NO_SERVER_PART, missing } from './compatibility.js';
+import type { IConnection, IEngine, Parameters } from './engine.js';
+import { EngineError } from './engine.js';
+import { Lifeline } from './heartbeat.js';
+import type { Verb } from './routes.js';
+import { PREFIX, ROUTES } from './routes.js';
+import { JobStream } from './stream.js';
+import type { Message, Topic } from './wire.js';
+import { record, string } from './wire.js';
+
+export class ServerEngine implements IEngine {
+  constructor(
+    private readonly settings: ServerConnection.ISettings,
+    private readonly trans: () => TranslationBundle,
+    private readonly language: string
+  ) {
+    this.stream = new JobStream(() => new Lifeline(this.openSocket()));
+    // As long as the page is there.
+    ['online', 'offline'].forEach(event => addEventListener(event, () => this.stream.check()));
+    document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.stream.check());
+  }
+
+  readonly kind = 'server';
+
+  call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
+    return this.ask(verb, parameters, body === undefined ? {} : { body: JSON.stringify(body) });
+  }
+
+  sendBytes(verb: Verb, parameters: Parameters, bytes: Blob, signal: AbortSignal): Promise<unknown> {
+    return this.ask(verb, parameters, { body: bytes, signal }, { 'Content-Type': 'application/octet-stream' });
+  }
+
+  private async ask(
+    verb: Verb,
+    parameters: Parameters,
+    more: RequestInit,
+    headers: Record<string, string> = {}
+  ): Promise<unknown> {
+    const init = { ...more, method: ROUTES[verb].method, headers: { 'Accept-Language': this.language, ...headers } };
+    let response: Response;
+    try {
+      response = await ServerConnection.makeRequest(this.url(verb, parameters), init, this.settings);
+    } catch (error) {
+      throw new EngineError(error instanceof Error ? error.message : String(error));
+    }
+    const said: unknown = await response.json().catch(() => null);
+    if (!response.ok) {
+      const { message, fix, code, details } = record(said);
+      if (response.status === 404 && !string(code)) {
+        throw missing(this.trans()); // Our own answers have a code.
+      }
+      const text = string(message) || response.statusText;
+      throw new EngineError(text, string(fix), string(code), response.status, record(details));
+    }
+    return said;
+  }
+
+  subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void {
+    void this.look().then(fault => {
+      if (!fault) {
+        this.stream.subscribe(topic, receive, signal);
+      } else if (!signal.aborted) {
+        receive({ id: 0, type: 'error', message: fault.message, fix: fault.fix, code: fault.code });
+      }
+    });
+  }
+
+  watch(receive: (connection: IConnection) => void, signal: AbortSignal): void {
+    this.stream.watch(receive, signal);
+  }
+
+  address(verb: Verb, parameters: Parameters): string {
+    const url = this.url(verb, parameters);
+    const { appendToken, token } = this.settings;
+    return appendToken && token ? `${url}${url.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}` : url;
+  }
+
+  private url(verb: Verb, parameters: Parameters): string {
+    const [path, query] = addressed(ROUTES[verb].path, parameters);
+    return URLExt.join(this.settings.baseUrl, PREFIX, path) + query;
+  }
+
+  /** What the server part lacks, looked for once a page: to one that is not there no socket is opened, ever again. */
+  private look(): Promise<EngineError | null> {
+    this.looked ??= this.call('about').then(
+      () => null,
+      (error: unknown) => (error instanceof EngineError && error.code === NO_SERVER_PART ? error : null)
+    );
+    return this.looked;
+  }
+
+  private openSocket(): WebSocket {
+    let url = URLExt.join(this.settings.wsUrl, PREFIX, 'stream');
+    if (this.settings.appendToken && this.settings.token) {
+      url += `?token=${encodeURIComponent(this.settings.token)}`;
+    }
+    return new this.settings.WebSocket(url);
+  }
+
+  private readonly stream: JobStream;
+  private looked: Promise<EngineError | null> | null = null;
+}
+
+/** A route's path and query with parameters put in. Those that are undefined, false or empty are left out of the query. */
+export function addressed(path: string, parameters: Parameters): [string, string] {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    const slot = `{${name}}`;
+    if (path.includes(slot)) {
+      path = path.replace(slot, encodeURIComponent(String(value)));
+    } else if (value !== undefined && value !== false && value !== '') {
+      [value].flat().forEach(item => query.append(name, String(item)));
+    }
+  }
+  const text = query.toString();
+  return [path, text && `?${text}`];
+}

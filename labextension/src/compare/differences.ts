@@ -1,0 +1,54 @@
+/**
+ * How two jobs differ, as the verb `diff` answers it.
+ */
+
+import { list, record, string, strings } from '../api/wire.js';
+
+/** A value of the one job and of the other, as text; empty where there is none. */
+export interface IDifference {
+  readonly name: string;
+  readonly a: string;
+  readonly b: string;
+}
+
+export interface IFileDifference {
+  readonly path: string;
+  readonly change: 'added' | 'removed' | 'changed';
+  /** A unified difference; empty where `why` says why there is none. */
+  readonly lines: readonly string[];
+  readonly why: string;
+}
+
+export interface IDifferences {
+  readonly values: readonly IDifference[];
+  readonly files: readonly IFileDifference[];
+}
+
+/** The differences in a JSON value. What became of the jobs is left out: the view has it. */
+export function parseDifferences(value: unknown): IDifferences {
+  const found = record(value);
+  const values = ['spec', 'provenance', 'packages'].flatMap(section =>
+    list(found[section]).map(item => parseDifference(section === 'spec' ? '' : `${section}.`, item))
+  );
+  return { values, files: list(found['files']).map(parseFile) };
+}
+
+function parseDifference(prefix: string, value: unknown): IDifference {
+  const one = record(value);
+  return { name: prefix + string(one['name']), a: textOf(one['a']), b: textOf(one['b']) };
+}
+
+function parseFile(value: unknown): IFileDifference {
+  const file = record(value);
+  const change = string(file['change']);
+  return {
+    path: string(file['path']),
+    change: change === 'added' || change === 'removed' ? change : 'changed',
+    lines: strings(file['lines']),
+    why: string(file['why'])
+  };
+}
+
+function textOf(value: unknown): string {
+  return value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,40 @@
+/**
+ * One TensorBoard for several jobs.
+ */
+
+import * as React from 'react';
+
+import type { IBoard } from '../tensorboard/boards.js';
+import { boardAddress, parseBoard } from '../tensorboard/boards.js';
+import type { IContext } from '../ui/context.js';
+import { Trouble } from '../ui/errormessage.js';
+import { useTask } from '../ui/hooks.js';
+
+/** A button that starts it, or finds the one that runs, and shows it. */
+export function CompareBoard(props: IContext & { readonly jobIds: readonly string[] }): React.JSX.Element | null {
+  const { engine, host, trans, jobIds } = props;
+  const [board, setBoard] = React.useState<IBoard | null>(null);
+  const task = useTask();
+  const start = async () => {
+    const found = parseBoard(await engine.call('start_tensorboard', {}, { jobs: jobIds }));
+    setBoard(found);
+    if (found) {
+      host.openPage?.(`TensorBoard: ${found.jobs.map(job => job.name).join(', ')}`, found.address);
+    }
+  };
+  const link = board && boardAddress(engine, board);
+  return (
+    <div className="jp-pai-Compare-board">
+      <button type="button" className="jp-mod-styled" disabled={task.isBusy} onClick={() => task.run(start)}>
+        {trans.__('Compare in TensorBoard')}
+      </button>{' '}
+      {link && (
+        <a href={link} target="_blank" rel="noopener" className="jp-pai-TensorBoard-link">
+          {trans.__('Open in a new window')}
+        </a>
+      )}
+      <span role="status">{task.isBusy && trans.__('Starting…')}</span>
+      <Trouble trouble={task.trouble} />
+    </div>
+  );
+}

@@ -1,0 +1,198 @@
+/**
+ * Several jobs beside each other: what was asked, what became of it, and their charts in one.
+ */
+
+import * as React from 'react';
+
+import { JobModel } from '../api/jobmodel.js';
+import type { IPoints } from '../api/wire.js';
+import { hasEnded } from '../api/wire.js';
+import { valueLabel } from '../metrics/axislabels.js';
+import { Charts } from '../metrics/charts.js';
+import { useFollowed } from '../metrics/hooks.js';
+import { MetricsModel } from '../metrics/model.js';
+import { bestOf, unitOf } from '../metrics/names.js';
+import { Swatch } from '../metrics/palette.js';
+import { best, latest } from '../metrics/points.js';
+import { loadChartSettings } from '../metrics/settings.js';
+import { startOf } from '../metrics/view.js';
+import type { IContext } from '../ui/context.js';
+import { useClock } from '../ui/context.js';
+import { duration, moment } from '../ui/format.js';
+import { useKeptFocus } from '../ui/hooks.js';
+import { Status } from '../ui/statusbadge.js';
+import { Difference } from './difference.js';
+import { hyperparameterRows } from './hyperparameters.js';
+import type { IRow, IRows } from './table.js';
+import { CompareTable, Folded } from './table.js';
+import { CompareBoard } from './tensorboard.js';
+
+interface IProps extends IContext {
+  readonly jobIds: readonly string[];
+  /** A view that nobody sees does no work. */
+  readonly isVisible: boolean;
+}
+
+/** A job, and its metrics. */
+interface IOne {
+  readonly model: JobModel;
+  readonly metrics: MetricsModel;
+  readonly count: number;
+}
+
+const MOST_ROWS = 50;
+
+export function Compare(props: IProps): React.JSX.Element {
+  const { engine, trans, isVisible } = props;
+  const ids = props.jobIds.join(' ');
+  const all = React.useMemo(
+    () =>
+      [...new Set(ids.split(' '))].map((jobId): IOne => {
+        return {
+          model: new JobModel(engine, jobId),
+          metrics: new MetricsModel(engine, jobId),
+          count: props.jobIds.length * 50
+        };
+      }),
+    [engine, ids]
+  );
+  useJobs(all, isVisible);
+  useFollowed(all, isVisible);
+  const box = React.useRef<HTMLElement>(null);
+  useKeptFocus(box);
+  const labels = labelsOf(all);
+  const starts = all.map(({ model }) => startOf(model.job));
+  const runs = React.useMemo(
+    () =>
+      all.map(({ metrics }, index) => ({
+        model: metrics,
+        label: labels[index] ?? '',
+        start: starts[index] ?? 0,
+        index
+      })),
+    [all, labels.join('\n'), starts.join()]
+  );
+  return (
+    <section
+      ref={box}
+      className="jp-pai-Compare jp-pai-Charts"
+      role="group"
+      aria-label={trans.__('Comparison of jobs')}
+    >
+      {all.map(({ model, metrics }) => {
+        const trouble = model.trouble ?? metrics.trouble;
+        return (
+          trouble && (
+            <p key={model.jobId} className="jp-pai-Job-trouble">
+              {trouble.message} {trouble.fix}
+            </p>
+          )
+        );
+      })}
+      <Tables {...props} all={all} labels={labels} />
+      {all.length === 2 && (
+        <Difference engine={engine} trans={trans} labels={labels} jobIds={all.map(({ model }) => model.jobId)} />
+      )}
+      <CompareBoard {...props} />
+      {all.some(({ metrics }) => metrics.series.size > 0) && <Charts runs={runs} trans={trans} />}
+    </section>
+  );
+}
+
+/** Follow the jobs while the view is visible. */
+function useJobs(all: readonly IOne[], isVisible: boolean): void {
+  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
+  React.useEffect(() => {
+    const slot = () => redraw();
+    all.forEach(({ model }) => model.changed.connect(slot));
+    return () => all.forEach(({ model }) => model.changed.disconnect(slot));
+  }, [all]);
+  React.useEffect(() => {
+    if (!isVisible) {
+      return;
+    }
+    const life = new AbortController();
+    all.forEach(({ model }) => model.follow(life.signal));
+    return () => life.abort();
+  }, [all, isVisible]);
+}
+
+/** The jobs' names; with their ids where names are the same. */
+function labelsOf(all: readonly IOne[]): string[] {
+  const names = all.map(({ model }) => model.job?.name ?? model.jobId);
+  return names.map((name, i) => {
+    const jobId = all[i]?.model.jobId ?? '';
+    return name !== jobId && names.filter(other => other === name).length > 1 ? `${name} (${jobId})` : name;
+  });
+}
+
+function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[] }): React.JSX.Element {
+  const { all, labels, trans, host, isVisible } = props;
+  const jobs = all.map(({ model }) => model.job);
+  const now = useClock(isVisible && jobs.some(job => job?.startedAt && !hasEnded(job)));
+  const { different, same } = hyperparameterRows(jobs);
+  const metrics = metricRows(all);
+  const heads = all.map(({ model }, i) => (
+    <>
+      <Swatch index={i} />{' '}
+      {host.openJob ? (
+        <button type="button" className="jp-pai-Link" title={model.jobId} onClick={() => host.openJob?.(model.jobId)}>
+          {labels[i]}
+        </button>
+      ) : (
+        labels[i]
+      )}
+    </>
+  ));
+  const texts = (rows: readonly { name: string; values: readonly (string | null)[] }[]): IRow[] =>
+    rows.map(({ name, values }) => ({
+      name,
+      cells: values.map(value => value ?? '–'),
+      isOther: values.map((value, i) => jobs[i] !== null && value !== values[0])
+    }));
+  const facts: IRow[] = [
+    { name: trans.__('Status'), cells: jobs.map(job => job && <Status status={job.status} trans={trans} />) },
+    {
+      name: trans.__('Duration'),
+      cells: jobs.map(job => (job?.startedAt ? duration((job.endedAt ?? now) - job.startedAt, trans) : '–'))
+    },
+    ...(jobs.some(job => job?.reason)
+      ? [{ name: trans.__('Reason'), cells: jobs.map(job => job?.reason.split('\n')[0] ?? '') }]
+      : []),
+    { name: trans.__('Submitted'), cells: jobs.map(job => moment(job?.submittedAt ?? null)) }
+  ];
+  const table = (label: string, rows: readonly IRow[], more?: IRows) => (
+    <CompareTable label={label} heads={heads} rows={rows} more={more} />
+  );
+  return (
+    <>
+      {table(trans.__('Jobs and the hyperparameters in which they differ'), facts, {
+        title: trans.__('Hyperparameters in which they differ'),
+        rows: texts(different)
+      })}
+      {same.length > 0 && (
+        <Folded title={trans.__('The same in all: %1 hyperparameters', same.length)}>
+          {() => table(trans.__('Hyperparameters'), texts(same))}
+        </Folded>
+      )}
+      {metrics.length > 0 && (
+        <Folded title={trans.__('Metrics: latest and best')} isOpen={metrics.length <= MOST_ROWS}>
+          {() => table(trans.__('Metrics'), metrics)}
+        </Folded>
+      )}
+    </>
+  );
+}
+
+/** Each metric: of each job the latest value, and the best. */
+function metricRows(all: readonly IOne[]): IRow[] {
+  const chosen = loadChartSettings().best;
+  const names = new Set(all.flatMap(({ metrics }) => [...metrics.series.keys()]));
+  return [...names].map(name => {
+    const which = chosen.get(name) ?? bestOf(name);
+    const say = (value: number | undefined) => (value === undefined ? '–' : valueLabel(value, unitOf(name)));
+    const cell = (points: IPoints | undefined) =>
+      points ? `${say(latest(points)?.value)} · ${which} ${say(best(points, which)?.value)}` : '–';
+    return { name, cells: all.map(({ metrics }) => cell(metrics.series.get(name))) };
+  });
+}

@@ -1,0 +1,187 @@
+/**
+ * JupyterLab and Notebook 7 as the surroundings of a view.
+ */
+
+import type { ILabShell, JupyterFrontEnd } from '@jupyterlab/application';
+import { Dialog, InputDialog, MainAreaWidget, Notification } from '@jupyterlab/apputils';
+import { DocumentWidget } from '@jupyterlab/docregistry';
+import type { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { IFrame } from '@jupyterlab/ui-components';
+import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+
+import { COMMANDS } from './commandids.js';
+import { canTrain } from './contextitem.js';
+import { Documents } from './documents.js';
+import type { IHost, IQuestion } from './host.js';
+import { jobsIcon } from './icons.js';
+
+export class LabHost implements IHost {
+  constructor(
+    private readonly app: JupyterFrontEnd,
+    private readonly trans: TranslationBundle,
+    private readonly lang: string,
+    shell: ILabShell | null = null,
+    private readonly files: IDefaultFileBrowser | null = null
+  ) {
+    app.shell.currentChanged?.connect(() => this.look());
+    this.documents = new Documents(app, (from, to) => this.follow(from, to));
+    // Notebook 7 has one document a window, and no room for others.
+    if (shell) {
+      this.openPage = (title, address) => this.showPage(shell, title, address);
+      if (app.serviceManager.terminals.isAvailable()) {
+        this.openTerminal = line => this.sayInTerminal(line);
+      }
+    }
+  }
+
+  readonly openPage?: (title: string, address: string) => void;
+  readonly openTerminal?: (line: string) => Promise<void>;
+
+  async confirm({ title, text, yes, warn }: IQuestion): Promise<boolean> {
+    const accept = warn ? Dialog.warnButton({ label: yes }) : Dialog.okButton({ label: yes });
+    const buttons = [Dialog.cancelButton({ label: this.trans.__('Cancel') }), accept];
+    const body = new Widget();
+    body.addClass('jp-pai-Question');
+    body.node.textContent = text;
+    // What cannot be undone is not what Enter does.
+    const dialog = new Dialog({ title, body, buttons, defaultButton: warn ? 0 : 1 });
+    dialog.node.lang = this.lang;
+    return (await dialog.launch()).button.accept;
+  }
+
+  async ask(title: string, label: string, text: string): Promise<string | null> {
+    return (await InputDialog.getText({ title, label, text })).value;
+  }
+
+  notify(text: string, kind: 'info' | 'success' | 'warning' | 'error'): void {
+    Notification.emit(text, kind, { autoClose: 5000 });
+  }
+
+  openJob(id: string, back = ''): void {
+    void this.app.commands.execute(COMMANDS.openJob, { id, back });
+  }
+
+  compareJobs(ids: readonly string[]): void {
+    void this.app.commands.execute(COMMANDS.compareJobs, { ids: [...ids] });
+  }
+
+  openFile(path: string): void {
+    void this.app.commands.execute('docmanager:open', { path });
+  }
+
+  folder(): string {
+    return this.app.serviceManager.contents.localPath(this.files?.model.path ?? '');
+  }
+
+  notebook(): string {
+    const path = this.current();
+    return isNotebook(path) ? path : this.path;
+  }
+
+  inFront(): string {
+    const path = this.current();
+    return canTrain({ path, type: 'file' }) ? path : '';
+  }
+
+  watchRenamed(receive: (from: string, to: string) => void, signal: AbortSignal): void {
+    const tell = (_: this, [from, to]: readonly [string, string]) => receive(from, to);
+    this.renamed.connect(tell);
+    signal.addEventListener('abort', () => this.renamed.disconnect(tell), { once: true });
+  }
+
+  watchUnsaved(receive: (paths: readonly string[]) => void, signal: AbortSignal): void {
+    this.documents.watchUnsaved(receive, signal);
+  }
+
+  save(path: string): Promise<void> {
+    return this.documents.save(path);
+  }
+
+  show(path: string): boolean {
+    return this.documents.show(path);
+  }
+
+  insertCell(path: string, text: string): Promise<boolean> {
+    return this.documents.insertCell(path, text);
+  }
+
+  watchFolder(receive: (path: string) => void, signal: AbortSignal): void {
+    const tell = () => receive(this.folder());
+    this.files?.model.pathChanged.connect(tell);
+    signal.addEventListener('abort', () => this.files?.model.pathChanged.disconnect(tell), { once: true });
+  }
+
+  watchNotebook(receive: (path: string) => void, signal: AbortSignal): void {
+    const tell = (_: this, path: string) => receive(path);
+    this.notebookChanged.connect(tell);
+    signal.addEventListener('abort', () => this.notebookChanged.disconnect(tell), { once: true });
+    this.look();
+    receive(this.path);
+  }
+
+  /** A job's tab, or a file, that is in front now leaves the notebook as it was. */
+  private look(): void {
+    const path = this.current();
+    if (isNotebook(path) && path !== this.path) {
+      this.enter(path);
+    }
+  }
+
+  private follow(from: string, to: string): void {
+    this.renamed.emit([from, to]);
+    if (from === this.path) {
+      this.enter(to);
+    }
+  }
+
+  private enter(notebook: string): void {
+    this.path = notebook;
+    this.notebookChanged.emit(notebook);
+  }
+
+  /** The path of the document in front; empty if there is none. */
+  private current(): string {
+    const { shell, serviceManager } = this.app;
+    const { currentWidget } = shell;
+    return currentWidget instanceof DocumentWidget ? serviceManager.contents.localPath(currentWidget.context.path) : '';
+  }
+
+  /** One tab for each page, however often it is asked for. Its scripts are the server's own; it may not leave its frame. */
+  private showPage(shell: ILabShell, title: string, address: string): void {
+    const url = new URL(address, this.app.serviceManager.serverSettings.baseUrl).href;
+    const id = `jp-pai-page-${encodeURIComponent(address)}`;
+    const shown = [...shell.widgets('main')].find(widget => widget.id === id);
+    if (shown instanceof MainAreaWidget && shown.content instanceof IFrame) {
+      shown.content.url = url; // It may have ended and been started again.
+    } else {
+      const content = new IFrame({
+        sandbox: ['allow-scripts', 'allow-same-origin', 'allow-forms', 'allow-popups', 'allow-downloads']
+      });
+      content.url = url;
+      const widget = new MainAreaWidget({ content });
+      widget.id = id;
+      widget.title.label = title;
+      widget.title.icon = jobsIcon;
+      widget.title.closable = true;
+      shell.add(widget, 'main');
+    }
+    shell.activateById(id);
+  }
+
+  private async sayInTerminal(line: string): Promise<void> {
+    const session = await this.app.serviceManager.terminals.startNew();
+    session.send({ type: 'stdin', content: [`${line}\r`] });
+    await this.app.commands.execute('terminal:open', { name: session.name });
+  }
+
+  private readonly renamed = new Signal<this, readonly [string, string]>(this);
+  private readonly notebookChanged = new Signal<this, string>(this);
+  private readonly documents: Documents;
+  private path = '';
+}
+
+function isNotebook(path: string): boolean {
+  return path.endsWith('.ipynb');
+}

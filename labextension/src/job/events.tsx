@@ -1,0 +1,80 @@
+/**
+ * The tab Events of the job view: what happened to the job, in order.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IEvent } from '../api/jobhistory.js';
+import { isStatus, record, string, strings } from '../api/wire.js';
+import type { ITabProps } from '../ui/context.js';
+import { Trouble } from '../ui/errormessage.js';
+import { moment } from '../ui/format.js';
+import { useEvents } from '../ui/hooks.js';
+import { word } from '../ui/statusbadge.js';
+
+export function Events(props: ITabProps): React.JSX.Element {
+  const { trans } = props;
+  const [all, trouble] = useEvents(props);
+  const events = all.filter((event, n) => !isRepeated(event, all.slice(0, n)));
+  return (
+    <div className="jp-pai-Table">
+      <Trouble trouble={trouble} />
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{trans.__('Time')}</th>
+            <th scope="col">{trans.__('What')}</th>
+            <th scope="col">{trans.__('Details')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map(event => {
+            const [what, details] = words(event, trans);
+            return (
+              <tr key={event.id}>
+                <td>
+                  <time dateTime={new Date(event.time).toISOString()}>{moment(event.time)}</time>
+                </td>
+                <td>{what}</td>
+                <td>{details}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Whether it is a status that the job had already: only the platform's own word for it was another. */
+function isRepeated({ kind, data }: IEvent, before: readonly IEvent[]): boolean {
+  const last = before.filter(event => event.kind === 'status').at(-1);
+  const same = (name: string) => string(last?.data[name]) === string(data[name]);
+  return kind === 'status' && last !== undefined && same('status') && same('reason');
+}
+
+/** What an event says. Those of a kind that nobody knows are shown as they are. */
+function words({ kind, data }: IEvent, trans: TranslationBundle): [string, string] {
+  const status = string(data['status']);
+  if (kind === 'status' && isStatus(status)) {
+    return [word(status, trans), string(data['reason'])];
+  }
+  if (kind === 'platform') {
+    return [trans.__('platform'), string(data['text'])];
+  }
+  if (kind !== 'detail') {
+    return [kind, Object.keys(data).length ? JSON.stringify(data) : ''];
+  }
+  if ('pinned' in data) {
+    return [data['pinned'] === true ? trans.__('pinned') : trans.__('unpinned'), ''];
+  }
+  if ('labels' in data) {
+    const labels = Object.entries(record(data['labels']));
+    return [
+      trans.__('labels'),
+      labels.map(([name, value]) => (value === null ? `−${name}` : `${name}=${string(value)}`)).join(', ')
+    ];
+  }
+  return [trans.__('details'), strings(data['fields']).join(', ')];
+}

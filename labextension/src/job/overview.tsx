@@ -1,0 +1,121 @@
+/**
+ * The tab Overview of the job view: how it goes first, what it was made of below.
+ */
+
+import * as React from 'react';
+
+import { safeLink } from '../api/jobhistory.js';
+import type { IJob } from '../api/wire.js';
+import { list, mapped, number, record, string, strings } from '../api/wire.js';
+import type { ITabProps } from '../ui/context.js';
+import { moment } from '../ui/format.js';
+import { JobLink } from '../ui/joblink.js';
+import { Facts, Section } from '../ui/section.js';
+import { Labels } from './labels.js';
+import { TailView } from './logtail.js';
+import { Provenance } from './provenance.js';
+import { Code } from './recipe.js';
+import { Progress, Timeline } from './timeline.js';
+
+export function Overview(props: ITabProps): React.JSX.Element {
+  const { job } = props.model;
+  const { trans, isCompact } = props;
+  if (!job) {
+    return <></>;
+  }
+  const open = !isCompact;
+  const hyperparameters = [...mapped(job.spec['hyperparameters'], string)];
+  const [inputs, labels] = [[...mapped(job.spec['inputs'], string)], job.labels.size];
+  return (
+    <div className="jp-pai-Overview">
+      <Progress job={job} trans={trans} isVisible={props.isVisible} />
+      {job.reason && <p className="jp-pai-Job-trouble">{[job.reason, job.fix].filter(Boolean).join(' ')}</p>}
+      <TailView {...props} />
+      {job.notes.length > 0 && (
+        <ul className="jp-pai-Notes" aria-label={trans.__('Notes')}>
+          {job.notes.map((note, n) => (
+            <li key={n}>{note}</li>
+          ))}
+        </ul>
+      )}
+      <Timeline {...props} job={job} />
+      {hyperparameters.length > 0 && (
+        <Section title={trans.__('Hyperparameters (%1)', hyperparameters.length)} isOpen={open}>
+          <Facts facts={hyperparameters} />
+        </Section>
+      )}
+      <Section title={trans.__('Inputs and outputs')} isOpen={open}>
+        {inputs.length > 0 && <h4>{trans.__('Inputs')}</h4>}
+        <Facts facts={inputs} />
+        <h4>{trans.__('Outputs')}</h4>
+        <Facts facts={[...job.outputs]} />
+      </Section>
+      <Section title={trans.__('Job')} isOpen={open}>
+        <About {...props} job={job} />
+      </Section>
+      <Section title={labels ? trans.__('Labels (%1)', labels) : trans.__('Labels')} isOpen={open || labels > 0}>
+        <Labels {...props} job={job} />
+      </Section>
+      <Section title={trans.__('Provenance')}>
+        <Provenance {...props} />
+      </Section>
+      <Section title={trans.__('As code')}>
+        <Code {...props} />
+      </Section>
+    </div>
+  );
+}
+
+function About({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.Element {
+  const { spec } = job;
+  const link = safeLink(job.consoleUrl);
+  const count = number(spec['instance_count']) ?? 1;
+  const limit = number(spec['max_run_time']);
+  const names = (field: string) => Object.keys(record(spec[field])).join(', ');
+  const secrets = [...mapped(spec['secrets'], string)];
+  return (
+    <Facts
+      facts={[
+        [trans.__('Id'), job.id],
+        [trans.__('Rerun of'), job.rerunOf && <JobLink host={host} jobId={job.rerunOf} />],
+        [trans.__('Resumed from'), job.resumedFrom && <JobLink host={host} jobId={job.resumedFrom} />],
+        [trans.__('Backend'), [job.backend, job.profile !== job.backend && job.profile].filter(Boolean).join(', ')],
+        [trans.__('Status of the platform'), job.platformStatus],
+        [
+          trans.__('Console'),
+          link && (
+            <a href={link} target="_blank" rel="noopener noreferrer">
+              {link}
+            </a>
+          )
+        ],
+        [trans.__('Submitted'), moment(job.submittedAt)],
+        [trans.__('Exit code'), job.exitCode === null ? '' : String(job.exitCode)],
+        [trans.__('Command'), string(spec['command']) || string(spec['entry_point'])],
+        [trans.__('Notebook'), job.notebook],
+        [trans.__('Folder'), string(record(spec['source'])['folder'])],
+        [trans.__('Instance'), [string(spec['instance_type']), count > 1 && `× ${count}`].filter(Boolean).join(' ')],
+        [trans.__('Cores'), amount(spec['cpu'])],
+        [trans.__('GPUs'), amount(spec['gpu'])],
+        [trans.__('Memory'), string(spec['memory'])],
+        [trans.__('Image'), string(spec['image'])],
+        [trans.__('Interpreter'), job.python || string(spec['python'])],
+        [trans.__('Requirements'), strings(spec['requirements']).join(', ')],
+        [trans.__('Environment variables'), names('environment')],
+        [trans.__('Secrets'), secrets.map(([name, kept]) => (name === kept ? name : `${name}=${kept}`)).join(', ')],
+        [
+          trans.__('Metrics read from the log'),
+          list(spec['metric_definitions'])
+            .map(one => string(record(one)['name']))
+            .join(', ')
+        ],
+        [trans.__('Longest run'), limit === null ? '' : trans.__('%1 s', limit)]
+      ]}
+    />
+  );
+}
+
+function amount(value: unknown): string {
+  const found = number(value);
+  return found === null ? '' : String(found);
+}

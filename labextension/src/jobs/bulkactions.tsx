@@ -1,0 +1,129 @@
+/**
+ * What is done with several jobs at once.
+ */
+
+import * as React from 'react';
+
+import { EngineError } from '../api/engine.js';
+import type { Verb } from '../api/routes.js';
+import type { IJob } from '../api/wire.js';
+import type { IContext } from '../ui/context.js';
+import type { Selection } from '../ui/selection.js';
+
+interface IProps extends IContext {
+  readonly selection: Selection;
+  readonly clear: () => void;
+}
+
+// Calls at once: the server has others to serve.
+const AT_ONCE = 4;
+// Names in a question.
+const NAMED = 5;
+
+export function JobSelection(props: IProps): React.JSX.Element | null {
+  const { selection, host, trans, clear } = props;
+  const [isBusy, setBusy] = React.useState(false);
+  if (selection.size === 0) {
+    return null;
+  }
+  const during = (work: Promise<void>) => {
+    setBusy(true);
+    void work.finally(() => setBusy(false));
+  };
+  const { running, deletable } = selection;
+  return (
+    <div className="jp-pai-JobSelection" role="toolbar" aria-label={trans.__('With the selected jobs')}>
+      <button
+        type="button"
+        className="jp-pai-JobSelection-clear"
+        title={trans.__('Clear')}
+        aria-label={trans.__('Clear')}
+        onClick={clear}
+      >
+        ×
+      </button>
+      <span role="status" title={trans.__('%1 selected', selection.size)}>
+        {trans.__('%1 selected', selection.size)}
+      </span>
+      {host.compareJobs && selection.size > 1 && (
+        <button type="button" onClick={() => host.compareJobs?.(selection.ids)}>
+          {trans.__('Compare')}
+        </button>
+      )}
+      {running.length > 0 && (
+        <button type="button" disabled={isBusy} onClick={() => during(stop(props))}>
+          {trans.__('Stop')}
+        </button>
+      )}
+      <button
+        type="button"
+        disabled={isBusy || deletable.length === 0}
+        title={deletable.length ? '' : trans.__('Jobs that run or are pinned are not deleted.')}
+        onClick={() => during(remove(props))}
+      >
+        {trans.__('Delete')}
+      </button>
+    </div>
+  );
+}
+
+async function stop(props: IProps): Promise<void> {
+  const { selection, host, trans } = props;
+  const jobs = selection.running;
+  const question = {
+    title: jobs.length === 1 ? trans.__('Stop %1?', jobs[0]?.name) : trans.__('Stop %1 jobs?', jobs.length),
+    text: jobs.length > 1 ? named(jobs) : '',
+    yes: trans.__('Stop'),
+    warn: true
+  };
+  if (await host.confirm(question)) {
+    await each(props, 'stop', jobs);
+  }
+}
+
+/** Ask, and delete what can be deleted. */
+export async function remove(props: Omit<IProps, 'clear'>): Promise<void> {
+  const { selection, host, trans } = props;
+  const jobs = selection.deletable;
+  const rest = selection.size - jobs.length;
+  if (jobs.length === 0) {
+    return;
+  }
+  const kept = rest ? trans.__('%1 of the selected jobs run or are pinned, and stay.', rest) : '';
+  const question = {
+    title:
+      jobs.length === 1
+        ? trans.__('Delete %1 with all its files?', jobs[0]?.name)
+        : trans.__('Delete %1 jobs with all their files?', jobs.length),
+    text: [jobs.length > 1 ? named(jobs) : '', kept].filter(Boolean).join('\n'),
+    yes: trans.__('Delete'),
+    warn: true
+  };
+  if (await host.confirm(question)) {
+    await each(props, 'delete', jobs);
+  }
+}
+
+function named(jobs: readonly IJob[]): string {
+  const names = jobs.slice(0, NAMED).map(job => job.name);
+  return [...names, ...(jobs.length > NAMED ? ['…'] : [])].join(', ');
+}
+
+/** A verb for each job; afterwards, of how many it failed, and why the first did. */
+async function each({ engine, host, trans }: IContext, verb: Verb, jobs: readonly IJob[]): Promise<void> {
+  const waiting = [...jobs];
+  const faults: string[] = [];
+  const work = async () => {
+    for (let job = waiting.shift(); job; job = waiting.shift()) {
+      try {
+        await engine.call(verb, { job: job.id });
+      } catch (error) {
+        faults.push(error instanceof EngineError ? `${error.message} ${error.fix}` : String(error));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  if (faults[0] !== undefined) {
+    host.notify(trans.__('%1 of %2 jobs were refused: %3', faults.length, jobs.length, faults[0]), 'error');
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * What of the list of jobs is shown, and in which order.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IEngine } from '../api/engine.js';
+import type { IJob, JobStatus } from '../api/wire.js';
+import { record, strings } from '../api/wire.js';
+import type { IHost } from '../host/host.js';
+import { word } from '../ui/statusbadge.js';
+import type { IQuery, Sort } from './model.js';
+
+interface IProps {
+  readonly engine: IEngine;
+  readonly host: IHost;
+  readonly trans: TranslationBundle;
+  readonly query: IQuery;
+  /** The jobs that are seen: their labels and notebooks are offered. */
+  readonly known: readonly IJob[];
+  readonly search: (change: Partial<IQuery>) => void;
+}
+
+const STATUSES: readonly JobStatus[] = ['queued', 'starting', 'running', 'succeeded', 'failed', 'stopped', 'lost'];
+const LIVE: readonly JobStatus[] = ['queued', 'starting', 'running'];
+// Milliseconds after the last letter of what is typed.
+const PAUSE = 200;
+
+export function JobFilters(props: IProps): React.JSX.Element {
+  const { query, known, search, trans } = props;
+  const labels = React.useId();
+  const all = known.flatMap(job => [...job.labels].map(([key, value]) => `${key}=${value}`));
+  return (
+    <div className="jp-pai-JobFilters" role="search" aria-label={trans.__('Which jobs are listed')}>
+      <Typed label={trans.__('Search by name')} value={query.name} take={name => search({ name })} />
+      <StatusChoice {...props} />
+      <Order {...props} />
+      <Backends {...props} />
+      <Notebooks {...props} />
+      <Typed
+        label={trans.__('Label, as KEY=VALUE')}
+        value={query.label}
+        options={labels}
+        // One that is only half typed is no label yet.
+        take={label => (label === '' || label.includes('=')) && search({ label })}
+      />
+      <datalist id={labels}>
+        {[...new Set(all)].sort().map(label => (
+          <option key={label} value={label} />
+        ))}
+      </datalist>
+    </div>
+  );
+}
+
+interface ITyped {
+  readonly label: string;
+  readonly value: string;
+  readonly take: (text: string) => void;
+  readonly options?: string;
+}
+
+/** A field that is taken when its user pauses. */
+function Typed({ label, value, take, options }: ITyped): React.JSX.Element {
+  const [text, type] = React.useState(value);
+  const latest = React.useRef(take);
+  latest.current = take;
+  React.useEffect(() => type(value), [value]);
+  React.useEffect(() => {
+    if (text === value) {
+      return;
+    }
+    const timer = setTimeout(() => latest.current(text), PAUSE);
+    return () => clearTimeout(timer);
+  }, [text, value]);
+  return (
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      value={text}
+      list={options}
+      spellCheck={false}
+      onChange={event => type(event.target.value)}
+    />
+  );
+}
+
+function StatusChoice({ query, search, trans }: IProps): React.JSX.Element {
+  const value = query.statuses.length > 1 ? 'live' : (query.statuses[0] ?? '');
+  const choose = (choice: string) =>
+    search({ statuses: choice === 'live' ? LIVE : STATUSES.filter(status => status === choice) });
+  return (
+    <select aria-label={trans.__('Status')} value={value} onChange={event => choose(event.target.value)}>
+      <option value="">{trans.__('Any status')}</option>
+      <option value="live">{trans.__('Not ended')}</option>
+      {STATUSES.map(status => (
+        <option key={status} value={status}>
+          {word(status, trans)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Shown where there is a choice. */
+function Backends({ engine, query, search, trans }: IProps): React.JSX.Element | null {
+  const [backends, know] = React.useState<readonly string[]>([]);
+  React.useEffect(() => {
+    let isWanted = true;
+    engine.call('about').then(
+      about => isWanted && know(strings(record(about)['backends'])),
+      () => undefined // The list itself says what is wrong.
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [engine]);
+  if (backends.length < 2) {
+    return null;
+  }
+  return (
+    <select
+      aria-label={trans.__('Backend')}
+      value={query.backend}
+      onChange={event => search({ backend: event.target.value })}
+    >
+      <option value="">{trans.__('Any backend')}</option>
+      {backends.map(backend => (
+        <option key={backend}>{backend}</option>
+      ))}
+    </select>
+  );
+}
+
+/** The notebook that the user is in comes first. */
+function Notebooks({ host, query, known, search, trans }: IProps): React.JSX.Element | null {
+  const [here, know] = React.useState('');
+  React.useEffect(() => {
+    const life = new AbortController();
+    host.watchNotebook?.(know, life.signal);
+    return () => life.abort();
+  }, [host]);
+  // The server knows the whole path of each, this page the one below the folder that it shows.
+  const others = [query.notebook, ...known.map(job => job.notebook)]
+    .filter(path => path && path !== here && (path === query.notebook || !here || !path.endsWith(`/${here}`)))
+    .sort();
+  if (!here && !others.length) {
+    return null;
+  }
+  return (
+    <select
+      aria-label={trans.__('Notebook')}
+      value={query.notebook}
+      onChange={event => search({ notebook: event.target.value })}
+    >
+      <option value="">{trans.__('Any notebook')}</option>
+      {here && (
+        <option value={here} title={here}>
+          {trans.__('This notebook: %1', nameOf(here))}
+        </option>
+      )}
+      {[...new Set(others)].map(path => (
+        <option key={path} value={path} title={path}>
+          {nameOf(path)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function Order({ query, search, trans }: IProps): React.JSX.Element {
+  const orders: readonly [Sort, 'asc' | 'desc', string][] = [
+    ['submitted', 'desc', trans.__('Newest first')],
+    ['submitted', 'asc', trans.__('Oldest first')],
+    ['name', 'asc', trans.__('By name')],
+    ['status', 'asc', trans.__('By status')],
+    ['took', 'desc', trans.__('Longest first')],
+    ['took', 'asc', trans.__('Shortest first')]
+  ];
+  const value = orders.findIndex(([sort, order]) => sort === query.sort && order === query.order);
+  const choose = (index: number) => {
+    const [sort, order] = orders[index] ?? ['submitted', 'desc'];
+    search({ sort, order });
+  };
+  return (
+    <select aria-label={trans.__('Order')} value={value} onChange={event => choose(Number(event.target.value))}>
+      {orders.map(([, , text], index) => (
+        <option key={text} value={index}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}

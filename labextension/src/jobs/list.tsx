@@ -1,0 +1,184 @@
+/**
+ * The list of jobs: of thousands, only the rows that are seen are in the page.
+ */
+
+import * as React from 'react';
+
+import { faultOf } from '../api/compatibility.js';
+import type { EngineError } from '../api/engine.js';
+import type { IJob } from '../api/wire.js';
+import { hasEnded } from '../api/wire.js';
+import { Connection } from '../ui/connectionbanner.js';
+import type { IContext } from '../ui/context.js';
+import { useClock } from '../ui/context.js';
+import { useKeptFocus } from '../ui/hooks.js';
+import { Selection } from '../ui/selection.js';
+import { useRowWindow } from '../ui/virtualrows.js';
+import { JobSelection, remove } from './bulkactions.js';
+import { NoJobs } from './empty.js';
+import { JobFilters } from './filters.js';
+import type { JobsModel } from './model.js';
+import { JobRow, ROW } from './row.js';
+
+interface IProps extends IContext {
+  readonly model: JobsModel;
+  /** A list that nobody sees does no work. */
+  readonly isVisible: boolean;
+}
+
+export function JobsList(props: IProps): React.JSX.Element {
+  const { engine, model, trans, isVisible } = props;
+  const [fault, setFault] = React.useState<EngineError | null>(null);
+  const [selection, select] = React.useState(Selection.NONE);
+  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
+  const root = React.useRef<HTMLElement>(null);
+  useKeptFocus(root);
+  React.useEffect(() => void faultOf(engine, trans).then(setFault), [engine, trans]);
+  React.useEffect(() => {
+    const changed = () => {
+      select(selected => selected.updated(model.known));
+      redraw();
+    };
+    const deleted = (_: JobsModel, jobIds: readonly string[]) => select(selected => selected.without(jobIds));
+    model.changed.connect(changed);
+    model.deleted.connect(deleted);
+    return () => {
+      model.changed.disconnect(changed);
+      model.deleted.disconnect(deleted);
+    };
+  }, [model]);
+  React.useEffect(() => {
+    if (!isVisible) {
+      return;
+    }
+    const life = new AbortController();
+    model.follow(life.signal);
+    return () => life.abort();
+  }, [model, isVisible]);
+  const clear = () => select(Selection.NONE);
+  return (
+    <section ref={root} className="jp-pai-Jobs" aria-label={trans.__('Training jobs')}>
+      {fault && <Trouble message={fault.message} fix={fault.fix} />}
+      {model.connection.state !== 'broken' && model.trouble && model.trouble.message !== fault?.message && (
+        <Trouble message={model.trouble.message} fix={model.trouble.fix} />
+      )}
+      <Connection {...props} connection={model.connection} />
+      <JobFilters {...props} query={model.query} known={model.known} search={change => model.search(change)} />
+      <JobSelection {...props} selection={selection} clear={clear} />
+      {selection.size === 0 && (
+        // What is selected is told in its place, so that no row moves away from the pointer.
+        <p className="jp-pai-Jobs-count" role="status">
+          {model.total === null ? !model.trouble && trans.__('Loading…') : trans.__('Jobs: %1', model.total)}
+        </p>
+      )}
+      {model.total === 0 ? <NoJobs {...props} /> : <Rows {...props} selection={selection} select={select} />}
+    </section>
+  );
+}
+
+function Trouble({ message, fix }: { message: string; fix: string }): React.JSX.Element {
+  return (
+    <p className="jp-pai-Jobs-trouble" role="alert">
+      {message} {fix}
+    </p>
+  );
+}
+
+interface IRows extends IProps {
+  readonly selection: Selection;
+  readonly select: React.Dispatch<React.SetStateAction<Selection>>;
+}
+
+function Rows(props: IRows): React.JSX.Element {
+  const { model, host, trans, isVisible, selection, select } = props;
+  const id = React.useId();
+  const [current, setCurrent] = React.useState(0);
+  const { box, first, count, reveal, top } = useRowWindow(ROW);
+  React.useEffect(() => model.look(first, count), [model, first, count]);
+  React.useEffect(() => top(), [model, model.query]);
+  const total = model.total ?? 0;
+  const rows = Array.from({ length: Math.max(Math.min(first + count, total) - first, 0) }, (_, n) => first + n);
+  const now = useClock(isVisible && rows.some(row => isRunning(model.at(row))));
+
+  const open = (row: number) => {
+    const job = model.at(row);
+    setCurrent(row);
+    if (job) {
+      host.openJob?.(job.id);
+    }
+  };
+  const extend = (from: number, to: number) =>
+    void model
+      .range(Math.min(from, to), Math.max(from, to) + 1)
+      .then(jobs => select(selected => selected.add(jobs)))
+      .catch((error: unknown) => host.notify(String(error), 'error'));
+  const toggle = (row: number, isRange: boolean) => {
+    const job = model.at(row);
+    setCurrent(row);
+    if (isRange) {
+      extend(selection.size ? selection.anchor : current, row);
+    } else if (job) {
+      select(selected => selected.toggle(job, row));
+    }
+  };
+  const move = (row: number, isRange: boolean) => {
+    const to = Math.min(Math.max(row, 0), total - 1);
+    if (isRange) {
+      extend(current, to);
+    }
+    setCurrent(to);
+    reveal(to);
+  };
+  const press = (event: React.KeyboardEvent) => {
+    const page = Math.max(count - 2, 1);
+    const steps: Readonly<Record<string, () => void>> = {
+      ArrowDown: () => move(current + 1, event.shiftKey),
+      ArrowUp: () => move(current - 1, event.shiftKey),
+      PageDown: () => move(current + page, event.shiftKey),
+      PageUp: () => move(current - page, event.shiftKey),
+      Home: () => move(0, event.shiftKey),
+      End: () => move(total - 1, event.shiftKey),
+      Enter: () => open(current),
+      ' ': () => toggle(current, event.shiftKey),
+      Escape: () => select(Selection.NONE),
+      Delete: () => void remove(props),
+      ...(event.ctrlKey || event.metaKey ? { a: () => extend(0, total - 1) } : {})
+    };
+    const step = steps[event.key];
+    if (step) {
+      event.preventDefault();
+      event.stopPropagation();
+      step();
+    }
+  };
+  return (
+    <div
+      ref={box}
+      className="jp-pai-Jobs-rows"
+      role="listbox"
+      tabIndex={0}
+      aria-multiselectable
+      aria-label={trans.__('Jobs')}
+      aria-activedescendant={`${id}-${current}`}
+      onKeyDown={press}
+    >
+      <div style={{ height: total * ROW }}>
+        {rows.map(row => (
+          <JobRow
+            key={row}
+            id={`${id}-${row}`}
+            {...{ row, total, now, trans, open, toggle }}
+            job={model.at(row)}
+            isSelected={selection.has(model.at(row)?.id ?? '')}
+            isCurrent={row === current}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Whether its duration grows. */
+function isRunning(job: IJob | null): boolean {
+  return job !== null && job.startedAt !== null && !hasEnded(job);
+}

@@ -1,0 +1,243 @@
+/**
+ * The list of jobs as far as it is looked at: its pages are fetched as one scrolls, and kept right while one looks.
+ *
+ * The server filters, sorts and counts. What it tells of changes is put into the rows at once; then the rows that are
+ * seen are fetched anew, since a change may have moved them.
+ */
+
+import type { ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
+
+import type { IConnection, IEngine } from '../api/engine.js';
+import { EngineError } from '../api/engine.js';
+import type { ITrouble } from '../api/jobmodel.js';
+import type { IJob, JobStatus, Message } from '../api/wire.js';
+import { hasEnded, list, number, parseJob, record } from '../api/wire.js';
+
+export type Sort = 'submitted' | 'name' | 'status' | 'took';
+
+/** Which jobs, and in which order. `label` is KEY=VALUE, `notebook` a path; what is empty does not matter. */
+export interface IQuery {
+  readonly name: string;
+  readonly statuses: readonly JobStatus[];
+  readonly backend: string;
+  readonly label: string;
+  readonly notebook: string;
+  readonly sort: Sort;
+  readonly order: 'asc' | 'desc';
+}
+
+export const EVERYTHING: IQuery = {
+  name: '',
+  statuses: [],
+  backend: '',
+  label: '',
+  notebook: '',
+  sort: 'submitted',
+  order: 'desc'
+};
+
+// As many as the server gives at once.
+const LARGEST_PAGE = 500;
+// Rows that are kept on either side of what is seen.
+const KEPT = 500;
+// Milliseconds: changes that come within one pause are fetched together; progress is looked at in each beat.
+const PAUSE = 300;
+const BEAT = 2000;
+
+export class JobsModel {
+  constructor(private readonly engine: IEngine) {}
+
+  /** How many jobs fit the query; null before that is known. */
+  total: number | null = null;
+  trouble: ITrouble | null = null;
+  connection: IConnection = { state: 'idle', retryAt: null };
+
+  get query(): IQuery {
+    return this.asked;
+  }
+
+  /** Something above, or a row, has changed. */
+  get changed(): ISignal<this, void> {
+    return this.signal;
+  }
+
+  /** Jobs that were deleted, by id. */
+  get deleted(): ISignal<this, readonly string[]> {
+    return this.deletedSignal;
+  }
+
+  /** The job in a row; null while that is not known. */
+  at(row: number): IJob | null {
+    return this.rows.get(row) ?? null;
+  }
+
+  /** The jobs whose rows are known. */
+  get known(): readonly IJob[] {
+    return [...this.rows.values()];
+  }
+
+  /** Keep the list right until `signal` is aborted. */
+  follow(signal: AbortSignal): void {
+    this.engine.subscribe({ topic: 'jobs' }, message => this.receive(message), signal);
+    this.engine.watch(connection => {
+      this.connection = connection;
+      this.signal.emit();
+    }, signal);
+    const beat = setInterval(() => {
+      if (this.trouble || this.seen().some(job => !hasEnded(job))) {
+        this.refresh();
+      }
+    }, BEAT);
+    signal.addEventListener('abort', () => {
+      clearInterval(beat);
+      clearTimeout(this.timer);
+      this.timer = undefined;
+    });
+  }
+
+  /** Ask for other jobs, or in another order. */
+  search(change: Partial<IQuery>): void {
+    this.asked = { ...this.asked, ...change };
+    this.rows.clear();
+    this.total = null;
+    this.first = 0;
+    this.signal.emit();
+    this.refresh();
+  }
+
+  /** Say which rows are seen, that they be there. */
+  look(first: number, count: number): void {
+    this.first = first;
+    this.count = count;
+    const end = Math.min(first + count, this.total ?? 0);
+    for (let row = first; row < end; row++) {
+      if (!this.rows.has(row)) {
+        this.isMore = true;
+        void this.fetch();
+        return;
+      }
+    }
+  }
+
+  /** Fetch anew what is seen. */
+  refresh(): void {
+    this.isAnew = true;
+    void this.fetch();
+  }
+
+  /** The jobs of the rows from `first` up to `end`, also of those that nobody has seen. */
+  async range(first: number, end: number): Promise<readonly IJob[]> {
+    const jobs: IJob[] = [];
+    while (first < end) {
+      const page = await this.page(first, Math.min(end - first, LARGEST_PAGE));
+      if (page.jobs.length === 0) {
+        break;
+      }
+      jobs.push(...page.jobs);
+      first += page.jobs.length;
+    }
+    return jobs;
+  }
+
+  /** Whether anything but the order was asked for. */
+  get isFiltered(): boolean {
+    const { name, statuses, backend, label, notebook } = this.asked;
+    return Boolean(name || statuses.length || backend || label || notebook);
+  }
+
+  private receive(message: Message): void {
+    if (message.type === 'error') {
+      this.trouble = message;
+    } else if (message.type === 'jobs') {
+      this.take(message.jobs, message.deleted);
+      // The first message of each connection comes here too: from then on nothing is missed.
+      this.timer ??= setTimeout(
+        () => {
+          this.timer = undefined;
+          this.refresh();
+        },
+        this.total === null ? 0 : PAUSE
+      );
+    }
+    this.signal.emit();
+  }
+
+  private take(jobs: readonly IJob[], deleted: readonly string[]): void {
+    const changed = new Map(jobs.map(job => [job.id, job]));
+    for (const [row, { id }] of this.rows) {
+      const job = changed.get(id);
+      if (job) {
+        this.rows.set(row, job);
+      }
+    }
+    if (deleted.length) {
+      this.deletedSignal.emit(deleted);
+    }
+  }
+
+  /** One call at a time; what was asked for meanwhile comes next. */
+  private async fetch(): Promise<void> {
+    if (this.isFetching) {
+      return;
+    }
+    this.isFetching = true;
+    try {
+      while (this.isAnew || this.isMore) {
+        const isAnew = this.isAnew;
+        this.isAnew = this.isMore = false;
+        await this.fetchOnce(isAnew);
+      }
+    } finally {
+      this.isFetching = false;
+    }
+  }
+
+  private async fetchOnce(isAnew: boolean): Promise<void> {
+    const { asked: query, first: top, count } = this;
+    const first = Math.max(0, top - count);
+    try {
+      const { jobs, total } = await this.page(first, Math.min(3 * count, LARGEST_PAGE));
+      if (query !== this.asked) {
+        return; // An answer to what nobody asks any more.
+      }
+      for (const row of this.rows.keys()) {
+        if (isAnew || Math.abs(row - first) > KEPT) {
+          this.rows.delete(row);
+        }
+      }
+      jobs.forEach((job, n) => this.rows.set(first + n, job));
+      this.total = total;
+      this.trouble = null;
+    } catch (error) {
+      this.trouble = error instanceof EngineError ? error : { message: String(error), fix: '' };
+    }
+    this.signal.emit();
+    if (top !== this.first || count !== this.count) {
+      this.look(this.first, this.count); // It was scrolled meanwhile.
+    }
+  }
+
+  private async page(offset: number, limit: number): Promise<{ jobs: readonly IJob[]; total: number }> {
+    const { statuses: status, ...asked } = this.asked;
+    const found = record(await this.engine.call('list_jobs', { status, ...asked, limit, offset }));
+    const jobs = list(found['jobs']).flatMap(value => parseJob(value) ?? []);
+    return { jobs, total: number(found['total']) ?? 0 };
+  }
+
+  private seen(): readonly IJob[] {
+    const { first, count } = this;
+    return [...this.rows].filter(([row]) => row >= first && row < first + count).map(([, job]) => job);
+  }
+
+  private readonly signal = new Signal<this, void>(this);
+  private readonly deletedSignal = new Signal<this, readonly string[]>(this);
+  private readonly rows = new Map<number, IJob>();
+  private asked = EVERYTHING;
+  private first = 0;
+  private count = 30;
+  private isAnew = false;
+  private isMore = false;
+  private isFetching = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+}

@@ -1,0 +1,91 @@
+/**
+ * Tells at a job's end, once over all windows of a browser. What ended while none was open is told together.
+ */
+
+import type { IEngine } from '../api/engine.js';
+import type { IJob, JobStatus } from '../api/wire.js';
+import { list, number, parseJob, record, string } from '../api/wire.js';
+import type { JobNews } from './feed.js';
+import type { Memory } from './notificationstore.js';
+
+/** Says it to the user. */
+export interface ITeller {
+  one(job: IJob): void;
+  many(counts: ReadonlyMap<string, number>): void;
+}
+
+// More than so many at once are told as one.
+const FEW = 3;
+const ENDED: readonly string[] = ['succeeded', 'failed', 'stopped', 'lost'] satisfies JobStatus[];
+
+export class Ends {
+  /**
+   * @param attention - milliseconds to leave to windows that are rather looked at than this one.
+   */
+  constructor(
+    private readonly engine: IEngine,
+    private readonly memory: Memory,
+    private readonly teller: ITeller,
+    private readonly attention: () => number
+  ) {}
+
+  /** Tell what is news. */
+  listen(news: JobNews): void {
+    news.begun.connect((_, event) => void this.catchUp(event).catch(() => undefined)); // A server that breaks says so elsewhere.
+    news.ended.connect((_, { jobs, event }) => void this.tell(jobs, event));
+  }
+
+  private async tell(jobs: readonly IJob[], event: number): Promise<void> {
+    const byId = new Map(jobs.map(job => [job.id, job]));
+    const mine = await this.claim([...byId.keys()], event);
+    const told = mine.flatMap(jobId => byId.get(jobId) ?? []);
+    if (told.length > FEW) {
+      this.teller.many(counted(told.map(job => job.status)));
+    } else {
+      told.forEach(job => this.teller.one(job));
+    }
+  }
+
+  /** What ended since this browser was last here, up to an event. */
+  private async catchUp(upTo: number): Promise<void> {
+    const last = this.memory.event;
+    const statuses = last === null ? new Map<string, string>() : await this.endedBetween(last, upTo);
+    const mine = await this.claim([...statuses.keys()], upTo);
+    if (mine.length > FEW) {
+      this.teller.many(counted(mine.map(jobId => statuses.get(jobId) ?? '')));
+      return;
+    }
+    for (const jobId of mine) {
+      const job = parseJob(await this.engine.call('show', { job: jobId }));
+      if (job) {
+        this.teller.one(job);
+      }
+    }
+  }
+
+  private async endedBetween(after: number, upTo: number): Promise<ReadonlyMap<string, string>> {
+    const statuses = new Map<string, string>();
+    while (after < upTo) {
+      const events = list(record(await this.engine.call('events', { after }))['events']).map(record);
+      for (const event of events) {
+        const status = string(record(event['data'])['status']);
+        if (event['kind'] === 'status' && ENDED.includes(status) && (number(event['id']) ?? 0) <= upTo) {
+          statuses.set(string(event['job_id']), status);
+        }
+      }
+      after = number(events.at(-1)?.['id']) ?? upTo;
+    }
+    return statuses;
+  }
+
+  private async claim(jobIds: readonly string[], event: number): Promise<readonly string[]> {
+    await new Promise(resolve => setTimeout(resolve, this.attention()));
+    return this.memory.claim(jobIds, event);
+  }
+}
+
+function counted(statuses: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  statuses.forEach(status => counts.set(status, (counts.get(status) ?? 0) + 1));
+  return counts;
+}

@@ -1,0 +1,33 @@
+/**
+ * The list of jobs as a Lumino widget: in the side panel, or in a tab of Notebook 7's file page.
+ */
+
+import { ReactWidget } from '@jupyterlab/ui-components';
+import * as React from 'react';
+
+import type { IContext } from '../ui/context.js';
+import { Attention } from '../ui/visibility.js';
+import { JobsList } from './list.js';
+import { JobsModel } from './model.js';
+
+export class JobsPanel extends ReactWidget {
+  constructor(private readonly context: IContext) {
+    super();
+    this.addClass('jp-pai-JobsPanel');
+    this.node.lang = context.lang;
+    this.model = new JobsModel(context.engine);
+    this.attention = new Attention(this.node, () => this.update());
+  }
+
+  override dispose(): void {
+    this.attention.dispose();
+    super.dispose();
+  }
+
+  protected override render(): React.JSX.Element {
+    return <JobsList {...this.context} model={this.model} isVisible={this.attention.isSeen} />;
+  }
+
+  private readonly model: JobsModel;
+  private readonly attention: Attention;
+}

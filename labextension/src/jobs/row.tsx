@@ -1,0 +1,101 @@
+/**
+ * One job in the list: status, name, progress, duration, last metric. Until it is known, it says so.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IJob } from '../api/wire.js';
+import { hasEnded } from '../api/wire.js';
+import { duration, short } from '../ui/format.js';
+import { Status, word } from '../ui/statusbadge.js';
+
+/** Pixels; all rows are as high as this. */
+export const ROW = 46;
+
+interface IProps {
+  readonly id: string;
+  readonly job: IJob | null;
+  readonly row: number;
+  readonly total: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly isSelected: boolean;
+  readonly isCurrent: boolean;
+  readonly trans: TranslationBundle;
+  readonly open: (row: number) => void;
+  readonly toggle: (row: number, isRange: boolean) => void;
+}
+
+export function JobRow(props: IProps): React.JSX.Element {
+  const { id, job, row, total, isSelected, isCurrent, trans } = props;
+  return (
+    <div
+      id={id}
+      className="jp-pai-JobRow"
+      role="option"
+      style={{ height: ROW, transform: `translateY(${row * ROW}px)` }}
+      aria-selected={isSelected}
+      aria-busy={job === null}
+      aria-posinset={row + 1}
+      aria-setsize={total}
+      data-current={isCurrent}
+      data-job={job?.id}
+      onClick={event => {
+        if (event.shiftKey || event.ctrlKey || event.metaKey) {
+          props.toggle(row, event.shiftKey);
+        } else {
+          props.open(row);
+        }
+      }}
+    >
+      {job ? <Known {...props} job={job} /> : <span className="jp-pai-JobRow-facts">{trans.__('Loading…')}</span>}
+    </div>
+  );
+}
+
+function Known({ job, now, row, isSelected, trans, toggle }: IProps & { job: IJob }): React.JSX.Element {
+  const facts = [word(job.status, trans), ...factsOf(job, now, trans)];
+  const isMoving = job.progress !== null && !hasEnded(job);
+  return (
+    <>
+      <span
+        className="jp-pai-JobRow-check"
+        onClick={event => {
+          event.stopPropagation();
+          toggle(row, event.shiftKey);
+        }}
+      >
+        <span className="jp-pai-JobRow-box" aria-hidden data-checked={isSelected} />
+      </span>
+      <span className="jp-pai-JobRow-dot" aria-hidden>
+        <Status status={job.status} trans={trans} />
+      </span>
+      <span className="jp-pai-JobRow-name" title={job.name}>
+        {job.name}
+      </span>
+      <span className="jp-pai-JobRow-facts" title={job.reason || facts.join(' · ')}>
+        {facts.join(' · ')}
+      </span>
+      {isMoving && <progress className="jp-pai-JobRow-progress" aria-hidden value={job.progress} />}
+    </>
+  );
+}
+
+function factsOf(job: IJob, now: number, trans: TranslationBundle): string[] {
+  const facts: string[] = [];
+  if (job.progress !== null && !hasEnded(job)) {
+    facts.push(`${Math.round(job.progress * 100)} %`);
+  }
+  if (job.startedAt !== null) {
+    facts.push(duration((job.endedAt ?? now) - job.startedAt, trans));
+  }
+  if (job.reason) {
+    return [...facts, job.reason];
+  }
+  const [newest] = [...job.metrics].sort(([, a], [, b]) => b.time - a.time);
+  if (newest) {
+    facts.push(`${newest[0]} ${short(newest[1].value)}`);
+  }
+  return facts;
+}

@@ -1,0 +1,228 @@
+/**
+ * The log of a job as one moves through it: pages are fetched as they are needed, and at the end one follows the stream.
+ */
+
+import type { IEngine, Parameters } from '../api/engine.js';
+import { list, number, record, string } from '../api/wire.js';
+import type { ILogPage } from './window.js';
+import { LogWindow, parsePage } from './window.js';
+
+/** What is looked for. With `errors`, the text does not matter. */
+export interface ILogQuery {
+  readonly text: string;
+  readonly regex: boolean;
+  readonly case: boolean;
+  readonly errors?: boolean;
+}
+
+/** How many lines have it; if one was found, its number, and its place among them, from 1 on. */
+export interface ILogHit {
+  readonly total: number;
+  readonly isComplete: boolean;
+  readonly place: number;
+  readonly line: number | null;
+}
+
+// Larger than any log's number of lines.
+const END = 2 ** 52;
+const PAGE = 1000;
+const COUNT_EVERY = 2000;
+// Of more bytes at once than a page has, nobody sees the first: then the end is fetched anew, so often at most.
+const LATEST = 1 << 15;
+const SKIP_EVERY = 200;
+
+export class LogPager {
+  /**
+   * @param instance - the one whose log is meant; null for all, by time.
+   * @param changed - is called whenever something here has changed.
+   */
+  constructor(
+    private readonly engine: IEngine,
+    private readonly jobId: string,
+    private readonly instance: string | null,
+    private readonly changed: () => void
+  ) {}
+
+  readonly window = new LogWindow();
+  /** New lines come by themselves, and the last one is to be seen. */
+  isFollowing = false;
+  trouble = '';
+
+  /** Go to the end; and stay there, while the job runs. */
+  async follow(isRunning: boolean, lines = PAGE): Promise<void> {
+    const life = this.begin();
+    this.isFollowing = isRunning;
+    const page = await this.page({ before: END, lines }, life.signal);
+    if (!page) {
+      return;
+    }
+    this.window.show(page);
+    this.changed();
+    if (isRunning) {
+      page.ends.forEach((_end, instance) => this.subscribe(instance, life.signal));
+    }
+  }
+
+  /** Stay where one is; how many lines there are is still told, while the job runs. */
+  pause(isRunning: boolean): void {
+    const life = this.begin();
+    this.isFollowing = false;
+    void this.keepCounting(isRunning, life.signal);
+    this.changed();
+  }
+
+  /** Do nothing any more, until `follow` or `pause`. */
+  stop(): void {
+    this.life.abort();
+  }
+
+  /** Hold the lines around this one. */
+  async show(line: number): Promise<void> {
+    const { window } = this;
+    if (line >= window.first && line < window.end) {
+      return;
+    }
+    const { signal } = this.life;
+    const around = [this.page({ before: line, lines: PAGE / 2 }, signal), this.page({ line, lines: PAGE }, signal)];
+    const [before, after] = await Promise.all(around);
+    if (before && after) {
+      // A line beyond the end: the end it is.
+      window.show(...(after.lines.length ? [before, after] : [before]));
+      this.changed();
+    }
+  }
+
+  /** The number of the line that came at a time; null if that is not known. */
+  async lineAt(at: string): Promise<number | null> {
+    const page = await this.page({ at, lines: 1 }, this.life.signal);
+    return page && page.line;
+  }
+
+  /** Hold the lines before the window's first as well. */
+  async earlier(): Promise<void> {
+    const { first } = this.window;
+    if (first > 0) {
+      await this.once(async signal => {
+        const page = await this.page({ before: first, lines: PAGE }, signal);
+        if (page) {
+          this.window.prepend(page);
+        }
+      });
+    }
+  }
+
+  /** Hold the lines after the window's last as well. */
+  async later(): Promise<void> {
+    const { window } = this;
+    if (!window.isAtEnd) {
+      await this.once(async signal => {
+        const page = await this.page({ line: window.end - (window.isOpen ? 1 : 0), lines: PAGE }, signal);
+        if (page) {
+          window.append(page);
+        }
+      });
+    }
+  }
+
+  /** The first line that has something, from `line` on; with `back`, the last one before it. */
+  async search(query: ILogQuery, line: number, back: boolean, signal: AbortSignal): Promise<ILogHit | null> {
+    const { text, regex, case: isCase, errors } = query;
+    const wanted = errors ? { errors } : { text, regex, case: isCase };
+    const find = async (from: number) => {
+      const said = record(await this.engine.call('search', { ...this.which, ...wanted, line: from, back }));
+      const [found] = list(said['hits']).map(record);
+      const [total, first] = [number(said['total']) ?? 0, number(said['first']) ?? 0];
+      const isComplete = said['complete'] === true;
+      return { total, isComplete, place: first + 1, line: found ? number(found['line']) : null };
+    };
+    let hit = await find(line);
+    if (hit.line === null && hit.total > 0 && hit.isComplete) {
+      hit = await find(back ? END : 0);
+    }
+    return signal.aborted ? null : hit;
+  }
+
+  private get which(): Parameters {
+    return { job: this.jobId, ...(this.instance === null ? { merged: true } : { instance: this.instance }) };
+  }
+
+  /** What went on ends, and something new begins. */
+  private begin(): AbortController {
+    this.life.abort();
+    this.life = new AbortController();
+    this.isFetching = false;
+    return this.life;
+  }
+
+  private async page(wanted: Parameters, signal: AbortSignal): Promise<ILogPage | null> {
+    try {
+      const page = parsePage(await this.engine.call('lines', { ...this.which, ...wanted }));
+      if (signal.aborted) {
+        return null;
+      }
+      this.trouble = '';
+      return page;
+    } catch (error) {
+      if (!signal.aborted) {
+        this.trouble = error instanceof Error ? error.message : string(error);
+        this.changed();
+      }
+      return null;
+    }
+  }
+
+  private async once(fetch: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    if (!this.isFetching) {
+      const { signal } = this.life;
+      this.isFetching = true;
+      await fetch(signal);
+      if (!signal.aborted) {
+        this.isFetching = false;
+        this.changed();
+      }
+    }
+  }
+
+  private subscribe(instance: string, signal: AbortSignal): void {
+    const offset = this.window.ends.get(instance) ?? 0;
+    const isMerged = this.instance === null && this.window.ends.size > 1;
+    this.engine.subscribe(
+      { topic: 'log', job: this.jobId, instance, offset, latest: LATEST },
+      message => {
+        if (message.type === 'log' && message.offset !== this.window.ends.get(instance)) {
+          this.skip();
+          return;
+        }
+        if (message.type === 'log') {
+          this.window.push(instance, message.text, message.end, isMerged);
+        } else if (message.type === 'end') {
+          this.window.finish(instance);
+        }
+        this.changed();
+      },
+      signal
+    );
+  }
+
+  /** The job is faster than anybody can read. */
+  private skip(): void {
+    const { signal } = this.begin();
+    const timer = setTimeout(() => void this.follow(true, PAGE / 4), SKIP_EVERY);
+    signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  }
+
+  private async keepCounting(isRunning: boolean, signal: AbortSignal): Promise<void> {
+    const page = await this.page({ before: END, lines: 0 }, signal);
+    if (page && page.total > this.window.total) {
+      this.window.count(page.total);
+      this.changed();
+    }
+    if (isRunning && !signal.aborted) {
+      const timer = setTimeout(() => void this.keepCounting(isRunning, signal), COUNT_EVERY);
+      signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+    }
+  }
+
+  private life = new AbortController();
+  private isFetching = false;
+}

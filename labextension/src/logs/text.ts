@@ -1,0 +1,105 @@
+/**
+ * Lines of a log as a terminal may be given them.
+ *
+ * Of what a job prints, colours, and moves within the line, go through. Whatever else a terminal would obey (titles,
+ * links, the clipboard, questions that it answers, other screens) is taken out before any terminal sees it.
+ */
+
+import { size } from '../ui/format.js';
+
+// Control sequences (CSI), strings with their ends (OSC, DCS, PM, APC, SOS), and the short ones.
+const SEQUENCES = /\x1b(?:\[([0-?]*)([ -/]*)([@-~])?|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]?|[0-Z\\`-~])?/g;
+const CONTROL = /[\x00-\x07\x0a-\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+// Colours; erasing within the line; columns to the right, to the left, from the beginning.
+const HARMLESS: Readonly<Record<string, RegExp>> = {
+  m: /^[0-9;:]{0,60}$/,
+  K: /^[0-2]?$/,
+  C: /^[0-9]{0,4}$/,
+  D: /^[0-9]{0,4}$/,
+  G: /^[0-9]{0,4}$/
+};
+const RESET = '\x1b[0m';
+const DIM = '\x1b[2m';
+const REPORT = '[pai] {';
+const MOST_REDRAWS = 50;
+
+/** A line as it is stored in a window. `bytes`: how long it is if `text` is not all of it, else 0. */
+export interface ILogLine {
+  readonly text: string;
+  readonly bytes: number;
+  readonly instance: string;
+}
+
+/** What a terminal of so many columns is given for a line, without a line end. */
+export function drawn(line: ILogLine, columns: number): string {
+  const before = line.instance ? `${DIM}${harmless(line.instance)} ${RESET}` : '';
+  const after = line.bytes ? `${RESET} ${DIM}… [${size(line.bytes)}]` : '';
+  return before + muted(redrawn(harmless(line.text), columns - line.instance.length - 1)) + after + RESET;
+}
+
+/** What `report` writes is for us: it steps back behind what the job prints, with which it may share a line. */
+function muted(text: string): string {
+  const at = text.endsWith('}') ? text.lastIndexOf(REPORT) : -1;
+  return at < 0 ? text : text.slice(0, at) + DIM + text.slice(at);
+}
+
+/** A line as plain text: what of it would still be seen, without colours. */
+export function plain(line: ILogLine): string {
+  const text = last(harmless(line.text))
+    .replace(SEQUENCES, '')
+    .replace(/[\r\b]/g, '');
+  return (line.instance && `${line.instance} `) + text + (line.bytes ? ` … [${size(line.bytes)}]` : '');
+}
+
+/** A text without what a terminal might obey, but for colours and moves within a line. */
+function harmless(text: string): string {
+  const kept = text.replace(SEQUENCES, (sequence: string, parameters?: string, between?: string, final?: string) =>
+    final !== undefined && !between && HARMLESS[final]?.test(parameters ?? '') ? sequence : ''
+  );
+  return kept.replace(CONTROL, '\ufffd');
+}
+
+/**
+ * A progress bar: drawn over itself, as in a terminal, as long as it fits into one row. Where it does not, a carriage
+ * return would go back to its last row only, so just the last state is drawn.
+ */
+function redrawn(text: string, columns: number): string {
+  const states = text.split('\r').filter(state => state !== '');
+  if (states.length < 2) {
+    return states[0] ?? '';
+  }
+  const recent = states.slice(-MOST_REDRAWS);
+  return recent.every(state => width(state) <= columns) ? recent.join('\r') : last(text);
+}
+
+function last(text: string): string {
+  const states = text.split('\r').filter(state => state !== '');
+  return states.at(-1) ?? '';
+}
+
+/** How many columns a text may take, at most. */
+function width(text: string): number {
+  let columns = 0;
+  for (const character of text.replace(SEQUENCES, '')) {
+    columns += (character.codePointAt(0) ?? 0) < 0x1100 ? 1 : 2;
+  }
+  return columns;
+}
+
+/** Where a user wants to go: the number of a line, counted from 1, or a time of the day while the job ran. */
+export function destination(words: string, startedAt: number | null): { line: number } | { at: string } | null {
+  const text = words.trim();
+  if (/^[0-9][0-9,. ]*$/.test(text)) {
+    return { line: Math.max(Number(text.replace(/[,. ]/g, '')) - 1, 0) };
+  }
+  const clock = /^([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?$/.exec(text);
+  const moment = new Date(clock ? (startedAt ?? Date.now()) : text);
+  if (clock) {
+    moment.setHours(Number(clock[1]), Number(clock[2]), Number(clock[3] ?? 0), 0);
+    // A minute was said, or it was after midnight.
+    if (startedAt !== null && moment.getTime() < startedAt - 60_000) {
+      moment.setDate(moment.getDate() + 1);
+    }
+  }
+  return Number.isNaN(moment.getTime()) ? null : { at: String(moment.getTime() / 1000) };
+}

@@ -1,0 +1,223 @@
+/**
+ * One metric: its title, latest and best value, and its chart, of one job or of several.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IPoints } from '../api/wire.js';
+import { pngOf, saveFile } from '../ui/savefile.js';
+import { useInSight } from '../ui/sight.js';
+import { valueLabel } from './axislabels.js';
+import type { IDrawn, IWindow } from './canvas.js';
+import { Canvas } from './canvas.js';
+import { csvOf, CSV_HEAD, fileName } from './csv.js';
+import { curve, refined, stepsWithin } from './curves.js';
+import type { MetricsModel } from './model.js';
+import { POINTS_AT_ONCE } from './model.js';
+import type { Unit } from './names.js';
+import { bestOf, unitOf } from './names.js';
+import { lineDash, lineVariable, Swatch } from './palette.js';
+import type { Best } from './points.js';
+import { best, isWhole, latest } from './points.js';
+import type { IChartSettings } from './settings.js';
+import type { Plot } from './uplot.js';
+
+/** A job whose lines are drawn. `start` is in seconds since 1970, `index` tells its colour. */
+export interface IRun {
+  readonly model: MetricsModel;
+  readonly label: string;
+  readonly start: number;
+  readonly index: number;
+}
+
+/** A job's points of the metric that a chart shows. */
+export interface ITrack {
+  readonly run: IRun;
+  readonly points: IPoints;
+}
+
+interface IProps {
+  readonly name: string;
+  readonly tracks: readonly ITrack[];
+  readonly settings: IChartSettings;
+  readonly onBest: (name: string, which: Best) => void;
+  readonly onTrouble: (reason: unknown) => void;
+  readonly syncKey: string;
+  readonly theme: string;
+  readonly trans: TranslationBundle;
+}
+
+/** The points of a window, finer than those that are held. */
+type Fine = ReadonlyMap<IRun, { readonly points: IPoints; readonly first: number; readonly last: number }>;
+
+const NOTHING: Fine = new Map();
+
+function PlainChart(props: IProps): React.JSX.Element {
+  const { name, tracks, settings, trans } = props;
+  const card = React.useRef<HTMLElement>(null);
+  const plot = React.useRef<Plot | null>(null);
+  const isInSight = useInSight(card);
+  const [window, setWindow] = React.useState<IWindow | null>(null);
+  const fine = useFine(props, window);
+  const unit = unitOf(name);
+  const lines = React.useMemo(
+    () => (isInSight ? tracks.map(track => drawnOf(track, settings, fine)) : []),
+    [isInSight, tracks, settings.axis, settings.smoothing, fine]
+  );
+  // A window of steps means nothing along the time.
+  React.useEffect(() => setWindow(null), [settings.axis]);
+  return (
+    <figure className="jp-pai-Chart" ref={card} aria-label={summaryOf(props, unit)}>
+      <figcaption>
+        <span className={`jp-pai-Chart-name ${tracks.length > 1 ? 'jp-pai-mod-several' : ''}`} title={name}>
+          {name}
+        </span>
+        {tracks.map(track => (
+          <Numbers key={track.run.index} {...props} track={track} unit={unit} />
+        ))}
+      </figcaption>
+      <div className="jp-pai-Chart-area">
+        {lines.length > 0 && <Canvas {...props} {...{ lines, unit, window, plot }} onWindow={setWindow} />}
+      </div>
+      {isInSight && (
+        <div className="jp-pai-Chart-buttons">
+          {window && (
+            <button type="button" onClick={() => setWindow(null)}>
+              {trans.__('Show all')}
+            </button>
+          )}
+          <button type="button" aria-label={trans.__('Save %1 as CSV', name)} onClick={() => void saveCsv(props)}>
+            CSV
+          </button>
+          <button
+            type="button"
+            aria-label={trans.__('Save %1 as a PNG picture', name)}
+            onClick={() => void savePicture(props, plot.current, card.current)}
+          >
+            PNG
+          </button>
+        </div>
+      )}
+    </figure>
+  );
+}
+
+/** One metric. It is drawn again only if something of it has changed. */
+export const Chart = React.memo(PlainChart, (before, after) => {
+  const { tracks: old, ...rest } = before;
+  const { tracks, ...others } = after;
+  const names = Object.keys(rest) as (keyof typeof rest)[];
+  return (
+    old.length === tracks.length &&
+    names.every(name => rest[name] === others[name]) &&
+    old.every((track, i) => track.run === tracks[i]?.run && track.points === tracks[i].points)
+  );
+});
+
+/** Latest and best of one job; a press shows the other end. */
+function Numbers(props: IProps & { track: ITrack; unit: Unit }): React.JSX.Element {
+  const { name, tracks, track, unit, settings, trans, onBest } = props;
+  const which = settings.best.get(name) ?? bestOf(name);
+  const last = latest(track.points);
+  const top = best(track.points, which);
+  const say = (value: number | undefined) => (value === undefined ? '–' : valueLabel(value, unit));
+  return (
+    <span className="jp-pai-Chart-numbers">
+      {tracks.length > 1 && <Swatch index={track.run.index} />}
+      <span className="jp-pai-Chart-latest">{say(last?.value)}</span>
+      <button
+        type="button"
+        className="jp-pai-Chart-best"
+        title={top ? trans.__('at step %1', top.step) : ''}
+        aria-description={which === 'min' ? trans.__('Show the largest') : trans.__('Show the smallest')}
+        onClick={() => onBest(name, which === 'min' ? 'max' : 'min')}
+      >
+        {which === 'min' ? trans.__('min %1', say(top?.value)) : trans.__('max %1', say(top?.value))}
+      </button>
+    </span>
+  );
+}
+
+/** What the chart shows, in words. */
+function summaryOf({ name, tracks, settings, trans }: IProps, unit: Unit): string {
+  const which = settings.best.get(name) ?? bestOf(name);
+  const said = tracks.map(({ run, points }) => {
+    const [last, top] = [latest(points), best(points, which)];
+    const numbers = [
+      trans.__('%1 points', points.end),
+      last && trans.__('latest %1 at step %2', valueLabel(last.value, unit), last.step),
+      top && `${which} ${valueLabel(top.value, unit)} ${trans.__('at step %1', top.step)}`
+    ];
+    const text = numbers.filter(part => part).join(', ');
+    return tracks.length > 1 ? `${run.label}: ${text}` : text;
+  });
+  return `${name}: ${said.join('; ')}`;
+}
+
+function drawnOf({ run, points }: ITrack, settings: IChartSettings, fine: Fine): IDrawn {
+  const finer = fine.get(run);
+  const all = finer ? refined(points, finer.points, finer.first, finer.last) : points;
+  return { index: run.index, label: run.label, curve: curve(all, settings.axis, run.start, settings.smoothing) };
+}
+
+/** The finer points of what is zoomed into, as soon as they are there. */
+function useFine({ name, tracks, settings, onTrouble }: IProps, window: IWindow | null): Fine {
+  const [fine, setFine] = React.useState(NOTHING);
+  React.useEffect(() => {
+    setFine(NOTHING);
+    if (!window) {
+      return;
+    }
+    let isWanted = true;
+    const ask = async ({ run, points }: ITrack) => {
+      const within = stepsWithin(curve(points, settings.axis, run.start, 0), window.min, window.max);
+      if (!within || isWhole(points)) {
+        return;
+      }
+      const found = (await run.model.read([name], { ...within, points: POINTS_AT_ONCE })).get(name);
+      if (found && isWanted) {
+        setFine(known => new Map([...known, [run, { points: found, ...within }]]));
+      }
+    };
+    Promise.all(tracks.map(ask)).catch(onTrouble);
+    return () => {
+      isWanted = false;
+    };
+    // Not for each new point: the window stays as it was asked for.
+  }, [name, window, settings.axis, tracks.length]);
+  return fine;
+}
+
+async function saveCsv({ name, tracks, onTrouble }: IProps): Promise<void> {
+  try {
+    const texts = tracks.map(async ({ run, points }) => {
+      const all = isWhole(points) ? points : ((await run.model.read([name])).get(name) ?? points);
+      return csvOf(run.model.jobId, name, all);
+    });
+    const content = new Blob([CSV_HEAD, ...(await Promise.all(texts))], { type: 'text/csv' });
+    saveFile(`${fileName(...tracks.map(track => track.run.model.jobId), name)}.csv`, content);
+  } catch (error) {
+    onTrouble(error);
+  }
+}
+
+async function savePicture({ name, tracks, onTrouble }: IProps, plot: Plot | null, card: Element | null) {
+  if (!plot || !card) {
+    return;
+  }
+  const style = getComputedStyle(card);
+  const keys = tracks.map(({ run }) => ({
+    label: run.label,
+    color: style.getPropertyValue(lineVariable(run.index)),
+    dash: lineDash(run.index)
+  }));
+  try {
+    saveFile(
+      `${fileName(...tracks.map(track => track.run.model.jobId), name)}.png`,
+      await pngOf(plot.canvas, card, name, keys)
+    );
+  } catch (error) {
+    onTrouble(error);
+  }
+}

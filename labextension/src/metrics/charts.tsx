@@ -1,0 +1,205 @@
+/**
+ * The charts of one job or of several: in groups, with what is set for all of them.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import { saveFile } from '../ui/savefile.js';
+import { useTheme } from '../ui/sight.js';
+import type { IRun } from './chart.js';
+import { Chart } from './chart.js';
+import { csvOf, CSV_HEAD, fileName } from './csv.js';
+import type { MetricsModel } from './model.js';
+import type { IGroup } from './names.js';
+import { grouped, SYSTEM } from './names.js';
+import { Swatch } from './palette.js';
+import type { Best } from './points.js';
+import type { IChartSettings } from './settings.js';
+import { loadChartSettings, saveChartSettings } from './settings.js';
+import { ChartBar } from './toolbar.js';
+
+interface IProps {
+  readonly runs: readonly IRun[];
+  readonly trans: TranslationBundle;
+}
+
+// Of how many points' metrics are asked for at once when all are saved, and of how many metrics: an address has its length.
+const MOST_AT_ONCE = 200_000;
+const MOST_NAMES = 50;
+
+export function Charts(props: IProps): React.JSX.Element {
+  const { runs, trans } = props;
+  const [settings, setSettings] = useSettings();
+  const [filter, setFilter] = React.useState('');
+  const [hidden, setHidden] = React.useState<ReadonlySet<string>>(new Set());
+  const [trouble, setTrouble] = React.useState('');
+  const [isSaving, setSaving] = React.useState(false);
+  const names = [...new Set(runs.flatMap(run => [...run.model.series.keys()]))];
+  const wanted = names.filter(name => name.toLowerCase().includes(filter.trim().toLowerCase()));
+  const onTrouble = React.useCallback((reason: unknown) => setTrouble(said(reason)), []);
+  const save = async () => {
+    setSaving(true);
+    try {
+      const parts = (await Promise.all(runs.map(allPoints))).flat();
+      saveFile(`${fileName(...runs.map(run => run.model.jobId), 'metrics')}.csv`, new Blob([CSV_HEAD, ...parts]));
+    } catch (error) {
+      setTrouble(said(error));
+    } finally {
+      setSaving(false);
+    }
+  };
+  const toggle = (id: string) =>
+    setHidden(known => new Set(known.has(id) ? [...known].filter(one => one !== id) : [...known, id]));
+  return (
+    <div className="jp-pai-Charts">
+      <ChartBar
+        {...{ trans, settings, filter, isSaving }}
+        onSettings={setSettings}
+        onFilter={setFilter}
+        total={names.length}
+        shown={wanted.length}
+        onSave={() => void save()}
+      />
+      {trouble && (
+        <p className="jp-pai-Job-trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+      {runs.length > 1 && <Legend {...props} hidden={hidden} onToggle={toggle} />}
+      <Groups
+        {...{ trans, settings, onTrouble }}
+        runs={runs.filter(run => !hidden.has(run.model.jobId))}
+        groups={grouped(wanted)}
+        onSettings={setSettings}
+      />
+    </div>
+  );
+}
+
+/** Which line is whose; a press hides a job's lines. */
+function Legend({
+  runs,
+  trans,
+  hidden,
+  onToggle
+}: IProps & { hidden: ReadonlySet<string>; onToggle: (id: string) => void }): React.JSX.Element {
+  return (
+    <div className="jp-pai-Charts-legend" role="group" aria-label={trans.__('Jobs in the charts')}>
+      {runs.map(({ model, label, index }) => (
+        <button
+          key={model.jobId}
+          type="button"
+          aria-pressed={!hidden.has(model.jobId)}
+          title={model.jobId}
+          onClick={() => onToggle(model.jobId)}
+        >
+          <Swatch index={index} /> {label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface IGroupsProps extends IProps {
+  readonly groups: readonly IGroup[];
+  readonly settings: IChartSettings;
+  readonly onSettings: (settings: IChartSettings) => void;
+  readonly onTrouble: (reason: unknown) => void;
+}
+
+function Groups(props: IGroupsProps): React.JSX.Element {
+  const { groups, runs, trans, settings, onSettings, onTrouble } = props;
+  const syncKey = React.useId();
+  const theme = useTheme();
+  const onBest = React.useCallback(
+    (name: string, which: Best) => onSettings({ ...settings, best: new Map([...settings.best, [name, which]]) }),
+    [settings, onSettings]
+  );
+  const chart = (name: string) => {
+    const tracks = runs.flatMap(run => {
+      const points = run.model.series.get(name);
+      return points ? [{ run, points }] : [];
+    });
+    return (
+      tracks.length > 0 && (
+        <Chart key={name} {...{ name, tracks, settings, onBest, onTrouble, syncKey, theme, trans }} />
+      )
+    );
+  };
+  return (
+    <>
+      {groups.map(({ key, names }) => (
+        <Group key={key} title={titleOf(key, trans)} hasTitle={groups.length > 1 || key !== ''} count={names.length}>
+          {() => names.map(chart)}
+        </Group>
+      ))}
+    </>
+  );
+}
+
+function titleOf(key: string, trans: TranslationBundle): string {
+  return key === SYSTEM ? trans.__('Use of the machine') : key || trans.__('Metrics');
+}
+
+/** Charts that fold under a title. */
+function Group(props: {
+  readonly title: string;
+  readonly hasTitle: boolean;
+  readonly count: number;
+  readonly children: () => React.ReactNode;
+}): React.JSX.Element {
+  const [isOpen, setOpen] = React.useState(true);
+  const id = React.useId();
+  return (
+    <section aria-labelledby={props.hasTitle ? id : undefined}>
+      {props.hasTitle && (
+        <h4 className="jp-pai-Charts-group">
+          <button type="button" id={id} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {`${props.title} (${props.count})`}
+          </button>
+        </h4>
+      )}
+      {isOpen && <div className="jp-pai-Charts-grid">{props.children()}</div>}
+    </section>
+  );
+}
+
+/** All points of a job's metrics as CSV, a text for each metric. */
+async function allPoints({ model }: IRun): Promise<string[]> {
+  const texts: string[] = [];
+  for (const names of batches(model)) {
+    const found = await model.read(names);
+    texts.push(...[...found].map(([name, points]) => csvOf(model.jobId, name, points)));
+  }
+  return texts;
+}
+
+function batches(model: MetricsModel): string[][] {
+  const found: string[][] = [];
+  let points = Infinity;
+  for (const [name, { end }] of model.series) {
+    const last = found.at(-1);
+    if (last && points + end <= MOST_AT_ONCE && last.length < MOST_NAMES) {
+      last.push(name);
+      points += end;
+    } else {
+      found.push([name]);
+      points = end;
+    }
+  }
+  return found;
+}
+
+function useSettings(): [IChartSettings, (settings: IChartSettings) => void] {
+  const [settings, setSettings] = React.useState(loadChartSettings);
+  const change = React.useCallback((changed: IChartSettings) => {
+    setSettings(changed);
+    saveChartSettings(changed);
+  }, []);
+  return [settings, change];
+}
+
+function said(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
+}

@@ -1,0 +1,33 @@
+/**
+ * Points as CSV, with all digits that they have.
+ */
+
+import type { IPoints } from '../api/wire.js';
+
+/** The first line. */
+export const CSV_HEAD = 'job,metric,step,time,value\n';
+
+/** The points of one metric of a job; times are ISO 8601 in UTC. */
+export function csvOf(jobId: string, metric: string, points: IPoints): string {
+  const begin = `${field(jobId)},${field(metric)},`;
+  return points.step
+    .map((step, i) => `${begin}${step},${moment(points.time[i] ?? NaN)},${points.value[i] ?? NaN}\n`)
+    .join('');
+}
+
+function field(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function moment(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString();
+}
+
+/** What a file may be called on any system. */
+export function fileName(...parts: readonly string[]): string {
+  return parts
+    .join('-')
+    .replace(/[^\p{L}\p{N}._-]+/gu, '_')
+    .slice(0, 120);
+}

@@ -1,0 +1,103 @@
+/**
+ * The metrics of one job, kept up to date while anybody watches.
+ */
+
+import type { ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
+
+import type { IEngine } from '../api/engine.js';
+import type { ITrouble } from '../api/jobmodel.js';
+import type { IPoints, Message } from '../api/wire.js';
+import { mapped, parsePoints, record } from '../api/wire.js';
+import { joined } from './points.js';
+
+/** So many points of a metric are asked for at once: more than a chart has pixels. */
+export const POINTS_AT_ONCE = 1_000;
+// Of many metrics together, so that a thousand of them come quickly too.
+const POINTS_OF_ALL = 100_000;
+const FEWEST_POINTS = 100;
+// Eyes need no more.
+const PAUSE = 200;
+
+export class MetricsModel {
+  constructor(
+    private readonly engine: IEngine,
+    readonly jobId: string
+  ) {}
+
+  /** By name, in the order in which they appeared. Each change of a metric makes a new object of its points. */
+  readonly series = new Map<string, IPoints>();
+  trouble: ITrouble | null = null;
+  /** Whether all that there is has come: the job has ended. */
+  isComplete = false;
+
+  /** Something above has changed; a few times a second at most. */
+  get changed(): ISignal<this, void> {
+    return this.signal;
+  }
+
+  /** Keep up to date until `signal` is aborted. `count` is how many metrics there may be. */
+  follow(signal: AbortSignal, count: number): void {
+    if (this.isComplete) {
+      return;
+    }
+    const points = Math.max(Math.min(POINTS_AT_ONCE, Math.floor(POINTS_OF_ALL / (count || 1))), FEWEST_POINTS);
+    const topic = { topic: 'metrics', job: this.jobId, points, system: true } as const;
+    this.engine.subscribe(topic, message => this.receive(message), signal);
+    signal.addEventListener('abort', () => this.forgetTimer(), { once: true });
+  }
+
+  /** Points of some metrics as the server has them: those of steps `first` to `last`, at most `points` (0: all). */
+  async read(
+    names: readonly string[],
+    window: { first?: number; last?: number; points?: number } = {}
+  ): Promise<ReadonlyMap<string, IPoints>> {
+    const answer = await this.engine.call('metrics', { job: this.jobId, name: names, ...window });
+    return mapped(record(answer)['metrics'], parsePoints);
+  }
+
+  private receive(message: Message): void {
+    if (message.type === 'metrics') {
+      message.metrics.forEach((piece, name) => this.series.set(name, joined(this.series.get(name), piece)));
+      this.trouble = null;
+    } else if (message.type === 'error') {
+      this.trouble = message;
+    } else if (message.type === 'end') {
+      this.isComplete = true;
+    } else {
+      return;
+    }
+    this.tell();
+  }
+
+  /** Says that something changed: at once if it is the first for a while, else when the pause is over. */
+  private tell(): void {
+    if (this.timer !== null) {
+      this.isNews = true;
+      return;
+    }
+    this.signal.emit();
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      if (this.isNews) {
+        this.isNews = false;
+        this.tell();
+      }
+    }, PAUSE);
+  }
+
+  private forgetTimer(): void {
+    if (this.timer !== null) {
+      clearTimeout(this.timer);
+      this.timer = null;
+    }
+    if (this.isNews) {
+      this.isNews = false;
+      this.signal.emit();
+    }
+  }
+
+  private readonly signal = new Signal<this, void>(this);
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private isNews = false;
+}

@@ -1,0 +1,70 @@
+/**
+ * How charts are drawn, as the user chose it last.
+ */
+
+import { mapped, number, record, string } from '../api/wire.js';
+import type { Axis } from './curves.js';
+import type { Best } from './points.js';
+
+export interface IChartSettings {
+  readonly axis: Axis;
+  /** 0, not at all, to below 1. */
+  readonly smoothing: number;
+  readonly isLog: boolean;
+  /** What counts as the best of a metric, where the user said so. */
+  readonly best: ReadonlyMap<string, Best>;
+}
+
+const KEY = 'jupyter-pai:charts';
+const AXES: readonly string[] = ['step', 'elapsed', 'clock'];
+const MOST_CHOICES = 200;
+
+/** The settings in a text; what is not understood in it is as at first. */
+export function parseChartSettings(text: string): IChartSettings {
+  const said = record(json(text));
+  const axis = string(said['axis']);
+  const choices = [...mapped(said['best'], string)].filter((entry): entry is [string, Best] => isBest(entry[1]));
+  return {
+    axis: isAxis(axis) ? axis : 'step',
+    smoothing: Math.min(Math.max(number(said['smoothing']) ?? 0, 0), 0.99),
+    isLog: said['isLog'] === true,
+    best: new Map(choices.slice(-MOST_CHOICES))
+  };
+}
+
+export function chartSettingsText(settings: IChartSettings): string {
+  return JSON.stringify({ ...settings, best: Object.fromEntries([...settings.best].slice(-MOST_CHOICES)) });
+}
+
+/** What was chosen last in this browser. */
+export function loadChartSettings(): IChartSettings {
+  try {
+    return parseChartSettings(localStorage.getItem(KEY) ?? '');
+  } catch {
+    return parseChartSettings(''); // A page that may keep nothing.
+  }
+}
+
+export function saveChartSettings(settings: IChartSettings): void {
+  try {
+    localStorage.setItem(KEY, chartSettingsText(settings));
+  } catch {
+    // As above: it holds as long as the view is there.
+  }
+}
+
+function isAxis(word: string): word is Axis {
+  return AXES.includes(word);
+}
+
+function isBest(word: string): word is Best {
+  return word === 'min' || word === 'max';
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * What a job wrote for TensorBoard as texts; read when the user opens it.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IEngine } from '../api/engine.js';
+import { list, number, record, string } from '../api/wire.js';
+
+interface IProps {
+  readonly engine: IEngine;
+  readonly jobId: string;
+  readonly trans: TranslationBundle;
+}
+
+interface IText {
+  readonly tag: string;
+  readonly step: number;
+  readonly text: string;
+}
+
+// The last ones: a job may write one at each step.
+const MOST = 100;
+
+export function Texts({ engine, jobId, trans }: IProps): React.JSX.Element {
+  const [texts, setTexts] = React.useState<readonly IText[] | null>(null);
+  const [trouble, setTrouble] = React.useState('');
+  const read = async () => {
+    try {
+      const answer = record(await engine.call('texts', { job: jobId }));
+      setTexts(list(answer['texts']).slice(-MOST).map(parseText));
+      setTrouble('');
+    } catch (error) {
+      setTrouble(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <details className="jp-pai-Texts" onToggle={event => event.currentTarget.open && void read()}>
+      <summary>{trans.__('Texts written for TensorBoard')}</summary>
+      {trouble && <p className="jp-pai-Job-trouble">{trouble}</p>}
+      {texts?.length === 0 && <p>{trans.__('There are none.')}</p>}
+      {texts?.map(({ tag, step, text }, i) => (
+        <div key={i}>
+          <b>{tag}</b> <small>{trans.__('at step %1', step)}</small>
+          <pre>{text}</pre>
+        </div>
+      ))}
+    </details>
+  );
+}
+
+function parseText(value: unknown): IText {
+  const text = record(value);
+  return { tag: string(text['tag']), step: number(text['step']) ?? 0, text: string(text['text']) };
+}

@@ -1,0 +1,90 @@
+/**
+ * What is set for all charts of a view, and what may be done with all of them.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { Axis } from './curves.js';
+import type { IChartSettings } from './settings.js';
+
+interface IProps {
+  readonly trans: TranslationBundle;
+  readonly settings: IChartSettings;
+  readonly onSettings: (settings: IChartSettings) => void;
+  readonly filter: string;
+  readonly onFilter: (filter: string) => void;
+  /** How many metrics there are, and how many of them are shown. */
+  readonly total: number;
+  readonly shown: number;
+  readonly onSave: () => void;
+  readonly isSaving: boolean;
+}
+
+const MANY = 8;
+
+export function ChartBar(props: IProps): React.JSX.Element {
+  const { trans, settings, onSettings, filter, total, shown } = props;
+  const axes: Readonly<Record<Axis, string>> = {
+    step: trans.__('Steps'),
+    elapsed: trans.__('Time since the start'),
+    clock: trans.__('Time of day')
+  };
+  return (
+    <div className="jp-pai-ChartBar" role="group" aria-label={trans.__('How charts are drawn')}>
+      {(total > MANY || filter) && (
+        <label>
+          {trans.__('Metrics')}
+          <input
+            type="search"
+            value={filter}
+            placeholder={trans.__('part of a name')}
+            onChange={event => props.onFilter(event.target.value)}
+          />
+          <span role="status">{filter && trans.__('%1 of %2', shown, total)}</span>
+        </label>
+      )}
+      <label>
+        {trans.__('Along')}
+        <select
+          value={settings.axis}
+          onChange={event =>
+            onSettings({
+              ...settings,
+              axis: (Object.keys(axes) as Axis[]).find(axis => axis === event.target.value) ?? 'step'
+            })
+          }
+        >
+          {Object.entries(axes).map(([axis, text]) => (
+            <option key={axis} value={axis}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {trans.__('Smoothing')}
+        <input
+          type="range"
+          min={0}
+          max={0.99}
+          step={0.01}
+          value={settings.smoothing}
+          onChange={event => onSettings({ ...settings, smoothing: Number(event.target.value) })}
+        />
+        <output>{settings.smoothing.toFixed(2)}</output>
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={settings.isLog}
+          onChange={event => onSettings({ ...settings, isLog: event.target.checked })}
+        />
+        {trans.__('Logarithmic')}
+      </label>
+      <button type="button" disabled={props.isSaving} onClick={props.onSave}>
+        {props.isSaving ? trans.__('Saving…') : trans.__('Save all as CSV')}
+      </button>
+    </div>
+  );
+}

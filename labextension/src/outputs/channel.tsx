@@ -1,0 +1,249 @@
+/**
+ * One output channel: where it is, and its files.
+ */
+
+import * as React from 'react';
+
+import type { ITabProps } from '../ui/context.js';
+import { count, moment, size } from '../ui/format.js';
+import type { ICopies } from './downloads.js';
+import type { Column, IChannel, IOutputFile, IQuery } from './model.js';
+import { joined, split, variable } from './model.js';
+import { Preview } from './preview.js';
+
+interface IProps extends ITabProps {
+  readonly channel: IChannel;
+  readonly query: IQuery;
+  readonly setQuery: (change: (known: IQuery) => IQuery) => void;
+  readonly copies: ICopies;
+  readonly more: () => void;
+}
+
+export function Channel(props: IProps): React.JSX.Element {
+  const { trans, channel } = props;
+  const [isOpen, setOpen] = React.useState<boolean | null>(null);
+  const facts =
+    channel.count > 0 ? trans.__('files: %1, %2', count(channel.count), size(channel.bytes)) : trans.__('empty');
+  return (
+    <details
+      className="jp-pai-Channel"
+      data-channel={channel.name}
+      open={isOpen ?? true}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <span className="jp-pai-Channel-name">{channel.name}</span>{' '}
+        <span className="jp-pai-Channel-facts">{channel.state === 'gone' ? trans.__('removed') : facts}</span>
+      </summary>
+      {isOpen !== false && <Body {...props} />}
+    </details>
+  );
+}
+
+function Body(props: IProps): React.JSX.Element {
+  const { trans, channel, copies, host } = props;
+  const [chosen, choose] = React.useState<ReadonlySet<string>>(new Set());
+  const paths = channel.files.filter(file => chosen.has(file.path)).map(file => file.path);
+  const copyAddress = () =>
+    void navigator.clipboard.writeText(channel.uri).then(
+      () => host.notify(trans.__('The address is in the clipboard.'), 'success'),
+      () => host.notify(trans.__('The browser does not give us the clipboard.'), 'warning')
+    );
+  return (
+    <>
+      <div className="jp-pai-Outputs-bar">
+        <code className="jp-pai-Channel-uri">{channel.uri}</code>
+        <button type="button" className="jp-pai-Button" onClick={copyAddress}>
+          {trans.__('Copy address')}
+        </button>
+        {copies.canStart && channel.count > 0 && (
+          <button type="button" className="jp-pai-Button" onClick={() => void copies.start(channel.name, null)}>
+            {trans.__('Copy all into the workspace…')}
+          </button>
+        )}
+        {copies.canStart && paths.length > 0 && (
+          <button type="button" className="jp-pai-Button" onClick={() => void copies.start(channel.name, paths)}>
+            {trans.__('Copy the %1 chosen…', paths.length)}
+          </button>
+        )}
+      </div>
+      <Note {...props} />
+      {channel.files.length > 0 && <Files {...props} chosen={chosen} choose={choose} />}
+      {channel.files.length < channel.matching && (
+        <p className="jp-pai-Outputs-note">
+          {trans.__('%1 of %2 files are shown.', channel.files.length, count(channel.matching))}{' '}
+          <button type="button" className="jp-pai-Button" onClick={props.more}>
+            {trans.__('Show more')}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Why there are no files, and how they come to be. */
+function Note({ trans, channel, model }: IProps): React.JSX.Element | null {
+  const name = variable(channel.name);
+  let text = '';
+  if (channel.state === 'unknown') {
+    text = channel.problem;
+  } else if (channel.state === 'gone') {
+    text = trans.__('This folder has been removed.');
+  } else if (channel.count === 0 && model.hasEnded) {
+    text = trans.__('The job has written nothing here. Its script finds the folder in the variable %1.', name);
+  } else if (channel.count === 0) {
+    text = trans.__(
+      'Nothing here yet. The script finds the folder in the variable %1; what it saves there shows up.',
+      name
+    );
+  } else if (channel.matching === 0) {
+    text = trans.__('No path has this text in it.');
+  }
+  return text ? <p className="jp-pai-Outputs-note">{text}</p> : null;
+}
+
+interface IFilesProps extends IProps {
+  readonly chosen: ReadonlySet<string>;
+  readonly choose: (paths: ReadonlySet<string>) => void;
+}
+
+function Files(props: IFilesProps): React.JSX.Element {
+  const { trans, channel, chosen, choose, copies } = props;
+  const readable = channel.files.filter(file => !file.problem).map(file => file.path);
+  const areAllChosen = readable.length > 0 && readable.every(path => chosen.has(path));
+  return (
+    <table className="jp-pai-Files">
+      <thead>
+        <tr>
+          {copies.canStart && (
+            <th>
+              <input
+                type="checkbox"
+                aria-label={trans.__('Choose all that are shown')}
+                checked={areAllChosen}
+                onChange={() => choose(new Set(areAllChosen ? [] : readable))}
+              />
+            </th>
+          )}
+          <Heading {...props} column="path" title={trans.__('File')} />
+          <Heading {...props} column="bytes" title={trans.__('Size')} />
+          <Heading {...props} column="modified" title={trans.__('Written')} />
+          <th>
+            <span className="jp-pai-Heard">{trans.__('Actions')}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {channel.files.map(file => (
+          <Row key={file.path} {...props} file={file} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The head of a column, by which to sort. */
+function Heading({ column, title, query, setQuery }: IProps & { column: Column; title: string }): React.JSX.Element {
+  const isSorted = query.sort === column;
+  const order = query.isDescending ? 'descending' : 'ascending';
+  const sort = () => setQuery(known => ({ ...known, sort: column, isDescending: isSorted && !known.isDescending }));
+  return (
+    <th data-column={column} aria-sort={isSorted ? order : 'none'}>
+      <button type="button" className="jp-pai-Files-sort" onClick={sort}>
+        {title}
+        <span aria-hidden="true">{isSorted ? (query.isDescending ? ' ▾' : ' ▴') : ''}</span>
+      </button>
+    </th>
+  );
+}
+
+function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
+  const { trans, channel, file, chosen, choose, copies } = props;
+  const [isShown, show] = React.useState(false);
+  const [folder, name] = split(file.path);
+  const toggle = () => {
+    const paths = new Set(chosen);
+    if (!paths.delete(file.path)) {
+      paths.add(file.path);
+    }
+    choose(paths);
+  };
+  const label = (
+    <>
+      <span className="jp-pai-Files-folder">{folder}</span>
+      {name}
+    </>
+  );
+  return (
+    <>
+      <tr data-path={file.path}>
+        {copies.canStart && (
+          <td>
+            <input
+              type="checkbox"
+              aria-label={trans.__('Choose %1', file.path)}
+              disabled={file.problem !== ''}
+              checked={chosen.has(file.path)}
+              onChange={toggle}
+            />
+          </td>
+        )}
+        <td className="jp-pai-Files-path">
+          {file.problem ? (
+            label
+          ) : (
+            <button type="button" aria-expanded={isShown} title={trans.__('Look at it')} onClick={() => show(!isShown)}>
+              {label}
+            </button>
+          )}
+        </td>
+        {file.problem ? (
+          <td className="jp-pai-Files-problem" colSpan={3}>
+            {file.problem}
+          </td>
+        ) : (
+          <>
+            <td data-column="bytes">{size(file.bytes)}</td>
+            <td data-column="modified">{moment(file.modified)}</td>
+            <td className="jp-pai-Files-actions">
+              <FileActions {...props} />
+            </td>
+          </>
+        )}
+      </tr>
+      {isShown && (
+        <tr>
+          <td className="jp-pai-Files-preview" colSpan={copies.canStart ? 5 : 4}>
+            <Preview {...props} channel={channel.name} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function FileActions(props: IProps & { file: IOutputFile }): React.JSX.Element {
+  const { engine, trans, model, channel, file, copies, host } = props;
+  const address = engine.address('file', { job: model.jobId, channel: channel.name, path: file.path });
+  const inside = channel.place === null ? null : joined(channel.place, file.path);
+  const place = copies.placeOf(channel.name, file.path) ?? inside;
+  return (
+    <>
+      {address !== null && (
+        <a className="jp-pai-Link" href={address} download={split(file.path)[1]}>
+          {trans.__('Download')}
+        </a>
+      )}
+      {copies.canStart && (
+        <button type="button" className="jp-pai-Link" onClick={() => void copies.start(channel.name, [file.path])}>
+          {trans.__('Copy…')}
+        </button>
+      )}
+      {host.openFile && place !== null && (
+        <button type="button" className="jp-pai-Link" onClick={() => host.openFile?.(place)}>
+          {trans.__('Open')}
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,207 @@
+/**
+ * Copies of outputs into the workspace. The server makes them; here it is asked how far they are.
+ */
+
+import * as React from 'react';
+
+import { EngineError } from '../api/engine.js';
+import { list, record } from '../api/wire.js';
+import type { ITabProps } from '../ui/context.js';
+import { count, size } from '../ui/format.js';
+import type { ICopy } from './model.js';
+import { isUnderWay, joined, parseCopy, said } from './model.js';
+
+const EVERY = 300;
+const RETRY = 2000;
+
+/** A copy, and which files it is of; null for all of a channel, undefined if another page has begun it. */
+interface IBegun {
+  readonly copy: ICopy;
+  readonly files?: readonly string[] | null;
+}
+
+/** The copies of a job, and what can be done about them. */
+export interface ICopies {
+  /** Whether there is a workspace. */
+  readonly canStart: boolean;
+  readonly begun: readonly IBegun[];
+  readonly trouble: string;
+  /** Copy files of a channel, or all of it, into a folder that the user is asked for. */
+  start(channel: string, files: readonly string[] | null): Promise<void>;
+  cancel(id: string): void;
+  hide(id: string): void;
+  /** Where a file of a channel was copied to, below the server's root; null if it was not. */
+  placeOf(channel: string, path: string): string | null;
+}
+
+export function useCopies({ engine, host, trans, model, isVisible, folder: here }: ITabProps): ICopies {
+  const [begun, setBegun] = React.useState<readonly IBegun[]>([]);
+  const [trouble, setTrouble] = React.useState('');
+  const job = model.jobId;
+  const put = (copy: ICopy, files?: readonly string[] | null) =>
+    setBegun(known => {
+      const before = known.find(one => one.copy.id === copy.id);
+      const now: IBegun = before ? { ...before, copy } : files === undefined ? { copy } : { copy, files };
+      return before ? known.map(one => (one === before ? now : one)) : [...known, now];
+    });
+  const latest = React.useRef(begun);
+  latest.current = begun;
+  const isBusy = begun.some(one => isUnderWay(one.copy));
+
+  React.useEffect(() => {
+    if (!isVisible) {
+      return;
+    }
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    // Also what was begun before this page was loaded.
+    const look = async () => {
+      let pause = EVERY;
+      const asked = new Set(latest.current.map(one => one.copy.id));
+      try {
+        const found = list(record(await engine.call('copies', { job }))['copies']).map(parseCopy);
+        if (!isOver) {
+          const broken = trans.__('The server was started anew meanwhile. Copy once more.');
+          setBegun(known => merged(known, found, asked, broken));
+        }
+      } catch {
+        pause = RETRY; // The copy goes on without us.
+      }
+      if (!isOver && isBusy) {
+        timer = setTimeout(() => void look(), pause);
+      }
+    };
+    void look();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [engine, job, isVisible, isBusy, trans]);
+
+  const begin = async (channel: string, files: readonly string[] | null, folder: string, overwrite: boolean) =>
+    put(parseCopy(await engine.call('download', { job }, { channel, folder, files, overwrite })), files);
+
+  const start = async (channel: string, files: readonly string[] | null) => {
+    const title = files ? trans.__('Copy files of %1', channel) : trans.__('Copy all of %1', channel);
+    const folder = joined(here?.() ?? host.folder?.() ?? '', `${channel}-${job}`);
+    const answer = await host.ask(title, trans.__('Folder of the workspace'), folder);
+    if (answer === null) {
+      return;
+    }
+    setTrouble('');
+    const target = answer.replace(/^\/+/, '');
+    try {
+      await begin(channel, files, target, false).catch(async (error: unknown) => {
+        const isConflict = error instanceof EngineError && error.status === 409;
+        const question = { title: trans.__('Replace files?'), yes: trans.__('Replace'), warn: true };
+        if (!isConflict || !(await host.confirm({ ...question, text: error.message }))) {
+          throw error;
+        }
+        await begin(channel, files, target, true);
+      });
+    } catch (error) {
+      setTrouble(said(error));
+    }
+  };
+
+  const cancel = (id: string) =>
+    void engine.call('cancel_copy', { copy: id }).then(
+      value => put(parseCopy(value)),
+      (error: unknown) => setTrouble(said(error))
+    );
+  const hide = (id: string) => setBegun(known => known.filter(one => one.copy.id !== id));
+  const placeOf = (channel: string, path: string) => {
+    const has = ({ copy, files }: IBegun) =>
+      copy.status === 'done' && copy.channel === channel && (files === null || files?.includes(path));
+    const place = begun.filter(has).at(-1)?.copy.place ?? null;
+    return place === null ? null : joined(place, path);
+  };
+  return { canStart: host.openFile !== undefined, begun, trouble, start, cancel, hide, placeOf };
+}
+
+/**
+ * What is known, brought up to date, and those under way that were not known. A copy that was known when the server was
+ * asked, and is not among what it found, has failed.
+ */
+function merged(
+  known: readonly IBegun[],
+  found: readonly ICopy[],
+  asked: ReadonlySet<string>,
+  lost: string
+): readonly IBegun[] {
+  const now = new Map(found.map(copy => [copy.id, copy]));
+  const names = new Set(known.map(one => one.copy.id));
+  const kept = known.map(one => {
+    const copy = now.get(one.copy.id);
+    const isLost = !copy && asked.has(one.copy.id) && isUnderWay(one.copy);
+    return copy ? { ...one, copy } : isLost ? { ...one, copy: { ...one.copy, status: 'failed', trouble: lost } } : one;
+  });
+  const others = found.filter(copy => isUnderWay(copy) && !names.has(copy.id));
+  return [...kept, ...others.map(copy => ({ copy }))];
+}
+
+/** How far the copies are. */
+export function Copies(props: ITabProps & { copies: ICopies }): React.JSX.Element | null {
+  const { begun, trouble } = props.copies;
+  return begun.length > 0 || trouble ? (
+    <div className="jp-pai-Copies">
+      {trouble && (
+        <p className="jp-pai-Job-trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+      {begun.map(one => (
+        <Copy key={one.copy.id} {...props} begun={one} />
+      ))}
+    </div>
+  ) : null;
+}
+
+function Copy({ trans, copies, begun, host }: ITabProps & { copies: ICopies; begun: IBegun }): React.JSX.Element {
+  const { copy, files } = begun;
+  const path = files?.length === 1 ? copies.placeOf(copy.channel, files[0] ?? '') : null;
+  if (isUnderWay(copy)) {
+    const part = trans.__('%1 of %2', size(copy.done), size(copy.bytes));
+    return (
+      <div className="jp-pai-Copy" data-status={copy.status}>
+        <span>{trans.__('Copying %1 to %2', copy.channel, copy.place ?? copy.folder)}</span>
+        <progress value={copy.done} max={Math.max(copy.bytes, 1)} aria-label={part} />
+        <span className="jp-pai-Channel-facts">{copy.status === 'waiting' ? trans.__('waiting') : part}</span>
+        <button type="button" className="jp-pai-Button" onClick={() => copies.cancel(copy.id)}>
+          {trans.__('Cancel')}
+        </button>
+      </div>
+    );
+  }
+  return (
+    <div className="jp-pai-Copy" data-status={copy.status}>
+      <span role="status" className={copy.status === 'failed' ? 'jp-pai-Job-trouble' : ''}>
+        {outcome(copy, trans)}
+      </span>
+      {host.openFile && path !== null && (
+        <button type="button" className="jp-pai-Button" onClick={() => host.openFile?.(path)}>
+          {trans.__('Open')}
+        </button>
+      )}
+      <button type="button" className="jp-pai-Button" onClick={() => copies.hide(copy.id)}>
+        {trans.__('Hide')}
+      </button>
+    </div>
+  );
+}
+
+/** What became of a copy, in words. */
+function outcome(copy: ICopy, trans: ITabProps['trans']): string {
+  switch (copy.status) {
+    case 'done': {
+      const text = trans.__('Copied, files: %1; they are in %2.', count(copy.files), copy.place ?? copy.folder);
+      return copy.leftOut
+        ? `${text} ${trans.__('Left out, since they cannot be read: %1.', count(copy.leftOut))}`
+        : text;
+    }
+    case 'cancelled':
+      return trans.__('The copy of %1 was ended; nothing of it is left.', copy.channel);
+    default:
+      return copy.trouble;
+  }
+}

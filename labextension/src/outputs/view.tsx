@@ -1,0 +1,124 @@
+/**
+ * The tab Outputs of the job view: what the job has written so far, by channels.
+ */
+
+import * as React from 'react';
+
+import type { ITabProps } from '../ui/context.js';
+import { useChanges } from '../ui/context.js';
+import { Channel } from './channel.js';
+import { Copies, useCopies } from './downloads.js';
+import type { IChannel, IQuery } from './model.js';
+import { load, PAGE, said } from './model.js';
+
+// Between two looks at the files of a job that goes on: so long, and so many times as long as a look takes.
+const PAUSE = 3000;
+const PATIENCE = 20;
+const TYPING = 250;
+
+export function Outputs(props: ITabProps): React.JSX.Element {
+  const { trans, model } = props;
+  useChanges(model);
+  const [query, setQuery] = React.useState<IQuery>({ match: '', sort: 'path', isDescending: false });
+  const listing = useListing(props, query);
+  const copies = useCopies(props);
+  const { channels, trouble, refresh } = listing;
+  return (
+    // JupyterLab's keys for cells, like Enter, are not for the buttons here.
+    <div className="jp-pai-Outputs" data-lm-suppress-shortcuts="true">
+      <div className="jp-pai-Outputs-bar">
+        <Filter {...props} change={match => setQuery(known => ({ ...known, match }))} />
+        <button type="button" className="jp-pai-Button" onClick={refresh}>
+          {trans.__('Refresh')}
+        </button>
+      </div>
+      {trouble && (
+        <p className="jp-pai-Job-trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+      <Copies {...props} copies={copies} />
+      {channels?.map(channel => (
+        <Channel
+          key={channel.name}
+          {...props}
+          channel={channel}
+          query={query}
+          setQuery={setQuery}
+          copies={copies}
+          more={() => listing.more(channel)}
+        />
+      ))}
+      {channels?.length === 0 && <p className="jp-pai-Outputs-note">{trans.__('The job has no output channels.')}</p>}
+      {!channels && !trouble && <p className="jp-pai-Outputs-note">{trans.__('Looking at the files…')}</p>}
+    </div>
+  );
+}
+
+interface IListing {
+  /** Null before anything was heard. */
+  readonly channels: readonly IChannel[] | null;
+  readonly trouble: string;
+  readonly refresh: () => void;
+  /** Show more files of a channel. */
+  readonly more: (channel: IChannel) => void;
+}
+
+/** The files as they are now; while the job goes on and somebody looks, looked at again and again. */
+function useListing({ engine, model, isVisible }: ITabProps, query: IQuery): IListing {
+  const [channels, setChannels] = React.useState<readonly IChannel[] | null>(null);
+  const [trouble, setTrouble] = React.useState('');
+  const [wanted, setWanted] = React.useState<ReadonlyMap<string, number>>(new Map());
+  const [round, refresh] = React.useReducer((n: number) => n + 1, 0);
+  const { hasEnded, jobId } = model;
+  React.useEffect(() => {
+    if (!isVisible) {
+      return;
+    }
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    const look = async () => {
+      const begun = performance.now();
+      try {
+        const found = await load((...asked) => engine.call(...asked), jobId, query, wanted);
+        if (!isOver) {
+          setChannels(found);
+          setTrouble('');
+        }
+      } catch (error) {
+        if (!isOver) {
+          setTrouble(said(error));
+        }
+      }
+      if (!isOver && !hasEnded) {
+        timer = setTimeout(() => void look(), Math.max(PAUSE, PATIENCE * (performance.now() - begun)));
+      }
+    };
+    void look();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [engine, jobId, isVisible, hasEnded, query, wanted, round]);
+  const more = ({ name, files }: IChannel) => setWanted(known => new Map(known).set(name, files.length + 5 * PAGE));
+  return { channels, trouble, refresh, more };
+}
+
+/** A field for a part of the path; told when nobody types any more. */
+function Filter({ trans, change }: ITabProps & { change: (match: string) => void }): React.JSX.Element {
+  const timer = React.useRef<ReturnType<typeof setTimeout>>(undefined);
+  React.useEffect(() => () => clearTimeout(timer.current), []);
+  return (
+    <input
+      type="search"
+      className="jp-pai-Input"
+      placeholder={trans.__('Filter by path')}
+      aria-label={trans.__('Filter by path')}
+      onChange={event => {
+        const match = event.target.value;
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => change(match), TYPING);
+      }}
+    />
+  );
+}

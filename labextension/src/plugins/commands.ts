@@ -1,0 +1,114 @@
+/**
+ * Our commands, for the palette, for shortcuts, and for other extensions.
+ */
+
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { ICommandPalette } from '@jupyterlab/apputils';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+import { EngineError } from '../api/engine.js';
+import type { IJob } from '../api/wire.js';
+import { parseJob, string, strings } from '../api/wire.js';
+import { COMMANDS } from '../host/commandids.js';
+import { jobsIcon } from '../host/icons.js';
+import type { IContext } from '../ui/context.js';
+import type { JobTabs } from './tabs.js';
+
+const ID = {
+  type: 'object',
+  properties: {
+    id: {
+      type: 'string',
+      description: 'A job: its id, the beginning of one, its name, or `last`. If left out, the user is asked.'
+    }
+  }
+};
+
+const OPEN = {
+  type: 'object',
+  properties: {
+    ...ID.properties,
+    back: { type: 'string', description: 'The path of a document: closing the tab, and Escape in it, go there.' }
+  }
+};
+
+const IDS = {
+  type: 'object',
+  properties: { ids: { type: 'array', items: { type: 'string' }, minItems: 2, description: 'The ids of jobs.' } },
+  required: ['ids']
+};
+
+/** Add them to the application, and to its palette if there is one. */
+export function addCommands(
+  app: JupyterFrontEnd,
+  context: IContext,
+  tabs: JobTabs,
+  showJobs: () => void,
+  palette: ICommandPalette | null
+): void {
+  const { trans, host, engine } = context;
+  const { commands } = app;
+  commands.addCommand(COMMANDS.showJobs, {
+    label: trans.__('Show Training Jobs'),
+    icon: jobsIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: showJobs
+  });
+  commands.addCommand(COMMANDS.openJob, {
+    label: trans.__('Open Training Job…'),
+    describedBy: { args: OPEN },
+    execute: async args => {
+      const job = await find(context, args);
+      if (job) {
+        await tabs.openJob(job.id, string(args['back']));
+      }
+    }
+  });
+  commands.addCommand(COMMANDS.compareJobs, {
+    label: trans.__('Compare Training Jobs'),
+    describedBy: { args: IDS },
+    execute: args => tabs.compare(strings(args['ids']))
+  });
+  commands.addCommand(COMMANDS.stopJob, {
+    label: trans.__('Stop Training Job…'),
+    describedBy: { args: ID },
+    execute: async args => {
+      const job = await find(context, { id: tabs.currentJob ?? '', ...args });
+      const yes = trans.__('Stop');
+      if (
+        job &&
+        (await host.confirm({ title: trans.__('Stop the job %1?', job.name), text: job.id, yes, warn: true }))
+      ) {
+        await engine.call('stop', { job: job.id }).catch((error: unknown) => say(error, context));
+      }
+    }
+  });
+  const category = trans.__('Training');
+  for (const command of [COMMANDS.showJobs, COMMANDS.openJob, COMMANDS.stopJob]) {
+    palette?.addItem({ command, category });
+  }
+}
+
+/** The job that is meant; null if there is none, which the user is told. */
+async function find(context: IContext, args: ReadonlyPartialJSONObject): Promise<Pick<IJob, 'id' | 'name'> | null> {
+  const { engine, host, trans } = context;
+  const title = trans.__('Which job?');
+  const given = string(args['id']);
+  const word = given || (await host.ask(title, trans.__('Id, beginning of an id, name, or "last"'), 'last'));
+  if (!word) {
+    return null;
+  }
+  try {
+    return parseJob(await engine.call('show', { job: word }));
+  } catch (error) {
+    if (given && !(error instanceof EngineError && error.code === 'NotFound')) {
+      return { id: given, name: given }; // The tab says what is wrong, until it is right again.
+    }
+    say(error, context);
+    return null;
+  }
+}
+
+function say(error: unknown, { host }: IContext): void {
+  host.notify(error instanceof EngineError ? `${error.message} ${error.fix}` : String(error), 'error');
+}

@@ -1,0 +1,77 @@
+/**
+ * What JupyterLab and Notebook 7 are given. Little is loaded here: the views come when they are first shown.
+ */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { PathExt } from '@jupyterlab/coreutils';
+import { IRenderMimeRegistry, RenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import { PanelLayout, Widget } from '@lumino/widgets';
+
+import { parseOutput } from '../api/wire.js';
+import type { IContext } from '../ui/context.js';
+import { jobsPlugin } from './jobs.js';
+import { placesPlugin } from './launchers.js';
+import { newsPlugin } from './notifications.js';
+import { pagePlugin } from './page.js';
+import { settingsPlugin } from './settings.js';
+import { explorerPlugin } from './storage.js';
+import { IPage } from './tokens.js';
+import { trainPlugin } from './train.js';
+
+const MIME_TYPE = 'application/vnd.jupyter-pai.job+json';
+// Before the widget and `text/html`, which may be in the same bundle.
+const RANK = -20;
+
+/** Shows the job of an output: as it was saved until the view is there. */
+class JobRenderer extends Widget implements IRenderMime.IRenderer {
+  constructor(private readonly context: IContext) {
+    super();
+    this.layout = new PanelLayout();
+  }
+
+  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    const output = parseOutput(model.data[MIME_TYPE]);
+    if (output.jobId === this.jobId) {
+      return; // The view is live already.
+    }
+    this.jobId = output.jobId;
+    const { JobWidget } = await import('../job/widget.js');
+    if (!this.isDisposed && output.jobId === this.jobId) {
+      const layout = this.layout as PanelLayout;
+      [...layout.widgets].forEach(widget => widget.dispose());
+      layout.addWidget(new JobWidget(this.context, output.jobId, output.snapshot));
+    }
+  }
+
+  private jobId = '';
+}
+
+/** Shows jobs in the outputs of cells. */
+const renderer: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-pai:renderer',
+  description: 'Shows training jobs in the outputs of cells, live from the server.',
+  autoStart: true,
+  requires: [IPage, IRenderMimeRegistry],
+  activate: (app: JupyterFrontEnd, page: IContext, rendermime: IRenderMimeRegistry) => {
+    const { contents } = app.serviceManager;
+    const createRenderer = ({ resolver }: IRenderMime.IRendererOptions) =>
+      new JobRenderer(
+        resolver instanceof RenderMimeRegistry.UrlResolver
+          ? { ...page, folder: () => PathExt.dirname(contents.localPath(resolver.path)) }
+          : page
+      );
+    rendermime.addFactory({ safe: true, mimeTypes: [MIME_TYPE], createRenderer }, RANK);
+  }
+};
+
+export default [
+  pagePlugin,
+  renderer,
+  trainPlugin,
+  jobsPlugin,
+  explorerPlugin,
+  placesPlugin,
+  settingsPlugin,
+  newsPlugin
+];

@@ -1,0 +1,78 @@
+/**
+ * What all our plugins share: the engine, the surroundings, and the language of this page.
+ */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { Gettext, ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import { ServerEngine } from '../api/http.js';
+import { record } from '../api/wire.js';
+import { LabHost } from '../host/lab.js';
+import { PAGE, pageSettings } from '../host/settings.js';
+import type { IContext } from '../ui/context.js';
+import { setLocale } from '../ui/format.js';
+import { DOMAIN, catalogue, isFilled, languageOf, localeOf, spoken, translated } from '../ui/translation.js';
+import { IPage } from './tokens.js';
+
+export const pagePlugin: JupyterFrontEndPlugin<IContext> = {
+  id: PAGE,
+  description: 'Connects this page with the training jobs of its server.',
+  autoStart: true,
+  provides: IPage,
+  optional: [ITranslator, ILabShell, IDefaultFileBrowser, ISettingRegistry],
+  activate: async (
+    app: JupyterFrontEnd,
+    translator: ITranslator | null,
+    shell: ILabShell | null,
+    files: IDefaultFileBrowser | null,
+    registry: ISettingRegistry | null
+  ) => {
+    const lab = translator ?? nullTranslator;
+    let trans: TranslationBundle = nullTranslator.load(DOMAIN);
+    registry?.transform(PAGE, { fetch: plugin => titled(plugin, trans) });
+    const settings = await pageSettings(registry);
+    const set = () => settings?.get('language').composite;
+    const language = spoken(set(), lab.languageCode);
+    setLocale(localeOf(language, navigator.languages));
+    const engine = new ServerEngine(app.serviceManager.serverSettings, () => trans, language);
+    trans = await speaking(lab, language, engine);
+    settings?.changed.connect(() => {
+      if (spoken(set(), lab.languageCode) !== language) {
+        askToReload(trans);
+      }
+    });
+    // Once more: which language was not known at the first time.
+    void registry?.load(PAGE, true).catch(() => null);
+    const lang = isFilled(trans) ? language : 'en';
+    return { engine, trans, lang, host: new LabHost(app, trans, lang, shell, files) };
+  }
+};
+
+/** JupyterLab's texts of ours if it speaks this language and has them, else our own. */
+async function speaking(lab: ITranslator, language: string, engine: ServerEngine): Promise<TranslationBundle> {
+  const theirs = lab.load(DOMAIN);
+  if (spoken('', lab.languageCode) === language && (language === 'en' || isFilled(theirs))) {
+    return theirs;
+  }
+  const ours = new Gettext({ domain: DOMAIN, locale: language });
+  const said = await engine.call('catalogue', { language }).catch(() => ({}));
+  const { texts } = record(said);
+  if (languageOf(texts)) {
+    ours.loadJSON(catalogue(texts), DOMAIN);
+  }
+  return ours;
+}
+
+function titled(plugin: ISettingRegistry.IPlugin, trans: TranslationBundle): ISettingRegistry.IPlugin {
+  return { ...plugin, schema: translated(plugin.schema, trans) as ISettingRegistry.ISchema };
+}
+
+function askToReload(trans: TranslationBundle): void {
+  const actions = [{ label: trans.__('Reload'), callback: () => location.reload() }];
+  Notification.info(trans.__('The language changes when this page is loaded anew.'), { autoClose: false, actions });
+}

@@ -1,0 +1,39 @@
+/**
+ * The part of JupyterLab's settings that is the engine's.
+ */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IFormRendererRegistry } from '@jupyterlab/ui-components';
+import * as React from 'react';
+
+import { PAGE } from '../host/settings.js';
+import type { IContext } from '../ui/context.js';
+import { IPage } from './tokens.js';
+
+const EngineSettings = React.lazy(async () => {
+  const { EngineSettings } = await import('../profiles/enginesettings.js');
+  return { default: EngineSettings };
+});
+
+export const settingsPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-pai:settings',
+  description: "Shows the engine's own settings among JupyterLab's.",
+  autoStart: true,
+  requires: [IPage, IFormRendererRegistry],
+  activate: (_app: JupyterFrontEnd, { engine, trans }: IContext, forms: IFormRendererRegistry) => {
+    const fieldRenderer = ({
+      schema
+    }: {
+      schema: { title?: string | undefined; description?: string | undefined };
+    }) => (
+      <fieldset className="jp-pai-Settings">
+        <legend>{schema.title}</legend>
+        <p>{schema.description}</p>
+        <React.Suspense fallback={null}>
+          <EngineSettings engine={engine} trans={trans} />
+        </React.Suspense>
+      </fieldset>
+    );
+    forms.addRenderer(`${PAGE}.kept`, { fieldRenderer });
+  }
+};

@@ -1,0 +1,74 @@
+/**
+ * The Explorer, in the side panel, and the command that shows it.
+ */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+
+import { strings } from '../api/wire.js';
+import { COMMANDS } from '../host/commandids.js';
+import { explorerIcon } from '../host/icons.js';
+import type { IContext } from '../ui/context.js';
+import { LazyWidget } from '../ui/lazywidget.js';
+import { addPanel, reveal } from './sidepanel.js';
+import { IPage, ITrain } from './tokens.js';
+
+const ARGS = {
+  type: 'object',
+  properties: {
+    paths: {
+      type: 'array',
+      items: { type: 'string' },
+      description: "Files and folders to copy to a storage, below the server's root. If left out, it is only shown."
+    }
+  }
+};
+
+export const explorerPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-pai:explorer',
+  description: 'Shows what storages have, and uploads, downloads, renames and deletes it.',
+  autoStart: true,
+  requires: [IPage],
+  optional: [ITrain, ILabShell, ILayoutRestorer, ICommandPalette],
+  activate: (
+    app: JupyterFrontEnd,
+    page: IContext,
+    train: ITrain | null,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    palette: ICommandPalette | null
+  ) => {
+    const { trans } = page;
+    const make = async () => {
+      const [{ ExplorerPanel }, { ExplorerModel }] = await Promise.all([
+        import('../storage/panel.js'),
+        import('../storage/model.js')
+      ]);
+      const useInput = train && ((uri: string, profile: string) => train.useInput(uri, profile));
+      const explorer = { ...page, model: new ExplorerModel(page.engine), useInput };
+      return new ExplorerPanel(explorer, path => app.serviceManager.contents.localPath(path));
+    };
+    const panel = new LazyWidget(make, trans);
+    panel.id = 'jp-pai-explorer';
+    panel.title.icon = explorerIcon;
+    panel.title.caption = trans.__('Explorer');
+    panel.node.setAttribute('aria-label', panel.title.caption);
+    void addPanel(app, labShell, restorer, panel, 551);
+    app.commands.addCommand(COMMANDS.showExplorer, {
+      label: trans.__('Show Data Explorer'),
+      icon: explorerIcon,
+      describedBy: { args: ARGS },
+      execute: async ({ paths }) => {
+        reveal(app, labShell, panel);
+        const explorer = await panel.load();
+        if (paths) {
+          await explorer.bring(strings(paths));
+        } else {
+          explorer.enter();
+        }
+      }
+    });
+    palette?.addItem({ command: COMMANDS.showExplorer, category: trans.__('Training') });
+  }
+};

@@ -1,0 +1,168 @@
+/**
+ * Tabs of jobs: in JupyterLab's main area, restored with the workspace; on Notebook 7's file page beside its files. Its
+ * other pages have one tab only: they open the file page.
+ */
+
+import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
+import { MainAreaWidget, Notification, WidgetTracker } from '@jupyterlab/apputils';
+import { PageConfig, URLExt } from '@jupyterlab/coreutils';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+import type { TabPanel, Widget } from '@lumino/widgets';
+
+import { string } from '../api/wire.js';
+import { COMMANDS } from '../host/commandids.js';
+import { jobsIcon } from '../host/icons.js';
+import type { IContext } from '../ui/context.js';
+import { filePage, reveal } from './sidepanel.js';
+
+/** What an address of the file page may say: which tab to open. */
+export const OPEN = { job: 'pai-job', compare: 'pai-compare', train: 'pai-train' } as const;
+
+type Tab = MainAreaWidget;
+/** What the command is given that opens a tab again. */
+type Arguments = ReadonlyPartialJSONObject;
+
+export class JobTabs {
+  constructor(
+    private readonly app: JupyterFrontEnd,
+    private readonly labShell: ILabShell | null,
+    private readonly context: IContext
+  ) {}
+
+  /** Have the tabs come back with the workspace. */
+  async restore(restorer: ILayoutRestorer): Promise<void> {
+    const args = (tab: Tab) => this.arguments.get(tab) ?? {};
+    const name = (tab: Tab) => tab.id;
+    await Promise.all([
+      restorer.restore(this.jobs, { command: COMMANDS.openJob, args, name }),
+      restorer.restore(this.comparisons, { command: COMMANDS.compareJobs, args, name })
+    ]);
+  }
+
+  /** The job of the tab that the user is in. */
+  get currentJob(): string | null {
+    const tab = this.jobs.currentWidget;
+    return tab?.isVisible ? string(this.arguments.get(tab)?.['id']) || null : null;
+  }
+
+  /** Show a job, by its whole id. Closing its tab, and Escape in it, lead to the document with the path `back`. */
+  async openJob(jobId: string, back = ''): Promise<void> {
+    if (this.isElsewhere) {
+      this.openFilePage(OPEN.job, jobId);
+      return;
+    }
+    const tab = await this.show(`jp-pai-job-${jobId}`, this.jobs, { id: jobId }, async () => {
+      const { JobWidget } = await import('../job/widget.js');
+      const content = new JobWidget(this.context, jobId);
+      content.title.label = jobId;
+      content.model.changed.connect(({ job }) => {
+        content.title.label = job?.name ?? jobId;
+        content.title.caption = job ? `${job.name} (${jobId})` : jobId;
+      });
+      return content;
+    });
+    if (back) {
+      this.leadBack(tab, back);
+    }
+  }
+
+  /** Show jobs beside each other. */
+  async compare(jobIds: readonly string[]): Promise<void> {
+    if (this.isElsewhere) {
+      this.openFilePage(OPEN.compare, jobIds.join(','));
+      return;
+    }
+    await this.show(`jp-pai-compare-${jobIds.join('-')}`, this.comparisons, { ids: [...jobIds] }, async () => {
+      const { CompareWidget } = await import('../compare/widget.js');
+      const content = new CompareWidget(this.context, jobIds);
+      content.title.label = this.context.trans.__('Compare %1 jobs', jobIds.length);
+      return content;
+    });
+  }
+
+  /** Bring a widget that was added before to the front. */
+  reveal(widget: Widget): void {
+    reveal(this.app, this.labShell, widget);
+  }
+
+  private get filePage(): TabPanel | null {
+    return filePage(this.app, this.labShell);
+  }
+
+  private get isElsewhere(): boolean {
+    return !this.labShell && !this.filePage;
+  }
+
+  private openFilePage(name: string, value: string): void {
+    const url = new URL(URLExt.join(PageConfig.getBaseUrl(), 'tree'), location.href);
+    url.searchParams.set(name, value);
+    if (!opened(url)) {
+      // It was not at once that the user had asked for it.
+      const { trans } = this.context;
+      const actions = [{ label: trans.__('Open'), callback: () => void opened(url) }];
+      Notification.warning(trans.__('The browser did not let the page be opened.'), { autoClose: false, actions });
+    }
+  }
+
+  /** The tab with this id, made if there is none. */
+  private async show(
+    id: string,
+    tracker: WidgetTracker<Tab>,
+    args: Arguments,
+    make: () => Promise<Widget>
+  ): Promise<Tab> {
+    let tab = this.byId.get(id);
+    if (!tab) {
+      tab = this.wrap(id, args, make());
+      this.byId.set(id, tab);
+      const forget = () => void this.byId.delete(id);
+      tab.then(made => made.disposed.connect(forget), forget);
+      const made = await tab;
+      await tracker.add(made);
+      if (this.filePage) {
+        this.filePage.addWidget(made);
+      } else {
+        this.app.shell.add(made, 'main');
+      }
+    }
+    this.reveal(await tab);
+    return tab;
+  }
+
+  private leadBack(tab: Tab, path: string): void {
+    const { host } = this.context;
+    // Only from where the user is: a tab that is closed behind others leads nowhere.
+    tab.disposed.connect(() => tab.isVisible && host.show?.(path));
+    tab.node.addEventListener('keydown', event => {
+      // What is open in the view is closed first, by whoever has opened it.
+      if (event.key === 'Escape' && !event.defaultPrevented) {
+        host.show?.(path);
+      }
+    });
+  }
+
+  private async wrap(id: string, args: Arguments, making: Promise<Widget>): Promise<Tab> {
+    const content = await making;
+    content.title.icon = jobsIcon;
+    content.title.closable = true;
+    const tab = new MainAreaWidget({ content });
+    tab.id = id;
+    tab.toolbar.hide();
+    this.arguments.set(tab, args);
+    return tab;
+  }
+
+  private readonly jobs = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-jobs' });
+  private readonly comparisons = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-comparisons' });
+  private readonly byId = new Map<string, Promise<Tab>>();
+  private readonly arguments = new WeakMap<Tab, Arguments>();
+}
+
+/** Whether a page could be opened. It knows nothing of this one: asked for in advance, that would hide whether it could. */
+function opened(url: URL): boolean {
+  const page = window.open(url, '_blank');
+  if (page) {
+    page.opener = null;
+  }
+  return page !== null;
+}

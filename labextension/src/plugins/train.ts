@@ -1,0 +1,109 @@
+/**
+ * The form that submits training jobs, in the side panel, and the commands that lead to it.
+ */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+
+import type { Json } from '../api/wire.js';
+import { COMMANDS } from '../host/commandids.js';
+import { trainIcon } from '../host/icons.js';
+import type { IContext } from '../ui/context.js';
+import { LazyWidget } from '../ui/lazywidget.js';
+import { addPanel, reveal } from './sidepanel.js';
+import { IPage, ITrain } from './tokens.js';
+
+const PATH = {
+  type: 'object',
+  properties: {
+    path: {
+      type: 'string',
+      description:
+        "A notebook, a script or a folder, below the server's root. If left out, the notebook or script in front, else the last notebook, else the folder of the file browser."
+    }
+  }
+};
+
+export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
+  id: 'jupyter-pai:train',
+  description: 'Submits a notebook, a script or a folder as a training job, by a form.',
+  autoStart: true,
+  provides: ITrain,
+  requires: [IPage],
+  optional: [ILabShell, ILayoutRestorer, ICommandPalette],
+  activate: (
+    app: JupyterFrontEnd,
+    page: IContext,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    palette: ICommandPalette | null
+  ) => {
+    const panel = new LazyWidget(async () => new (await import('../train/panel.js')).TrainPanel(page), page.trans);
+    panel.id = 'jp-pai-train';
+    panel.title.icon = trainIcon;
+    panel.title.caption = page.trans.__('Train');
+    panel.node.setAttribute('aria-label', panel.title.caption);
+    void addPanel(app, labShell, restorer, panel, 549);
+    const train: ITrain = {
+      open: async (path: string, request?: Json) => {
+        reveal(app, labShell, panel);
+        await (await panel.load()).open(path, request);
+      },
+      again: async (path: string) => {
+        const contents = await panel.load().catch(() => null); // The panel says that it could not be loaded.
+        if (!(await contents?.model.again(path))) {
+          await train.open(path);
+        }
+      },
+      useInput: (uri, profile) => {
+        reveal(app, labShell, panel);
+        void panel.load().then(({ model }) => model.useInput(uri, profile));
+      }
+    };
+    addCommands(app, page, train, () => reveal(app, labShell, panel), palette);
+    app.commands.addCommand(COMMANDS.profiles, {
+      label: page.trans.__('Profiles'),
+      caption: page.trans.__('Where jobs can go, and with which account'),
+      describedBy: { args: { type: 'object', properties: {} } },
+      execute: async () => {
+        reveal(app, labShell, panel);
+        (await panel.load()).showProfiles();
+      }
+    });
+    return train;
+  }
+};
+
+function addCommands(
+  { commands }: JupyterFrontEnd,
+  { host, trans }: IContext,
+  train: ITrain,
+  show: () => void,
+  palette: ICommandPalette | null
+): void {
+  const meant = (path: unknown) =>
+    typeof path === 'string' ? path : host.inFront?.() || host.notebook?.() || host.folder?.() || '';
+  commands.addCommand(COMMANDS.showTrain, {
+    label: trans.__('Show Train'),
+    icon: trainIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: show
+  });
+  commands.addCommand(COMMANDS.train, {
+    label: trans.__('Train…'),
+    caption: trans.__('See what will be sent, and submit it as a training job'),
+    icon: trainIcon,
+    describedBy: { args: PATH },
+    execute: ({ path }) => train.open(meant(path))
+  });
+  commands.addCommand(COMMANDS.trainAgain, {
+    label: trans.__('Train Again with the Last Settings'),
+    describedBy: { args: PATH },
+    execute: ({ path }) => train.again(meant(path))
+  });
+  const category = trans.__('Training');
+  for (const command of [COMMANDS.train, COMMANDS.trainAgain, COMMANDS.profiles]) {
+    palette?.addItem({ command, category });
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * How much is kept, and how long: a part of JupyterLab's settings that is written into the engine's own file, which
+ * notebooks and command lines read too.
+ */
+
+import * as React from 'react';
+
+import { EngineError } from '../api/engine.js';
+import type { Json } from '../api/wire.js';
+import { record, string } from '../api/wire.js';
+import type { IContext } from '../ui/context.js';
+
+type IProps = Pick<IContext, 'engine' | 'trans'>;
+
+/** `file` is where it is written; `values` what stands there, `defaults` what counts where nothing does. */
+interface ISettings {
+  readonly file: string;
+  readonly values: Json;
+  readonly defaults: Json;
+}
+
+interface IRow {
+  readonly table: string;
+  readonly key: string;
+  readonly title: string;
+  readonly about: string;
+  readonly isNumber: boolean;
+}
+
+export function EngineSettings({ engine, trans }: IProps): React.JSX.Element {
+  const [settings, setSettings] = React.useState<ISettings | null>(null);
+  const [said, setSaid] = React.useState('');
+  const [trouble, setTrouble] = React.useState('');
+  React.useEffect(() => {
+    engine.call('engine_settings').then(
+      reply => setSettings(parse(reply)),
+      (error: unknown) => setTrouble(words(error))
+    );
+  }, [engine]);
+  const write = async (row: IRow, text: string) => {
+    if (!settings || text === textAt(settings.values, row)) {
+      return;
+    }
+    try {
+      const reply = await engine.call('set_engine_settings', {}, withText(settings.values, row, text));
+      setSettings(parse(reply));
+      setSaid(trans.__('Written to %1', settings.file));
+      setTrouble('');
+    } catch (error) {
+      setSaid('');
+      setTrouble(words(error));
+    }
+  };
+  return (
+    <div className="jp-pai-Fields" data-lm-suppress-shortcuts="true">
+      {settings &&
+        rowsOf(trans).map(row => (
+          <Row key={`${row.table}.${row.key}`} row={row} settings={settings} onWrite={text => void write(row, text)} />
+        ))}
+      <p className="jp-pai-Field-about" role="status">
+        {said || (settings && trans.__('They stand in %1.', settings.file))}
+      </p>
+      {trouble && (
+        <p className="jp-pai-Trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** One is written when it is left, or at Enter. */
+function Row(props: { row: IRow; settings: ISettings; onWrite: (text: string) => void }): React.JSX.Element {
+  const { row, settings, onWrite } = props;
+  const known = textAt(settings.values, row);
+  const [text, setText] = React.useState(known);
+  const id = `jp-pai-Settings-${row.table}-${row.key}`;
+  return (
+    <div className="jp-pai-Field">
+      <label className="jp-pai-Field-title" htmlFor={id}>
+        {row.title}
+      </label>
+      <input
+        id={id}
+        className="jp-pai-Input"
+        inputMode={row.isNumber ? 'decimal' : 'text'}
+        value={text}
+        placeholder={textAt(settings.defaults, row)}
+        aria-describedby={`${id}-about`}
+        onChange={event => setText(event.target.value)}
+        onBlur={() => onWrite(text.trim())}
+        onKeyDown={event => event.key === 'Enter' && onWrite(text.trim())}
+      />
+      <p id={`${id}-about`} className="jp-pai-Field-about">
+        {row.about}
+      </p>
+    </div>
+  );
+}
+
+function rowsOf(trans: IProps['trans']): readonly IRow[] {
+  return [
+    {
+      table: 'disk',
+      key: 'limit',
+      title: trans.__('Room for jobs and environments'),
+      about: trans.__('Like 50GB. Above it you are told at each submit; nothing is deleted by itself.'),
+      isNumber: false
+    },
+    {
+      table: 'disk',
+      key: 'environment_days',
+      title: trans.__('Days that unused environments are kept'),
+      about: trans.__('Environments and fetched inputs that no job used for so long go.'),
+      isNumber: true
+    },
+    {
+      table: 'tensorboard',
+      key: 'idle_minutes',
+      title: trans.__('Minutes that an unused TensorBoard runs'),
+      about: trans.__('One that nobody looks at ends after so long.'),
+      isNumber: true
+    }
+  ];
+}
+
+function parse(reply: unknown): ISettings {
+  const { file, values, defaults } = record(reply);
+  return { file: string(file), values: record(values), defaults: record(defaults) };
+}
+
+function textAt(tables: Json, { table, key }: IRow): string {
+  const value = record(tables[table])[key];
+  return typeof value === 'number' ? String(value) : string(value);
+}
+
+/** All tables with one text in them: a number where it is one, else the engine says what is wrong with it. */
+function withText(tables: Json, { table, key, isNumber }: IRow, text: string): Json {
+  const others = Object.fromEntries(Object.entries(record(tables[table])).filter(([name]) => name !== key));
+  const value = isNumber && !Number.isNaN(Number(text)) ? Number(text) : text;
+  return { ...tables, [table]: text === '' ? others : { ...others, [key]: value } };
+}
+
+function words(error: unknown): string {
+  return error instanceof EngineError ? `${error.message} ${error.fix}` : String(error);
+}

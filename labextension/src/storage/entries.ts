@@ -1,0 +1,124 @@
+/**
+ * What storages have, as the verbs about data tell it: where to begin, folders, files.
+ */
+
+import { list, number, record, string } from '../api/wire.js';
+
+/** Where one can begin to look. Without a `uri`, `problem` and `fix` say why not. */
+export interface IRoot {
+  readonly uri: string;
+  readonly title: string;
+  readonly profile: string;
+  readonly scheme: string;
+  readonly writable: boolean;
+  readonly problem: string;
+  readonly fix: string;
+}
+
+/** A file, or a folder, whose path ends with a slash. `modified`: milliseconds since 1970, 0 where nobody tells. */
+export interface IEntry {
+  readonly path: string;
+  readonly uri: string;
+  readonly bytes: number;
+  readonly modified: number;
+  readonly isFolder: boolean;
+  readonly problem: string;
+}
+
+export interface IParent {
+  readonly name: string;
+  readonly uri: string;
+}
+
+/** A part of what is in a folder; `more`: there is more after it. `parents`: from the top of all down to itself. */
+export interface IPageOfEntries {
+  readonly uri: string;
+  readonly parents: readonly IParent[];
+  readonly entries: readonly IEntry[];
+  readonly more: boolean;
+}
+
+export type Column = 'name' | 'size' | 'modified';
+
+export interface IOrder {
+  readonly column: Column;
+  readonly isDescending: boolean;
+}
+
+/** The answer of `storages`. */
+export function parseRoots(value: unknown): readonly IRoot[] {
+  return list(record(value)['storages']).map(item => {
+    const root = record(item);
+    return {
+      uri: string(root['uri']),
+      title: string(root['title']),
+      profile: string(root['profile']),
+      scheme: string(root['scheme']),
+      writable: root['writable'] === true,
+      problem: string(root['problem']),
+      fix: string(root['fix'])
+    };
+  });
+}
+
+/** The answer of `list_data`. */
+export function parsePage(value: unknown): IPageOfEntries {
+  const page = record(value);
+  return {
+    uri: string(page['uri']),
+    parents: list(page['parents']).map(item => ({
+      name: string(record(item)['name']),
+      uri: string(record(item)['uri'])
+    })),
+    entries: list(page['entries']).map(parseEntry),
+    more: page['more'] === true
+  };
+}
+
+function parseEntry(value: unknown): IEntry {
+  const entry = record(value);
+  return {
+    path: string(entry['path']),
+    uri: string(entry['uri']),
+    bytes: number(entry['bytes']) ?? 0,
+    modified: 1000 * (number(entry['modified']) ?? 0),
+    isFolder: entry['is_folder'] === true,
+    problem: string(entry['problem'])
+  };
+}
+
+/** A path's name, without a folder's slash. */
+export function nameOf(path: string): string {
+  return path.replace(/\/$/, '').split('/').at(-1) ?? '';
+}
+
+/** Entries in an order; those that are equal in it stay in that of the storage. Folders have no size. */
+export function sorted(entries: readonly IEntry[], { column, isDescending }: IOrder): readonly IEntry[] {
+  if (column === 'name') {
+    return isDescending ? [...entries].reverse() : entries;
+  }
+  const key = (entry: IEntry) => (column === 'modified' ? entry.modified : entry.isFolder ? -1 : entry.bytes);
+  return [...entries].sort((one, other) => (isDescending ? key(other) - key(one) : key(one) - key(other)));
+}
+
+/** The folders that lead to one, from where it was begun on. */
+export function crumbs(parents: readonly IParent[], root: IRoot): readonly IParent[] {
+  const first = parents.findIndex(parent => parent.uri === root.uri);
+  return first < 0 ? parents : [{ name: root.title, uri: root.uri }, ...parents.slice(first + 1)];
+}
+
+/** The place to begin with from which a URI is reached: the nearest above it, of this account if one is given. */
+export function rootOf(roots: readonly IRoot[], parents: readonly Pick<IParent, 'uri'>[], profile = ''): IRoot | null {
+  const uris = parents.map(parent => parent.uri);
+  const isOfAccount = (root: IRoot) => !profile || root.profile === profile;
+  const above = roots.filter(root => uris.includes(root.uri) && isOfAccount(root));
+  return above.sort((one, other) => other.uri.length - one.uri.length)[0] ?? null;
+}
+
+/** A name with a number, as for a second file of one name: `a (2).txt`. */
+export function numbered(path: string, count: number): string {
+  const cut = path.lastIndexOf('/') + 1;
+  const [folder, name] = [path.slice(0, cut), path.slice(cut)];
+  const dot = name.lastIndexOf('.');
+  return dot > 0 ? `${folder}${name.slice(0, dot)} (${count})${name.slice(dot)}` : `${folder}${name} (${count})`;
+}

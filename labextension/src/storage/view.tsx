@@ -1,0 +1,265 @@
+/**
+ * The Explorer: what all storages have, and what can be done with it.
+ */
+
+import * as React from 'react';
+
+import { count } from '../ui/format.js';
+import { useKeptFocus } from '../ui/hooks.js';
+import { popUp } from '../ui/menu.js';
+import type { IAction, IExplorer } from './actions.js';
+import { actionsOf, dropFiles, goTo, makeFolder, putFromWorkspace, upload } from './actions.js';
+import { chosenFiles } from './droppedfiles.js';
+import type { IRoot } from './entries.js';
+import { ExplorerRows } from './rows.js';
+import { TransferList } from './transfers.js';
+
+interface IProps extends IExplorer {
+  /** What was done last, in words. */
+  readonly news: string;
+  readonly say: (text: string) => void;
+}
+
+export function Explorer(props: IProps): React.JSX.Element {
+  const { model, trans, news, say } = props;
+  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
+  const [isOver, setOver] = React.useState(false);
+  React.useEffect(() => {
+    const slot = () => redraw();
+    model.changed.connect(slot);
+    if (!model.roots) {
+      void model.start();
+    }
+    return () => void model.changed.disconnect(slot);
+  }, [model]);
+  const { place, trouble } = model;
+  const box = React.useRef<HTMLElement>(null);
+  useKeptFocus(box);
+  React.useLayoutEffect(() => {
+    // What was pressed may be gone, and the focus with it; or one waits for what is there now.
+    if (box.current && [document.body, box.current].includes(document.activeElement as HTMLElement)) {
+      enter(box.current);
+    }
+  }, [place?.uri, model.roots]);
+  const isFiles = (event: React.DragEvent) => model.canWrite && event.dataTransfer.types.includes('Files');
+  const drop = (event: React.DragEvent) => {
+    setOver(false);
+    if (isFiles(event)) {
+      event.preventDefault();
+      void dropFiles(props, event.dataTransfer, say);
+    }
+  };
+  return (
+    <section
+      ref={box}
+      tabIndex={-1}
+      className="jp-pai-Explorer"
+      aria-label={trans.__('Explorer')}
+      data-drop={isOver}
+      // JupyterLab's keys are not for what is pressed here.
+      data-lm-suppress-shortcuts="true"
+      onDragOver={event => {
+        if (isFiles(event)) {
+          event.preventDefault();
+          setOver(true);
+        }
+      }}
+      onDragLeave={event => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) {
+          setOver(false);
+        }
+      }}
+      onDrop={drop}
+    >
+      <Address {...props} />
+      {trouble && (
+        <p className="jp-pai-Jobs-trouble" role="alert">
+          {trouble.message} {trouble.fix}
+        </p>
+      )}
+      {place ? <Folder {...props} /> : <Roots {...props} />}
+      <TransferList transfers={model.transfers} trans={trans} />
+      <p className="jp-pai-Explorer-news" role="status">
+        {news || facts(props)}
+      </p>
+    </section>
+  );
+}
+
+/** Go to what one wants to be at: the table of files, or the first place to begin with; until they are there, nearby. */
+export function enter(node: HTMLElement): void {
+  (node.querySelector<HTMLElement>('[role="grid"], .jp-pai-Explorer-roots button') ?? node).focus();
+}
+
+/** How much there is. */
+function facts({ model, trans }: IProps): string {
+  if (model.isLoading) {
+    return trans.__('Loading…');
+  }
+  if (!model.place) {
+    return '';
+  }
+  if (model.selected.size) {
+    return trans.__('%1 selected', count(model.selected.size));
+  }
+  const entries = count(model.entries.length);
+  return model.more ? trans.__('More than %1 entries', entries) : trans.__('Entries: %1', entries);
+}
+
+/** Where one is; another address can be typed. */
+function Address(props: IProps): React.JSX.Element {
+  const { model, trans } = props;
+  const here = model.place?.uri ?? '';
+  const [text, setText] = React.useState(here);
+  React.useEffect(() => setText(here), [here]);
+  const crumbs = model.place?.crumbs ?? [];
+  // How an address is written: one of a profile's storage, if there is any.
+  const example = model.roots?.filter(root => root.uri).at(-1)?.uri;
+  return (
+    <>
+      <nav className="jp-pai-Explorer-crumbs" aria-label={trans.__('Where you are')}>
+        <button
+          type="button"
+          className="jp-pai-Link"
+          aria-current={model.place ? undefined : 'location'}
+          onClick={() => model.leave()}
+        >
+          {trans.__('Storages')}
+        </button>
+        {crumbs.map(({ name, uri }, n) => (
+          <React.Fragment key={uri}>
+            <span aria-hidden>›</span>
+            <button
+              type="button"
+              className="jp-pai-Link"
+              aria-current={n === crumbs.length - 1 ? 'location' : undefined}
+              onClick={() => void model.open(uri, model.place?.root)}
+            >
+              {name}
+            </button>
+          </React.Fragment>
+        ))}
+      </nav>
+      <form
+        className="jp-pai-Explorer-address"
+        onSubmit={event => {
+          event.preventDefault();
+          void goTo(props, text);
+        }}
+      >
+        <input
+          className="jp-pai-Input"
+          aria-label={trans.__('Address')}
+          placeholder={example}
+          spellCheck={false}
+          value={text}
+          onChange={event => setText(event.target.value)}
+        />
+      </form>
+    </>
+  );
+}
+
+/** Where one can begin. */
+function Roots({ model, trans }: IProps): React.JSX.Element {
+  return (
+    <ul className="jp-pai-Explorer-roots">
+      {model.roots?.map((root, n) => (
+        <li key={n} data-scheme={root.scheme}>
+          {root.uri ? (
+            <button type="button" className="jp-pai-Link" onClick={() => void model.open(root.uri, root)}>
+              {root.title}
+            </button>
+          ) : (
+            <span>{root.title}</span>
+          )}
+          <span className="jp-pai-Channel-facts">{factsOf(root)}</span>
+          {root.problem && (
+            <span className="jp-pai-Job-trouble">
+              {root.problem} {root.fix}
+            </span>
+          )}
+        </li>
+      ))}
+      {model.roots?.length === 0 && <li>{trans.__('There are no storages.')}</li>}
+    </ul>
+  );
+}
+
+function factsOf({ scheme, profile, uri }: IRoot): string {
+  return [`${scheme}://`, scheme === 'file' ? decodeURI(uri.slice('file://'.length)) : profile]
+    .filter(Boolean)
+    .join(' · ');
+}
+
+/** A folder: what can be done here, and what is in it. */
+function Folder(props: IProps): React.JSX.Element {
+  const { model, trans, say } = props;
+  const files = React.useRef<HTMLInputElement>(null);
+  const folder = React.useRef<HTMLInputElement>(null);
+  // As things are when they are asked for.
+  const actions = () => actionsOf(props, say);
+  const ask = (x: number, y: number) => popUp(trans.__('Actions'), actions(), x, y);
+  const take = (event: React.ChangeEvent<HTMLInputElement>) => {
+    const items = chosenFiles(event.target.files ?? []);
+    event.target.value = ''; // The same ones can be chosen once more.
+    void upload(props, items, say);
+  };
+  const { canWrite } = model;
+  const ways = (): readonly IAction[] => [
+    { id: 'files', label: trans.__('Files…'), isOn: true, run: () => files.current?.click() },
+    { id: 'folder', label: trans.__('A folder…'), isOn: true, run: () => folder.current?.click() },
+    {
+      id: 'workspace',
+      label: trans.__('From the workspace…'),
+      isOn: props.host.openFile !== undefined,
+      run: () => putFromWorkspace(props, say)
+    }
+  ];
+  const button = (text: string, act: () => void, isOn = true) => (
+    <button type="button" className="jp-pai-Button" disabled={!isOn} onClick={act}>
+      {text}
+    </button>
+  );
+  const menuButton = (text: string, items: () => readonly IAction[], isOn: boolean) => (
+    <button
+      type="button"
+      className="jp-pai-Button"
+      aria-haspopup="menu"
+      disabled={!isOn}
+      onClick={event => {
+        const { left, bottom } = event.currentTarget.getBoundingClientRect();
+        popUp(text, items(), left, bottom);
+      }}
+    >
+      {text} <span aria-hidden>▾</span>
+    </button>
+  );
+  return (
+    <>
+      <div className="jp-pai-Explorer-bar" role="toolbar" aria-label={trans.__('This folder')}>
+        {button(trans.__('New folder…'), () => void makeFolder(props, say), canWrite)}
+        {menuButton(trans.__('Upload'), ways, canWrite)}
+        {button(trans.__('Refresh'), () => void model.refresh())}
+        {menuButton(trans.__('Actions'), actions, model.selected.size > 0)}
+        <input ref={files} type="file" multiple hidden data-upload="files" onChange={take} />
+        <input
+          ref={folder}
+          type="file"
+          hidden
+          data-upload="folder"
+          onChange={take}
+          {
+            ...{ webkitdirectory: '' } /* Which React's types do not know. */
+          }
+        />
+      </div>
+      <ExplorerRows {...props} actions={actions} ask={ask} />
+      {model.entries.length === 0 && !model.isLoading && (
+        <p className="jp-pai-Explorer-none">
+          {canWrite ? trans.__('This folder is empty. Files can be dropped here.') : trans.__('This folder is empty.')}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,168 @@
+/**
+ * The TensorBoard that a job's platform runs: found, started, opened, stopped. It costs one of few places, so nothing
+ * is started unasked.
+ */
+
+import * as React from 'react';
+
+import type { ITabProps } from '../ui/context.js';
+import { Trouble } from '../ui/errormessage.js';
+import type { BoardStatus, IPlatformBoard, IPlatformBoards } from './platformboards.js';
+import type { Act, IPlatformActs } from './platformmodel.js';
+import { usePlatformActs } from './platformmodel.js';
+import { Occupants } from './slots.js';
+
+type Trans = ITabProps['trans'];
+
+/** Nothing for jobs whose platform runs none. */
+export function PlatformTensorBoard(props: ITabProps): React.JSX.Element | null {
+  return props.model.job?.platformBoards ? <Part {...props} /> : null;
+}
+
+function Part(props: ITabProps): React.JSX.Element {
+  const { trans } = props;
+  const acts = usePlatformActs(props);
+  const { known, act, trouble, occupants } = acts;
+  const title = useFocus(act !== null);
+  const id = React.useId();
+  const isStarted = known?.boards.some(({ status }) => status === 'starting' || status === 'running') ?? true;
+  return (
+    <section className="jp-pai-TensorBoard-one jp-pai-TensorBoard-platform" aria-labelledby={`${id}-title`}>
+      <p className="jp-pai-TensorBoard-title" id={`${id}-title`} tabIndex={-1} ref={title}>
+        {trans.__('TensorBoard on the platform')}
+      </p>
+      <p className="jp-pai-TensorBoard-facts" id={`${id}-cost`}>
+        {known && costs(known, trans)}
+      </p>
+      {known?.boards.map(board => (
+        <Board key={board.id} {...props} board={board} acts={acts} />
+      ))}
+      {!isStarted && (
+        <div className="jp-pai-TensorBoard-buttons">
+          <button
+            type="button"
+            className="jp-mod-styled"
+            aria-describedby={`${id}-cost`}
+            disabled={act !== null}
+            onClick={acts.start}
+          >
+            {trans.__('Start TensorBoard on the platform')}
+          </button>
+        </div>
+      )}
+      <p role="status">{news(act, trouble === null, known, trans)}</p>
+      <Trouble trouble={trouble} />
+      {!known && trouble && (
+        <div className="jp-pai-TensorBoard-buttons">
+          <button type="button" className="jp-mod-styled" onClick={acts.look}>
+            {trans.__('Look again')}
+          </button>
+        </div>
+      )}
+      {occupants && <Occupants {...props} occupants={occupants} replace={acts.replace} />}
+    </section>
+  );
+}
+
+/** What is to be known before one is started. */
+function costs({ most, minutes }: IPlatformBoards, trans: Trans): string {
+  return most && minutes
+    ? trans.__(
+        'The platform runs it. It takes one of the %1 places of the account, and may cost money. After %2 minutes it ends by itself.',
+        most,
+        minutes
+      )
+    : trans.__('The platform runs it. It may take a place that the account has for others, and cost money.');
+}
+
+/** What is read out when it changes. */
+function news(act: Act | null, isWell: boolean, known: IPlatformBoards | null, trans: Trans): string {
+  const words: Readonly<Record<Act, string>> = {
+    starting: trans.__('Starting…'),
+    stopping: trans.__('Stopping…'),
+    deleting: trans.__('Deleting…'),
+    replacing: trans.__('Stopping that one and starting the one of this job…')
+  };
+  if (act) {
+    return words[act];
+  }
+  if (!known) {
+    return isWell ? trans.__('Looking…') : '';
+  }
+  const newest = known.boards[0]?.status ?? 'stopped';
+  return {
+    starting: trans.__('It starts, which may take some minutes.'),
+    running: trans.__('It can be opened.'),
+    stopped: '',
+    failed: trans.__('It did not start.')
+  }[newest];
+}
+
+interface IBoardProps extends ITabProps {
+  readonly board: IPlatformBoard;
+  readonly acts: IPlatformActs;
+}
+
+/** One that there is. */
+function Board({ board, acts, host, trans }: IBoardProps): React.JSX.Element {
+  const { name, status, link } = board;
+  const isBusy = acts.act !== null;
+  const words: Readonly<Record<BoardStatus, string>> = {
+    starting: trans.__('starting'),
+    running: trans.__('running'),
+    stopped: trans.__('stopped'),
+    failed: trans.__('failed')
+  };
+  const stop = async () => {
+    const text = trans.__('Whoever looks at it cannot go on. It can be started again, and shows the same.');
+    const question = { title: trans.__('Stop the TensorBoard %1?', name), text, yes: trans.__('Stop'), warn: true };
+    if (await host.confirm(question)) {
+      acts.stop(board);
+    }
+  };
+  const remove = async () => {
+    const text = trans.__('It ends, and the platform forgets it. What the job has written for it stays.');
+    const question = { title: trans.__('Delete the TensorBoard %1?', name), text, yes: trans.__('Delete'), warn: true };
+    if (await host.confirm(question)) {
+      acts.remove(board);
+    }
+  };
+  return (
+    <div className="jp-pai-TensorBoard-board" role="group" aria-label={name} data-status={status}>
+      <p>
+        {name} · {words[status]}
+        {board.reason && ` · ${board.reason}`}
+      </p>
+      {status === 'starting' && <progress aria-label={trans.__('Starting…')} />}
+      <div className="jp-pai-TensorBoard-buttons">
+        {link && (
+          <a href={link} target="_blank" rel="noopener noreferrer" className="jp-pai-TensorBoard-link">
+            {trans.__('Open on the platform, in a new window')}
+          </a>
+        )}
+        {(status === 'starting' || status === 'running') && (
+          <button type="button" className="jp-mod-styled" disabled={isBusy} onClick={() => void stop()}>
+            {trans.__('Stop on the platform')}
+          </button>
+        )}
+        <button type="button" className="jp-mod-styled" disabled={isBusy} onClick={() => void remove()}>
+          {trans.__('Delete on the platform')}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Where the focus goes when what was done took the button away that it was on. */
+function useFocus(isBusy: boolean): React.RefObject<HTMLParagraphElement> {
+  const place = React.useRef<HTMLParagraphElement>(null);
+  const wasBusy = React.useRef(false);
+  React.useLayoutEffect(() => {
+    const { activeElement, body } = document;
+    if (wasBusy.current && !isBusy && (activeElement === null || activeElement === body)) {
+      place.current?.focus();
+    }
+    wasBusy.current = isBusy;
+  }, [isBusy]);
+  return place;
+}

@@ -1,0 +1,69 @@
+/**
+ * TensorBoards that a job's platform runs itself, as the server tells of them.
+ */
+
+import { EngineError } from '../api/engine.js';
+import { safeLink } from '../api/jobhistory.js';
+import { list, number, record, string } from '../api/wire.js';
+
+export type BoardStatus = 'starting' | 'running' | 'stopped' | 'failed';
+
+const STATUSES: readonly string[] = ['starting', 'running', 'stopped', 'failed'];
+
+/** One of them. `link` is where the browser finds it; null until it can be opened. `user` is whose it is, if that is known. */
+export interface IPlatformBoard {
+  readonly id: string;
+  readonly name: string;
+  readonly status: BoardStatus;
+  readonly link: string | null;
+  readonly reason: string;
+  readonly user: string;
+}
+
+/** `most` of them may run at a time, and each ends by itself after so many `minutes`; 0 where nothing is known of it. */
+export interface IPlatformBoards {
+  readonly boards: readonly IPlatformBoard[];
+  readonly most: number;
+  readonly minutes: number;
+}
+
+/** What the server tells of those of a job. */
+export function parsePlatformBoards(value: unknown): IPlatformBoards {
+  const said = record(value);
+  return { boards: boardsIn(said['boards']), most: number(said['most']) ?? 0, minutes: number(said['minutes']) ?? 0 };
+}
+
+/** Those that run, if an error says that no more of them may; else null. */
+export function occupantsOf(error: unknown): readonly IPlatformBoard[] | null {
+  if (!(error instanceof EngineError) || error.code !== 'QuotaExceeded') {
+    return null;
+  }
+  const running = boardsIn(error.details['boards']);
+  return running.length ? running : null;
+}
+
+/** Whether an error says that what was meant is not there any more. */
+export function isGone(error: unknown): boolean {
+  return error instanceof EngineError && error.code === 'NotFound';
+}
+
+function boardsIn(value: unknown): readonly IPlatformBoard[] {
+  return list(value)
+    .map(parsePlatformBoard)
+    .filter(board => board !== null);
+}
+
+function parsePlatformBoard(value: unknown): IPlatformBoard | null {
+  const board = record(value);
+  const [id, status] = [string(board['id']), string(board['status'])];
+  if (!id || !isBoardStatus(status)) {
+    return null;
+  }
+  const link = status === 'running' ? safeLink(string(board['url'])) : null;
+  const [name, reason, user] = [string(board['name']) || id, string(board['reason']), string(board['user'])];
+  return { id, name, status, link, reason, user };
+}
+
+function isBoardStatus(word: string): word is BoardStatus {
+  return STATUSES.includes(word);
+}

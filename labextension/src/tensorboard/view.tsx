@@ -1,0 +1,192 @@
+/**
+ * The tab TensorBoard of the job view: starts one when asked to, shows what runs, opens and stops it.
+ */
+
+import * as React from 'react';
+
+import { EngineError } from '../api/engine.js';
+import type { ITabProps } from '../ui/context.js';
+import { moment } from '../ui/format.js';
+import type { IBoard } from './boards.js';
+import { boardAddress, boardsOf, parseBoard } from './boards.js';
+import { PlatformTensorBoard } from './platform.js';
+
+// One that is started elsewhere, or ended since nobody looked, shows within this time.
+const LOOK_EVERY = 10_000;
+
+interface IState {
+  /** Null before anything was heard. */
+  readonly boards: readonly IBoard[] | null;
+  readonly busy: 'starting' | 'stopping' | null;
+  readonly trouble: EngineError | null;
+}
+
+export function TensorBoard(props: ITabProps): React.JSX.Element {
+  return (
+    <div className="jp-pai-TensorBoard">
+      {props.engine.kind === 'kernel' ? <ByHand {...props} /> : <Here {...props} />}
+      <PlatformTensorBoard {...props} />
+    </div>
+  );
+}
+
+/** Those that our server runs. */
+function Here(props: ITabProps): React.JSX.Element {
+  const { model, host, trans } = props;
+  const { boards, busy, trouble, start, stop } = useBoards(props);
+  const names = (board: IBoard) => board.jobs.map(job => job.name).join(', ');
+  const open = host.openPage && ((board: IBoard) => host.openPage?.(`TensorBoard: ${names(board)}`, board.address));
+  const isAlone = boards?.some(board => board.jobs.length === 1) ?? false;
+  return (
+    <>
+      <p>{trans.__('Shows what the job writes for TensorBoard, while it runs and afterwards.')}</p>
+      {boards?.map(board => (
+        <Board key={board.id} {...props} board={board} open={open} isBusy={busy !== null} stop={stop} />
+      ))}
+      {boards && !isAlone && trouble?.code !== 'Unsupported' && (
+        <button
+          type="button"
+          className="jp-mod-styled jp-mod-accept"
+          disabled={busy !== null}
+          onClick={() => void start([model.jobId]).then(board => board && open?.(board))}
+        >
+          {trans.__('Start TensorBoard')}
+        </button>
+      )}
+      <p role="status">
+        {busy === 'starting' && trans.__('Starting…')}
+        {busy === 'stopping' && trans.__('Stopping…')}
+      </p>
+      {trouble && (
+        <p role="alert" className="jp-pai-TensorBoard-trouble">
+          {trouble.message || trans.__('The server does not answer.')} {trouble.fix}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Where no server shows it: how one gets it all the same, if the files are of this machine. */
+function ByHand({ model, trans }: ITabProps): React.JSX.Element {
+  const folder = /^file:\/\/(\/.*)/.exec(model.job?.outputs.get('tensorboard') ?? '')?.[1] ?? '';
+  if (!folder) {
+    return <p>{trans.__('This page knows no Jupyter server that could show a TensorBoard.')}</p>;
+  }
+  return (
+    <>
+      <p>{trans.__('This page knows no Jupyter server that could show a TensorBoard. In a terminal:')}</p>
+      <code>{`tensorboard --logdir '${decoded(folder).replace(/'/g, "'\\''")}'`}</code>
+    </>
+  );
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+interface IBoardProps extends ITabProps {
+  readonly board: IBoard;
+  readonly open: ((board: IBoard) => void) | undefined;
+  readonly isBusy: boolean;
+  readonly stop: (board: IBoard) => Promise<void>;
+}
+
+/** One that runs. */
+function Board({ board, open, isBusy, stop, engine, trans }: IBoardProps): React.JSX.Element {
+  const address = boardAddress(engine, board);
+  const title =
+    board.jobs.length === 1
+      ? trans.__('TensorBoard runs')
+      : trans.__('A TensorBoard compares %1', board.jobs.map(job => job.name).join(', '));
+  return (
+    <section className="jp-pai-TensorBoard-one" aria-label={title}>
+      <p className="jp-pai-TensorBoard-title">{title}</p>
+      <p className="jp-pai-TensorBoard-facts">
+        {trans.__('Since %1. It ends when nobody has looked at it for %2 minutes.', ...facts(board))}
+      </p>
+      <div className="jp-pai-TensorBoard-buttons">
+        {open && (
+          <button type="button" className="jp-mod-styled" onClick={() => open(board)}>
+            {trans.__('Open in a tab')}
+          </button>
+        )}
+        {address === null ? (
+          <span>{trans.__('It is at %1 on the Jupyter server.', board.address)}</span>
+        ) : (
+          <a href={address} target="_blank" rel="noopener" className="jp-pai-TensorBoard-link">
+            {trans.__('Open in a new window')}
+          </a>
+        )}
+        <button type="button" className="jp-mod-styled" disabled={isBusy} onClick={() => void stop(board)}>
+          {trans.__('Stop TensorBoard')}
+        </button>
+      </div>
+    </section>
+  );
+}
+
+function facts(board: IBoard): [string, string] {
+  return [moment(board.startedAt), String(Number((board.idleTimeout / 60_000).toPrecision(2)))];
+}
+
+interface IBoards extends IState {
+  readonly start: (jobs: readonly string[]) => Promise<IBoard | null>;
+  readonly stop: (board: IBoard) => Promise<void>;
+}
+
+/** The TensorBoards that show the job, looked at while the tab is. */
+function useBoards({ engine, model, isVisible }: ITabProps): IBoards {
+  const { jobId } = model;
+  const [state, setState] = React.useState<IState>({ boards: null, busy: null, trouble: null });
+  // What an action has changed, an answer from before it must not undo.
+  const turn = React.useRef(0);
+  const look = React.useCallback(async () => {
+    const mine = turn.current;
+    try {
+      const boards = boardsOf(await engine.call('tensorboards'), jobId);
+      if (mine === turn.current) {
+        setState(old => ({ ...old, boards, trouble: old.boards ? old.trouble : null }));
+      }
+    } catch (error) {
+      if (mine === turn.current) {
+        setState(old => ({ ...old, boards: old.boards ?? [], trouble: troubleOf(error) }));
+      }
+    }
+  }, [engine, jobId]);
+  React.useEffect(() => {
+    if (!isVisible) {
+      return;
+    }
+    void look();
+    const timer = setInterval(() => void look(), LOOK_EVERY);
+    return () => clearInterval(timer);
+  }, [engine, look, isVisible]);
+  const act = async <T,>(busy: IState['busy'], call: () => Promise<T>): Promise<T | null> => {
+    turn.current += 1;
+    setState(old => ({ ...old, busy, trouble: null }));
+    try {
+      return await call();
+    } catch (error) {
+      setState(old => ({ ...old, trouble: troubleOf(error) }));
+      return null;
+    } finally {
+      setState(old => ({ ...old, busy: null }));
+      await look();
+    }
+  };
+  return {
+    ...state,
+    start: async jobs => act('starting', async () => parseBoard(await engine.call('start_tensorboard', {}, { jobs }))),
+    stop: async board => {
+      await act('stopping', async () => engine.call('stop_tensorboard', { tensorboard: board.id }));
+    }
+  };
+}
+
+function troubleOf(error: unknown): EngineError {
+  return error instanceof EngineError ? error : new EngineError(String(error));
+}

@@ -1,0 +1,77 @@
+/**
+ * What runs: one of the files of the folder, or a command.
+ */
+
+import * as React from 'react';
+
+import { withField } from './draft.js';
+import { Field } from './field.js';
+import type { IPart } from './part.js';
+import { faultAt, set, textAt } from './part.js';
+
+const EXAMPLE = 'python train.py $PAI_USER_ARGS';
+
+const COMMAND = '';
+
+export function TrainCommand(props: IPart): React.JSX.Element {
+  const { desk, trans } = props;
+  const [command, entry] = [textAt(props, 'command'), textAt(props, 'entry_point')];
+  const [isWriting, setWriting] = React.useState(false);
+  const isCommand = isWriting || command !== '' || entry === '';
+  const entries = [...new Set([...(entry ? [entry] : []), ...(desk.form?.entries ?? [])])];
+  const choose = (value: string) => {
+    setWriting(value === COMMAND);
+    if (value === COMMAND) {
+      set(props, 'command', entry.endsWith('.py') ? `python ${quoted(entry)} $PAI_USER_ARGS` : command);
+    } else {
+      desk.change(withEntry(props, value));
+    }
+  };
+  return (
+    <>
+      <Field label={trans.__('Runs')} fault={faultAt(props, 'entry_point')}>
+        {control => (
+          <select
+            {...control}
+            className="jp-pai-Input"
+            value={isCommand ? COMMAND : entry}
+            onChange={event => choose(event.target.value)}
+          >
+            {entries.map(path => (
+              <option key={path}>{path}</option>
+            ))}
+            <option value={COMMAND}>{trans.__('A command…')}</option>
+          </select>
+        )}
+      </Field>
+      {isCommand && (
+        <Field
+          label={trans.__('Command')}
+          fault={faultAt(props, 'command')}
+          hint={trans.__('A shell runs it in the folder. $PAI_USER_ARGS stands for the hyperparameters.')}
+        >
+          {control => (
+            <textarea
+              {...control}
+              className="jp-pai-Input jp-pai-Train-code"
+              rows={Math.min(Math.max(command.split('\n').length, 2), 8)}
+              spellCheck={false}
+              placeholder={EXAMPLE}
+              value={command}
+              onChange={event => set(props, 'command', event.target.value)}
+            />
+          )}
+        </Field>
+      )}
+    </>
+  );
+}
+
+function withEntry({ draft }: IPart, entry: string): IPart['draft'] {
+  return withField(withField(draft, 'command', ''), 'entry_point', entry);
+}
+
+/** A path as a word of a shell. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}

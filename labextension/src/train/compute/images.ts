@@ -1,0 +1,72 @@
+/**
+ * The images that jobs can run in: read and filtered.
+ */
+
+import { list, number, record, string } from '../../api/wire.js';
+
+/** What the platform does not tell of an image is empty. `accelerator` is CPU or GPU. */
+export interface IImage {
+  readonly uri: string;
+  readonly name: string;
+  readonly framework: string;
+  readonly version: string;
+  readonly accelerator: string;
+  readonly python: string;
+  readonly cuda: string;
+  readonly description: string;
+}
+
+/** `leftOut` is how many the administrator does not allow. */
+export interface IImages {
+  readonly images: readonly IImage[];
+  readonly leftOut: number;
+}
+
+/** What images are looked for; empty for all. */
+export interface IWanted {
+  readonly text: string;
+  readonly framework: string;
+  readonly version: string;
+  readonly accelerator: string;
+}
+
+export function parseImages(value: unknown): IImages {
+  const reply = record(value);
+  const images = list(reply['images']).map(item => {
+    const one = record(item);
+    return {
+      uri: string(one['uri']),
+      name: string(one['name']),
+      framework: string(one['framework']),
+      version: string(one['version']),
+      accelerator: string(one['accelerator']),
+      python: string(one['python']),
+      cuda: string(one['cuda']),
+      description: string(one['description'])
+    };
+  });
+  return { images: images.filter(image => image.uri), leftOut: number(reply['left_out']) ?? 0 };
+}
+
+/** Those that are wanted, by framework, version (or how it begins), accelerator, and all words of a text. */
+export function wanted(
+  images: readonly IImage[],
+  { text, framework, version, accelerator }: IWanted
+): readonly IImage[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return images.filter(image => {
+    const whole = Object.values(image).join(' ').toLowerCase();
+    return (
+      (!framework || image.framework === framework) &&
+      (!version || image.version === version || image.version.startsWith(`${version}.`)) &&
+      (!accelerator || image.accelerator === accelerator) &&
+      words.every(word => whole.includes(word))
+    );
+  });
+}
+
+/** The words that a filter can be set to, in order. */
+export function choices(images: readonly IImage[], of: (image: IImage) => string): readonly string[] {
+  const byName = new Intl.Collator('en', { numeric: true }).compare;
+  return [...new Set(images.map(of))].filter(Boolean).sort(byName);
+}

@@ -1,0 +1,330 @@
+/**
+ * The kinds of machines that a profile's jobs can ask for, one of which is chosen.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IEngine } from '../../api/engine.js';
+import { Trouble } from '../../ui/errormessage.js';
+import { count } from '../../ui/format.js';
+import { useAnswer } from '../../ui/hooks.js';
+import type { Column, IInstances, IInstanceType, IOrder, IQuota } from './instancetypes.js';
+import { gibibytes, matching, parseInstances, sorted } from './instancetypes.js';
+
+interface IProps {
+  readonly engine: IEngine;
+  readonly trans: TranslationBundle;
+  readonly profile: string;
+  readonly backend: string;
+  /** The name of the chosen one; empty for the profile's own. */
+  readonly value: string;
+  readonly onChange: (name: string) => void;
+  readonly favourites: readonly string[];
+  readonly onFavourites: (names: readonly string[]) => void;
+}
+
+// Rows that are shown before somebody asks for more.
+const PAGE = 100;
+
+export function InstanceTable(props: IProps): React.JSX.Element {
+  return (
+    <div className="jp-pai-Instances" data-lm-suppress-shortcuts="true">
+      <Asked key={`${props.backend}/${props.profile}`} {...props} />
+    </div>
+  );
+}
+
+function Asked(props: IProps): React.JSX.Element {
+  const { engine, trans, profile, backend } = props;
+  const [attempt, again] = React.useReducer((n: number) => n + 1, 0);
+  const ask = async () => parseInstances(await engine.call('instances', { profile, backend }));
+  const [found, trouble] = useAnswer(ask, String(attempt), true);
+  return (
+    <>
+      {found ? (
+        <Loaded {...props} found={found} />
+      ) : trouble ? (
+        <Other {...props} />
+      ) : (
+        <p className="jp-pai-Fields-note" role="status">
+          {trans.__('Loading…')}
+        </p>
+      )}
+      <Trouble trouble={trouble} />
+      <button type="button" className="jp-pai-Button" onClick={again}>
+        {trans.__('Look again')}
+      </button>
+    </>
+  );
+}
+
+/** Where there is no list, the name can be typed. */
+function Other({ trans, value, onChange }: IProps): React.JSX.Element {
+  return (
+    <input
+      className="jp-pai-Input"
+      aria-label={trans.__('Name of the instance type')}
+      placeholder={trans.__('Name of the instance type')}
+      spellCheck={false}
+      value={value}
+      onChange={event => onChange(event.target.value.trim())}
+    />
+  );
+}
+
+function Loaded(props: IProps & { readonly found: IInstances }): React.JSX.Element {
+  const { trans, found, value, favourites } = props;
+  const [text, type] = React.useState('');
+  const [order, setOrder] = React.useState<IOrder>({ column: 'price', isDescending: false });
+  const [most, show] = React.useState(PAGE);
+  const starred = React.useMemo(() => new Set(favourites), [favourites]);
+  const rows = React.useMemo(
+    () => sorted(matching(found.types, text), order, starred),
+    [found.types, text, order, starred]
+  );
+  if (!found.types.length) {
+    return (
+      <>
+        <p className="jp-pai-Fields-note">{trans.__('This backend lists no instance types.')}</p>
+        <Other {...props} />
+        <Rest {...props} />
+      </>
+    );
+  }
+  const shown = rows.slice(0, most);
+  const isPriceless = found.types.every(type => type.price === null);
+  return (
+    <>
+      <input
+        type="search"
+        className="jp-pai-Input"
+        aria-label={trans.__('Filter the instance types')}
+        placeholder={trans.__('Filter: name, GPU')}
+        spellCheck={false}
+        value={text}
+        onChange={event => {
+          type(event.target.value);
+          show(PAGE);
+        }}
+      />
+      <Rows {...props} rows={shown} order={order} setOrder={setOrder} starred={starred} isPriceless={isPriceless} />
+      <p className="jp-pai-Fields-note" role="status">
+        {rows.length
+          ? trans.__('%1 of %2 are shown.', shown.length, found.types.length)
+          : trans.__('None has this text in its name or that of its GPU.')}
+      </p>
+      {shown.length < rows.length && (
+        <button type="button" className="jp-pai-Button" onClick={() => show(most + PAGE)}>
+          {trans.__('Show more')}
+        </button>
+      )}
+      {isPriceless && <p className="jp-pai-Fields-note">{trans.__('Prices are not published.')}</p>}
+      {value && !found.types.some(one => one.name === value) && (
+        <p className="jp-pai-Fields-note">{trans.__('%1 is chosen, which is not listed.', value)}</p>
+      )}
+      <Rest {...props} />
+    </>
+  );
+}
+
+interface IRowsProps extends IProps {
+  readonly rows: readonly IInstanceType[];
+  readonly order: IOrder;
+  readonly setOrder: (order: IOrder) => void;
+  readonly starred: ReadonlySet<string>;
+  readonly isPriceless: boolean;
+}
+
+function Rows(props: IRowsProps): React.JSX.Element {
+  const { trans, rows, value, onChange, favourites, onFavourites, starred, isPriceless } = props;
+  const group = React.useId();
+  // Rows are drawn again only when they have changed themselves.
+  const latest = React.useRef({ onChange, onFavourites, favourites });
+  latest.current = { onChange, onFavourites, favourites };
+  const choose = React.useCallback((name: string) => latest.current.onChange(name), []);
+  const star = React.useCallback((name: string) => {
+    const known = latest.current.favourites;
+    latest.current.onFavourites(known.includes(name) ? known.filter(one => one !== name) : [...known, name]);
+  }, []);
+  const current = rows.some(row => row.name === value) ? value : '';
+  return (
+    <div className="jp-pai-Instances-rows">
+      <table role="table" aria-label={trans.__('Instance types')}>
+        <Heads {...props} />
+        <tbody role="rowgroup">
+          <tr role="row" data-chosen={value === ''}>
+            <td role="cell" className="jp-pai-Instances-name" colSpan={6}>
+              <label>
+                <input type="radio" name={group} checked={value === ''} onChange={() => choose('')} />
+                <span>{trans.__('As the profile says')}</span>
+              </label>
+            </td>
+          </tr>
+          {rows.map(type => (
+            <Row
+              key={type.name}
+              type={type}
+              trans={trans}
+              group={group}
+              isChosen={type.name === current}
+              isStarred={starred.has(type.name)}
+              isPriceless={isPriceless}
+              choose={choose}
+              star={star}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Heads({ trans, order, setOrder }: IRowsProps): React.JSX.Element {
+  const columns: readonly (readonly [Column, string])[] = [
+    ['name', trans.__('Name')],
+    ['cpu', trans.__('Cores')],
+    ['gpu', 'GPU'],
+    ['memory', trans.__('Memory')],
+    ['price', trans.__('Price an hour')],
+    ['available', trans.__('Free')]
+  ];
+  return (
+    <thead role="rowgroup">
+      <tr role="row">
+        {columns.map(([column, text]) => {
+          const isOn = order.column === column;
+          return (
+            <th
+              key={column}
+              role="columnheader"
+              scope="col"
+              aria-sort={isOn ? (order.isDescending ? 'descending' : 'ascending') : 'none'}
+            >
+              <button type="button" onClick={() => setOrder({ column, isDescending: isOn && !order.isDescending })}>
+                {text}
+                <span aria-hidden="true">{isOn ? (order.isDescending ? ' ↓' : ' ↑') : ''}</span>
+              </button>
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
+interface IRowProps {
+  readonly type: IInstanceType;
+  readonly trans: TranslationBundle;
+  readonly group: string;
+  readonly isChosen: boolean;
+  readonly isStarred: boolean;
+  /** None of all types has a price: it is said once, where there is little room. */
+  readonly isPriceless: boolean;
+  readonly choose: (name: string) => void;
+  readonly star: (name: string) => void;
+}
+
+const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
+  const { type, trans, group, isChosen, isStarred, isPriceless, choose, star } = props;
+  const { name, cpu, memory, price, spotDiscount, isAvailable } = type;
+  return (
+    <tr role="row" data-chosen={isChosen} data-type={name}>
+      <td role="cell" className="jp-pai-Instances-name">
+        <label>
+          <input type="radio" name={group} checked={isChosen} onChange={() => choose(name)} />
+          <span>{name}</span>
+        </label>
+        <button
+          type="button"
+          className="jp-pai-Instances-star"
+          // One stop for the Tab key, not one a row: that of the chosen one.
+          tabIndex={isChosen ? 0 : -1}
+          aria-pressed={isStarred}
+          aria-label={trans.__('Favourite: %1', name)}
+          title={trans.__('Favourite: %1', name)}
+          onClick={() => star(name)}
+        >
+          <span aria-hidden="true">{isStarred ? '★' : '☆'}</span>
+        </button>
+      </td>
+      <td role="cell">
+        <span className="jp-pai-Instances-wide">{cpu}</span>
+        <span className="jp-pai-Instances-narrow">{trans.__('%1 cores', cpu)}</span>
+      </td>
+      <td role="cell">{gpuText(type) || <span className="jp-pai-Instances-none">–</span>}</td>
+      <td role="cell">{memoryText(memory)}</td>
+      <td role="cell">
+        {price === null ? (
+          <span className={isPriceless ? 'jp-pai-Instances-none' : ''}>{trans.__('not published')}</span>
+        ) : (
+          <>
+            <span className="jp-pai-Instances-wide">{amount(price)}</span>
+            <span className="jp-pai-Instances-narrow">{trans.__('%1 an hour', amount(price))}</span>
+          </>
+        )}
+        {spotDiscount !== null && (
+          <span className="jp-pai-Instances-spot">
+            {' '}
+            {trans.__('spot: %1 % of the price', Math.round(100 * spotDiscount))}
+          </span>
+        )}
+      </td>
+      <td role="cell">
+        {isAvailable === null ? (
+          <span className="jp-pai-Instances-none">{trans.__('not known')}</span>
+        ) : isAvailable ? (
+          trans.__('free')
+        ) : (
+          trans.__('in use')
+        )}
+      </td>
+    </tr>
+  );
+});
+
+function memoryText(bytes: number): string {
+  return `${gibibytes(bytes)} GiB`;
+}
+
+function amount(price: number): string {
+  return count(price, { maximumFractionDigits: 4 });
+}
+
+function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {
+  const memory = gpuMemory ? ` (${memoryText(gpuMemory)})` : '';
+  return gpu ? `${gpu} × ${gpuName || 'GPU'}${memory}` : '';
+}
+
+/** What the administrator has left out, and what the account's quotas have. */
+function Rest({ trans, found }: IProps & { readonly found: IInstances }): React.JSX.Element {
+  return (
+    <>
+      {found.leftOut > 0 && (
+        <p className="jp-pai-Fields-note">{trans.__('Left out by the administrator: %1', found.leftOut)}</p>
+      )}
+      {found.quotas.length > 0 && (
+        <section aria-label={trans.__('Quotas')}>
+          <p className="jp-pai-Fields-head">{trans.__('Quotas')}</p>
+          <ul className="jp-pai-Instances-quotas">
+            {found.quotas.map(quota => (
+              <li key={quota.id}>
+                <span>{quota.name || quota.id}</span> <span className="jp-pai-Fields-note">{freeOf(quota, trans)}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+function freeOf(quota: IQuota, trans: TranslationBundle): string {
+  const { cpu, memory, gpu, freeCpu, freeMemory, freeGpu, gpuName } = quota;
+  const parts = [
+    trans.__('%1 of %2 cores', freeCpu, cpu),
+    `${trans.__('%1 of %2', gibibytes(freeMemory), gibibytes(memory))} GiB`,
+    ...(gpu ? [`${trans.__('%1 of %2', freeGpu, gpu)} ${gpuName || 'GPU'}`] : [])
+  ];
+  return trans.__('free: %1', parts.join(', '));
+}

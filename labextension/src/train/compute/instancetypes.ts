@@ -1,0 +1,137 @@
+/**
+ * The kinds of machines that jobs can ask for by name, and the account's quotas: read, filtered and sorted.
+ */
+
+import type { Json } from '../../api/wire.js';
+import { list, number, record, string } from '../../api/wire.js';
+
+/** `memory` and `gpuMemory` (of each) are in bytes; null where it is not known, or the platform publishes none. */
+export interface IInstanceType {
+  readonly name: string;
+  readonly cpu: number;
+  readonly memory: number;
+  readonly gpu: number;
+  readonly gpuName: string;
+  readonly gpuMemory: number;
+  readonly isAvailable: boolean | null;
+  /** Of an hour. */
+  readonly price: number | null;
+  /** The share of the price that a machine costs which may be taken away. */
+  readonly spotDiscount: number | null;
+}
+
+/** A share of machines that is the account's own. */
+export interface IQuota {
+  readonly id: string;
+  readonly name: string;
+  readonly cpu: number;
+  readonly memory: number;
+  readonly gpu: number;
+  readonly freeCpu: number;
+  readonly freeMemory: number;
+  readonly freeGpu: number;
+  readonly gpuName: string;
+}
+
+/** `leftOut` is how many the administrator does not allow. */
+export interface IInstances {
+  readonly types: readonly IInstanceType[];
+  readonly quotas: readonly IQuota[];
+  readonly leftOut: number;
+}
+
+export type Column = 'name' | 'cpu' | 'gpu' | 'memory' | 'price' | 'available';
+
+export interface IOrder {
+  readonly column: Column;
+  readonly isDescending: boolean;
+}
+
+export function parseInstances(value: unknown): IInstances {
+  const reply = record(value);
+  return {
+    types: list(reply['instances']).map(one => parseType(record(one))),
+    quotas: list(reply['quotas']).map(one => parseQuota(record(one))),
+    leftOut: number(reply['left_out']) ?? 0
+  };
+}
+
+function parseType(one: Json): IInstanceType {
+  return {
+    name: string(one['name']),
+    cpu: number(one['cpu']) ?? 0,
+    memory: number(one['memory']) ?? 0,
+    gpu: number(one['gpu']) ?? 0,
+    gpuName: string(one['gpu_name']),
+    gpuMemory: number(one['gpu_memory']) ?? 0,
+    isAvailable: typeof one['available'] === 'boolean' ? one['available'] : null,
+    price: number(one['price']),
+    spotDiscount: number(one['spot_discount'])
+  };
+}
+
+function parseQuota(one: Json): IQuota {
+  return {
+    id: string(one['id']),
+    name: string(one['name']),
+    cpu: number(one['cpu']) ?? 0,
+    memory: number(one['memory']) ?? 0,
+    gpu: number(one['gpu']) ?? 0,
+    freeCpu: number(one['free_cpu']) ?? 0,
+    freeMemory: number(one['free_memory']) ?? 0,
+    freeGpu: number(one['free_gpu']) ?? 0,
+    gpuName: string(one['gpu_name'])
+  };
+}
+
+/** Those that have all words of a text in their name or that of their GPU. */
+export function matching(types: readonly IInstanceType[], text: string): readonly IInstanceType[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return types.filter(type => words.every(word => `${type.name} ${type.gpuName}`.toLowerCase().includes(word)));
+}
+
+/** In order, favourites first; what is not known of a type comes last, whichever way the order is. */
+export function sorted(
+  types: readonly IInstanceType[],
+  { column, isDescending }: IOrder,
+  favourites: ReadonlySet<string>
+): readonly IInstanceType[] {
+  const sign = isDescending ? -1 : 1;
+  const rank = (type: IInstanceType) => (favourites.has(type.name) ? 0 : 1);
+  return [...types].sort(
+    (a, b) => rank(a) - rank(b) || compared(keyOf(a, column), keyOf(b, column), sign) || byName(a.name, b.name)
+  );
+}
+
+type Key = string | number | null;
+
+function keyOf(type: IInstanceType, column: Column): Key {
+  switch (column) {
+    case 'name':
+      return type.name;
+    case 'cpu':
+      return type.cpu;
+    case 'gpu':
+      return type.gpu * 1e6 + type.gpuMemory / 1e9;
+    case 'memory':
+      return type.memory;
+    case 'price':
+      return type.price;
+    case 'available':
+      return type.isAvailable === null ? null : type.isAvailable ? 0 : 1;
+  }
+}
+
+function compared(a: Key, b: Key, sign: number): number {
+  if (a === null || b === null) {
+    return Number(a === null) - Number(b === null);
+  }
+  return sign * (typeof a === 'number' && typeof b === 'number' ? a - b : byName(String(a), String(b)));
+}
+
+const byName = new Intl.Collator('en', { numeric: true }).compare;
+
+/** Bytes as GiB: `7.5`. */
+export function gibibytes(bytes: number): string {
+  return String(Number((bytes / 2 ** 30).toFixed(1)));
+}

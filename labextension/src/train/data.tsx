@@ -1,0 +1,53 @@
+/**
+ * The data of the job: what goes in, and where goes what comes out.
+ */
+
+import * as React from 'react';
+
+import { mapped, string } from '../api/wire.js';
+import { Channels } from '../ui/fields/channels.js';
+import { FaultText } from '../ui/fields/fielderror.js';
+import { field } from './draft.js';
+import { Fold, TextField } from './field.js';
+import type { IPart } from './part.js';
+import { faultAt, faultsBelow, isWrong, set, sizeAt, textAt } from './part.js';
+
+export function TrainData(props: IPart): React.JSX.Element {
+  const { desk, draft, engine, host, trans } = props;
+  const [inputs, outputs] = [sizeAt(props, 'inputs'), sizeAt(props, 'outputs')];
+  const path = textAt(props, 'output_path');
+  const said = [inputs && trans.__('Inputs: %1', inputs), outputs && trans.__('Outputs: %1', outputs), path];
+  const channels = (kind: 'inputs' | 'outputs') => (
+    <>
+      <FaultText text={faultAt(props, kind)} />
+      <Channels
+        engine={engine}
+        host={host}
+        trans={trans}
+        kind={kind}
+        value={Object.fromEntries(mapped(field(draft, kind), string))}
+        onChange={value => set(props, kind, value)}
+        faults={faultsBelow(props, kind)}
+        profile={desk.preview?.profile ?? ''}
+        home={textAt(props, 'source.folder')}
+      />
+    </>
+  );
+  return (
+    <Fold
+      title={trans.__('Data')}
+      said={said.filter(Boolean).join(', ')}
+      isWrong={isWrong(props, ['inputs', 'outputs', 'output_path'])}
+    >
+      {channels('inputs')}
+      {channels('outputs')}
+      <TextField
+        label={trans.__('All outputs go to')}
+        value={path}
+        placeholder={trans.__('the folder of the job')}
+        fault={faultAt(props, 'output_path')}
+        onChange={value => set(props, 'output_path', value)}
+      />
+    </Fold>
+  );
+}

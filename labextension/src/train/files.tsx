@@ -1,0 +1,224 @@
+/**
+ * What is sent: how many files, the largest, what stays here and why, what looks like a key; and to leave things out.
+ */
+
+import * as React from 'react';
+
+import { record } from '../api/wire.js';
+import { FaultText } from '../ui/fields/fielderror.js';
+import { count, size } from '../ui/format.js';
+import { field, ruleFor, withRule } from './draft.js';
+import { Fold } from './field.js';
+import { Chips, MoreRules } from './filerules.js';
+import type { IPart } from './part.js';
+import { faultAt, set, textAt } from './part.js';
+import type { ILeak } from './preview.js';
+
+const EXAMPLE = '*.ckpt, data/';
+
+// Those that are shown before somebody asks for more.
+const FIRST = 5;
+
+export function TrainFiles(props: IPart): React.JSX.Element {
+  const { desk, draft, trans } = props;
+  const { preview, wrong } = desk;
+  const leave = (path: string, isOut = true) => desk.change(withRule(draft, ruleFor(path), isOut));
+  const leaks = wrong.leaks.length ? wrong.leaks : (preview?.leaks ?? []);
+  const folder = textAt(props, 'source.folder');
+  // It is named where it is another one than that of the notebook.
+  const own = desk.form?.kind === 'folder' ? desk.path : desk.path.slice(0, Math.max(desk.path.lastIndexOf('/'), 0));
+  const fault = [faultAt(props, 'source'), faultAt(props, 'source.folder')].filter(Boolean).join(' ');
+  return (
+    <section className="jp-pai-Train-part" aria-label={trans.__('What is sent')} aria-busy={desk.isLooking}>
+      <div className="jp-pai-Train-line">
+        <h3>{trans.__('What is sent')}</h3>
+        <button
+          type="button"
+          className="jp-pai-Button jp-pai-Train-remove"
+          title={trans.__('Look again')}
+          aria-label={trans.__('Look again')}
+          onClick={() => void desk.refresh()}
+        >
+          ⟳
+        </button>
+      </div>
+      <p className="jp-pai-Train-count" role="status">
+        {preview && !fault ? trans.__('Files: %1, %2', count(preview.files), size(preview.bytes)) : ''}
+        {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Looking at the folder…')}</span>}
+      </p>
+      {folder && !folder.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
+      {wrong.leaks.length === 0 && <FaultText text={fault} role="alert" />}
+      <Leaks {...props} leaks={leaks} isCertain={wrong.leaks.length > 0} leave={leave} />
+      <Chips
+        {...props}
+        path="source.exclude"
+        title={trans.__('Left out')}
+        about={trans.__('Leave out what fits')}
+        give={trans.__('Leave out')}
+        back={trans.__('Take along again')}
+        backOf={rule => trans.__('Take %1 along again', rule)}
+        example={EXAMPLE}
+      />
+      <MoreRules {...props} />
+      <Laid {...props} />
+      {preview && preview.biggest.length > 0 && <Biggest {...props} leave={leave} />}
+      {preview && preview.leftOut.length > 0 && (
+        <Fold title={trans.__('Stays here')} said={trans.__('Paths: %1', preview.leftOut.length)}>
+          <ul className="jp-pai-Train-files">
+            {preview.leftOut.map(({ path, why }) => (
+              <li key={path}>
+                <span className="jp-pai-Train-path">{path}</span>
+                <span className="jp-pai-Train-hint">{why}</span>
+              </li>
+            ))}
+          </ul>
+        </Fold>
+      )}
+      <label className="jp-pai-Check">
+        <input
+          type="checkbox"
+          checked={field(draft, 'source.gitignore') !== false}
+          onChange={event => set(props, 'source.gitignore', event.target.checked ? undefined : false)}
+        />
+        {trans.__('Leave out what .gitignore names')}
+      </label>
+    </section>
+  );
+}
+
+interface ILeaving extends IPart {
+  readonly leave: (path: string) => void;
+}
+
+function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }): React.JSX.Element | null {
+  const { desk, draft, trans, leaks, isCertain, leave } = props;
+  if (!leaks.length) {
+    return null;
+  }
+  const allow = (path: string) => desk.change(withRule(draft, path, true, 'source.allow_secret'));
+  return (
+    <div
+      className="jp-pai-Train-leaks"
+      tabIndex={-1}
+      data-invalid={isCertain}
+      role={isCertain ? 'alert' : 'group'}
+      aria-label={trans.__('Secrets found')}
+    >
+      <strong>
+        {isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}
+      </strong>
+      <ul className="jp-pai-Train-files">
+        {leaks.map(({ path, line, cell, what }) => (
+          <li key={`${path}:${cell}:${line}:${what}`}>
+            <span className="jp-pai-Train-path">
+              {cell ? trans.__('%1, cell %2, line %3', path, cell, line) : line ? `${path}:${line}` : path}
+            </span>
+            <span className="jp-pai-Train-hint">{what}</span>
+            <button
+              type="button"
+              className="jp-pai-Button"
+              aria-label={trans.__('Leave out %1', path)}
+              onClick={() => leave(path)}
+            >
+              {trans.__('Leave out')}
+            </button>
+            {isCertain && (
+              <button
+                type="button"
+                className="jp-pai-Button"
+                aria-label={trans.__('Send all the same: %1', path)}
+                onClick={() => allow(path)}
+              >
+                {trans.__('Send all the same')}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Files whose content is a part of the request, as the code of a cell: it stays as it was when that was written. */
+function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
+  const paths = Object.keys(record(field(draft, 'source.files')));
+  const id = React.useId();
+  if (!paths.length) {
+    return null;
+  }
+  return (
+    <div className="jp-pai-Train-exclude">
+      <span className="jp-pai-Train-hint" id={id}>
+        {trans.__('Files laid over the folder, as they were when this was written: %1', paths.length)}
+      </span>
+      <ul className="jp-pai-Chips" aria-labelledby={id}>
+        {paths.map(path => (
+          <li key={path}>
+            {path}
+            <button
+              type="button"
+              title={trans.__('Take what is in the folder instead')}
+              aria-label={trans.__('Take what is in the folder instead of %1', path)}
+              onClick={() => desk.uncover(path)}
+            >
+              ×
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The largest files, those of one folder together. */
+function Biggest({ desk, trans, leave }: ILeaving): React.JSX.Element {
+  const [isAll, setAll] = React.useState(false);
+  const files = desk.preview?.biggest ?? [];
+  const shown = isAll ? files : files.slice(0, FIRST);
+  const folders = new Map<string, typeof shown>();
+  for (const file of shown) {
+    const folder = file.path.slice(0, file.path.indexOf('/') + 1);
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  const remove = (path: string) => (
+    <button
+      type="button"
+      className="jp-pai-Button jp-pai-Train-remove"
+      title={trans.__('Leave out %1', path)}
+      aria-label={trans.__('Leave out %1', path)}
+      onClick={() => leave(path)}
+    >
+      ×
+    </button>
+  );
+  return (
+    <Fold title={trans.__('The largest')} said={shown[0] ? `${shown[0].path} ${size(shown[0].bytes)}` : ''}>
+      <ul className="jp-pai-Train-files">
+        {[...folders].map(([folder, inside]) => (
+          <React.Fragment key={folder}>
+            {folder && (
+              <li className="jp-pai-Train-inFolder">
+                <span className="jp-pai-Train-path">{folder}</span>
+                {remove(folder)}
+              </li>
+            )}
+            {inside.map(({ path, bytes }) => (
+              <li key={path} data-inside={folder !== ''}>
+                <span className="jp-pai-Train-path" title={path}>
+                  {path.slice(folder.length)}
+                </span>
+                <span className="jp-pai-Train-size">{size(bytes)}</span>
+                {remove(path)}
+              </li>
+            ))}
+          </React.Fragment>
+        ))}
+      </ul>
+      {files.length > FIRST && (
+        <button type="button" className="jp-pai-Link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+          {isAll ? trans.__('Fewer') : trans.__('More')}
+        </button>
+      )}
+    </Fold>
+  );
+}

@@ -1,0 +1,60 @@
+/**
+ * What the form is about: the notebook that one is in, or a folder; and where its settings come from.
+ */
+
+import * as React from 'react';
+
+import type { IContext } from '../ui/context.js';
+import { moment } from '../ui/format.js';
+import type { TrainModel } from './panelmodel.js';
+
+export function TrainHead({ model, host, trans }: IContext & { model: TrainModel }): React.JSX.Element {
+  const { desk } = model;
+  const path = desk?.path ?? '';
+  const cut = path.lastIndexOf('/');
+  const folder = host.folder?.();
+  const last = desk?.form?.last;
+  const notebook = host.notebook?.() ?? '';
+  return (
+    <header className="jp-pai-Train-head">
+      <h2 title={path}>{path.slice(cut + 1) || trans.__('The top folder')}</h2>
+      {cut > 0 && <p className="jp-pai-Train-hint">{path.slice(0, cut)}</p>}
+      <div className="jp-pai-Train-places">
+        {notebook && notebook !== path && (
+          <button type="button" className="jp-pai-Link" onClick={() => model.turn(notebook)}>
+            {trans.__('The notebook %1', notebook.slice(notebook.lastIndexOf('/') + 1))}
+          </button>
+        )}
+        {folder !== undefined && folder !== path && (
+          <button type="button" className="jp-pai-Link" onClick={() => model.turn(folder)}>
+            {trans.__('The folder %1 of the file browser', folder.slice(folder.lastIndexOf('/') + 1) || '/')}
+          </button>
+        )}
+      </div>
+      {last && (
+        <p className="jp-pai-Train-hint">
+          {trans.__('Settings of %1, %2', last.name, moment(last.submittedAt))}{' '}
+          {host.openJob && (
+            <button type="button" className="jp-pai-Link" onClick={() => host.openJob?.(last.id, path)}>
+              {trans.__('Show it')}
+            </button>
+          )}
+        </p>
+      )}
+      {desk?.form && (desk.isChanged || last) && (
+        <div className="jp-pai-Train-places">
+          {desk.isChanged && (
+            <button type="button" className="jp-pai-Link" onClick={() => desk.reset()}>
+              {trans.__('Undo all changes')}
+            </button>
+          )}
+          {last && (
+            <button type="button" className="jp-pai-Link" onClick={() => desk.clear()}>
+              {trans.__('Use the defaults')}
+            </button>
+          )}
+        </div>
+      )}
+    </header>
+  );
+}

@@ -1,0 +1,95 @@
+/**
+ * The form that submits as a Lumino widget: in the side panel, or in a tab of Notebook 7's file page.
+ */
+
+import { ReactWidget } from '@jupyterlab/ui-components';
+import * as React from 'react';
+
+import type { Json } from '../api/wire.js';
+import { ProfilesModel } from '../profiles/model.js';
+import { Profiles } from '../profiles/view.js';
+import type { IContext } from '../ui/context.js';
+import { Attention } from '../ui/visibility.js';
+import { withField, withRest } from './draft.js';
+import { TrainForm } from './form.js';
+import { TrainModel } from './panelmodel.js';
+
+export class TrainPanel extends ReactWidget {
+  constructor(private readonly context: IContext) {
+    super();
+    this.addClass('jp-pai-TrainPanel');
+    this.node.lang = context.lang;
+    this.model = new TrainModel(context);
+    this.profiles = new ProfilesModel(context.engine, context.trans);
+    this.model.follow(this.life.signal);
+    this.attention = new Attention(this.node, isSeen => {
+      this.model.isSeen = isSeen;
+      this.update();
+    });
+  }
+
+  readonly model: TrainModel;
+
+  /** Show the form for a path, and go there. */
+  async open(path: string, request?: Json): Promise<void> {
+    this.isOnProfiles = false;
+    this.update();
+    const opened = this.model.open(path, request);
+    this.enter();
+    await opened;
+  }
+
+  /** Show the profiles in the place of the form, until the user goes back. */
+  showProfiles(): void {
+    this.isOnProfiles = true;
+    this.update();
+    this.enter();
+  }
+
+  override dispose(): void {
+    this.life.abort();
+    this.attention.dispose();
+    super.dispose();
+  }
+
+  protected override render(): React.JSX.Element {
+    return this.isOnProfiles ? (
+      <Profiles
+        {...this.context}
+        model={this.profiles}
+        onChosen={name => this.choose(name)}
+        onClose={() => this.leaveProfiles()}
+      />
+    ) : (
+      <TrainForm {...this.context} model={this.model} onProfiles={() => this.showProfiles()} />
+    );
+  }
+
+  /** The form as it was, with the profiles as they are. */
+  private leaveProfiles(): void {
+    this.isOnProfiles = false;
+    this.update();
+    this.enter();
+    void this.model.refresh();
+  }
+
+  private choose(profile: string): void {
+    const { desk } = this.model;
+    if (desk?.draft) {
+      desk.change(withRest(withField(desk.draft, 'profile', profile), 'backend', ''));
+    }
+    this.leaveProfiles();
+  }
+
+  /** Whoever asked for the form goes on in it, as soon as it is drawn. */
+  private enter(): void {
+    void this.renderPromise?.then(() =>
+      this.node.querySelector<HTMLElement>('.jp-pai-Train, .jp-pai-Profiles')?.focus()
+    );
+  }
+
+  private readonly profiles: ProfilesModel;
+  private isOnProfiles = false;
+  private readonly life = new AbortController();
+  private readonly attention: Attention;
+}

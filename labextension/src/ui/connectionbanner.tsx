@@ -1,0 +1,32 @@
+/**
+ * Says so when nothing is heard any more: what is shown may be old.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IConnection, IEngine } from '../api/engine.js';
+import { useClock } from './context.js';
+
+interface IProps {
+  readonly connection: IConnection;
+  readonly engine: IEngine;
+  readonly trans: TranslationBundle;
+}
+
+/** When a broken connection is tried again; nothing while there is one. */
+export function Connection({ connection, engine, trans }: IProps): React.JSX.Element | null {
+  const { state, retryAt } = connection;
+  const now = useClock(state === 'broken');
+  if (state !== 'broken' || retryAt === null) {
+    return null;
+  }
+  const seconds = Math.max(Math.ceil((retryAt - now) / 1000), 0);
+  return (
+    <p className="jp-pai-Broken" role="status">
+      {engine.kind === 'kernel'
+        ? trans.__('The kernel is not heard; asking again in %1 s.', seconds)
+        : trans.__('The connection to the server is broken; trying again in %1 s.', seconds)}
+    </p>
+  );
+}

@@ -1,0 +1,129 @@
+/**
+ * The channels of a job: names, and where their data is or goes.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IEngine } from '../../api/engine.js';
+import type { IHost } from '../../host/host.js';
+import type { Channels as Given, IChannelRow } from './channelrows.js';
+import { added, channelFaults, channelsOf, proposals, rowsOf, variableOf } from './channelrows.js';
+import { UriPicker } from './uripicker.js';
+
+interface IProps {
+  readonly engine: IEngine;
+  readonly host: IHost;
+  readonly trans: TranslationBundle;
+  readonly kind: 'inputs' | 'outputs';
+  readonly value: Given;
+  readonly onChange: (value: Given) => void;
+  /** The engine's words, by the channel's name. */
+  readonly faults: ReadonlyMap<string, string>;
+  readonly profile: string;
+  /** The folder below which relative paths are, an absolute path on the server's machine. */
+  readonly home?: string;
+}
+
+export function Channels(props: IProps): React.JSX.Element {
+  const { trans, kind, value, onChange, faults } = props;
+  const id = React.useId();
+  const [typed, type] = React.useState<readonly IChannelRow[]>(() => rowsOf(value, []));
+  // Others may give it another value; what is only half typed stays.
+  const rows = React.useMemo(() => rowsOf(value, typed), [value, typed]);
+  const wrong = channelFaults(rows, faults, trans);
+  const box = React.useRef<HTMLFieldSetElement>(null);
+  const focus = React.useRef('');
+  React.useEffect(() => {
+    if (focus.current) {
+      box.current?.querySelector<HTMLElement>(focus.current)?.focus();
+      focus.current = '';
+    }
+  });
+  const take = (now: readonly IChannelRow[]) => {
+    type(now);
+    onChange(channelsOf(now));
+  };
+  const add = () => {
+    focus.current = '[data-row]:last-of-type input';
+    take(added(rows));
+  };
+  const remove = (row: IChannelRow) => {
+    focus.current = 'button[data-add]';
+    take(rows.filter(one => one !== row));
+  };
+  const title = kind === 'inputs' ? trans.__('Inputs') : trans.__('Outputs');
+  return (
+    <fieldset ref={box} className="jp-pai-ChannelRows" data-lm-suppress-shortcuts="true" aria-label={title}>
+      <datalist id={`${id}-names`}>
+        {proposals(kind, rows).map(name => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {rows.map(row => (
+        <Row
+          {...props}
+          key={row.key}
+          row={row}
+          names={`${id}-names`}
+          fault={wrong.get(row.key) ?? ''}
+          change={now => take(rows.map(one => (one === row ? now : one)))}
+          remove={() => remove(row)}
+        />
+      ))}
+      <button type="button" data-add className="jp-pai-Button" onClick={add}>
+        {kind === 'inputs' ? trans.__('Add an input') : trans.__('Add an output')}
+      </button>
+    </fieldset>
+  );
+}
+
+interface IRowProps extends IProps {
+  readonly row: IChannelRow;
+  readonly names: string;
+  readonly fault: string;
+  readonly change: (row: IChannelRow) => void;
+  readonly remove: () => void;
+}
+
+function Row(props: IRowProps): React.JSX.Element {
+  const { trans, kind, row, names, fault, change, remove } = props;
+  const variable = variableOf(kind, row.name);
+  const about =
+    kind === 'inputs' ? trans.__('Where the data of %1 is', row.name) : trans.__('Where the data of %1 goes', row.name);
+  return (
+    <div className="jp-pai-ChannelRow" data-row={row.key}>
+      <input
+        className="jp-pai-Input"
+        aria-label={kind === 'inputs' ? trans.__('Name of the input') : trans.__('Name of the output')}
+        placeholder={trans.__('name')}
+        title={variable && trans.__('The script finds it in the variable %1.', variable)}
+        list={names}
+        spellCheck={false}
+        value={row.name}
+        onChange={event => change({ ...row, name: event.target.value })}
+      />
+      <button
+        type="button"
+        className="jp-pai-Button"
+        title={trans.__('Remove')}
+        aria-label={trans.__('Remove %1', row.name)}
+        onClick={remove}
+      >
+        ×
+      </button>
+      <UriPicker
+        engine={props.engine}
+        trans={trans}
+        label={about.trim()}
+        placeholder={kind === 'inputs' ? trans.__('path or URI') : 'URI'}
+        value={row.value}
+        onChange={uri => change({ ...row, value: uri })}
+        profile={props.profile}
+        {...(props.home === undefined ? {} : { home: props.home })}
+        isNew={kind === 'outputs'}
+        fault={fault}
+      />
+    </div>
+  );
+}

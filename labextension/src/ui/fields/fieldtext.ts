@@ -1,0 +1,148 @@
+/**
+ * What stands in a form's fields, as text and as JSON.
+ *
+ * A field in which nothing stands is not given. What cannot be read yet is given as it was typed: the engine refuses it
+ * in its own words, and nobody loses what they typed.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import type { Json } from '../../api/wire.js';
+import { list, number, record, string } from '../../api/wire.js';
+import type { IField } from './schemafields.js';
+
+/** What stands in a field: what is given, undefined for nothing; and what is wrong with it, empty if nothing is. */
+export interface IReading {
+  readonly value: unknown;
+  readonly fault: string;
+}
+
+/** What is given, as it stands in a field. */
+export function textOf(field: IField, value: unknown): string {
+  if (value === undefined || value === null) {
+    return '';
+  }
+  if (typeof value === 'string') {
+    return value;
+  }
+  if (field.kind === 'list' && list(value).every(item => item !== '' && isLine(item, /\n|^\[/))) {
+    return list(value).join('\n');
+  }
+  const pairs = Object.entries(record(value));
+  if (field.kind === 'map' && pairs.every(([name, item]) => name && isLine(name, /[\n=]|^\{/) && isLine(item, /\n/))) {
+    return pairs.map(([name, item]) => `${name}=${String(item)}`).join('\n');
+  }
+  return JSON.stringify(value, null, field.kind === 'json' ? 1 : undefined);
+}
+
+/** Whether a line of its own can be made of it, from which it is read again. */
+function isLine(item: unknown, forbidden: RegExp): boolean {
+  return typeof item === 'string' && item.trim() === item && !forbidden.test(item);
+}
+
+/** What a text in a field gives. */
+export function read(field: IField, text: string, trans: TranslationBundle): IReading {
+  if (text.trim() === '') {
+    return { value: undefined, fault: '' };
+  }
+  switch (field.kind) {
+    case 'integer':
+    case 'number':
+      return readNumber(field, text, trans);
+    case 'list':
+      return text.trim().startsWith('[') ? readJson(text, trans) : { value: lines(text), fault: '' };
+    case 'map':
+      return text.trim().startsWith('{') ? readJson(text, trans) : readMap(text, trans);
+    case 'json':
+      return readJson(text, trans);
+    case 'boolean':
+    case 'choice':
+    case 'object':
+      return { value: field.choices.find(choice => String(choice) === text) ?? text, fault: '' };
+    case 'text':
+    case 'secret':
+      return { value: text, fault: faultOfText(field, text, trans) };
+  }
+}
+
+function readNumber({ kind, rules }: IField, text: string, trans: TranslationBundle): IReading {
+  const typed = text.trim();
+  const value = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(typed) ? Number(typed) : NaN;
+  if (!Number.isFinite(value)) {
+    return {
+      value: text,
+      fault: kind === 'integer' ? trans.__('It must be a whole number.') : trans.__('It must be a number.')
+    };
+  }
+  if (kind === 'integer' && !Number.isSafeInteger(value)) {
+    return { value: text, fault: trans.__('It must be a whole number.') };
+  }
+  return { value, fault: faultOfNumber(value, rules, trans) };
+}
+
+function faultOfNumber(value: number, rules: Json, trans: TranslationBundle): string {
+  const bound = (name: string) => number(rules[name]);
+  const [least, above, most, under] = [
+    bound('minimum'),
+    bound('exclusiveMinimum'),
+    bound('maximum'),
+    bound('exclusiveMaximum')
+  ];
+  if (least !== null && value < least) {
+    return trans.__('It must be at least %1.', least);
+  }
+  if (above !== null && value <= above) {
+    return trans.__('It must be more than %1.', above);
+  }
+  if (most !== null && value > most) {
+    return trans.__('It must be at most %1.', most);
+  }
+  return under !== null && value >= under ? trans.__('It must be less than %1.', under) : '';
+}
+
+function faultOfText({ rules }: IField, text: string, trans: TranslationBundle): string {
+  const [least, most, pattern] = [number(rules['minLength']), number(rules['maxLength']), string(rules['pattern'])];
+  // As Python counts: by characters, not by halves of them.
+  const length = Array.from(text).length;
+  if (least !== null && length < least) {
+    return trans.__('It must have at least %1 characters.', least);
+  }
+  if (most !== null && length > most) {
+    return trans.__('It is too long: it has %1 characters, and may have %2.', length, most);
+  }
+  return pattern && !matches(pattern, text) ? trans.__('It does not have the form that is needed here.') : '';
+}
+
+/** A pattern that a browser does not know is left to the engine. */
+function matches(pattern: string, text: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').test(text);
+  } catch {
+    return true;
+  }
+}
+
+function readJson(text: string, trans: TranslationBundle): IReading {
+  try {
+    return { value: JSON.parse(text), fault: '' };
+  } catch {
+    return { value: text, fault: trans.__('It must be JSON, like {"name": "value"}.') };
+  }
+}
+
+function readMap(text: string, trans: TranslationBundle): IReading {
+  const pairs = lines(text).map(line => [line, line.indexOf('=')] as const);
+  const broken = pairs.find(([, place]) => place < 1);
+  if (broken) {
+    return { value: text, fault: trans.__('Each line must be NAME=VALUE: %1', broken[0]) };
+  }
+  const value = Object.fromEntries(pairs.map(([line, at]) => [line.slice(0, at).trim(), line.slice(at + 1).trim()]));
+  return { value, fault: '' };
+}
+
+function lines(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(Boolean);
+}

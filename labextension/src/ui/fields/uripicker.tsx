@@ -1,0 +1,209 @@
+/**
+ * A field for a URI of a storage or a path, which is completed folder by folder: a combobox with a list of what there is.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IEngine } from '../../api/engine.js';
+import { EngineError } from '../../api/engine.js';
+import type { ITrouble } from '../../api/jobmodel.js';
+import { troubleOf } from '../hooks.js';
+import type { IOption } from './uricompletion.js';
+import { beginnings, common, inFolder } from './uricompletion.js';
+
+export interface IUriProps {
+  readonly engine: IEngine;
+  readonly trans: TranslationBundle;
+  /** What the field is for, as a screen reader says it. */
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (uri: string) => void;
+  /** The profile whose account is asked. */
+  readonly profile: string;
+  /** The folder below which relative paths are, an absolute path on the server's machine; none are completed without it. */
+  readonly home?: string;
+  /** The engine's word about it; empty if nothing is wrong. */
+  readonly fault?: string;
+  /** Whether it may name what is not there yet, as a place for outputs does. */
+  readonly isNew?: boolean;
+  readonly placeholder?: string;
+}
+
+// Milliseconds after the last letter of what is typed.
+const PAUSE = 200;
+
+interface IOffer {
+  /** For what was typed. */
+  readonly text: string;
+  readonly options: readonly IOption[];
+  readonly trouble: ITrouble | null;
+}
+
+/** What can stand in the field instead, asked for when its user pauses; null while nothing is known. */
+function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
+  const { engine, value, profile, home = '', isNew = false } = props;
+  const [offer, setOffer] = React.useState<IOffer | null>(null);
+  React.useEffect(() => {
+    if (!isWanted) {
+      return;
+    }
+    let isOver = false;
+    // Each is shown when it comes: an account that does not answer holds up no folder.
+    const take = (options: readonly IOption[], trouble: ITrouble | null) => {
+      if (!isOver) {
+        setOffer(old =>
+          old?.text === value
+            ? { text: value, options: [...old.options, ...options], trouble: trouble ?? old.trouble }
+            : { text: value, options, trouble }
+        );
+      }
+    };
+    const timer = setTimeout(() => {
+      const ask: IEngine['call'] = (verb, asked) => engine.call(verb, asked);
+      setOffer(null);
+      inFolder(ask, value, home, profile).then(
+        options => take(options, null),
+        (error: unknown) => {
+          // A platform may read from where nobody can look from here, and write where nothing is yet.
+          const silent = isNew ? ['Unsupported', 'NotFound'] : ['Unsupported'];
+          take([], error instanceof EngineError && silent.includes(error.code) ? null : troubleOf(error));
+        }
+      );
+      beginnings(ask, value, profile).then(
+        options => take(options, null),
+        () => undefined // It is only an offer.
+      );
+    }, PAUSE);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [engine, value, profile, home, isNew, isWanted]);
+  return offer?.text === value ? offer : null;
+}
+
+export function UriPicker(props: IUriProps): React.JSX.Element {
+  const { trans, label, value, onChange, fault = '', placeholder } = props;
+  const id = React.useId();
+  // Asked for from the first key on: a form that is only looked at asks nobody.
+  const [isOpen, setOpen] = React.useState(false);
+  const [current, point] = React.useState(-1);
+  const [isUsed, use] = React.useState(false);
+  const offer = useOffer(props, isUsed);
+  const options = isOpen ? (offer?.options ?? []) : [];
+  const active = options[current];
+  // That nothing could be looked up is no mistake in what is typed.
+  const said = fault || [offer?.trouble?.message, offer?.trouble?.fix].filter(Boolean).join(' ');
+  const close = () => {
+    setOpen(false);
+    point(-1);
+  };
+  const open = () => {
+    use(true);
+    setOpen(true);
+  };
+  const put = (text: string, isMore: boolean) => {
+    onChange(text);
+    point(-1);
+    setOpen(isMore);
+  };
+  const press = (event: React.KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.nativeEvent.isComposing) {
+      return;
+    }
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const begun = common(options);
+    if (step && !event.altKey) {
+      open();
+      const count = options.length + 1; // With the field itself between the last and the first.
+      point(((current + 1 + step + count) % count) - 1);
+    } else if ((event.key === 'Enter' || event.key === 'Tab') && active && !event.shiftKey) {
+      put(active.text, active.isFolder);
+    } else if (event.key === 'Tab' && !event.shiftKey && begun.length > value.length) {
+      put(begun, true);
+    } else if (event.key === 'Escape' && options.length) {
+      close();
+      event.stopPropagation();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  };
+  return (
+    <div className="jp-pai-Uri" data-lm-suppress-shortcuts="true">
+      <input
+        className="jp-pai-Input"
+        role="combobox"
+        aria-label={label}
+        aria-autocomplete="list"
+        aria-expanded={options.length > 0}
+        aria-controls={options.length ? `${id}-list` : undefined}
+        aria-activedescendant={active ? `${id}-${current}` : undefined}
+        aria-invalid={fault !== ''}
+        aria-describedby={said ? `${id}-fault` : undefined}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder={placeholder}
+        value={value}
+        onChange={event => {
+          open();
+          point(-1);
+          onChange(event.target.value);
+        }}
+        onKeyDown={press}
+        onBlur={close}
+      />
+      {options.length > 0 && (
+        <ul role="listbox" id={`${id}-list`} aria-label={trans.__('What there is')} className="jp-pai-Uri-list">
+          {options.map((one, n) => (
+            <Option
+              key={one.text}
+              id={`${id}-${n}`}
+              option={one}
+              isActive={n === current}
+              choose={() => put(one.text, one.isFolder)}
+            />
+          ))}
+        </ul>
+      )}
+      <span className="jp-pai-Uri-count" role="status">
+        {options.length ? trans.__('%1 to choose from', options.length) : ''}
+      </span>
+      {said && (
+        <span
+          className={fault ? 'jp-pai-Trouble' : 'jp-pai-Fields-note'}
+          role={fault ? 'alert' : 'status'}
+          id={`${id}-fault`}
+        >
+          {said}
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface IOptionProps {
+  readonly id: string;
+  readonly option: IOption;
+  readonly isActive: boolean;
+  readonly choose: () => void;
+}
+
+function Option({ id, option, isActive, choose }: IOptionProps): React.JSX.Element {
+  const item = React.useRef<HTMLLIElement>(null);
+  React.useEffect(() => {
+    if (isActive) {
+      item.current?.scrollIntoView({ block: 'nearest' });
+    }
+  }, [isActive]);
+  const take = (event: React.MouseEvent) => {
+    event.preventDefault(); // The field keeps the focus.
+    choose();
+  };
+  return (
+    <li ref={item} id={id} role="option" aria-selected={isActive} title={option.text} onMouseDown={take}>
+      {option.name}
+    </li>
+  );
+}

@@ -1,0 +1,30 @@
+/**
+ * A job's status in a word, with a dot of its colour.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { JobStatus } from '../api/wire.js';
+
+export function Status({ status, trans }: { status: JobStatus; trans: TranslationBundle }): React.JSX.Element {
+  return (
+    <span className="jp-pai-Status" data-status={status}>
+      {word(status, trans)}
+    </span>
+  );
+}
+
+/** The word for a status in the user's language. */
+export function word(status: JobStatus, trans: TranslationBundle): string {
+  const words: Record<JobStatus, string> = {
+    queued: trans.__('queued'),
+    starting: trans.__('starting'),
+    running: trans.__('running'),
+    succeeded: trans.__('succeeded'),
+    failed: trans.__('failed'),
+    stopped: trans.__('stopped'),
+    lost: trans.__('lost')
+  };
+  return words[status];
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+
+import { Lifeline } from '../../../labextension/lib/api/heartbeat.js';
+import type { ISocket } from '../../../labextension/lib/api/stream.js';
+import { JobStream } from '../../../labextension/lib/api/stream.js';
+import type { Message } from '../../../labextension/lib/api/wire.js';
+
+/** The server's end of one socket. */
+class Socket implements ISocket {
+  onopen: ((event: never) => void) | null = null;
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onclose: ((event: never) => void) | null = null;
+  readonly asked: Record<string, unknown>[] = [];
+  closed = false;
+
+  send(text: string): void {
+    this.asked.push(JSON.parse(text) as Record<string, unknown>);
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  accept(): void {
+    this.onopen?.(undefined as never);
+  }
+
+  say(said: object): void {
+    this.onmessage?.({ data: JSON.stringify(said) } as MessageEvent);
+  }
+
+  break(): void {
+    this.onclose?.(undefined as never);
+  }
+}
+
+function server(wrap = (socket: ISocket) => socket): { stream: JobStream; sockets: Socket[] } {
+  const sockets: Socket[] = [];
+  const stream = new JobStream(() => {
+    const socket = new Socket();
+    sockets.push(socket);
+    return wrap(socket);
+  });
+  return { stream, sockets };
+}
+
+function nth(sockets: Socket[], n: number): Socket {
+  const socket = sockets[n];
+  assert.ok(socket, `there is no socket ${n}`);
+  return socket;
+}
+
+const LOG = { topic: 'log', job: 'a', tail: 10 } as const;
+
+test('one socket serves all subscriptions', () => {
+  const { stream, sockets } = server();
+  const life = new AbortController();
+  stream.subscribe({ topic: 'job', job: 'a' }, () => undefined, life.signal);
+  stream.subscribe(LOG, () => undefined, life.signal);
+  assert.equal(sockets.length, 1);
+  nth(sockets, 0).accept();
+  stream.subscribe({ topic: 'job', job: 'b' }, () => undefined, life.signal);
+  assert.deepEqual(nth(sockets, 0).asked, [
+    { type: 'subscribe', id: 1, topic: 'job', job: 'a' },
+    { type: 'subscribe', id: 2, topic: 'log', job: 'a', tail: 10 },
+    { type: 'subscribe', id: 3, topic: 'job', job: 'b' }
+  ]);
+});
+
+test('messages reach the one whose they are', () => {
+  const { stream, sockets } = server();
+  const heard: Message[] = [];
+  const life = new AbortController();
+  stream.subscribe(LOG, message => heard.push(message), life.signal);
+  stream.subscribe({ ...LOG, job: 'b' }, () => assert.fail(), life.signal);
+  nth(sockets, 0).accept();
+  nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' });
+  nth(sockets, 0).say({ id: 99, type: 'end' });
+  assert.deepEqual(heard, [{ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' }]);
+});
+
+test('after a break it asks from where it stood, and waits longer each time', () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    const { stream, sockets } = server();
+    stream.subscribe(LOG, () => undefined, new AbortController().signal);
+    nth(sockets, 0).accept();
+    nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' });
+    nth(sockets, 0).break();
+    mock.timers.tick(499);
+    assert.equal(sockets.length, 1);
+    mock.timers.tick(1);
+    assert.equal(sockets.length, 2);
+    nth(sockets, 1).break();
+    mock.timers.tick(999);
+    assert.equal(sockets.length, 2);
+    mock.timers.tick(1);
+    nth(sockets, 2).accept();
+    assert.deepEqual(nth(sockets, 2).asked, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 }]);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('what has ended is not asked for again, and without subscriptions there is no socket', () => {
+  const { stream, sockets } = server();
+  const life = new AbortController();
+  stream.subscribe(LOG, () => undefined, life.signal);
+  stream.subscribe({ topic: 'job', job: 'a' }, () => undefined, life.signal);
+  nth(sockets, 0).accept();
+  nth(sockets, 0).say({ id: 1, type: 'end' });
+  assert.equal(nth(sockets, 0).closed, false);
+  life.abort();
+  assert.equal(nth(sockets, 0).closed, true);
+  assert.deepEqual(nth(sockets, 0).asked.at(-1), { type: 'unsubscribe', id: 2 });
+});
+
+test('an aborted signal subscribes to nothing', () => {
+  const { stream, sockets } = server();
+  stream.subscribe(LOG, () => undefined, AbortSignal.abort());
+  assert.equal(sockets.length, 0);
+});
+
+test('a view that goes while the socket is away leaves no timer behind', () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    const { stream, sockets } = server();
+    const life = new AbortController();
+    stream.subscribe(LOG, () => undefined, life.signal);
+    nth(sockets, 0).break();
+    life.abort();
+    mock.timers.tick(60_000);
+    assert.equal(sockets.length, 1);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('a socket that looks open, and from which nothing comes, is broken; one that answers is not', () => {
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  try {
+    const { stream, sockets } = server(socket => new Lifeline(socket));
+    const states: string[] = [];
+    const life = new AbortController();
+    stream.subscribe(LOG, () => undefined, life.signal);
+    stream.watch(({ state }) => states.push(state), life.signal);
+    nth(sockets, 0).accept();
+    for (let n = 0; n < 10; n++) {
+      mock.timers.tick(10_000);
+      assert.deepEqual(nth(sockets, 0).asked.at(-1), { type: 'ping' });
+      nth(sockets, 0).say({ id: null, type: 'pong' });
+    }
+    nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' });
+    mock.timers.tick(20_000);
+    assert.equal(nth(sockets, 0).closed, true);
+    mock.timers.tick(500);
+    nth(sockets, 1).accept();
+    assert.deepEqual(states, ['connecting', 'open', 'broken', 'open']);
+    assert.deepEqual(nth(sockets, 1).asked, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 }]);
+    // A server that does not even let us in.
+    nth(sockets, 1).break();
+    [500, 10_000, 10_000, 1_000].forEach(time => mock.timers.tick(time));
+    assert.equal(sockets.length, 4);
+    life.abort();
+    mock.timers.tick(100_000);
+    assert.equal(sockets.length, 4);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('when the network is back, nothing is waited for', () => {
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  try {
+    const { stream, sockets } = server(socket => new Lifeline(socket));
+    stream.check();
+    assert.equal(sockets.length, 0);
+    stream.subscribe(LOG, () => undefined, new AbortController().signal);
+    for (let n = 0; n < 6; n++) {
+      nth(sockets, n).break();
+      stream.check();
+      assert.equal(sockets.length, n + 2);
+    }
+    nth(sockets, 6).accept();
+    stream.check();
+    assert.deepEqual(nth(sockets, 6).asked.at(-1), { type: 'ping' });
+  } finally {
+    mock.timers.reset();
+  }
+});

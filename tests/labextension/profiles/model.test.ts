@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { IEngine, Parameters } from '../../../labextension/lib/api/engine.js';
+import { EngineError } from '../../../labextension/lib/api/engine.js';
+import type { Verb } from '../../../labextension/lib/api/routes.js';
+import type { Json } from '../../../labextension/lib/api/wire.js';
+import type { IEditing } from '../../../labextension/lib/profiles/model.js';
+import { ProfilesModel } from '../../../labextension/lib/profiles/model.js';
+import {
+  allBut,
+  changesOf,
+  factsOf,
+  keysOf,
+  parsePlatforms,
+  parseProfiles
+} from '../../../labextension/lib/profiles/profiles.js';
+
+const text = { type: 'string' };
+const BACKENDS = {
+  backends: [
+    { name: 'local', title: '', settings: { properties: { backend: text, python: text } }, credentials: null },
+    {
+      name: 'pai',
+      title: 'Alibaba PAI',
+      settings: {
+        properties: {
+          backend: text,
+          own_credentials: text,
+          network: text,
+          region_id: { ...text, 'x-important': true },
+          workspace_id: { ...text, 'x-important': true }
+        },
+        required: ['backend']
+      },
+      credentials: { properties: { id: text, secret: { ...text, format: 'password' } }, required: ['id', 'secret'] }
+    }
+  ]
+};
+
+/** An engine with profiles of its own. It takes a region that it knows, and whole credentials. */
+class Engine implements Pick<IEngine, 'call'> {
+  readonly profiles = new Map<string, Json>([['local', { backend: 'local' }]]);
+  readonly keys = new Map<string, unknown>();
+  default = 'local';
+  readonly calls: [Verb, Parameters, unknown][] = [];
+
+  async call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
+    this.calls.push([verb, parameters, body]);
+    await Promise.resolve();
+    const name = String(parameters['profile'] ?? '');
+    const given = (body ?? {}) as Record<string, unknown>;
+    if (verb === 'backends') {
+      return BACKENDS;
+    } else if (verb === 'doctor') {
+      return { findings: [{ state: 'bad', what: `${name}: region`, text: 'not there', fix: 'Name another.' }] };
+    } else if (verb === 'set_profile') {
+      this.set(name, given);
+    } else if (verb === 'remove_profile') {
+      this.profiles.delete(name);
+    } else if (verb === 'set_credentials') {
+      if (!given['secret']) {
+        throw new EngineError('secret: needed', '', 'SpecError', 400, { faults: { secret: 'needed' } });
+      }
+      this.keys.set(name, given['secret']);
+    } else if (verb === 'remove_credentials') {
+      this.keys.delete(name);
+    }
+    return this.told();
+  }
+
+  private set(name: string, { values, default: isDefault }: Record<string, unknown>): void {
+    const known = { ...this.profiles.get(name), ...(values as Json | undefined) };
+    if (known['region_id'] === 'nowhere') {
+      throw new EngineError('line 3', '', 'SettingsError', 400, { faults: { region_id: 'no region' } });
+    }
+    const kept = Object.entries(known).filter(([, value]) => value !== null);
+    this.profiles.set(name, Object.fromEntries(kept));
+    this.default = isDefault ? name : this.default;
+  }
+
+  private told(): unknown {
+    const profiles = [...this.profiles].map(([name, settings]) => ({
+      name,
+      file: '/f',
+      locked: false,
+      refused: '',
+      settings: this.keys.has(name) ? { ...settings, own_credentials: 'a.b.c' } : settings,
+      credentials: this.keys.has(name) ? { place: 'file', hint: 'a…b' } : { place: '', hint: '' }
+    }));
+    return { default: this.default, profiles, credentials_file: '/secrets' };
+  }
+}
+
+const trans = { __: (words: string) => words } as ConstructorParameters<typeof ProfilesModel>[1];
+
+async function loaded(): Promise<[ProfilesModel, Engine]> {
+  const engine = new Engine();
+  const model = new ProfilesModel(engine as unknown as IEngine, trans);
+  await model.load();
+  return [model, engine];
+}
+
+/** What is in the form; that there is one is a part of the test. */
+function form(model: ProfilesModel): IEditing {
+  assert.ok(model.editing);
+  return model.editing;
+}
+
+function begin(model: ProfilesModel): void {
+  const pai = model.platforms[1];
+  assert.ok(pai);
+  model.add(pai);
+}
+
+test('which fields come first, and which are no fields at all', () => {
+  const [local, pai] = parsePlatforms(BACKENDS);
+  assert.ok(local && pai);
+  assert.deepEqual([local.title, local.credentials], ['local', null]);
+  assert.deepEqual(keysOf(local), [['python'], []]);
+  assert.deepEqual(keysOf(pai), [['region_id', 'workspace_id'], ['network']]);
+  assert.deepEqual(allBut(pai, ['network']), ['backend', 'own_credentials', 'region_id', 'workspace_id']);
+  const settings = { backend: 'pai', region_id: 'here', network: 'vpc', own_credentials: 'x' };
+  const [[profile]] = parseProfiles({ default: 'p', profiles: [{ name: 'p', settings }] });
+  assert.ok(profile);
+  assert.equal(factsOf(profile, pai), 'here');
+  assert.deepEqual(
+    [profile.settings, profile.hasOwn, profile.isDefault],
+    [{ region_id: 'here', network: 'vpc' }, true, true]
+  );
+});
+
+test('only what is different is said, and what went is null', () => {
+  assert.deepEqual(changesOf({ a: 1, b: [1], c: '' }, { a: 1, b: [2], d: 0 }), { b: [2], c: null, d: 0 });
+});
+
+test('a profile is added with its credentials, and nothing of them stays', async () => {
+  const [model, engine] = await loaded();
+  begin(model);
+  assert.equal(form(model).name, 'pai');
+  model.type({ values: { region_id: 'here' }, login: { id: 'me', secret: 'hush' } });
+  assert.equal(await model.save(), true);
+  assert.deepEqual(engine.calls.slice(-2), [
+    ['set_profile', { profile: 'pai' }, { values: { backend: 'pai', region_id: 'here' } }],
+    ['set_credentials', { profile: 'pai' }, { id: 'me', secret: 'hush' }]
+  ]);
+  assert.deepEqual([model.editing], [null]);
+  assert.deepEqual(model.profiles?.find(one => one.name === 'pai')?.kept, { place: 'file', hint: 'a…b' });
+  assert.ok(!JSON.stringify([model.profiles, [...model.tests]]).includes('hush'));
+  begin(model);
+  assert.equal(form(model).name, 'pai-2');
+});
+
+test('what the engine refuses stands beside its field, and what was typed stays', async () => {
+  const [model, engine] = await loaded();
+  begin(model);
+  model.type({ name: ' local ' });
+  assert.equal(await model.save(), false);
+  assert.equal(form(model).nameFault, 'There is a profile of this name already.');
+  model.type({ name: 'mine', values: { region_id: 'nowhere' }, login: { id: 'me' } });
+  assert.equal(await model.save(), false);
+  assert.deepEqual([form(model).faults.get('region_id'), form(model).trouble], ['no region', null]);
+  model.type({ values: { region_id: 'here' } });
+  assert.equal(await model.save(), false);
+  // It is there by now: a second attempt changes it.
+  assert.equal(form(model).loginFaults.get('secret'), 'needed');
+  assert.equal(form(model).profile?.name, 'mine');
+  model.type({ login: { id: 'me', secret: 'hush' } });
+  assert.equal(await model.save(), true);
+  assert.equal(engine.calls.filter(([verb]) => verb === 'set_profile').length, 2);
+  assert.equal(engine.keys.get('mine'), 'hush');
+});
+
+test('an edited profile says what changed, and closing forgets what was typed', async () => {
+  const [model, engine] = await loaded();
+  engine.profiles.set('work', { backend: 'pai', region_id: 'here', network: 'vpc' });
+  await model.load();
+  const work = model.profiles?.find(one => one.name === 'work');
+  assert.ok(work);
+  model.change(work);
+  model.type({ values: { region_id: 'there' } });
+  assert.equal(await model.save(), true);
+  assert.deepEqual(engine.calls.at(-1), [
+    'set_profile',
+    { profile: 'work' },
+    { values: { region_id: 'there', network: null } }
+  ]);
+  model.change(work);
+  model.type({ login: { secret: 'hush' } });
+  model.close();
+  assert.deepEqual([model.editing], [null]);
+});
+
+test('a profile is tested, made the default one, and removed', async () => {
+  const [model] = await loaded();
+  begin(model);
+  assert.equal(await model.save(), true);
+  const made = model.profiles?.find(one => one.name === 'pai');
+  assert.ok(made);
+  const testing = model.test(made);
+  assert.equal(model.tests.get('pai')?.isRunning, true);
+  await testing;
+  assert.equal(model.tests.get('pai')?.findings[0]?.fix, 'Name another.');
+  await model.makeDefault(made);
+  assert.deepEqual(
+    model.profiles?.filter(one => one.isDefault).map(one => one.name),
+    ['pai']
+  );
+  await model.remove(made);
+  assert.deepEqual([model.profiles.map(one => one.name), model.tests.size], [['local'], 0]);
+});

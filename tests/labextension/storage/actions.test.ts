@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { IEngine, Parameters } from '../../../labextension/lib/api/engine.js';
+import { EngineError } from '../../../labextension/lib/api/engine.js';
+import type { Verb } from '../../../labextension/lib/api/routes.js';
+import { record, string } from '../../../labextension/lib/api/wire.js';
+import type { IExplorer } from '../../../labextension/lib/storage/actions.js';
+import { actionsOf, bring, dropFiles } from '../../../labextension/lib/storage/actions.js';
+import { ExplorerModel } from '../../../labextension/lib/storage/model.js';
+import type { IContext } from '../../../labextension/lib/ui/context.js';
+
+const HERE = 'file:///notebooks/';
+const BUCKET = 'oss://b/';
+
+/** A folder that cannot be written, and a bucket. Of what is put there it keeps account. */
+class Engine implements IEngine {
+  readonly kind = 'server';
+  readonly put: string[] = [];
+
+  async call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
+    const root = { problem: '', fix: '' };
+    switch (verb) {
+      case 'storages':
+        return {
+          storages: [
+            { ...root, uri: BUCKET, title: 'b', profile: 'pai', scheme: 'oss', writable: true },
+            { ...root, uri: HERE, title: 'Files', profile: '', scheme: 'file', writable: false }
+          ]
+        };
+      case 'list_data': {
+        const uri = String(parameters['uri']);
+        if (uri.includes('none')) {
+          throw new EngineError('There is nothing.', '', 'NotFound', 404);
+        }
+        const entries = ['a', 'sub/', 'z/'].map(path => ({ path, uri: uri + path, is_folder: path.endsWith('/') }));
+        return { uri, parents: [{ name: 'b', uri }], entries, more: false };
+      }
+      default: {
+        const { uri, name, path, profile } = record(body);
+        this.put.push([verb, uri, name, path, profile].map(string).join(' '));
+        return { id: 'c', status: 'done' };
+      }
+    }
+  }
+
+  subscribe(): void {
+    assert.fail();
+  }
+
+  watch(): void {
+    assert.fail();
+  }
+
+  address(): null {
+    return null;
+  }
+}
+
+const trans = {
+  __: (text: string, ...words: unknown[]) =>
+    words.reduce((all: string, word, n) => all.replace(`%${n + 1}`, String(word)), text)
+} as unknown as IContext['trans'];
+
+/** An Explorer, with what its user is told and asked, and answers. */
+function begin(answer: string | null = null): { explorer: IExplorer; engine: Engine; said: string[] } {
+  const engine = new Engine();
+  const said: string[] = [];
+  const host: IContext['host'] = {
+    confirm: async () => true,
+    ask: async (title, _, value) => {
+      said.push(`${title}? ${value}`);
+      return answer;
+    },
+    notify: text => void said.push(text),
+    openFile: () => undefined
+  };
+  const model = new ExplorerModel(engine);
+  return { explorer: { engine, host, trans, lang: 'en', model, useInput: null }, engine, said };
+}
+
+const say = () => undefined;
+
+/** What a browser gives of a drop: entries, whose files it may not be able to read. */
+function dropped(...entries: object[]): DataTransfer {
+  return { items: entries.map(entry => ({ webkitGetAsEntry: () => entry })) } as unknown as DataTransfer;
+}
+
+test('what is dropped and cannot be read is said, by its name', async () => {
+  const { explorer, said, engine } = begin();
+  await explorer.model.open(BUCKET);
+  const broken = {
+    isFile: true,
+    fullPath: '/sub/gone.txt',
+    file: (_: unknown, refuse: (error: Error) => void) => refuse(new Error('It is not there.'))
+  };
+  const readEntries = (_: unknown, refuse: (error: Error) => void) => refuse(new Error('It may not be read.'));
+  const shut = { isDirectory: true, fullPath: '/shut', createReader: () => ({ readEntries }) };
+  await dropFiles(explorer, dropped(broken), say);
+  await dropFiles(explorer, dropped(shut), say);
+  assert.deepEqual(said, ['sub/gone.txt: It is not there.', 'shut: It may not be read.']);
+  assert.deepEqual(engine.put, []);
+});
+
+test('what is dropped goes where it was dropped, also if one walks on while it is read', async () => {
+  const { explorer, engine } = begin();
+  await explorer.model.open(BUCKET);
+  let give: ((file: File) => void) | undefined;
+  const slow = { isFile: true, fullPath: '/x', file: (take: typeof give) => (give = take) };
+  const under = dropFiles(explorer, dropped(slow), say);
+  await explorer.model.open(`${BUCKET}sub/`);
+  give?.(new File([], 'x'));
+  await under;
+  assert.deepEqual(engine.put, [`begin_upload ${BUCKET}  x `]);
+});
+
+test('nothing can be put where nothing may be written', async () => {
+  const { explorer } = begin();
+  assert.equal(explorer.model.canWrite, false);
+  await explorer.model.start();
+  await explorer.model.open(HERE);
+  assert.equal(explorer.model.canWrite, false);
+  await explorer.model.open(BUCKET);
+  assert.equal(explorer.model.canWrite, true);
+});
+
+test('what of the workspace is to go to a storage goes to the folder that its user says', async () => {
+  const paths = ['work/a.csv', 'work/sub'];
+  const { explorer, engine, said } = begin(`${BUCKET}data/`);
+  await bring(explorer, paths, say); // Nothing is shown yet: what can be written is offered.
+  assert.deepEqual(said, [`Copy to storage: a.csv, sub? ${BUCKET}`]);
+  const copies = ['a.csv work/a.csv', 'sub work/sub'].map(names => `put_data ${BUCKET}data/ ${names} pai`);
+  assert.deepEqual(engine.put, copies);
+  assert.equal(explorer.model.place?.uri, `${BUCKET}data/`);
+  await bring(explorer, paths, say);
+  assert.equal(said[1], `Copy to storage: a.csv, sub? ${BUCKET}data/`);
+  assert.equal(engine.put.length, 4);
+
+  for (const answer of [null, `${BUCKET}none/`]) {
+    const other = begin(answer);
+    await bring(other.explorer, paths, say);
+    assert.deepEqual(other.engine.put, []);
+    assert.equal(other.explorer.model.trouble?.message, answer ? 'There is nothing.' : undefined);
+  }
+});
+
+test('folders that are not downloaded are named', async () => {
+  const { explorer, said } = begin();
+  const { model } = explorer;
+  await model.open(BUCKET);
+  const run = () =>
+    actionsOf(explorer, say)
+      .find(action => action.id === 'download')
+      ?.run();
+  model.choose(['a']);
+  await run();
+  assert.deepEqual(said, []);
+  model.choose(['a', 'sub/', 'z/']);
+  await run();
+  assert.deepEqual(said, ['Only files are downloaded, not: sub, z. Copy folders into the workspace.']);
+});

@@ -1,0 +1,427 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+
+import type { IEngine, Parameters } from '../../../labextension/lib/api/engine.js';
+import { EngineError } from '../../../labextension/lib/api/engine.js';
+import type { Verb } from '../../../labextension/lib/api/routes.js';
+import type { Json } from '../../../labextension/lib/api/wire.js';
+import { number, record, string } from '../../../labextension/lib/api/wire.js';
+import { numbered } from '../../../labextension/lib/storage/entries.js';
+import { ExplorerModel } from '../../../labextension/lib/storage/model.js';
+import type { Transfer } from '../../../labextension/lib/storage/transfermodel.js';
+
+const ROOT = 'oss://bucket/data/';
+
+/** An engine with one bucket, which takes uploads as the real one does. */
+class Engine implements IEngine {
+  readonly kind = 'server';
+  files = new Map<string, number>();
+  readonly calls: [Verb, Parameters, unknown][] = [];
+  /** Bytes that a piece may have, and how many pieces are lost. */
+  largest = Infinity;
+  losses = 0;
+  /** How many pieces come there, and their answers do not come back. */
+  lostAnswers = 0;
+  /** What a whole file is at first, before it is looked at once more. */
+  atFirst = 'done';
+  /** Files that cannot be sent, and what others wait for. */
+  bad = new Set<string>();
+  gates = new Map<string, Promise<void>>();
+  /** What a copy's question is answered with, one after the other; then what is known of it. */
+  /** Answers of folders that are held back, by their order; while it is null, none are. */
+  held: (() => void)[] | null = null;
+  accounts = ['pai'];
+  readonly looks: (Error | string)[] = [];
+  readonly pieces: number[] = [];
+  private readonly uploads = new Map<string, { path: string; bytes: number; received: number; status: string }>();
+
+  call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
+    this.calls.push([verb, parameters, body]);
+    const { held } = this;
+    const gate = verb === 'list_data' && held ? new Promise<void>(resolve => held.push(resolve)) : Promise.resolve();
+    return gate.then(() => this.answer(verb, parameters, record(body)));
+  }
+
+  async sendBytes(_: Verb, { copy, offset }: Parameters, bytes: Blob): Promise<unknown> {
+    const upload = this.uploads.get(String(copy));
+    assert(upload);
+    await this.gates.get(upload.path);
+    if (this.bad.has(upload.path)) {
+      throw new EngineError('The disk is full.', '', 'EngineError', 500);
+    }
+    if (upload.received === upload.bytes) {
+      throw new EngineError('This upload is over, or goes on by itself.', '', 'Conflict', 409);
+    }
+    if (bytes.size > this.largest) {
+      throw new EngineError('Request Entity Too Large', '', '', 413);
+    }
+    assert.equal(offset, upload.received);
+    if (this.losses-- > 0) {
+      throw new EngineError('nothing was heard');
+    }
+    this.pieces.push(bytes.size);
+    upload.received += bytes.size;
+    if (upload.received === upload.bytes) {
+      upload.status = this.atFirst;
+      this.files.set(upload.path, upload.bytes);
+    }
+    if (this.lostAnswers-- > 0) {
+      throw new EngineError('nothing was heard');
+    }
+    return { id: copy, status: upload.status };
+  }
+
+  subscribe(): void {
+    throw new Error('nothing moves here');
+  }
+
+  watch(): void {
+    throw new Error('nothing moves here');
+  }
+
+  address(): null {
+    return null;
+  }
+
+  private answer(verb: Verb, given: Parameters, body: Json): unknown {
+    if (verb === 'storages') {
+      const root = { uri: ROOT, title: 'bucket', scheme: 'oss', writable: true, problem: '', fix: '' };
+      return { storages: this.accounts.map(profile => ({ ...root, profile })) };
+    }
+    if (verb === 'list_data') {
+      return this.list(String(given['uri']), String(given['after']), Number(given['limit']));
+    }
+    if (verb === 'begin_upload') {
+      const path = string(body['path']);
+      if (this.files.has(path) && body['overwrite'] !== true) {
+        throw new EngineError('there already', '', 'Conflict', 409, { files: [path] });
+      }
+      const id = `u${this.uploads.size}`;
+      this.uploads.set(id, { path, bytes: number(body['bytes']) ?? 0, received: 0, status: 'waiting' });
+      return { id, status: 'waiting' };
+    }
+    if (verb === 'copy') {
+      const look = this.looks.shift() ?? 'done';
+      if (look instanceof Error) {
+        throw look;
+      }
+      return { id: given['copy'], status: look, bytes: 10, done: 5 };
+    }
+    assert(verb === 'cancel_copy' || verb === 'put_data', verb);
+    return { id: 'c', status: 'running' };
+  }
+
+  private list(uri: string, after: string, limit: number): unknown {
+    if (!uri.startsWith(ROOT)) {
+      throw new EngineError('There is nothing.', 'See what there is.', 'NotFound', 404);
+    }
+    const below = uri.slice(ROOT.length);
+    const names = [...this.files.keys()].filter(key => key.startsWith(below)).map(key => key.slice(below.length));
+    const top = [...new Set(names.map(name => name.replace(/\/.*/, '/')))].sort().filter(name => name > after);
+    const entries = top.slice(0, limit).map(path => ({
+      path,
+      uri: uri + path,
+      bytes: this.files.get(below + path) ?? 0,
+      modified: this.files.get(below + path) ?? 0,
+      is_folder: path.endsWith('/'),
+      problem: ''
+    }));
+    const parts = below.split('/').slice(0, -1);
+    const parents = parts.map((name, n) => ({ name, uri: `${ROOT}${parts.slice(0, n + 1).join('/')}/` }));
+    return {
+      uri,
+      parents: [{ name: 'oss://bucket/', uri: 'oss://bucket/' }, { name: 'data', uri: ROOT }, ...parents],
+      entries,
+      more: top.length > limit
+    };
+  }
+}
+
+async function opened(files: Record<string, number>, accounts = ['pai']): Promise<[ExplorerModel, Engine]> {
+  const engine = new Engine();
+  engine.accounts = accounts;
+  engine.files = new Map(Object.entries(files));
+  const model = new ExplorerModel(engine);
+  await model.start();
+  await model.open(ROOT, model.roots?.at(-1));
+  return [model, engine];
+}
+
+/** What can be done without waiting for time to pass is done. */
+const settled = () => new Promise(resolve => setImmediate(resolve));
+
+/** Let time pass as soon as somebody waits for it, until what this gives is called. */
+function hurry(): () => void {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const go = () => {
+    mock.timers.tick(10_000);
+    next = setImmediate(go);
+  };
+  let next = setImmediate(go);
+  return () => {
+    clearImmediate(next);
+    mock.timers.reset();
+  };
+}
+
+const paths = (model: ExplorerModel) => model.entries.map(entry => entry.path);
+
+test('one walks down and up again, and is where one was', async () => {
+  const [model] = await opened({ a: 1, 'sub/b': 1, 'sub/deep/c': 1, z: 2 });
+  assert.deepEqual(paths(model), ['a', 'sub/', 'z']);
+  await model.open(`${ROOT}sub/deep/`);
+  assert.deepEqual(
+    model.place?.crumbs.map(crumb => crumb.name),
+    ['bucket', 'sub', 'deep']
+  );
+  assert.equal(model.place.root.profile, 'pai'); // Its root leads there.
+  await model.up();
+  assert.deepEqual([paths(model), model.current], [['b', 'deep/'], 1]);
+  await model.up();
+  await model.up();
+  assert.equal(model.place, null);
+});
+
+test('what cannot be opened leaves one where one was', async () => {
+  const [model] = await opened({ a: 1 });
+  assert.equal(await model.open('oss://other/'), false);
+  assert.equal(model.trouble?.message, 'There is nothing.');
+  assert.deepEqual([model.place?.uri, paths(model)], [ROOT, ['a']]);
+  await model.refresh();
+  assert.equal(model.trouble, null);
+});
+
+test('pages come as one scrolls, and all of them where sizes are to be sorted', async () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 25_000 }, (_, n) => [`f${String(n).padStart(5, '0')}`, (n * 7919) % 25_000])
+  );
+  const [model, engine] = await opened(many);
+  assert.deepEqual([model.entries.length, model.more], [500, true]);
+  model.look(10);
+  assert.equal(model.isLoading, false);
+  model.look(450);
+  assert.equal(model.isLoading, true);
+  await new Promise(resolve => setImmediate(resolve));
+  assert.equal(model.entries.length, 1000);
+  await model.sort({ column: 'size', isDescending: true });
+  assert.deepEqual([model.entries.length, model.more, model.entries[0]?.bytes], [25_000, false, 24_999]);
+  assert(engine.calls.length < 8);
+  await model.sort({ column: 'name', isDescending: true });
+  assert.equal(paths(model)[0], 'f24999');
+});
+
+const thousands = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${String(n).padStart(5, '0')}`, (n * 7919) % count]));
+
+test('who sorts once more, or is told of a transfer, while all is fetched, sets off no second round', async () => {
+  for (const other of ['sort', 'refresh', 'leave'] as const) {
+    const [model, engine] = await opened(thousands(25_000));
+    engine.held = [];
+    const under: Promise<void>[] = [model.sort({ column: 'size', isDescending: false })];
+    await settled();
+    if (other === 'sort') {
+      under.push(model.sort({ column: 'size', isDescending: true }));
+    } else if (other === 'refresh') {
+      under.push(model.refresh());
+    } else {
+      model.leave();
+    }
+    let asked = 0;
+    for (; engine.held.length; asked++) {
+      engine.held.shift()?.();
+      await settled();
+      assert(asked < 10, 'They go on for ever.');
+    }
+    await Promise.all(under);
+    assert.deepEqual([model.entries.length, model.isLoading], [other === 'leave' ? 0 : 25_000, false]);
+    assert.equal(model.entries[0]?.bytes, { sort: 24_999, refresh: 0, leave: undefined }[other]);
+  }
+});
+
+test('what ends, or is sorted, meanwhile does not undo that a folder is opened', async () => {
+  for (const other of ['refresh', 'sort', 'two folders'] as const) {
+    const [model, engine] = await opened({ a: 1, 'sub/b': 1, 'sub/c': 3, 'other/d': 1 });
+    engine.held = [];
+    const under: Promise<unknown>[] = [model.open(`${ROOT}sub/`)];
+    if (other === 'sort') {
+      under.push(model.sort({ column: 'size', isDescending: true }));
+    } else {
+      under.push(model.refresh());
+    }
+    if (other === 'two folders') {
+      under.push(model.open(`${ROOT}other/`));
+    }
+    await settled();
+    engine.files.set('sub/new', 2); // Put there after the folder was asked for, or as far as anybody knows.
+    engine.files.set('other/new', 2);
+    while (engine.held.length) {
+      engine.held.shift()?.();
+      await settled();
+    }
+    await Promise.all(under);
+    const found = { refresh: ['b', 'c', 'new'], sort: ['c', 'new', 'b'], 'two folders': ['d', 'new'] }[other];
+    assert.deepEqual([paths(model), model.isLoading], [found, false]);
+  }
+});
+
+test('one stays in the account that one is in', async () => {
+  const asked = (engine: Engine) =>
+    engine.calls.filter(([verb]) => verb === 'list_data').map(([, { profile }]) => profile);
+  const [model, engine] = await opened({ 'sub/a': 1 }, ['one', 'two']);
+  await model.open(`${ROOT}sub/`); // Typed.
+  assert.deepEqual([asked(engine), model.place?.root.profile], [['two', 'two'], 'two']);
+  await model.refresh();
+  await model.open('oss://bucket/elsewhere/');
+  await model.open('file:///home/');
+  assert.deepEqual(asked(engine).slice(2), ['two', 'two', '']);
+  model.leave();
+  await model.open(`${ROOT}sub/`); // From nowhere: the first that leads there.
+  assert.deepEqual([asked(engine).at(-1), model.place?.root.profile], ['one', 'one']);
+});
+
+test('selection', async () => {
+  const [model, engine] = await opened({ a: 1, b: 1, c: 1, d: 1 });
+  model.pick(1);
+  model.extend(3);
+  assert.deepEqual([...model.selected], ['b', 'c', 'd']);
+  model.toggle(2);
+  assert.deepEqual(
+    model.chosen.map(entry => entry.path),
+    ['b', 'd']
+  );
+  engine.files.delete('b');
+  await model.refresh();
+  assert.deepEqual([[...model.selected], model.current], [['d'], 1]); // Still at c.
+});
+
+test('a file goes in pieces that a proxy lets through; what is lost is sent again', async () => {
+  const [model, engine] = await opened({});
+  engine.largest = 300_000;
+  engine.losses = 1;
+  const target = { uri: ROOT, profile: 'pai' };
+  const file = new Blob([new Uint8Array(1_000_000)]);
+  const transfer = await model.transfers.upload('x', target, [{ path: 'x', file }]);
+  assert.deepEqual([transfer.state, transfer.done, transfer.files], ['done', 1_000_000, 1]);
+  assert(Math.max(...engine.pieces) <= 300_000);
+  assert.equal(
+    engine.pieces.reduce((sum, size) => sum + size, 0),
+    1_000_000
+  );
+  await new Promise(resolve => setImmediate(resolve));
+  assert.deepEqual(paths(model), ['x']); // It was looked at once more.
+});
+
+test('names that are taken are asked about, once for all', async () => {
+  const file = new Blob(['12']);
+  const items = ['a.txt', 'b.txt', 'sub/c'].map(path => ({ path, file }));
+  const outcomes = new Map<string, readonly string[]>();
+  for (const answer of ['replace', 'keep', 'skip'] as const) {
+    const [model, engine] = await opened({ 'a.txt': 9, 'a (2).txt': 9, 'sub/c': 9 });
+    const transfer = await model.transfers.upload('x', { uri: ROOT, profile: '' }, items);
+    assert.deepEqual([transfer.state, transfer.taken], ['asking', ['a.txt', 'sub/c']]);
+    assert(engine.files.has('b.txt'));
+    await model.transfers.goOn(transfer, answer);
+    assert.equal(transfer.state, 'done');
+    outcomes.set(answer, [...engine.files].map(([name, size]) => `${name}:${size}`).sort());
+  }
+  assert.deepEqual(outcomes.get('skip'), ['a (2).txt:9', 'a.txt:9', 'b.txt:2', 'sub/c:9']);
+  assert.deepEqual(outcomes.get('replace'), ['a (2).txt:9', 'a.txt:2', 'b.txt:2', 'sub/c:2']);
+  const kept = ['a (2).txt:9', 'a (3).txt:2', 'a.txt:9', 'b.txt:2', 'sub/c (2):2', 'sub/c:9'];
+  assert.deepEqual(outcomes.get('keep'), kept);
+});
+
+test('what fails can go on, what is ended stops', async () => {
+  const [model, engine] = await opened({});
+  engine.largest = 10;
+  const items = Array.from({ length: 6 }, (_, n) => ({ path: `f${n}`, file: new Blob(['x'.repeat(20)]) }));
+  const transfer = await model.transfers.upload('x', { uri: ROOT, profile: '' }, items);
+  assert.deepEqual([transfer.state, transfer.canGoOn, transfer.done], ['failed', true, 0]);
+  assert.match(transfer.trouble, /f\d: Request Entity Too Large/);
+  engine.largest = Infinity;
+  await model.transfers.goOn(transfer);
+  assert.deepEqual([transfer.state, engine.files.size, transfer.done], ['done', 6, 120]);
+
+  const ended: Transfer[] = [];
+  model.transfers.changed.connect(({ known }) => {
+    const [newest] = known;
+    if (newest?.state === 'running' && newest.done > 0 && !ended.includes(newest)) {
+      ended.push(newest);
+      newest.cancel();
+    }
+  });
+  const large = { path: 'large', file: new Blob([new Uint8Array(3_000_000)]) };
+  const stopped = await model.transfers.upload('y', { uri: ROOT, profile: '' }, [large]);
+  assert.deepEqual([stopped.state, engine.files.has('large')], ['cancelled', false]);
+  assert.equal(engine.calls.filter(([verb]) => verb === 'cancel_copy').length >= 1, true);
+});
+
+test('what fails goes on when all that was begun has ended, and nothing is forgotten', async () => {
+  const [model, engine] = await opened({});
+  let release = () => {};
+  const gate = new Promise<void>(resolve => (release = resolve));
+  engine.gates = new Map(['slow', 'late'].map(path => [path, gate]));
+  engine.bad = new Set(['bad', 'late']);
+  const items = ['bad', 'slow', 'late', 'last'].map(path => ({ path, file: new Blob(['x']) }));
+  const under = model.transfers.upload('x', { uri: ROOT, profile: '' }, items);
+  const [transfer] = model.transfers.known;
+  assert(transfer);
+  await settled();
+  assert.deepEqual([transfer.state, transfer.canGoOn, transfer.isOver], ['running', false, false]);
+  assert.match(transfer.trouble, /^bad: The disk is full/); // Told at once.
+  assert.equal(model.transfers.isUploading, true);
+  release();
+  await under;
+  assert.deepEqual([transfer.state, transfer.canGoOn, model.transfers.isUploading], ['failed', true, false]);
+  engine.bad.clear();
+  await model.transfers.goOn(transfer);
+  assert.deepEqual([transfer.state, transfer.trouble, transfer.files], ['done', '', 4]);
+  assert.deepEqual([...engine.files.keys()].sort(), ['bad', 'last', 'late', 'slow']);
+});
+
+test('an upload is there also if the answer to its last piece is lost', async t => {
+  t.after(hurry());
+  for (const atFirst of ['done', 'running']) {
+    const [model, engine] = await opened({});
+    engine.lostAnswers = 1;
+    engine.atFirst = atFirst;
+    engine.looks.push(new EngineError('nothing was heard'), atFirst);
+    const transfer = await model.transfers.upload('x', { uri: ROOT, profile: '' }, [
+      { path: 'x', file: new Blob(['x']) }
+    ]);
+    assert.deepEqual([transfer.state, transfer.trouble], ['done', '']);
+    assert.equal(
+      engine.calls.some(([verb]) => verb === 'cancel_copy'),
+      false
+    );
+  }
+  const [model, engine] = await opened({});
+  engine.lostAnswers = 1;
+  engine.looks.push('cancelled'); // By somebody else, between the two.
+  const ended = await model.transfers.upload('x', { uri: ROOT, profile: '' }, [{ path: 'x', file: new Blob(['x']) }]);
+  assert.equal(ended.state, 'failed');
+});
+
+test('a copy of the server is followed also where nothing is heard for a while', async t => {
+  const [model, engine] = await opened({});
+  t.after(hurry());
+  const away = new EngineError('Service Unavailable', '', '', 503); // As a proxy says it.
+  engine.looks.push(new EngineError('nothing was heard'), away, 'running', 'done');
+  const told = new Set<string>();
+  model.transfers.changed.connect(({ known }) => void told.add(`${known[0]?.state} ${known[0]?.trouble}`));
+  const transfer = await model.transfers.begin('x', () => engine.call('put_data'));
+  assert.deepEqual([transfer.state, transfer.trouble, model.transfers.isUploading], ['done', '', false]);
+  assert.deepEqual([...told].slice(-4), [
+    'running ',
+    'running nothing was heard',
+    'running Service Unavailable',
+    'done '
+  ]);
+  engine.looks.push(new EngineError('There is no copy.', 'Start it again.', 'NotFound', 404));
+  const lost = await model.transfers.begin('x', () => engine.call('put_data'));
+  assert.deepEqual([lost.state, lost.trouble], ['failed', 'There is no copy. Start it again.']);
+});
+
+test('numbers for second names', () => {
+  const names = ['a.txt', 'a', 'sub.d/a', '.hidden', 'x/.hidden.txt'].map(name => numbered(name, 2));
+  assert.deepEqual(names, ['a (2).txt', 'a (2)', 'sub.d/a (2)', '.hidden (2)', 'x/.hidden (2).txt']);
+});

@@ -1,0 +1,638 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+
+import type { IEngine, Parameters } from '../../../labextension/lib/api/engine.js';
+import { EngineError } from '../../../labextension/lib/api/engine.js';
+import { SubmitKey } from '../../../labextension/lib/api/idempotency.js';
+import type { Verb } from '../../../labextension/lib/api/routes.js';
+import type { Json } from '../../../labextension/lib/api/wire.js';
+import { record, string } from '../../../labextension/lib/api/wire.js';
+import type { IHost } from '../../../labextension/lib/host/host.js';
+import { parsePlatforms, profileOf } from '../../../labextension/lib/train/compute/platforms.js';
+import {
+  added,
+  bare,
+  channelFor,
+  draftOf,
+  field,
+  freeRows,
+  hasRowFaults,
+  requestOf,
+  rowFaults,
+  ruleFor,
+  withField,
+  withRows,
+  withRule,
+  withValue
+} from '../../../labextension/lib/train/draft.js';
+import { TrainModel } from '../../../labextension/lib/train/panelmodel.js';
+import { strayFaults } from '../../../labextension/lib/train/part.js';
+import { parseDeclared, wrongOf } from '../../../labextension/lib/train/preview.js';
+import type { IContext } from '../../../labextension/lib/ui/context.js';
+
+const REQUEST: Json = {
+  backend: 'local',
+  notebook: 'work/a.ipynb',
+  spec: {
+    entry_point: 'a.ipynb',
+    source: { folder: '/home/work', include: ['*.py'] },
+    hyperparameters: { lr: '0.1', layers: [1, 2] },
+    options: { deep: { er: 1 } }
+  }
+};
+
+const [LR, FLAG, ALIASED] = parseDeclared({
+  hyperparameters: [
+    { name: 'lr', type: 'float', default: '0.01', required: false, form: 'option' },
+    { name: 'quiet', type: 'bool', default: 'False', required: false, form: 'flag' },
+    { name: 'epochs', type: 'int', default: null, required: true, form: 'option', aliases: ['n'] }
+  ]
+});
+
+test('what the form does not show stays in the request, and what is empty is taken out', () => {
+  const draft = draftOf(REQUEST);
+  const { spec, ...others } = requestOf(draft);
+  assert.deepEqual(others, { backend: 'local', notebook: 'work/a.ipynb' });
+  assert.deepEqual(record(spec)['options'], { deep: { er: 1 } });
+  assert.deepEqual(record(spec)['hyperparameters'], { lr: '0.1', layers: '[1,2]' });
+
+  const set = withField(withField(draft, 'source.exclude', ['/big']), 'gpu', 0);
+  assert.deepEqual(record(requestOf(set)['spec'])['source'], {
+    folder: '/home/work',
+    include: ['*.py'],
+    exclude: ['/big']
+  });
+  assert.equal(field(set, 'gpu'), 0);
+  assert.deepEqual(requestOf(withField(withField(set, 'source.exclude', []), 'gpu', '')), requestOf(draft));
+  assert.equal(field(withField(draft, 'source.gitignore', false), 'source.gitignore'), false);
+});
+
+test('only hyperparameters that were changed are sent, each by the name that it has', () => {
+  assert.ok(LR && FLAG && ALIASED);
+  let rows = draftOf({ spec: { hyperparameters: { n: '3', other: 'x' } } }).tables.hyperparameters;
+  const sent = () => record(requestOf(withRows(draftOf({}), 'hyperparameters', rows))['spec'])['hyperparameters'];
+  assert.deepEqual(
+    freeRows(rows, [LR, FLAG, ALIASED]).map(row => row.name),
+    ['other']
+  );
+  rows = withValue(rows, ALIASED, '4');
+  rows = withValue(rows, LR, '0.5');
+  assert.deepEqual(sent(), { n: '4', other: 'x', lr: '0.5' });
+  rows = withValue(rows, LR, null);
+  assert.deepEqual(sent(), { n: '4', other: 'x' });
+
+  // A name that one is about to write stays where it is written, also where the code has such a name.
+  rows = added(rows).map(row => (row.isOwn ? { ...row, name: 'lr', value: '1' } : row));
+  assert.deepEqual(
+    freeRows(rows, [LR, FLAG, ALIASED]).map(row => row.name),
+    ['other', 'lr']
+  );
+});
+
+test('rows without a name, or with one twice, are faults; empty ones are nothing', () => {
+  const draft = draftOf({ spec: { labels: { a: '1' } } });
+  const rows = added(added(added(draft.tables.labels)));
+  const written = rows.map((row, n) => [row, row, { ...row, name: 'a' }, { ...row, value: 'v' }][n] ?? row);
+  assert.deepEqual([...rowFaults(written).values()], ['twice', 'twice', 'nameless']);
+  assert.equal(hasRowFaults(withRows(draft, 'labels', written)), true);
+  assert.equal(hasRowFaults(withRows(draft, 'labels', rows)), false);
+  assert.deepEqual(record(requestOf(withRows(draft, 'labels', rows))['spec']), { labels: { a: '1' } });
+  const [none, half] = [
+    { name: '', regex: '' },
+    { name: 'loss', regex: '' }
+  ];
+  const sent = (...metrics: Json[]) =>
+    record(requestOf(withField(draftOf({}), 'metric_definitions', metrics))['spec'])['metric_definitions'];
+  assert.deepEqual([sent(none), sent(none, half, none)], [undefined, [half]]);
+});
+
+test('a file that is left out by a click is that file alone, and comes back', () => {
+  assert.equal(ruleFor('data/'), '/data/');
+  assert.equal(ruleFor('a b/[1]*.bin'), '/a\\ b/\\[1\\]\\*.bin');
+  const draft = draftOf(REQUEST);
+  const without = withRule(withRule(draft, '/x', true), '/x', true);
+  assert.deepEqual(field(without, 'source.exclude'), ['/x']);
+  assert.deepEqual(requestOf(withRule(without, '/x', false)), requestOf(draft));
+  const alone = withRule(withRule(draft, 'b', true, 'source.include'), '*.py', false, 'source.include');
+  assert.deepEqual(record(record(requestOf(alone)['spec'])['source']), { folder: '/home/work', include: ['b'] });
+});
+
+test('a form begins bare with the same code, and an input gets a name of its own', () => {
+  assert.deepEqual(bare({ ...REQUEST, backend: 'pai', script_if_needed: true }, 'a.ipynb'), {
+    notebook: 'work/a.ipynb',
+    script_if_needed: true,
+    spec: { entry_point: 'a.ipynb', source: { folder: '/home/work' } }
+  });
+  const draft = withField(draftOf({}), 'inputs', { train: 'oss://b/train/' });
+  assert.equal(channelFor(draft, 'oss://b/more/train/'), 'train_2');
+  assert.equal(channelFor(draft, 'oss://b/2024-x.tar.gz'), 'data_2024_x_tar');
+  assert.equal(channelFor(draft, '/'), 'data');
+});
+
+test('words about fields go to the fields, all others to the button', () => {
+  const leak = { path: '.netrc', line: 3, cell: 0, what: 'a password' };
+  const one = wrongOf(
+    new EngineError('bad', 'mend it', 'SpecError', 400, { faults: { source: 'bad' }, leaks: [leak] })
+  );
+  assert.deepEqual([...one.faults], [['source', 'bad mend it']]);
+  assert.deepEqual([one.trouble, one.leaks], [null, [leak]]);
+  const none = wrongOf(new EngineError('no answer', 'wait'));
+  assert.deepEqual([none.faults.size, none.trouble], [0, { message: 'no answer', fix: 'wait' }]);
+});
+
+test('what is wrong with nothing that has a field is told at the foot', async () => {
+  const wrong = [
+    ...['gpu', 'layout', 'tty', 'source.files', 'source.exclude.0', 'inputs.a', 'inputs.b', 'labels.a', 'labels.b'],
+    ...['hyperparameters.lr', 'hyperparameters.h', 'options', 'options.spot.limit', 'options.other', 'requirements.1']
+  ];
+  const { page, model } = begin({
+    backends: () => ({ backends: [{ name: 'local', options: { properties: { spot: { type: 'object' } } } }] }),
+    profiles: () => ({ default: 'local', profiles: [{ name: 'local', settings: { backend: 'local' } }] }),
+    preview: () => {
+      throw new EngineError('', '', '', 400, { faults: Object.fromEntries(wrong.map(name => [name, 'bad'])) });
+    },
+    inspect: () => ({ hyperparameters: [{ name: 'lr', form: 'option' }] })
+  });
+  page.go('a.ipynb');
+  await model.refresh();
+  assert.ok(model.desk?.draft);
+  const draft = withField(model.desk.draft, 'inputs', { a: 'x' });
+  model.desk.change(withRows(draft, 'labels', draftOf({ spec: { labels: { a: '1' } } }).tables.labels));
+  await model.refresh();
+  assert.deepEqual(
+    strayFaults(model, model.desk).map(([name]) => name),
+    ['layout', 'tty', 'source.files', 'inputs.b', 'labels.b', 'hyperparameters.h', 'options.other']
+  );
+});
+
+test('a profile is picked as the engine picks it', () => {
+  const profile = (name: string, backend: string) => ({ name, refused: '', settings: { backend } });
+  const profiles = [profile('big', 'pai'), profile('local', 'local'), profile('pai', 'pai')];
+  const platforms = parsePlatforms(null, { default: 'big', profiles });
+  assert.equal(profileOf(platforms, '', '')?.name, 'big');
+  assert.equal(profileOf(platforms, '', 'local')?.name, 'local');
+  assert.equal(profileOf(platforms, 'pai', 'local')?.name, 'pai');
+  assert.equal(profileOf({ ...platforms, default: 'local' }, '', 'pai')?.name, 'pai');
+  assert.equal(profileOf(platforms, '', 'none'), undefined);
+});
+
+interface ICall {
+  readonly verb: Verb;
+  readonly parameters: Parameters;
+  readonly body: Json;
+}
+
+/** An engine that answers previews when it is told to. */
+class Engine implements IEngine {
+  readonly kind = 'server';
+  readonly calls: ICall[] = [];
+  readonly waiting: (() => void)[] = [];
+  answers: Readonly<Record<string, (call: ICall) => unknown>> = {};
+  isSlow = false;
+
+  async call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
+    const call = { verb, parameters, body: record(body) };
+    this.calls.push(call);
+    if (verb === 'preview' && this.isSlow) {
+      await new Promise<void>(resolve => this.waiting.push(resolve));
+    }
+    const answer = this.answers[verb];
+    return answer ? answer(call) : {};
+  }
+
+  subscribe(): void {
+    assert.fail();
+  }
+
+  watch(): void {
+    assert.fail();
+  }
+
+  address(): null {
+    return null;
+  }
+
+  of(verb: Verb): readonly ICall[] {
+    return this.calls.filter(call => call.verb === verb);
+  }
+}
+
+/** A page with notebooks. */
+class Host {
+  readonly opened: string[] = [];
+  readonly said: string[] = [];
+  readonly saved: string[] = [];
+  unsaved: readonly string[] = [];
+  agrees = true;
+  go: (path: string) => void = () => undefined;
+  rename: (from: string, to: string) => void = () => undefined;
+
+  readonly host: IHost = {
+    confirm: async ({ text }) => {
+      this.said.push(text);
+      return this.agrees;
+    },
+    ask: async () => null,
+    notify: text => void this.said.push(text),
+    openJob: (id, back) => void this.opened.push(`${id} from ${back ?? ''}`),
+    watchNotebook: receive => void (this.go = receive),
+    watchRenamed: receive => void (this.rename = receive),
+    watchUnsaved: receive => receive(this.unsaved),
+    save: async path => void this.saved.push(path)
+  };
+}
+
+const trans = {
+  __: (text: string, ...words: unknown[]) =>
+    words.reduce((all: string, word, n) => all.replace(`%${n + 1}`, String(word)), text)
+} as unknown as IContext['trans'];
+
+function formOf({ path }: Parameters): Json {
+  const whole = `/${string(path)}`;
+  const cut = whole.lastIndexOf('/');
+  const spec = { entry_point: whole.slice(cut + 1), source: { folder: whole.slice(0, cut) || '/' } };
+  return { request: { notebook: whole, spec }, kind: 'notebook', last: null, entries: [] };
+}
+
+function begin(answers: Engine['answers'] = {}): { engine: Engine; page: Host; model: TrainModel } {
+  const [engine, page] = [new Engine(), new Host()];
+  engine.answers = {
+    form: ({ parameters }) => formOf(parameters),
+    preview: ({ body }) => ({ spec: body['spec'], files: 1, notes: [string(record(body['spec'])['name'])] }),
+    submit: () => ({ job: { id: 'j1', status: 'running' } }),
+    ...answers
+  };
+  const model = new TrainModel({ engine, host: page.host, trans, lang: 'en' });
+  model.follow(new AbortController().signal);
+  return { engine, page, model };
+}
+
+/** What stands under way is done, and what waits for `milliseconds` begins. */
+async function pass(milliseconds = 0): Promise<void> {
+  mock.timers.tick(milliseconds);
+  for (let n = 0; n < 40; n++) {
+    await Promise.resolve();
+  }
+}
+
+const named = (model: TrainModel, name: string) => {
+  assert.ok(model.desk?.draft);
+  model.desk.change(withField(model.desk.draft, 'name', name));
+};
+
+const nameIn = ({ desk }: TrainModel) => desk?.draft && field(desk.draft, 'name');
+
+test('nothing is asked before somebody looks; then the form is there, and what would be sent', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  const { engine, page, model } = begin();
+  page.go('a.ipynb');
+  assert.deepEqual(engine.calls, []);
+  model.isSeen = true;
+  await pass();
+  assert.deepEqual(engine.of('form')[0]?.parameters, { path: 'a.ipynb' });
+  assert.deepEqual(
+    engine.of('preview').map(({ parameters }) => parameters['quick']),
+    [true, false]
+  );
+  assert.equal(model.desk?.preview?.files, 1);
+  assert.equal(model.desk.isLooking, false);
+});
+
+test('what is typed is looked at after a pause, one at a time, and an answer that was overtaken is dropped', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  const { engine, page, model } = begin();
+  page.go('a.ipynb');
+  model.isSeen = true;
+  await pass();
+  engine.isSlow = true;
+  named(model, 'one');
+  named(model, 'two');
+  await pass(1000);
+  assert.equal(engine.of('preview').length, 3); // A quick and a whole look to begin with, and one for both.
+  named(model, 'three');
+  await pass(1000);
+  assert.equal(engine.of('preview').length, 3);
+  engine.waiting.shift()?.();
+  await pass();
+  assert.deepEqual(model.desk?.preview?.notes, ['']);
+  assert.equal(engine.of('preview').length, 4);
+  engine.waiting.shift()?.();
+  await pass();
+  assert.deepEqual(model.desk.preview.notes, ['three']);
+});
+
+test('what is wrong stands beside its field, what the code declares is told all the same, and both go when it is mended', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  const { engine, page, model } = begin({
+    preview: ({ body }) => {
+      if (record(body['spec'])['name'] === 'bad') {
+        throw new EngineError('name: bad', 'other', 'SpecError', 400, { faults: { name: 'bad' } });
+      }
+      return { hyperparameters: [{ name: 'a' }] };
+    },
+    inspect: () => ({ hyperparameters: [{ name: 'b' }] })
+  });
+  page.go('a.ipynb');
+  model.isSeen = true;
+  await pass();
+  named(model, 'bad');
+  await pass(1000);
+  assert.equal(model.desk?.wrong.faults.get('name'), 'bad other');
+  assert.deepEqual(
+    model.desk.declared.map(one => one.name),
+    ['b']
+  );
+  assert.equal(engine.of('inspect').length, 1);
+  named(model, 'good');
+  await pass(1000);
+  assert.equal(model.desk.wrong.faults.size, 0);
+  assert.deepEqual(
+    model.desk.declared.map(one => one.name),
+    ['a']
+  );
+});
+
+test('what was typed stays with its notebook; where nothing was, the form is fetched anew', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  let entries: readonly string[] = [];
+  const { engine, page, model } = begin({ form: ({ parameters }) => ({ ...formOf(parameters), entries }) });
+  page.go('a.ipynb');
+  model.isSeen = true;
+  await pass();
+  named(model, 'mine');
+  page.go('b.ipynb');
+  await pass(1000);
+  assert.equal(nameIn(model), undefined);
+  page.go('a.ipynb');
+  await pass();
+  assert.equal(nameIn(model), 'mine');
+  // What can be run is told anew all the same.
+  entries = ['new.py'];
+  await model.refresh();
+  await pass();
+  assert.deepEqual([nameIn(model), model.desk?.form?.entries], ['mine', ['new.py']]);
+  const asked = engine.of('form').length;
+  page.go('b.ipynb');
+  await pass();
+  assert.equal(engine.of('form').length, asked + 1);
+  model.turn('a.ipynb');
+  model.desk?.reset();
+  assert.equal(nameIn(model), undefined);
+});
+
+test('what was typed goes along with a notebook that is renamed, and is about the file of that name', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  const { engine, page, model } = begin();
+  page.go('work/Untitled.ipynb');
+  model.isSeen = true;
+  await pass();
+  const { desk } = model;
+  page.rename('work/Untitled.ipynb', 'work/b.ipynb');
+  await pass();
+  assert.deepEqual([model.desk, desk?.path, desk?.isChanged], [desk, 'work/b.ipynb', false]);
+  named(model, 'mine');
+  page.rename('work/b.ipynb', 'c.ipynb');
+  page.go('c.ipynb');
+  assert.equal((await model.submit())?.id, 'j1');
+  assert.equal(model.desk, desk);
+  const { notebook, spec } = engine.of('submit')[0]?.body ?? {};
+  assert.deepEqual([notebook, spec], ['/c.ipynb', { entry_point: 'c.ipynb', source: { folder: '/' }, name: 'mine' }]);
+  // What the user has chosen himself to be run stays that.
+  assert.ok(desk?.draft);
+  desk.change(withField(desk.draft, 'entry_point', 'train.py'));
+  page.rename('c.ipynb', 'd.ipynb');
+  await pass();
+  assert.deepEqual([field(desk.draft, 'entry_point'), desk.draft.rest['notebook']], ['train.py', '/d.ipynb']);
+});
+
+test('a submit saves what belongs to it, asks what it costs, and opens its job', async () => {
+  let asked = 0;
+  const { engine, page, model } = begin({
+    submit: ({ body }) => {
+      if (!body['confirmed']) {
+        throw new EngineError('It costs 3 an hour.', '', 'Unconfirmed', 409);
+      }
+      asked += 1;
+      return { job: { id: 'j1', status: 'running' } };
+    }
+  });
+  page.unsaved = ['work/a.ipynb', 'work/train.py', 'elsewhere/b.py'];
+  model.isSeen = true;
+  page.go('work/a.ipynb');
+  // At first paint: the form has not come yet.
+  page.agrees = false;
+  assert.equal(await model.submit(), null);
+  assert.deepEqual(page.saved, ['work/a.ipynb', 'work/train.py']);
+  assert.ok(page.said.includes('It costs 3 an hour.'));
+  assert.deepEqual([asked, page.opened], [0, []]);
+  page.agrees = true;
+  assert.equal((await model.submit())?.id, 'j1');
+  assert.deepEqual([asked, page.opened], [1, ['j1 from work/a.ipynb']]);
+  const keys = engine.of('submit').map(({ body }) => string(body['key']));
+  assert.equal(keys[1], keys[2]); // Each attempt has a key of its own, however often it is sent.
+  assert.notEqual(keys[0], keys[1]);
+});
+
+test('a form that is fetched anew while it is submitted is not taken for one that was changed', async () => {
+  const { page, model } = begin({
+    submit: async () => {
+      await model.refresh(); // As when the notebook is saved.
+      return { job: { id: 'j1', status: 'running' } };
+    }
+  });
+  page.go('a.ipynb');
+  model.isSeen = true;
+  await model.submit();
+  assert.equal(model.desk?.isChanged, false);
+});
+
+test('a form that could not begin is begun by a submit', async () => {
+  let isBroken = true;
+  const { page, model } = begin({
+    form: ({ parameters }) => {
+      if (isBroken) {
+        throw new EngineError('no answer');
+      }
+      return formOf(parameters);
+    }
+  });
+  page.go('a.ipynb');
+  await model.refresh();
+  assert.deepEqual([model.desk?.draft, model.desk?.wrong.trouble?.message], [null, 'no answer']);
+  isBroken = false;
+  assert.equal((await model.submit())?.id, 'j1');
+});
+
+test('a submit whose answer was lost is tried again with its key', async () => {
+  let isBroken = true;
+  const { engine, page, model } = begin({
+    submit: () => {
+      if (isBroken) {
+        throw new EngineError('no answer');
+      }
+      return { job: { id: 'j1', status: 'running' } };
+    }
+  });
+  model.isSeen = true;
+  page.go('a.ipynb');
+  assert.equal(await model.submit(), null);
+  assert.equal(model.desk?.wrong.trouble?.message, 'no answer');
+  isBroken = false;
+  await model.submit();
+  const [first, second] = engine.of('submit').map(({ body }) => body['key']);
+  assert.equal(first, second);
+  await model.submit();
+  assert.notEqual(engine.of('submit')[2]?.body['key'], second);
+});
+
+test('a submit that was refused is a new one when it is tried again', async () => {
+  const { engine, page, model } = begin({
+    submit: () => {
+      throw new EngineError('The quota is used up.', '', 'QuotaExceeded', 409);
+    }
+  });
+  model.isSeen = true;
+  page.go('a.ipynb');
+  await model.submit();
+  await model.submit();
+  const [first, second] = engine.of('submit').map(({ body }) => body['key']);
+  assert.notEqual(first, second);
+});
+
+test('a key is kept for the same thing alone, and only while nobody has answered', async () => {
+  const key = new SubmitKey();
+  const keys: string[] = [];
+  const submit = (what: string, error?: EngineError) =>
+    key
+      .use({ what }, once => {
+        keys.push(once);
+        return error ? Promise.reject(error) : Promise.resolve(once);
+      })
+      .catch(() => '');
+  await submit('a', new EngineError('Bad Gateway', '', '', 502)); // A proxy's word: the engine may be at work.
+  await submit('a', new EngineError('no answer', '', 'ServerUnreachable', 503)); // A kernel's.
+  await submit('a', new EngineError('refused', '', 'Refused', 400));
+  assert.equal(new Set(keys.splice(0)).size, 1);
+  await submit('a', new EngineError('no answer'));
+  await submit('b', new EngineError('no answer'));
+  await submit('b');
+  await submit('b');
+  const [a, b, again, other] = keys;
+  assert.equal(b, again);
+  assert.equal(new Set([a, b, other]).size, 3);
+});
+
+test('inputs are brought before a submit, which can be ended meanwhile', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  let status = 'running';
+  const { engine, page, model } = begin({
+    bring: () => ({ id: 'c1', status: 'running', bytes: 10, done: 3 }),
+    copy: () => ({ id: 'c1', status }),
+    cancel_copy: () => (status = 'cancelled')
+  });
+  model.isSeen = true;
+  page.go('a.ipynb');
+  await pass();
+  assert.ok(model.desk?.draft);
+  model.desk.change(withField(model.desk.draft, 'inputs', { train: 'oss://b/t/' }));
+  let outcome: unknown = 'none';
+  void model.submit().then(job => (outcome = job));
+  await pass();
+  assert.deepEqual([model.desk.stage?.what, model.desk.stage?.copy?.done], ['bringing', 3]);
+  model.desk.cancel();
+  await pass();
+  await pass(1000);
+  assert.deepEqual([outcome, engine.of('cancel_copy').length, engine.of('submit').length], [null, 1, 0]);
+  assert.equal(model.desk.stage, null);
+  status = 'done';
+  void model.submit().then(job => (outcome = job));
+  await pass();
+  await pass(1000);
+  assert.equal(engine.of('submit').length, 1);
+  assert.deepEqual(page.opened, ['j1 from a.ipynb']);
+});
+
+test('what was submitted last is submitted once more, whatever stands in the form', async () => {
+  const last = { id: 'j0', name: 'old', submitted_at: '2026-01-01T00:00:00Z' };
+  let known: unknown = null;
+  const { engine, page, model } = begin({
+    form: () => ({ request: { spec: { name: 'old' } }, kind: 'notebook', last: known, entries: [] })
+  });
+  assert.equal(await model.again('a.ipynb'), false);
+  assert.equal(engine.of('submit').length, 0);
+  known = last;
+  assert.equal(await model.again('a.ipynb'), true);
+  assert.deepEqual(record(engine.of('submit')[0]?.body['spec']), { name: 'old' });
+  assert.deepEqual(page.opened, ['j1 from a.ipynb']);
+});
+
+test('what is put into the form goes as a script where it must, and files that came with it can be taken away', async () => {
+  const { page, model } = begin({
+    form: () => ({
+      request: { notebook: '/w/a.ipynb', script_if_needed: true, spec: { entry_point: 'a.ipynb' } },
+      kind: 'notebook'
+    })
+  });
+  page.go('work/a.ipynb');
+  await model.refresh();
+  await model.desk?.refresh();
+  const { desk } = model;
+  assert.ok(desk);
+  const now = () => (desk.draft ? requestOf(desk.draft) : {});
+  const source = { folder: '/w' };
+  desk.put({
+    notebook: '/w/a.ipynb',
+    spec: { entry_point: 'a.py', source: { ...source, files: { 'a.py': '1', b: '' } } }
+  });
+  assert.equal(now()['script_if_needed'], true);
+  desk.uncover('b');
+  assert.deepEqual(now()['spec'], { entry_point: 'a.py', source: { ...source, files: { 'a.py': '1' } } });
+  desk.uncover('a.py');
+  assert.deepEqual(now()['spec'], { entry_point: 'a.ipynb', source });
+  desk.put({ script_if_needed: false, spec: {} });
+  assert.equal(now()['script_if_needed'], false);
+});
+
+test('data is read with the account that it is in, or it is said that it is not', async () => {
+  const profile = (name: string, backend: string) => ({ name, refused: '', settings: { backend } });
+  const profiles = [profile('a', 'pai'), profile('b', 'pai'), profile('local', 'local')];
+  const after = async (start: Json, standard: string, of: string) => {
+    const { page, model } = begin({
+      form: () => ({ request: start, kind: 'notebook', last: null, entries: [] }),
+      profiles: () => ({ default: standard, profiles })
+    });
+    page.go('a.ipynb');
+    await model.useInput('oss://x/train/', of);
+    assert.ok(model.desk?.draft);
+    assert.deepEqual(field(model.desk.draft, 'inputs'), { train: 'oss://x/train/' });
+    return [field(model.desk.draft, 'profile') ?? '', ...page.said];
+  };
+  assert.deepEqual(await after({ spec: {} }, 'a', 'b'), ['b']);
+  assert.deepEqual(await after({ backend: 'pai', spec: {} }, 'local', 'b'), ['b']);
+  assert.deepEqual(await after({ spec: {} }, 'b', 'b'), ['']);
+  assert.deepEqual(await after({ spec: { profile: 'b' } }, 'a', 'b'), ['b']);
+  assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', ''), ['a']);
+  const said =
+    'This data is in the account of b; the job reads it with that of a. If it may not, choose the profile b.';
+  assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', 'b'), ['a', said]);
+  // A job of this machine stays one: what it reads from elsewhere, it reads with the first account of that kind.
+  assert.deepEqual(await after({ spec: {} }, 'local', 'b'), ['', said]);
+  assert.deepEqual(await after({ spec: {} }, 'local', 'a'), ['']);
+});
+
+test('a URI becomes an input of what is in front', async () => {
+  const { page, model } = begin();
+  page.go('a.ipynb');
+  await model.useInput('oss://b/train/');
+  await model.useInput('oss://c/train/');
+  assert.deepEqual(model.desk?.draft && field(model.desk.draft, 'inputs'), {
+    train: 'oss://b/train/',
+    train_2: 'oss://c/train/'
+  });
+});

@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import type { IEngine } from '../../../labextension/lib/api/engine.js';
+import { choices, parseImages, wanted } from '../../../labextension/lib/train/compute/images.js';
+import { gibibytes, matching, parseInstances, sorted } from '../../../labextension/lib/train/compute/instancetypes.js';
+import {
+  added,
+  channelFaults,
+  channelsOf,
+  proposals,
+  rowsOf,
+  variableOf
+} from '../../../labextension/lib/ui/fields/channelrows.js';
+import { read, textOf } from '../../../labextension/lib/ui/fields/fieldtext.js';
+import type { IField } from '../../../labextension/lib/ui/fields/schemafields.js';
+import { changed, faultAt, faultsBelow, fieldsOf, trimmed } from '../../../labextension/lib/ui/fields/schemafields.js';
+import { beginnings, common, folderOf, inFolder } from '../../../labextension/lib/ui/fields/uricompletion.js';
+
+// Says each text as it is, with its parameters.
+const trans = {
+  __: (text: string, ...given: unknown[]) => text.replace(/%(\d)/g, (_, n: string) => String(given[Number(n) - 1]))
+} as TranslationBundle;
+
+// As pydantic 2 writes it.
+const SCHEMA = {
+  $defs: {
+    Spot: {
+      description: 'Machines that are cheaper.',
+      properties: {
+        strategy: { default: 'Go', enum: ['Limit', 'Go'], title: 'Strategy', type: 'string' },
+        limit: { anyOf: [{ exclusiveMinimum: 0, maximum: 1, type: 'number' }, { type: 'null' }], default: null }
+      },
+      title: 'Spot',
+      type: 'object'
+    },
+    Tree: { properties: { child: { anyOf: [{ $ref: '#/$defs/Tree' }, { type: 'null' }] } }, type: 'object' }
+  },
+  properties: {
+    oss_bucket_name: { default: '', description: 'The bucket.', title: 'Oss Bucket Name', type: 'string' },
+    count: { default: 1, minimum: 1, maximum: 10, title: 'How many', type: 'integer' },
+    price: { anyOf: [{ minimum: 0, type: 'number' }, { type: 'null' }], default: null, title: 'Price' },
+    key: { format: 'password', title: 'Key', type: 'string', writeOnly: true },
+    network: { default: '', enum: ['', 'public', 'vpc'], title: 'Network', type: 'string' },
+    kind: { const: 'a', title: 'Kind' },
+    tty: { default: false, title: 'Tty', type: 'boolean' },
+    maybe: { anyOf: [{ type: 'boolean' }, { type: 'null' }], default: null },
+    nodes: { default: [], items: { type: 'string' }, type: 'array' },
+    pairs: { items: { type: 'integer' }, type: 'array' },
+    roles: { additionalProperties: { type: 'string' }, default: {}, type: 'object' },
+    settings: { additionalProperties: true, default: {}, type: 'object' },
+    spot: { anyOf: [{ $ref: '#/$defs/Spot' }, { type: 'null' }], default: null },
+    progress: { $ref: '#/$defs/Spot', default: { strategy: 'Go' } },
+    either: { anyOf: [{ type: 'integer' }, { type: 'string' }] },
+    tree: { $ref: '#/$defs/Tree' },
+    memory: { pattern: '^(\\d+GiB)?$', maxLength: 8, type: 'string' }
+  },
+  required: ['key'],
+  type: 'object'
+};
+
+const FIELDS = new Map(fieldsOf(SCHEMA).map(field => [field.name, field]));
+
+function field(name: string): IField {
+  const found = FIELDS.get(name);
+  assert.ok(found);
+  return found;
+}
+
+const value = (name: string, text: string) => read(field(name), text, trans).value;
+const fault = (name: string, text: string) => read(field(name), text, trans).fault;
+
+test('each property of a schema is a field of the kind that it needs', () => {
+  const kinds = Object.fromEntries([...FIELDS].map(([name, { kind }]) => [name, kind]));
+  assert.deepEqual(kinds, {
+    oss_bucket_name: 'text',
+    count: 'integer',
+    price: 'number',
+    key: 'secret',
+    network: 'choice',
+    kind: 'choice',
+    tty: 'boolean',
+    maybe: 'choice',
+    nodes: 'list',
+    pairs: 'json',
+    roles: 'map',
+    settings: 'json',
+    spot: 'object',
+    progress: 'object',
+    either: 'text',
+    tree: 'object',
+    memory: 'text'
+  });
+  assert.deepEqual(
+    fieldsOf(SCHEMA, ['count']).find(one => one.name === 'count'),
+    undefined
+  );
+});
+
+test('a field has the words, the start and the choices of its schema', () => {
+  assert.equal(field('oss_bucket_name').title, 'OSS bucket name');
+  assert.equal(field('count').title, 'How many');
+  assert.equal(field('oss_bucket_name').description, 'The bucket.');
+  assert.deepEqual([field('count').start, field('price').start], [1, undefined]);
+  assert.deepEqual(field('network').choices, ['public', 'vpc']);
+  assert.deepEqual(field('maybe').choices, [true, false]);
+  assert.deepEqual([field('key').isRequired, field('count').isRequired], [true, false]);
+});
+
+test('an object is a group of fields, which may be left out where null may stand for it', () => {
+  assert.deepEqual(
+    field('spot').fields.map(({ name, kind }) => [name, kind]),
+    [
+      ['strategy', 'choice'],
+      ['limit', 'number']
+    ]
+  );
+  assert.equal(field('spot').description, 'Machines that are cheaper.');
+  assert.deepEqual([field('spot').isOptional, field('progress').isOptional], [true, false]);
+  assert.deepEqual([trimmed(field('spot'), {}), trimmed(field('progress'), {})], [{}, undefined]);
+});
+
+test('a schema that is in itself ends', () => {
+  const depth = (one: IField | undefined): number => (one ? 1 + depth(one.fields[0]) : 0);
+  assert.ok(depth(field('tree')) < 10);
+});
+
+test('what is typed gives what it means, and nothing if it is empty', () => {
+  assert.equal(value('count', ' 3 '), 3);
+  assert.equal(value('price', '1.50'), 1.5);
+  assert.equal(value('price', '1e-3'), 0.001);
+  assert.equal(value('maybe', 'false'), false);
+  assert.deepEqual(value('nodes', 'a\n\n b '), ['a', 'b']);
+  assert.deepEqual(value('roles', 'train=acs:ram::1:role/a=b\n x = '), { train: 'acs:ram::1:role/a=b', x: '' });
+  assert.deepEqual(value('settings', '{"a": [1]}'), { a: [1] });
+  for (const name of FIELDS.keys()) {
+    assert.deepEqual(read(field(name), ' ', trans), { value: undefined, fault: '' });
+  }
+});
+
+test('what cannot be read is given as it was typed, and stands in the field again', () => {
+  for (const [name, typed] of [
+    ['count', '1e'],
+    ['count', '1.5'],
+    ['count', '0x10'],
+    ['price', '-'],
+    ['price', '1e999'],
+    ['roles', 'train'],
+    ['settings', '{"a"'],
+    ['nodes', '["a"']
+  ] as const) {
+    assert.equal(value(name, typed), typed);
+    assert.notEqual(fault(name, typed), '', `${name}: ${typed}`);
+    assert.equal(textOf(field(name), typed), typed);
+  }
+});
+
+test('the rules of the schema are said where they are broken', () => {
+  assert.equal(fault('count', '0'), 'It must be at least 1.');
+  assert.equal(fault('count', '11'), 'It must be at most 10.');
+  const limit = field('spot').fields[1];
+  assert.ok(limit);
+  assert.equal(read(limit, '0', trans).fault, 'It must be more than 0.');
+  assert.equal(fault('memory', '4 GB'), 'It does not have the form that is needed here.');
+  assert.equal(fault('memory', '123456GiB'), 'It is too long: it has 9 characters, and may have 8.');
+  assert.equal(fault('memory', '4GiB'), '');
+});
+
+test('what is given is read again from the text that is made of it', () => {
+  for (const [name, given] of [
+    ['nodes', ['a', 'b c']],
+    ['nodes', ['a\nb', '']],
+    ['nodes', ['[x', 'y']],
+    ['roles', { a: 'b', c: '' }],
+    ['roles', { 'a=b': 'c' }],
+    ['roles', { '{a': 'c' }],
+    ['roles', { a: 'b\nc', d: ' ' }],
+    ['settings', { a: { b: null } }],
+    ['count', 3]
+  ] as const) {
+    const text = textOf(field(name), given);
+    assert.deepEqual(value(name, text), given, text);
+  }
+});
+
+test('an empty field is not in the value', () => {
+  assert.deepEqual(changed({ a: 1, b: 2 }, 'a', undefined), { b: 2 });
+  assert.deepEqual(changed({ b: 2 }, 'a', 0), { b: 2, a: 0 });
+});
+
+test('the words of the engine stand at the field that they are about', () => {
+  const faults = new Map([
+    ['spot', 'one of both'],
+    ['spot.limit', 'too high'],
+    ['spot.other', 'not known'],
+    ['roles.train', 'no role'],
+    ['nodes[0]', 'no node']
+  ]);
+  assert.equal(faultAt(field('spot'), faults), 'one of both not known');
+  assert.deepEqual([...faultsBelow('spot', faults)].slice(0, 1), [['limit', 'too high']]);
+  assert.equal(faultAt(field('roles'), faults), 'no role');
+  assert.equal(faultAt(field('nodes'), faults), 'no node');
+  assert.equal(faultAt(field('count'), faults), '');
+});
+
+const TYPES = parseInstances({
+  instances: [
+    { name: 'ecs.g10.large', cpu: 2, memory: 8 * 2 ** 30, price: 3, available: false },
+    { name: 'ecs.g9.large', cpu: 4, memory: 2 ** 30, price: null, available: true },
+    { name: 'ecs.gn6v', cpu: 8, memory: 32 * 2 ** 30, gpu: 1, gpu_name: 'V100', gpu_memory: 2 ** 34, price: 2 }
+  ],
+  quotas: [{ id: 'q', cpu: 8, free_cpu: 3 }],
+  left_out: 2
+});
+
+test('instance types are sorted with favourites first, and what is not known last', () => {
+  const names = (column: 'price' | 'name' | 'available', isDescending: boolean, favourites: string[] = []) =>
+    sorted(TYPES.types, { column, isDescending }, new Set(favourites)).map(type => type.name.replace('ecs.', ''));
+  assert.deepEqual(names('price', false), ['gn6v', 'g10.large', 'g9.large']);
+  assert.deepEqual(names('price', true), ['g10.large', 'gn6v', 'g9.large']);
+  assert.deepEqual(names('price', true, ['ecs.g9.large']), ['g9.large', 'g10.large', 'gn6v']);
+  assert.deepEqual(names('name', false), ['g9.large', 'g10.large', 'gn6v']);
+  assert.deepEqual(names('available', false), ['g9.large', 'g10.large', 'gn6v']);
+  assert.deepEqual([TYPES.leftOut, TYPES.quotas[0]?.freeCpu], [2, 3]);
+  assert.equal(gibibytes(7.5 * 2 ** 30), '7.5');
+});
+
+test('instance types are found by words of their name and their GPU', () => {
+  assert.deepEqual(
+    matching(TYPES.types, ' v100 ECS').map(type => type.name),
+    ['ecs.gn6v']
+  );
+  assert.equal(matching(TYPES.types, '').length, 3);
+});
+
+test('images are found by framework, version and words', () => {
+  const { images } = parseImages({
+    images: [
+      { uri: 'r/pytorch:1.12-gpu', name: 'pytorch', framework: 'PyTorch', version: '1.12', accelerator: 'GPU' },
+      { uri: 'r/pytorch:1.1-cpu', name: 'pytorch', framework: 'PyTorch', version: '1.1.0', accelerator: 'CPU' },
+      { uri: 'r/xgb', name: 'xgboost', framework: 'XGBoost', version: '1.6' },
+      { name: 'no URI' }
+    ]
+  });
+  const found = (change: object) =>
+    wanted(images, { text: '', framework: '', version: '', accelerator: '', ...change }).map(image => image.uri);
+  assert.equal(found({}).length, 3);
+  assert.deepEqual(found({ framework: 'PyTorch', accelerator: 'GPU' }), ['r/pytorch:1.12-gpu']);
+  assert.deepEqual(found({ version: '1.1' }), ['r/pytorch:1.1-cpu']);
+  assert.deepEqual(found({ text: 'XGB 1.6' }), ['r/xgb']);
+  assert.deepEqual(
+    choices(images, image => image.accelerator),
+    ['CPU', 'GPU']
+  );
+});
+
+test('the folder that is looked into is that of the last slash', () => {
+  assert.deepEqual(folderOf('oss://b/data/tr', ''), { uri: 'oss://b/data/', before: 'oss://b/data/' });
+  assert.equal(folderOf('oss://b', ''), null);
+  assert.equal(folderOf('oss:', ''), null);
+  assert.equal(folderOf('dataset://d-1/', '/home'), null);
+  assert.deepEqual(folderOf('/a b/c', ''), { uri: 'file:///a%20b/', before: '/a b/' });
+  assert.deepEqual(folderOf('data/x', '/home/me/'), { uri: 'file:///home/me/data/', before: 'data/' });
+  assert.deepEqual(folderOf('', '/home/me'), { uri: 'file:///home/me/', before: '' });
+  assert.equal(folderOf('data/x', ''), null);
+});
+
+/** Storages that begin with these URIs, with these names in each folder, of which so many are given at once. */
+function storage(names: readonly string[], most = 1000, roots: readonly object[] = []): IEngine['call'] {
+  return (verb, asked = {}) => {
+    const left = names.filter(name => name > String(asked['after'] ?? ''));
+    const entries = left.slice(0, most).map(path => ({ path }));
+    return Promise.resolve(verb === 'storages' ? { storages: roots } : { entries, more: left.length > most });
+  };
+}
+
+test('a text is completed by what is in its folder, and by where storages begin', async () => {
+  const ask = storage(['.git/', 'test/', 'train/', 'train.csv'], 1000, [
+    { uri: 'oss://b/', scheme: 'oss', profile: 'mine' },
+    { uri: 'oss://b/', scheme: 'oss', profile: 'mine' },
+    { uri: 'oss://other/', scheme: 'oss', profile: 'other' },
+    { uri: '', scheme: 'oss', profile: 'mine', problem: 'no answer' },
+    { uri: 'file:///home/', scheme: 'file', profile: '' }
+  ]);
+  const texts = (options: readonly { text: string }[]) => options.map(option => option.text);
+  const names = async (text: string) => texts(await inFolder(ask, text, '/home', ''));
+  assert.deepEqual(await names('oss://b/tr'), ['oss://b/train/', 'oss://b/train.csv']);
+  assert.deepEqual(await names('oss://b/'), ['oss://b/test/', 'oss://b/train/', 'oss://b/train.csv']);
+  assert.deepEqual(await names(''), ['test/', 'train/', 'train.csv']);
+  assert.deepEqual(await names('.g'), ['.git/']);
+  assert.deepEqual(await names('train.csv'), []);
+  assert.deepEqual(await names('oss://b'), []);
+  const starts = async (text: string, profile: string) => texts(await beginnings(ask, text, profile));
+  for (const begun of ['', 'os', 'oss:', 'oss:/', 'oss://', 'oss://b']) {
+    assert.deepEqual(await starts(begun, 'mine'), ['oss://b/'], begun);
+  }
+  assert.deepEqual(await starts('os', ''), ['oss://b/', 'oss://other/']);
+  assert.deepEqual([await starts('oss://b/', ''), await starts('data/', ''), await starts('/', '')], [[], [], []]);
+  assert.equal(common(await inFolder(ask, 'oss://b/t', '', '')), 'oss://b/t');
+  assert.equal(common(await inFolder(ask, 'oss://b/tr', '', '')), 'oss://b/train');
+});
+
+test('of a folder with more names than are given at once, those after what is typed are asked for', async () => {
+  const ask = storage(['a', 'b', 'c', 'train'], 2);
+  assert.deepEqual(
+    (await inFolder(ask, '/d/tr', '', '')).map(option => option.text),
+    ['/d/train']
+  );
+});
+
+test('rows of channels give what has a name, and stay as they are typed', () => {
+  let rows = added(added(rowsOf({ train: 'oss://b/' }, []), '', 'half'), ' new ', ' x ');
+  assert.deepEqual(channelsOf(rows), { train: 'oss://b/', new: 'x' });
+  assert.deepEqual(rowsOf(channelsOf(rows), rows), rows);
+  rows = rowsOf({ new: 'y', more: 'z' }, rows);
+  assert.deepEqual(
+    rows.map(({ name, value: uri }) => [name, uri]),
+    [
+      ['', 'half'],
+      [' new ', 'y'],
+      ['more', 'z']
+    ]
+  );
+  assert.equal(new Set(rows.map(row => row.key)).size, 3);
+});
+
+test('what is wrong with a channel stands at its row', () => {
+  const rows = added(added(added(added([], 'a', '1'), 'a', '2'), '', '3'), 'b', '4');
+  const faults = channelFaults(rows, new Map([['b', 'not there']]), trans);
+  assert.deepEqual(
+    [...faults],
+    [
+      [0, 'It is there twice.'],
+      [1, 'It is there twice.'],
+      [2, 'It needs a name.'],
+      [3, 'not there']
+    ]
+  );
+  assert.deepEqual(channelsOf(rows), { a: '1', b: '4' });
+});
+
+test('names that have a meaning are proposed, and the variable of a channel is said', () => {
+  assert.deepEqual(proposals('outputs', added([], 'model')), ['checkpoints', 'tensorboard']);
+  assert.equal(variableOf('inputs', 'my-data'), 'PAI_INPUT_MY_DATA');
+  assert.equal(variableOf('outputs', '数据'), '');
+});

@@ -1,0 +1,85 @@
+/** The language of the page: which one it is, and a schema's titles in it. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { placeLabel } from '../../../labextension/lib/metrics/axislabels.js';
+import { count, moment, setLocale } from '../../../labextension/lib/ui/format.js';
+import { catalogue, languageOf, localeOf, spoken, translated } from '../../../labextension/lib/ui/translation.js';
+
+test('the setting wins over JupyterLab, whose Chinese is ours unless it is Traditional', () => {
+  const cases: [string, string, string][] = [
+    ['auto', 'en', 'en'],
+    ['auto', 'zh-CN', 'zh-CN'],
+    ['auto', 'zh_CN', 'zh-CN'],
+    ['auto', 'zh-TW', 'zh-TW'],
+    ['auto', 'zh-Hant-HK', 'zh-Hant-HK'],
+    ['auto', 'fr-FR', 'fr-FR'],
+    ['zh-CN', 'en', 'zh-CN'],
+    ['en', 'zh-CN', 'en'],
+    ['klingon', 'en', 'en']
+  ];
+  for (const [setting, lab, expected] of cases) {
+    assert.equal(spoken(setting, lab), expected, `${setting} ${lab}`);
+  }
+  assert.equal(spoken(undefined, 'zh-CN'), 'zh-CN');
+});
+
+test('titles and descriptions are translated, names and values are not', () => {
+  const words: Record<string, string> = { Language: '语言', 'As JupyterLab': '与 JupyterLab 相同', title: 'WRONG' };
+  const trans = { __: (text: string) => words[text] ?? text };
+  const schema = {
+    title: 'Language',
+    type: 'object',
+    properties: {
+      title: { description: 'Language', default: 'Language', oneOf: [{ const: 'auto', title: 'As JupyterLab' }] }
+    }
+  };
+  assert.deepEqual(translated(schema, trans as never), {
+    title: '语言',
+    type: 'object',
+    properties: {
+      title: { description: '语言', default: 'Language', oneOf: [{ const: 'auto', title: '与 JupyterLab 相同' }] }
+    }
+  });
+});
+
+test('a catalogue of ours is in the form that gettext takes; nothing is English', () => {
+  const texts = { '': { language: 'zh-CN', plural_forms: 'nplurals=1; plural=0;' }, Jobs: ['作业'] };
+  assert.equal(languageOf(texts), 'zh-CN');
+  assert.deepEqual(catalogue(texts), {
+    '': { language: 'zh-CN', domain: 'jupyter_pai', pluralForms: 'nplurals=1; plural=0;' },
+    Jobs: ['作业']
+  });
+  for (const nothing of [{}, null, undefined, [], 'x']) {
+    assert.equal(languageOf(nothing), '');
+  }
+});
+
+test('times and numbers are written as in the language of the page, in the way of that language that the browser has', () => {
+  const cases: [string, string[], string | undefined][] = [
+    ['zh-CN', ['en-US', 'en'], 'zh-CN'],
+    ['zh-CN', ['en-US', 'zh-TW', 'zh-SG'], 'zh-SG'],
+    ['en', ['zh-CN', 'zh', 'en-GB', 'en-US'], 'en-GB'],
+    ['en', ['zh-CN'], 'en'],
+    ['fr-FR', ['en', 'fr_CA', ''], 'fr-FR'],
+    ['no tag', ['en'], undefined],
+    ['', [''], undefined]
+  ];
+  for (const [language, preferred, expected] of cases) {
+    assert.equal(localeOf(language, preferred), expected, `${language} ${preferred.join()}`);
+  }
+  const noon = new Date(2026, 10, 22, 12, 5, 9).getTime();
+  const seen = ['zh-CN', 'en-US', 'de-DE'].map(tag => {
+    setLocale(tag);
+    assert.equal(placeLabel('clock', noon / 1000), moment(noon));
+    return [moment(noon).replace(/\s/g, ' '), moment(noon, { month: 'numeric', day: 'numeric' }), count(12345.5)];
+  });
+  setLocale(undefined);
+  assert.deepEqual(seen, [
+    ['2026/11/22 12:05:09', '11/22', '12,345.5'],
+    ['11/22/2026, 12:05:09 PM', '11/22', '12,345.5'],
+    ['22.11.2026, 12:05:09', '22.11.', '12.345,5']
+  ]);
+  assert.equal(moment(null), '–');
+});
