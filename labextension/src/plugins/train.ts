@@ -39,7 +39,14 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
     restorer: ILayoutRestorer | null,
     palette: ICommandPalette | null
   ) => {
-    const panel = new LazyWidget(async () => new (await import('../train/panel.js')).TrainPanel(page), page.trans);
+    const load = async () => {
+      const [{ TrainPanel }, { profilesView }] = await Promise.all([
+        import('../train/panel.js'),
+        import('../profiles/view.js')
+      ]);
+      return new TrainPanel(page, profilesView(page));
+    };
+    const panel = new LazyWidget(load, page.trans);
     panel.id = 'jp-pai-train';
     panel.title.icon = trainIcon;
     panel.title.caption = page.trans.__('Train');

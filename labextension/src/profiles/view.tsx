@@ -9,20 +9,28 @@ import { Trouble } from '../ui/errormessage.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { Findings } from './findings.js';
 import { keptText, ProfileForm } from './form.js';
-import type { ProfilesModel } from './model.js';
+import { ProfilesModel } from './model.js';
 import type { IPlatform, IProfileView } from './profiles.js';
 import { factsOf } from './profiles.js';
 
-interface IProps extends IContext {
-  /** What is typed into it is there again when the page is. */
-  readonly model: ProfilesModel;
-  /** A profile was chosen for jobs to go with. Without it, none can be. */
+interface IProfilesActions {
+  /** Called when a profile is chosen for jobs to use. Without it, no profile can be chosen. */
   readonly onChosen?: (profile: string) => void;
-  /** The page is left. Without it, it cannot be. */
+  /** Called when the page is closed. Without it, the page cannot be closed. */
   readonly onClose?: () => void;
 }
 
-export function Profiles(props: IProps): React.JSX.Element {
+interface IProps extends IContext, IProfilesActions {
+  readonly model: ProfilesModel;
+}
+
+/** Return a function that renders the profiles of one page; what is typed outlasts the view. */
+export function profilesView(context: IContext): (actions: IProfilesActions) => React.JSX.Element {
+  const model = new ProfilesModel(context.engine, context.trans);
+  return actions => <Profiles {...context} {...actions} model={model} />;
+}
+
+function Profiles(props: IProps): React.JSX.Element {
   const { model, trans, onClose } = props;
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   const [said, say] = React.useState('');

@@ -6,21 +6,27 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import type { Json } from '../api/wire.js';
-import { ProfilesModel } from '../profiles/model.js';
-import { Profiles } from '../profiles/view.js';
 import type { IContext } from '../ui/context.js';
 import { Attention } from '../ui/visibility.js';
 import { withField, withRest } from './draft.js';
 import { TrainForm } from './form.js';
 import { TrainModel } from './panelmodel.js';
 
+/** Renders the profiles page. */
+type ProfilesView = (actions: {
+  readonly onChosen: (profile: string) => void;
+  readonly onClose: () => void;
+}) => React.JSX.Element;
+
 export class TrainPanel extends ReactWidget {
-  constructor(private readonly context: IContext) {
+  constructor(
+    private readonly context: IContext,
+    private readonly profilesView: ProfilesView
+  ) {
     super();
     this.addClass('jp-pai-TrainPanel');
     this.node.lang = context.lang;
     this.model = new TrainModel(context);
-    this.profiles = new ProfilesModel(context.engine, context.trans);
     this.model.follow(this.life.signal);
     this.attention = new Attention(this.node, isSeen => {
       this.model.isSeen = isSeen;
@@ -54,12 +60,7 @@ export class TrainPanel extends ReactWidget {
 
   protected override render(): React.JSX.Element {
     return this.isOnProfiles ? (
-      <Profiles
-        {...this.context}
-        model={this.profiles}
-        onChosen={name => this.choose(name)}
-        onClose={() => this.leaveProfiles()}
-      />
+      this.profilesView({ onChosen: name => this.choose(name), onClose: () => this.leaveProfiles() })
     ) : (
       <TrainForm {...this.context} model={this.model} onProfiles={() => this.showProfiles()} />
     );
@@ -88,7 +89,6 @@ export class TrainPanel extends ReactWidget {
     );
   }
 
-  private readonly profiles: ProfilesModel;
   private isOnProfiles = false;
   private readonly life = new AbortController();
   private readonly attention: Attention;
