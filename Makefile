@@ -35,7 +35,7 @@ bench: $(VENV)/test  ## measure, and write docs/benchmarks.md
 	python -m tests.benchmarks
 
 soak: $(VENV)/test  ## the long counts
-	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/server/test_schema.py -q \
+	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/integration/server/test_schema.py -q \
 		--numprocesses=auto --dist=worksteal --timeout=1800
 	python -m pytest tests/soak -m soak -s --timeout=1800
 
@@ -43,7 +43,7 @@ messages: $(VENV)/test  ## bring the lists of texts to translate up to date
 	python -m tests.design.messages
 
 pictures: $(VENV)/test  ## take the pictures of README and guide anew
-	python -m tests.ui.pictures
+	python -m tests.e2e.pictures
 
 docs: $(VENV)/test  ## the pages of docs/ in build/site/html, in both languages
 	python -m docs.site

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from . import report
-    from .client import Client, connect
-    from .errors import JobFailed, PaiError
-    from .forms import form
-    from .handle import JobHandle, get_job, list_jobs, submit
-    from .job import Job, JobSpec, JobStatus
+    from .client.base import Client, connect
+    from .client.job import JobHandle, get_job, list_jobs, submit
+    from .client.widgets.form import form
+    from .core.errors import JobFailed, PaiError
+    from .jobs.job import Job, JobSpec, JobStatus
     from .sdk.estimator import Estimator
 
 __version__ = "0.1.0"
@@ -39,19 +39,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Client": "client",
+    "Client": "client.base",
     "Estimator": "sdk.estimator",
-    "Job": "job",
-    "JobFailed": "errors",
-    "JobHandle": "handle",
-    "JobSpec": "job",
-    "JobStatus": "job",
-    "PaiError": "errors",
-    "connect": "client",
-    "form": "forms",
-    "get_job": "handle",
-    "list_jobs": "handle",
-    "submit": "handle",
+    "Job": "jobs.job",
+    "JobFailed": "core.errors",
+    "JobHandle": "client.job",
+    "JobSpec": "jobs.job",
+    "JobStatus": "jobs.job",
+    "PaiError": "core.errors",
+    "connect": "client.base",
+    "form": "client.widgets.form",
+    "get_job": "client.job",
+    "list_jobs": "client.job",
+    "submit": "client.job",
 }
 
 
@@ -74,9 +74,9 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     import os
 
     if "JUPYTER_PAI_JOB_ID" in os.environ:
-        from .job_magics import register
+        from .backends.runtime.magics import register
     else:
-        from .magics import register
+        from .commands.magics import register
     register(shell)
 
 

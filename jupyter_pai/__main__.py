@@ -1,5 +1,5 @@
 """``python -m jupyter_pai``: the command line."""
 
-from .cli import main
+from .commands.terminal import main
 
 raise SystemExit(main())

@@ -20,17 +20,16 @@ from typing import Any, TypeVar
 
 import pytest
 
-from jupyter_pai import settings
-from jupyter_pai.backends.local import namespaces, process
-from jupyter_pai.client import Client, EmbeddedClient
-from jupyter_pai.handle import JobHandle
-from jupyter_pai.home import Home
+from jupyter_pai.backends.local import process
+from jupyter_pai.backends.local.supervisor import namespaces
+from jupyter_pai.client.base import Client, EmbeddedClient
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.config import settings
+from jupyter_pai.jobs.state_dir import Home
 
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[1]
-# A package of its own, whose tests run where it is installed (`packaging/test_plugin.py`).
-collect_ignore = ["plugin"]
 
 # A developer's machine and CI's must not decide what a test sees.
 _SCRUBBED = re.compile(

@@ -12,9 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .config import config
-from .links import broken
-from .pages import LANGUAGES, ROOT, lay_out
+from docs.site.config import config
+from docs.site.links import broken
+from docs.site.pages import LANGUAGES, ROOT, lay_out
 
 __all__ = ["build"]
 

@@ -13,10 +13,9 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from jupyter_pai.i18n import speak
-
-from . import reference
-from .words import word
+from docs.site import reference
+from docs.site.words import word
+from jupyter_pai.core.i18n import speak
 
 __all__ = ["LANGUAGES", "ROOT", "cells", "lay_out", "led"]
 

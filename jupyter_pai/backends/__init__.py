@@ -9,7 +9,7 @@ from functools import cache
 
 TYPE_CHECKING = False  # For the readers of types; `typing` itself would cost each job milliseconds.
 if TYPE_CHECKING:
-    from ..plugins import Plugins
+    from ..core.plugins import Plugins
     from .base import Backend
 
 __all__ = ["load_backends"]
@@ -18,7 +18,7 @@ __all__ = ["load_backends"]
 @cache
 def load_backends() -> Plugins[Backend]:
     """Every backend that is installed, by its name."""
-    from ..plugins import Plugins
+    from ..core.plugins import Plugins
     from .base import Backend
     from .local.backend import LocalBackend
     from .pai.backend import PaiBackend

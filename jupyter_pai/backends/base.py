@@ -15,16 +15,16 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from .. import cost
-from ..errors import SpecError, Unsupported
-from ..event import MetricPoint
-from ..faults import of_validation
-from ..home import Home, JobFolder
-from ..i18n import _
-from ..job import Job, JobSpec, JobStatus
-from ..secret import Secret
-from ..settings import ProfileSettings
-from .boards import Boards
+from ..config.settings import ProfileSettings
+from ..core.errors import SpecError, Unsupported
+from ..core.field_errors import of_validation
+from ..core.i18n import _
+from ..core.secret import Secret
+from ..jobs.events import MetricPoint
+from ..jobs.job import Job, JobSpec, JobStatus
+from ..jobs.state_dir import Home, JobFolder
+from . import pricing as cost
+from .tensorboards import Boards
 
 __all__ = [
     "Backend",

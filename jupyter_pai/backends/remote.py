@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from ..errors import Unsupported
-from ..event import MetricPoint
-from ..i18n import _
-from ..job import Job, JobSpec
+from ..core.errors import Unsupported
+from ..core.i18n import _
+from ..jobs.events import MetricPoint
+from ..jobs.job import Job, JobSpec
 from .base import Backend, Report
 
 __all__ = ["LogPiece", "OutputModel", "PointPage", "RemoteBackend", "RemoteJob", "Sample"]

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from ..client import connect
-from ..errors import Conflict
-from ..handle import JobHandle
-from ..i18n import _
+from ..client.base import connect
+from ..client.job import JobHandle
+from ..core.errors import Conflict
+from ..core.i18n import _
 from .inputs import CpfsFileSystemInput, DatasetConfig, FileSystemInput, Input, uris_of
 from .options import ExperimentConfig, InstanceSpec, SpotSpec, UserVpcConfig, filled, share_of
-from .place import Place, absolute, code_of
-from .running import named, run, waited
+from .run import named, run, waited
 from .session import BACKEND, get_default_session, place_of
+from .target import Place, absolute, code_of
 
 if TYPE_CHECKING:
     from .session import Session

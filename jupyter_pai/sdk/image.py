@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ImageError
-from ..i18n import _
-from .place import Place
+from ..core.errors import ImageError
+from ..core.i18n import _
 from .session import place_of
+from .target import Place
 
 if TYPE_CHECKING:
     from .session import Session

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..datasets import DataSet
-from ..frames import is_frame
-from .place import Place, absolute
+from ..jobs.datasets import DataSet
+from ..source.dataframes import is_frame
+from .target import Place, absolute
 
 __all__ = ["CpfsFileSystemInput", "DatasetConfig", "FileSystemInput", "FileSystemInputBase", "Input", "uris_of"]
 

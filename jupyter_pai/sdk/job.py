@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..client import connect
-from ..handle import JobHandle
+from ..client.base import connect
+from ..client.job import JobHandle
 from .inputs import DatasetConfig
 from .options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, SpotStrategy, UserVpcConfig
-from .place import Place, absolute, code_of
-from .running import named, run, waited
+from .run import named, run, waited
+from .target import Place, absolute, code_of
 
 __all__ = [
     "CustomJob",

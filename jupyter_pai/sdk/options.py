@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from ..errors import SpecError
-from ..i18n import _
+from ..core.errors import SpecError
+from ..core.i18n import _
 
 __all__ = [
     "ExperimentConfig",

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ..errors import UsageError
-from ..i18n import _
-from ..storage.oss_uri import OssUri
-from .place import ARCHIVES, Place, unpack
+from ..core.errors import UsageError
+from ..core.i18n import _
+from ..storage.oss.uri import OssUri
 from .session import default_session, place_of
+from .target import ARCHIVES, Place, unpack
 
 if TYPE_CHECKING:
     import oss2

@@ -11,17 +11,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..auth import AccessKey
-from ..client import Client, connect
-from ..errors import SettingsError
-from ..i18n import _
-from .keys import key_of, use_here
-from .place import Place
+from ..client.base import Client, connect
+from ..cloud.alibaba.access_key import AccessKey
+from ..core.errors import SettingsError
+from ..core.i18n import _
+from .credentials import key_of, use_here
+from .target import Place
 
 if TYPE_CHECKING:
     import oss2
 
-    from ..aliyun import Account
+    from ..cloud.alibaba.account import Account
 
 __all__ = ["BACKEND", "Session", "default_session", "get_default_session", "place_of", "setup_default_session"]
 
@@ -117,8 +117,8 @@ class Session:
         Raises:
             BadInput: if it is at an endpoint that these keys are not for.
         """
-        from ..storage.oss_client import OssClient
-        from ..storage.oss_uri import OssUri
+        from ..storage.oss.client import OssClient
+        from ..storage.oss.uri import OssUri
 
         host = urlsplit(_url(endpoint)).netloc if endpoint else ""
         return OssClient(self._open_account()).bucket(OssUri(bucket_name, endpoint=host))
@@ -166,7 +166,7 @@ class Session:
 
     def _open_account(self) -> Account:
         if self._account is None:
-            from ..aliyun import Account, AliyunSettings
+            from ..cloud.alibaba.account import Account, AliyunSettings
 
             known = {name: value for name, value in self._values().items() if name in AliyunSettings.model_fields}
             self._account = Account(AliyunSettings.model_validate(known))
@@ -177,7 +177,7 @@ class Session:
         import asyncio
         from concurrent.futures import ThreadPoolExecutor
 
-        from .. import transport
+        from ..cloud import http as transport
 
         async def asked() -> str:
             try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..client import Client
-from ..errors import BackendError, NotFound
-from ..handle import JobHandle
-from ..i18n import _
+from ..client.base import Client
+from ..client.job import JobHandle
+from ..core.errors import BackendError, NotFound
+from ..core.i18n import _
 
 __all__ = ["PlatformTensorBoard", "TensorBoard", "of_job"]
 

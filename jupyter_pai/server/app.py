@@ -11,19 +11,19 @@ from typing import Any
 from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 
-from .. import server_info
-from ..api import Api
-from ..i18n import _
-from ..job import now
-from ..routes import PREFIX, ROUTES
-from ..server_info import ServerInfo
-from ..server_root import ServerRoot
-from ..service import JobService
-from ..tensorboard import TensorBoards
-from . import tensorboard
+from ..api.api import Api
+from ..api.routes import PREFIX, ROUTES
+from ..config.contents_root import ServerRoot
+from ..core import discovery as server_info
+from ..core.discovery import ServerInfo
+from ..core.i18n import _
+from ..engine.service import JobService
+from ..engine.tensorboard import TensorBoards
+from ..jobs.job import now
+from . import tensorboard_proxy as tensorboard
 from .handlers import UnknownHandler, VerbHandler
-from .socket import StreamHandler
-from .tensorboard import TensorBoardHandler
+from .tensorboard_proxy import TensorBoardHandler
+from .websocket import StreamHandler
 
 __all__ = ["Engine", "PaiApp"]
 

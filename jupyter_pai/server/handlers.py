@@ -16,9 +16,9 @@ from tornado import web
 from tornado.httputil import HTTPOutputError
 from tornado.iostream import StreamClosedError
 
-from ..errors import EngineError, NotFound, PaiError, UsageError
-from ..i18n import _, speak
-from ..routes import PREFIX, ROUTES, Route
+from ..api.routes import PREFIX, ROUTES, Route
+from ..core.errors import EngineError, NotFound, PaiError, UsageError
+from ..core.i18n import _, speak
 
 __all__ = ["KernelAccess", "PaiHandler", "UnknownHandler", "VerbHandler", "unexpected"]
 

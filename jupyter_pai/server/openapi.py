@@ -7,8 +7,13 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from .. import __version__, api, errors, form_replies, replies, request
-from ..routes import PREFIX, ROUTES, Parameter, Route
+from .. import __version__
+from ..api import api
+from ..api.routes import PREFIX, ROUTES, Parameter, Route
+from ..api.schema import forms as form_replies
+from ..api.schema import jobs as replies
+from ..core import errors
+from ..engine import requests as request
 
 __all__ = ["document"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from ..plugins import Plugins
+from ..core.plugins import Plugins
 from .base import Storage
 
 __all__ = ["load_storages"]
@@ -15,6 +15,6 @@ __all__ = ["load_storages"]
 def load_storages() -> Plugins[Storage]:
     """Every kind of storage that is installed, by the scheme of its URIs."""
     from .local import LocalStorage
-    from .oss import OssStorage
+    from .oss.storage import OssStorage
 
     return Plugins("jupyter_pai.storages", Storage, "scheme", (LocalStorage, OssStorage))

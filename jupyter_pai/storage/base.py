@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, NamedTuple, Self
 
-from ..errors import Conflict, EngineError, NotFound, PaiError
-from ..i18n import _
-from ..settings import ProfileSettings
+from ..config.settings import ProfileSettings
+from ..core.errors import Conflict, EngineError, NotFound, PaiError
+from ..core.i18n import _
 from .staging import Staging, check_targets
 from .walk import walk
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO, ClassVar
 from urllib.parse import quote, unquote, urlsplit
 
-from ..errors import Conflict, NotFound
-from ..i18n import _
+from ..core.errors import Conflict, NotFound
+from ..core.i18n import _
 from .base import File, OpenFile, Progress, Storage
 from .staging import unwritable
 from .walk import unreadable

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from .. import filesystem
-from ..errors import BackendError, Conflict, EngineError, Refused
-from ..i18n import _
+from ..core import filesystem
+from ..core.errors import BackendError, Conflict, EngineError, Refused
+from ..core.i18n import _
 
 __all__ = ["Staging", "check_targets", "unwritable"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..errors import BadInput
-from ..i18n import _
+from ..core.errors import BadInput
+from ..core.i18n import _
 
 __all__ = ["unreadable", "walk"]
 

@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from jupyter_pai.home import Home
-from jupyter_pai.job import now
-from jupyter_pai.series import POINT, Piece, SeriesWriter
+from jupyter_pai.jobs.job import now
+from jupyter_pai.jobs.metrics.series import POINT, Piece, SeriesWriter
+from jupyter_pai.jobs.state_dir import Home
 
 from .measure import Row, ms, pairs
 from .pages import browsers, ended, lab, store, tab_opened, view

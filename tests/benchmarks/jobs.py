@@ -10,10 +10,10 @@ from functools import partial
 
 from playwright.sync_api import Page, Response
 
-from jupyter_pai.home import Home
-from jupyter_pai.job import now
+from jupyter_pai.jobs.job import now
+from jupyter_pai.jobs.state_dir import Home
 
-from ..ui.conftest import Lab
+from ..e2e.conftest import Lab
 from .measure import Row, ms, pairs
 from .pages import browsers, ended, lab, opened, store
 

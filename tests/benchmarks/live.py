@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Browser, Page
 
-from jupyter_pai.home import Home
+from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import until
-from ..ui.conftest import Lab, open_notebook, run_cells
+from ..e2e.conftest import Lab, open_notebook, run_cells
 from .measure import Row
 from .pages import browsers, lab, view
 from .scale import LINES, ended_at, printing

@@ -8,12 +8,12 @@ from datetime import datetime
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from jupyter_pai.home import Home
-from jupyter_pai.job import Job, JobStatus, parse_spec
-from jupyter_pai.store import Store
+from jupyter_pai.jobs.job import Job, JobStatus, parse_spec
+from jupyter_pai.jobs.state_dir import Home
+from jupyter_pai.jobs.store.jobs import Store
 
-from ..ui.conftest import Lab, chromium, open_notebook
-from ..ui.test_view import output
+from ..e2e.conftest import Lab, chromium, open_notebook
+from ..e2e.test_view import output
 from .rows import place
 
 __all__ = ["browsers", "ended", "lab", "opened", "store", "tab_opened", "view"]

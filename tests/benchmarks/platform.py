@@ -18,18 +18,18 @@ import oss2
 import pytest
 
 from binder.session import NotebookSession
-from jupyter_pai.home import Home
-from jupyter_pai.storage.oss import OssStorage
-from jupyter_pai.store import Store
+from jupyter_pai.jobs.state_dir import Home
+from jupyter_pai.jobs.store.jobs import Store
+from jupyter_pai.storage.oss.storage import OssStorage
 
 from ..conftest import until
-from ..pai.conftest import IMAGE, write_profile
-from ..pai.test_many import add_running
-from ..platforms.alipai import python_of_alipai, run_alipai
-from ..platforms.official import TERMINAL
-from ..platforms.oss_account import AccountOf
-from ..platforms.pai import StandIn, stand_in
-from ..server.real import RealServer
+from ..fakes.alibaba import StandIn, stand_in
+from ..fakes.alipai import python_of_alipai, run_alipai
+from ..fakes.official import TERMINAL
+from ..fakes.oss_account import AccountOf
+from ..integration.pai.conftest import IMAGE, write_profile
+from ..integration.pai.test_many import add_running
+from ..integration.server.real import RealServer
 from .measure import Row, pairs, ratio
 from .rows import fill, server
 from .scale import printing, share

@@ -25,17 +25,18 @@ import pytest
 import websocket
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from jupyter_pai import source
-from jupyter_pai.backends.local import namespaces, process
-from jupyter_pai.event_files import EventFiles
-from jupyter_pai.home import Home, JobFolder
-from jupyter_pai.job import Source
-from jupyter_pai.series import POINT, Piece, SeriesWriter
+from jupyter_pai.backends.local import process
+from jupyter_pai.backends.local.supervisor import namespaces
+from jupyter_pai.jobs.job import Source
+from jupyter_pai.jobs.metrics.series import POINT, Piece, SeriesWriter
+from jupyter_pai.jobs.metrics.tfevents.source import EventFiles
+from jupyter_pai.jobs.state_dir import Home, JobFolder
+from jupyter_pai.source import pack as source
 
 from ..conftest import keep_below, until
-from ..event_writers import STYLES, event, opened, write
-from ..local.started import is_alive
-from ..server.real import RealServer
+from ..integration.local.started import is_alive
+from ..integration.server.real import RealServer
+from ..support.event_writers import STYLES, event, opened, write
 from .measure import ROOT, Row, difference, pairs, printed_seconds, ratio
 
 __all__ = ["ALL"]

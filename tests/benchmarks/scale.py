@@ -17,13 +17,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from jupyter_pai.home import Home
-from jupyter_pai.job import Job, JobStatus, now, parse_spec
-from jupyter_pai.series import Piece, SeriesWriter, pack
-from jupyter_pai.store import Store
+from jupyter_pai.jobs.job import Job, JobStatus, now, parse_spec
+from jupyter_pai.jobs.metrics.series import Piece, SeriesWriter, pack
+from jupyter_pai.jobs.state_dir import Home
+from jupyter_pai.jobs.store.jobs import Store
 
 from ..conftest import until
-from ..server.real import RealServer
+from ..integration.server.real import RealServer
 from .measure import Row, difference, pairs
 from .rows import COUNT, place, server
 

@@ -1,4 +1,4 @@
-"""Our own backends are held to what every backend promises (`jupyter_pai.conformance`)."""
+"""Our own backends are held to what every backend promises (`jupyter_pai.engine.testing`)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from jupyter_pai.backends import load_backends
-from jupyter_pai.conformance import BackendPromises, RemoteBackendPromises
-from jupyter_pai.home import Home
+from jupyter_pai.engine.testing import BackendPromises, RemoteBackendPromises
+from jupyter_pai.jobs.state_dir import Home
 
-from ..pai.conftest import IMAGE, platform  # noqa: F401  a fixture
-from ..platforms.pai import StandIn
+from ..fakes.alibaba import StandIn
+from ..integration.pai.conftest import IMAGE, platform  # noqa: F401  a fixture
 
 
 def test_all_installed_backends_are_held_to_this() -> None:

@@ -1,4 +1,4 @@
-"""Our own storages are held to what every storage promises (`jupyter_pai.conformance`)."""
+"""Our own storages are held to what every storage promises (`jupyter_pai.engine.testing`)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.conformance import StoragePromises
-from jupyter_pai.errors import Unsupported
-from jupyter_pai.home import Home
-from jupyter_pai.profiles import Profiles
+from jupyter_pai.core.errors import Unsupported
+from jupyter_pai.engine.data.storages import Storages
+from jupyter_pai.engine.profiles import Profiles
+from jupyter_pai.engine.testing import StoragePromises
+from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.storage import load_storages
 from jupyter_pai.storage.base import Storage
 from jupyter_pai.storage.local import LocalStorage
-from jupyter_pai.storage.oss import OssStorage
-from jupyter_pai.storages import Storages
-from tests.platforms.oss_account import AccountOf
-from tests.platforms.pai import StandIn, stand_in
+from jupyter_pai.storage.oss.storage import OssStorage
+from tests.fakes.alibaba import StandIn, stand_in
+from tests.fakes.oss_account import AccountOf
 
 
 @pytest.fixture(scope="module")

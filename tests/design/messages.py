@@ -17,12 +17,12 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 from pydantic import BaseModel
 
+from jupyter_pai.api.subscriptions import Subscribe
 from jupyter_pai.backends import load_backends
-from jupyter_pai.form_schema import form_schema
-from jupyter_pai.i18n import speak
-from jupyter_pai.job import JobSpec
+from jupyter_pai.core.i18n import speak
+from jupyter_pai.core.json_schema import form_schema
+from jupyter_pai.jobs.job import JobSpec
 from jupyter_pai.server.openapi import document
-from jupyter_pai.topics import Subscribe
 
 ROOT = Path(__file__).parents[2]
 LOCALE = ROOT / "jupyter_pai" / "locale"
@@ -46,9 +46,9 @@ def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
         for text in shown(json.loads(path.read_text("utf-8"))):
             found.setdefault(text, []).append((path.relative_to(ROOT).as_posix(), 0))
     for text in form_texts():
-        found.setdefault(text, []).append(("jupyter_pai/form_schema.py", 0))
+        found.setdefault(text, []).append(("jupyter_pai/core/json_schema.py", 0))
     for text in http_texts():
-        found.setdefault(text, []).append(("jupyter_pai/routes.py", 0))
+        found.setdefault(text, []).append(("jupyter_pai/api/routes.py", 0))
     return found
 
 

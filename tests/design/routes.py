@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from jupyter_pai.routes import PREFIX, ROUTES
+from jupyter_pai.api.routes import PREFIX, ROUTES
 
 TABLE = Path(__file__).parents[2] / "labextension" / "src" / "api" / "routes.ts"
 
 _HEAD = """/**
- * How each verb of the server is called. Written by `python -m tests.design.routes` from `jupyter_pai/routes.py`.
+ * How each verb of the server is called. Written by `python -m tests.design.routes` from `jupyter_pai/api/routes.py`.
  */
 
 """

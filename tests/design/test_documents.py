@@ -12,12 +12,13 @@ import pytest
 import jupyter_pai
 from binder import badges
 from docs.site.pages import cells
-from jupyter_pai import cli, grammar
-from jupyter_pai.audit import Entry
 from jupyter_pai.backends import load_backends
 from jupyter_pai.backends.base import Backend, Capability
 from jupyter_pai.backends.remote import RemoteBackend
-from jupyter_pai.policy import Rules
+from jupyter_pai.commands import terminal as cli
+from jupyter_pai.commands.parser import parser as grammar
+from jupyter_pai.config.policy import Rules
+from jupyter_pai.engine.audit_log import Entry
 from jupyter_pai.storage.base import Storage
 
 from .messages import catalogues, read, texts
@@ -78,7 +79,7 @@ def test_every_variable_and_exit_code_is_documented(guide: str) -> None:
 def test_every_variable_of_the_contract_is_documented(document: str) -> None:
     said = text(document)
     for variable in re.findall(
-        r"\b(?:PAI_[A-Z_]+|MASTER_\w+|WORLD_SIZE|RANK|PYTHONUNBUFFERED)\b", text("jupyter_pai/contract.py")
+        r"\b(?:PAI_[A-Z_]+|MASTER_\w+|WORLD_SIZE|RANK|PYTHONUNBUFFERED)\b", text("jupyter_pai/core/contract.py")
     ):
         assert variable.rstrip("_") in said, variable
 

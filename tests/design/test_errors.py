@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from jupyter_pai import errors
-from jupyter_pai.errors import PaiError
+from jupyter_pai.core import errors
+from jupyter_pai.core.errors import PaiError
 
 
 def tree() -> list[type[PaiError]]:
@@ -20,7 +20,7 @@ def tree() -> list[type[PaiError]]:
 
 @pytest.mark.parametrize("kind", tree())
 def test_every_error_is_drawn_with_its_status(kind: type[PaiError]) -> None:
-    assert kind.__module__ == "jupyter_pai.errors"
+    assert kind.__module__ == "jupyter_pai.core.errors"
     assert errors.__doc__
     row = re.search(rf"\b{kind.__name__}\b(.*)", errors.__doc__)
     assert row

@@ -13,12 +13,12 @@ from docs.site.pages import LANGUAGES, ROOT, led
 from docs.site.reference.commands import verbs
 from docs.site.reference.environment import _MEANING, environment, mentioned
 from docs.site.reference.jupyterlab import commands
-from jupyter_pai import grammar
+from jupyter_pai.api.routes import ROUTES
+from jupyter_pai.api.subscriptions import _TOPICS, Subscribe
 from jupyter_pai.backends import load_backends
-from jupyter_pai.job import JobSpec
-from jupyter_pai.policy import Rules
-from jupyter_pai.routes import ROUTES
-from jupyter_pai.topics import _TOPICS, Subscribe
+from jupyter_pai.commands.parser import parser as grammar
+from jupyter_pai.config.policy import Rules
+from jupyter_pai.jobs.job import JobSpec
 
 
 @pytest.fixture(scope="module")

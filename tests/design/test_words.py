@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from jupyter_pai import errors
+from jupyter_pai.core import errors
 
 from .messages import ROOT
 

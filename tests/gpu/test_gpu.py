@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.backends.local import nvml
-from jupyter_pai.client import EmbeddedClient
-from jupyter_pai.samples import RECORD
+from jupyter_pai.backends.local.supervisor import nvml
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.jobs.metrics.resource_samples import RECORD
 
 from ..conftest import script, submit, until
-from ..local.started import MODES, Started
+from ..integration.local.started import MODES, Started
 
 pytestmark = pytest.mark.gpu
 

@@ -15,8 +15,8 @@ import pytest
 
 from binder.session import NotebookSession
 
-from ..confinement import no_namespaces
 from ..conftest import ROOT, Stranger, until
+from ..support.confinement import no_namespaces
 
 TOKEN = "binder-token"
 BASE_URL = "/user/jupyter-pai-x1y2/"
@@ -99,7 +99,8 @@ def folder(tutorial: Tutorial) -> None:
     assert files == "['line.json']"
     assert 170 < int(price.split()[-1]) < 210
     packed = (
-        "import tarfile; from jupyter_pai.home import Home; print(tarfile.open(Home().job(job.id).source).getnames())"
+        "import tarfile; from jupyter_pai.jobs.state_dir import Home; "
+        "print(tarfile.open(Home().job(job.id).source).getnames())"
     )
     assert tutorial.says(packed) == "['.paiignore', 'model.py', 'train.py']\n"
 

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from jupyter_pai.home import Home
+from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import ROOT, until
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.home import Home
+from jupyter_pai.jobs.state_dir import Home
 
-from .. import neighbour
 from ..conftest import script, until
-from ..notebook.test_forms import FormPage, value
-from ..notebook.test_widgets import Kernel
-from ..server.real import RealServer
+from ..integration.notebook.test_forms import FormPage, value
+from ..integration.notebook.test_widgets import Kernel
+from ..integration.server.real import RealServer
+from ..support import neighbour
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.client import EmbeddedClient
+from jupyter_pai.client.base import EmbeddedClient
 
-from ..pai.conftest import engine, pai, platform  # noqa: F401  fixtures
-from ..pai.faulty import submit_and_follow
-from ..platforms.pai import StandIn
+from ..fakes.alibaba import StandIn
+from ..integration.pai.conftest import engine, pai, platform  # noqa: F401  fixtures
+from ..integration.pai.faulty import submit_and_follow
 
 pytestmark = pytest.mark.soak
 

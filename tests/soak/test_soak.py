@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.backends.local import process
-from jupyter_pai.client import EmbeddedClient
-from jupyter_pai.home import Home
-from jupyter_pai.job import JobStatus
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.jobs.job import JobStatus
+from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import processes_of, submit, until
-from ..local.started import DAEMONS, MODES, Started
-from ..server.conftest import server  # noqa: F401  a fixture
-from ..server.kills import Game
-from ..server.real import RealServer
+from ..integration.local.started import DAEMONS, MODES, Started
+from ..integration.server.conftest import server  # noqa: F401  a fixture
+from ..integration.server.kills import Game
+from ..integration.server.real import RealServer
 
 pytestmark = pytest.mark.soak
 

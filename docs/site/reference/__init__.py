@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .commands import commands
-from .environment import environment
-from .http import http
-from .jupyterlab import jupyterlab
-from .settings import settings
-from .spec import spec
+from docs.site.reference.commands import commands
+from docs.site.reference.environment import environment
+from docs.site.reference.http import http
+from docs.site.reference.jupyterlab import jupyterlab
+from docs.site.reference.settings import settings
+from docs.site.reference.spec import spec
 
 __all__ = ["commands", "environment", "http", "jupyterlab", "settings", "spec"]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from jupyter_pai import grammar
-from jupyter_pai.i18n import _
-
-from ..words import word
-from .tables import code, head, table
+from docs.site.reference.tables import code, head, table
+from docs.site.words import word
+from jupyter_pai.commands.parser import parser as grammar
+from jupyter_pai.core.i18n import _
 
 __all__ = ["commands"]
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jupyter_pai
-
-from .tables import code, head, table
+from docs.site.reference.tables import code, head, table
 
 __all__ = ["environment", "mentioned"]
 

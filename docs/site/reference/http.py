@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jupyter_pai.i18n import _
-from jupyter_pai.routes import PREFIX
+from docs.site.reference.live import live
+from docs.site.reference.tables import code, fields, head, kind, table
+from docs.site.words import word
+from jupyter_pai.api.routes import PREFIX
+from jupyter_pai.core.i18n import _
 from jupyter_pai.server.openapi import document
-
-from ..words import word
-from .live import live
-from .tables import code, fields, head, kind, table
 
 __all__ = ["http"]
 

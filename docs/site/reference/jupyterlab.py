@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jupyter_pai.i18n import _
-
-from ..words import word
-from .tables import code, head, of, table
+from docs.site.reference.tables import code, head, of, table
+from docs.site.words import word
+from jupyter_pai.core.i18n import _
 
 __all__ = ["commands", "jupyterlab"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jupyter_pai.topics import Subscribe
-
-from .tables import code, of, table
+from docs.site.reference.tables import code, of, table
+from jupyter_pai.api.subscriptions import Subscribe
 
 __all__ = ["live"]
 

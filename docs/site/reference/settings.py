@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from docs.site.reference.tables import fields, head, table
+from docs.site.words import word
 from jupyter_pai.backends import load_backends
-from jupyter_pai.policy import Rules
-from jupyter_pai.settings import DiskSettings, ProfileSettings, TensorBoardSettings
-
-from ..words import word
-from .tables import fields, head, table
+from jupyter_pai.config.policy import Rules
+from jupyter_pai.config.settings import DiskSettings, ProfileSettings, TensorBoardSettings
 
 __all__ = ["settings"]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from docs.site.reference.tables import head, of
+from docs.site.words import word
 from jupyter_pai.backends import load_backends
-from jupyter_pai.job import JobSpec
-
-from ..words import word
-from .tables import head, of
+from jupyter_pai.jobs.job import JobSpec
 
 __all__ = ["spec"]
 

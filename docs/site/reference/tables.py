@@ -6,10 +6,9 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from docs.site.words import word
 from jupyter_pai import __version__
-from jupyter_pai.i18n import _
-
-from ..words import word
+from jupyter_pai.core.i18n import _
 
 __all__ = ["code", "fields", "head", "kind", "of", "table"]
 

@@ -12,14 +12,14 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from ...errors import BadInput, Unsupported
-from ...faults import about
-from ...home import Home, JobFolder, writing
-from ...host import boot_id
-from ...i18n import N_, _, ngettext
-from ...job import Job, JobSpec, JobStatus
-from ...secret import Secret
-from ...settings import ProfileSettings
+from ...config.settings import ProfileSettings
+from ...core.errors import BadInput, Unsupported
+from ...core.field_errors import about
+from ...core.host import boot_id
+from ...core.i18n import N_, _, ngettext
+from ...core.secret import Secret
+from ...jobs.job import Job, JobSpec, JobStatus
+from ...jobs.state_dir import Home, JobFolder, writing
 from ..base import (
     Backend,
     Caller,
@@ -32,11 +32,14 @@ from ..base import (
     Submission,
     parse_options,
 )
-from . import container, examination, interpreter, machine, namespaces, process
+from . import checks as examination
+from . import container, interpreter, process
+from . import resources as machine
 from .container import Container
-from .life import Life, life_of, starter_of
+from .liveness import Life, life_of, starter_of
 from .options import LocalOptions, LocalSettings
-from .slots import Room, Slots
+from .queue import Room, Slots
+from .supervisor import namespaces
 from .workspace import Workspace, earlier_parameters, file_path, output_folders
 
 __all__ = ["LocalBackend"]

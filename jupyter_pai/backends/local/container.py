@@ -15,13 +15,13 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from ...errors import BadInput, Unsupported
-from ...home import JobFolder
-from ...i18n import _
-from ...job import Job, JobSpec
-from ...sizes import parse_size
+from ...core.errors import BadInput, Unsupported
+from ...core.i18n import _
+from ...core.sizes import parse_size
+from ...jobs.job import Job, JobSpec
+from ...jobs.state_dir import JobFolder
 from . import process
-from .machine import NAMES
+from .resources import NAMES
 
 __all__ = [
     "ENVIRONMENTS",

@@ -8,8 +8,8 @@ import sys
 from difflib import get_close_matches
 from pathlib import Path
 
-from ...errors import BadInput
-from ...i18n import _
+from ...core.errors import BadInput
+from ...core.i18n import _
 
 __all__ = ["find", "search_environment"]
 

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...i18n import N_
-from ...job import SIZE
-from ...settings import ProfileSettings
+from ...config.settings import ProfileSettings
+from ...core.i18n import N_
+from ...jobs.job import SIZE
 
 __all__ = ["LocalOptions", "LocalSettings"]
 

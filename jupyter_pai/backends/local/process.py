@@ -15,14 +15,14 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from ... import filesystem
-from ...errors import BackendError
-from ...home import JobFolder
-from ...host import boot_id, start_time
-from ...i18n import _
-from ...secret import Secret
-from .life import sign, starter_of
-from .slots import Need, Room
+from ...core import filesystem
+from ...core.errors import BackendError
+from ...core.host import boot_id, start_time
+from ...core.i18n import _
+from ...core.secret import Secret
+from ...jobs.state_dir import JobFolder
+from .liveness import sign, starter_of
+from .queue import Need, Room
 
 __all__ = [
     "Result",
@@ -42,7 +42,7 @@ _SUPERVISOR = (
     "-I",
     "-S",
     "-c",
-    f"import sys; sys.path.insert(0, {_ROOT!r}); from jupyter_pai.backends.local.supervisor import main; main()",
+    f"import sys; sys.path.insert(0, {_ROOT!r}); from jupyter_pai.backends.local.supervisor.main import main; main()",
 )
 # What this process started and does not wait for: to be buried when it is dead.
 _children: list[subprocess.Popen[bytes]] = []

@@ -8,13 +8,16 @@ import re
 import shutil
 from pathlib import Path
 
-from ... import archive, contract, launcher
-from ...errors import BadInput
-from ...home import JobFolder
-from ...i18n import _, language
-from ...job import Job, JobSpec
-from . import container, interpreter, namespaces
+from ...core import contract
+from ...core.errors import BadInput
+from ...core.i18n import _, language
+from ...jobs.job import Job, JobSpec
+from ...jobs.state_dir import JobFolder
+from ...source import archive
+from ..runtime import launcher
+from . import container, interpreter
 from .container import Container
+from .supervisor import namespaces
 
 __all__ = ["Workspace", "earlier_parameters", "file_path", "find_uv", "output_folders"]
 
@@ -141,7 +144,8 @@ class Workspace:
             f"shims={shims}",
             f"uv={uv}",
         ]
-        return [python, "-I", f"{package}/launcher.py", *words, "--"]
+        path = f"{package}/launcher.py" if self.container else f"{package}/{_LAUNCHER}"
+        return [python, "-I", path, *words, "--"]
 
     def _inputs(self, *, path: bool) -> dict[str, str]:
         """Per channel the file that its URI names, as it is called in the channel or with its whole path."""
@@ -182,16 +186,14 @@ class Workspace:
         """A folder from which what a job needs of our package works without that being installed."""
         package = self.lib / "jupyter_pai"
         package.mkdir(parents=True, exist_ok=True)
+        for name in (*_TRAVELS, *(_TRAVELS_WITH_NOTEBOOKS if self.spec.runs_notebook else ())):
+            _copy_module(name, package)
         (package / "__init__.py").write_text(_TRAVELLING, "utf-8")
-        for name in _TRAVELS:
-            shutil.copy(_PACKAGE / name, package)
         if self.container:
-            shutil.copy(_PACKAGE / "launcher.py", self.lib)
+            shutil.copy(_PACKAGE / _LAUNCHER, self.lib)
             if self.requirements.exists():
                 shutil.copy(self.requirements, self.lib)
         if self.spec.runs_notebook:
-            for name in _TRAVELS_WITH_NOTEBOOKS:
-                shutil.copy(_PACKAGE / name, package)
             for path in _PACKAGE.glob("locale/*/LC_MESSAGES/*.mo"):
                 (package / path.relative_to(_PACKAGE)).parent.mkdir(parents=True)
                 shutil.copy(path, package / path.relative_to(_PACKAGE))
@@ -216,18 +218,33 @@ __path__ = extend_path(__path__, __name__)
 
 
 def load_ipython_extension(shell):
-    from .job_magics import register
+    from .backends.runtime.magics import register
 
     register(shell)
 '''
-_TRAVELS = ("report.py", "job_magics.py", "i18n.py")
+# Its folders: what is not there is found in an installed package.
+_TRAVELLING_FOLDER = "from pkgutil import extend_path\n\n__path__ = extend_path(__path__, __name__)\n"
+_LAUNCHER = "backends/runtime/launcher.py"
+_TRAVELS = ("report.py", "core/i18n.py", "backends/runtime/magics.py")
 _TRAVELS_WITH_NOTEBOOKS = (
-    *("notebook_runner.py", "notebook_client.py", "executed_notebook.py", "job_kernel.py"),
-    *("parameters.py", "contract.py"),
+    "core/contract.py",
+    *(
+        f"backends/runtime/{name}.py"
+        for name in ("run_notebook", "notebook_client", "executed_notebook", "kernel", "parameters")
+    ),
 )
 # What an interpreter needs that is not known to have what we depend on.
 _FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")
 _FIXED_PATH = re.compile(rb"""(?:^|[\s"'=(])/ml(?:/|["'])""")
+
+
+def _copy_module(name: str, package: Path) -> None:
+    """Copy a module of ours, by its path in the package, into a folder that stands for the package."""
+    target = package / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(_PACKAGE / name, target)
+    for folder in target.relative_to(package).parents[:-1]:
+        (package / folder / "__init__.py").write_text(_TRAVELLING_FOLDER, "utf-8")
 
 
 def output_root(spec: JobSpec, folder: JobFolder) -> Path:

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from ... import datasets
-from ...aliyun import Account, AliyunCredentials, AliyunSettings, discovered
-from ...errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
-from ...faults import about
-from ...home import Home, JobFolder
-from ...i18n import N_, _
-from ...job import Job, JobSpec, JobStatus
-from ...secret import Secret
-from ...settings import ProfileSettings
+from ...cloud.alibaba.account import Account, AliyunCredentials, AliyunSettings, discovered
+from ...config.settings import ProfileSettings
+from ...core.errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
+from ...core.field_errors import about
+from ...core.i18n import N_, _
+from ...core.secret import Secret
+from ...jobs import datasets
+from ...jobs.job import Job, JobSpec, JobStatus
+from ...jobs.state_dir import Home, JobFolder
 from ..base import (
     Caller,
     Capability,
@@ -39,16 +39,16 @@ from ..base import (
 )
 from ..remote import LogPiece, OutputModel, PointPage, RemoteBackend, RemoteJob, Sample
 from . import logs, usage
-from .adoption import adopted
-from .body import HOME_LABEL, JOB_LABEL, Target, body_of
+from .api import RUNNING, PaiStudio
+from .imported_job import adopted
+from .job_response import points_of, remedy, report_of
+from .live_checks import TRIALS
 from .options import PaiOptions, check_input, options_of
-from .status import points_of, remedy, report_of
-from .studio import RUNNING, PaiStudio
+from .request_body import HOME_LABEL, JOB_LABEL, Target, body_of
 from .tensorboards import PaiBoards
-from .trials import TRIALS
 
 if TYPE_CHECKING:
-    from .catalogue import Catalogue
+    from .catalog import Catalogue
 
 __all__ = ["PaiBackend", "PaiSettings"]
 
@@ -105,7 +105,7 @@ class PaiBackend(RemoteBackend):
     @cached_property
     def catalogue(self) -> Catalogue:
         """What the platform offers, remembered for a while."""
-        from .catalogue import Catalogue
+        from .catalog import Catalogue
 
         return Catalogue(self.account)
 
@@ -163,7 +163,7 @@ class PaiBackend(RemoteBackend):
         return Check(tuple(notes))
 
     async def settle(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
-        from .settling import settle
+        from .resolve import settle
 
         return await settle(spec, check, lambda: self.catalogue, self.settings, self.allows)
 
@@ -338,7 +338,7 @@ class PaiBackend(RemoteBackend):
         return await self.catalogue.instance_types(anew=True)
 
     async def quotas(self) -> list[Quota]:
-        from . import machines
+        from . import instance_types as machines
 
         return await machines.list_quotas(self.account)
 
@@ -348,7 +348,7 @@ class PaiBackend(RemoteBackend):
         return await images.list_images(self.account, wanted)
 
     def examine(self) -> list[Finding]:
-        from . import examination
+        from . import checks as examination
 
         return examination.examine(self.account)
 

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from ...aliyun import Account
-from ...errors import BadInput, ImageError
-from ...i18n import _
-from ...openapi import WORKSPACE
+from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.openapi import WORKSPACE
+from ...core.errors import BadInput, ImageError
+from ...core.i18n import _
 from ..base import Image, ImageQuery
-from .pages import gather
+from .pagination import gather
 
 __all__ = ["SCOPES", "choose", "image_of", "list_images"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..remote import OutputModel
-from .adoption import pairs
+from .imported_job import pairs
 
 __all__ = ["output_model"]
 

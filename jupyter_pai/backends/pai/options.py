@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ... import datasets
-from ...errors import SpecError
-from ...faults import Fault
-from ...i18n import N_, _
-from ...job import JobSpec
-from ...settings_file import similar
-from ...sizes import parse_size
+from ...config.toml_file import similar
+from ...core.errors import SpecError
+from ...core.field_errors import Fault
+from ...core.i18n import N_, _
+from ...core.sizes import parse_size
+from ...jobs import datasets
+from ...jobs.job import JobSpec
 from ..base import parse_options
 
 __all__ = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ...i18n import _
+from ...core.i18n import _
 
 __all__ = ["Discount", "note", "read", "share_of"]
 

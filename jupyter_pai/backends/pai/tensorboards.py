@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, ClassVar, Literal
 
-from ... import transport
-from ...aliyun import Account
-from ...errors import QuotaExceeded, ReplyLost, SpecError
-from ...i18n import _
-from ...openapi import DLC
-from ..boards import Board, Boards
-from .pages import gather
+from ...cloud import http as transport
+from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.openapi import DLC
+from ...core.errors import QuotaExceeded, ReplyLost, SpecError
+from ...core.i18n import _
+from ..tensorboards import Board, Boards
+from .pagination import gather
 
 __all__ = ["PaiBoards"]
 

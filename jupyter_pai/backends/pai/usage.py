@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..remote import Sample
-from .status import moment
-from .studio import PaiStudio
+from .api import PaiStudio
+from .job_response import moment
 
 __all__ = ["samples"]
 

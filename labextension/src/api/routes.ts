@@ -1,5 +1,5 @@
 /**
- * How each verb of the server is called. Written by `python -m tests.design.routes` from `jupyter_pai/routes.py`.
+ * How each verb of the server is called. Written by `python -m tests.design.routes` from `jupyter_pai/api/routes.py`.
  */
 
 export const PREFIX = 'pai/api/v1';

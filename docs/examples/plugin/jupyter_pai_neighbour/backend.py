@@ -1,0 +1,241 @@
+"""The plug-in: jobs on a neighbour. Each verb is one call; the neighbour keeps what a job is and becomes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+
+from jupyter_pai.backends.base import (
+    Caller,
+    Capability,
+    Check,
+    Finding,
+    InstanceType,
+    Prepared,
+    Report,
+    Submission,
+    parse_options,
+)
+from jupyter_pai.backends.remote import LogPiece, RemoteBackend, RemoteJob, Sample
+from jupyter_pai.cloud import http as transport
+from jupyter_pai.config.settings import ProfileSettings
+from jupyter_pai.core.errors import BackendError, NotFound, PaiError, SpecError
+from jupyter_pai.core.secret import Secret
+from jupyter_pai.jobs.job import Job, JobSpec
+from jupyter_pai.jobs.state_dir import Home, JobFolder
+
+from .place import Place
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["NeighbourBackend", "NeighbourOptions", "NeighbourSettings"]
+
+_REPORTS = TypeAdapter(dict[str, Report])
+_INSTANCES = TypeAdapter(list[InstanceType])
+
+
+class NeighbourSettings(ProfileSettings):
+    """What a profile of a neighbour may set."""
+
+    folder: str = Field(title="Shared folder", description="The folder that both machines see, at the same path.")
+
+    @field_validator("folder")
+    @classmethod
+    def _is_absolute(cls, folder: str) -> str:
+        if not Path(folder).is_absolute():
+            raise ValueError(f"`{folder}` is not an absolute path")
+        return folder
+
+
+class NeighbourOptions(BaseModel):
+    """What the `options` of a job may say to a neighbour: forms have a field for each."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    nice: int = Field(
+        0, ge=0, le=19, title="Niceness", description="How far the job stands back for all else that runs there."
+    )
+
+
+class NeighbourBackend(RemoteBackend):
+    """One neighbour."""
+
+    name: ClassVar[str] = "neighbour"
+    title: ClassVar[str] = "A neighbour"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(
+        {Capability.MULTI_NODE, Capability.SECRETS, Capability.TTY, Capability.CODE_LAYOUT}
+    )
+    settings_model: ClassVar[type[ProfileSettings]] = NeighbourSettings
+    options_model: ClassVar[type[BaseModel] | None] = NeighbourOptions
+    settings: NeighbourSettings
+
+    def __init__(self, settings: ProfileSettings, home: Home) -> None:
+        super().__init__(settings, home)
+        self.place = Place(self.settings.folder)
+        self._transport = transport.Transport(self.settings.folder, _refusal, pace=50)
+
+    @classmethod
+    def discover(cls) -> dict[str, Any]:
+        """A machine whose administrator set the variable needs no settings at all."""
+        folder = os.environ.get("NEIGHBOUR_FOLDER")
+        return {"folder": folder} if folder else {}
+
+    async def _ask(self, method: str, path: str, body: object = None, **query: object) -> dict[str, Any]:
+        """One call to the neighbour. All of them may be repeated: it knows our jobs by our own ids."""
+        note = self.place.read()
+
+        async def auth() -> httpx.Auth:
+            return _bearer(note.token)
+
+        url = f"{note.url}{path}" + (f"?{urlencode(query)}" if query else "")
+        data = b"" if body is None else TypeAdapter(Any).dump_json(body)
+        return await self._transport.send(transport.Call(method, url, auth, data))
+
+    # Submitting.
+
+    async def check(self, spec: JobSpec, caller: Caller) -> Check:
+        parse_options(NeighbourOptions, spec.options)
+        for channel, uri in spec.inputs.items():
+            if not uri.startswith("neighbour://") and not self.sees(uri):
+                raise SpecError(
+                    f"inputs.{channel}: a neighbour reads nothing from {uri}.",
+                    fix="Give a folder or a file of this machine, which is copied there, or neighbour://SHELF/path.",
+                )
+        ignored = f"A neighbour runs jobs without images and ignores `{spec.image}`."
+        return Check((ignored,) if spec.image else ())
+
+    async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
+        base = await self.output_uri(job)
+        outputs = {channel: f"{base}{channel}/" for channel in job.spec.channels}
+        return Prepared(outputs | dict(job.spec.outputs), remote_id=job.id)
+
+    async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
+        inputs = {channel: self._there(uri) for channel, uri in job.brought.inputs.items()}
+        spec = job.spec.model_copy(update={"inputs": inputs, "output_path": await self.output_uri(job)})
+        body = {
+            "job": job.model_copy(update={"spec": spec, "inputs": {}}).model_dump(mode="json", exclude={"name"}),
+            "secrets": {name: value.open() for name, value in secrets.items()},
+        }
+        await self._ask("PUT", f"/jobs/{job.id}", body)
+        return Submission(job.id)
+
+    def _there(self, uri: str) -> str:
+        """An input as the neighbour's own jobs read it: files on its shelves are files of its disk."""
+        is_shelf = uri.startswith("neighbour://")
+        return self.place.shelf(uri).as_uri() + "/" * uri.endswith("/") if is_shelf else uri
+
+    async def code_uri(self, digest: str) -> str:
+        return self.place.uri("code", digest)
+
+    async def output_uri(self, job: Job) -> str:
+        return job.spec.output_path.rstrip("/") + "/" if job.spec.output_path else self.place.uri("outputs", job.id)
+
+    async def input_uri(self) -> str:
+        return self.place.uri("inputs")
+
+    def sees(self, uri: str) -> bool:
+        """What lies in the shared folder need not be brought there."""
+        path = unquote(urlsplit(uri).path) if uri.startswith("file://") else uri
+        return "://" not in path and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.place.path))
+
+    async def find(self, job_id: str) -> str:
+        try:
+            return str((await self._ask("GET", f"/jobs/{job_id}"))["job"]["id"])
+        except NotFound:
+            return ""
+
+    # Following.
+
+    def pace(self, jobs: int, *, watched: bool) -> float:
+        return 0.5 if watched else 2.0
+
+    async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
+        if not remote_ids:
+            return {}
+        return _REPORTS.validate_python(await self._ask("GET", "/reports", ids=",".join(remote_ids)))
+
+    async def instances(self, remote_id: str) -> Sequence[str]:
+        return list((await self._ask("GET", f"/jobs/{remote_id}/instances"))["instances"])
+
+    async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
+        start = int(cursor or 0)
+        piece = await self._ask("GET", f"/jobs/{remote_id}/instances/{quote(instance)}", start=start)
+        data = base64.b64decode(piece["data"])
+        return LogPiece(data, str(start + len(data)), more=bool(piece["more"]))
+
+    async def events(self, remote_id: str, known: int) -> Sequence[str]:
+        return list((await self._ask("GET", f"/jobs/{remote_id}/events"))["events"][known:])
+
+    async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
+        found = await self._ask("GET", f"/jobs/{remote_id}/samples", after=after)
+        return [Sample(*sample) for sample in found["samples"]]
+
+    # Changing.
+
+    async def stop(self, remote_id: str) -> None:
+        await self._ask("POST", f"/jobs/{remote_id}/stop")
+
+    async def delete(self, remote_id: str) -> None:
+        try:
+            await self._ask("DELETE", f"/jobs/{remote_id}")
+        except NotFound:
+            pass  # It has forgotten it already.
+
+    # Looking around.
+
+    async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:
+        query = {"limit": limit} | ({"before": before.isoformat()} if before else {})
+        return [_remote_job(one) for one in (await self._ask("GET", "/jobs", **query))["jobs"]]
+
+    async def job(self, remote_id: str) -> RemoteJob:
+        return _remote_job(await self._ask("GET", f"/jobs/{quote(remote_id, safe='')}"))
+
+    async def instance_types(self) -> list[InstanceType]:
+        return _INSTANCES.validate_python((await self._ask("GET", "/machine"))["instances"])
+
+    def examine(self) -> list[Finding]:
+        async def ask() -> dict[str, Any]:
+            try:
+                return await self._ask("GET", "/machine")
+            finally:
+                await transport.close()
+
+        try:
+            machine = asyncio.run(ask())
+        except PaiError as error:
+            return [Finding("bad", "neighbour", error.message, error.fix or "Look at what it prints.")]
+        return [Finding("ok", "neighbour", f"{machine['host']} works in {self.place.path}")]
+
+
+def _remote_job(found: Mapping[str, Any]) -> RemoteJob:
+    job = Job.model_validate(found["job"])
+    report = TypeAdapter(Report).validate_python(found["report"])
+    return RemoteJob(job.id, job.spec, report, job.submitted_at, outputs=job.outputs)
+
+
+def _refusal(response: httpx.Response) -> transport.Refusal:
+    """What the neighbour answers when it refuses: an error of ours, as it crosses HTTP."""
+    try:
+        return transport.Refusal(PaiError.from_json(response.json()))
+    except (ValueError, AttributeError):
+        return transport.Refusal(BackendError(f"The neighbour answers {response.status_code}, and nothing we know."))
+
+
+def _bearer(token: str) -> httpx.Auth:
+    import httpx
+
+    class Bearer(httpx.Auth):
+        def auth_flow(self, request: httpx.Request) -> Any:
+            request.headers["Authorization"] = f"Bearer {token}"
+            yield request
+
+    return Bearer()

@@ -1,0 +1,124 @@
+"""The neighbour is held to what jupyter-pai demands of every backend: `pytest test_neighbour.py`, with it installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_pai_neighbour.place import Place
+from jupyter_pai_neighbour.storage import NeighbourStorage
+
+from jupyter_pai.core.errors import NotFound, PaiError, Unreachable
+from jupyter_pai.engine.testing import Bench, RemoteBackendPromises, StoragePromises
+from jupyter_pai.engine.testing.harness import story
+from jupyter_pai.storage.base import Storage
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder in which a neighbour works."""
+    folder = tmp_path_factory.mktemp("shared")
+    with start(folder) as process:
+        yield folder
+        process.terminate()
+    assert not Place(folder).note.exists()
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """A neighbour that listens."""
+    command = [sys.executable, "-m", "jupyter_pai_neighbour.daemon", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert "listens at" in process.stdout.readline()
+    return process
+
+
+class TestNeighbour(RemoteBackendPromises):
+    @pytest.fixture
+    def keys(self, shared: Path) -> dict[str, Any]:
+        return {"backend": "neighbour", "folder": str(shared)}
+
+    @story
+    async def test_an_input_in_the_shared_folder_is_not_copied(self, bench: Bench, shared: Path) -> None:
+        (shared / "data.txt").write_text("here")
+        assert bench.remote.sees(str(shared / "data.txt"))
+        assert bench.remote.sees((shared / "data.txt").as_uri())
+        assert not bench.remote.sees("/etc/hosts")
+        assert not bench.remote.sees(f"{shared}/../elsewhere")
+
+    @story
+    async def test_a_submit_whose_answer_was_lost_may_be_repeated(self, bench: Bench) -> None:
+        job, remote_id = await bench.submit("echo once >> $PAI_OUTPUT_MODEL/runs")
+        await bench.ended(remote_id)
+        again = await bench.backend.submit(job, bench.folder(job), {})
+        assert again.remote_id == remote_id
+        await bench.ended(remote_id)
+        assert bench.outputs(job, "model") == {"runs": b"once\n"}
+
+    @story
+    async def test_who_does_not_know_the_word_is_refused(self, bench: Bench, shared: Path) -> None:
+        note = Place(shared).read()
+        Place(shared).announce(note._replace(token="wrong"))
+        try:
+            (finding,) = await in_a_thread(bench)
+            assert finding.state == "bad"
+            assert "token" in finding.text
+        finally:
+            Place(shared).announce(note)
+
+
+class TestShelves(StoragePromises):
+    @pytest.fixture
+    def storage(self, shared: Path) -> Storage:
+        return NeighbourStorage(Place(shared))
+
+    @pytest.fixture
+    def empty(self, tmp_path: Path) -> str:
+        return f"neighbour://{tmp_path.name}/it's a/模型/"
+
+    def test_nothing_outside_is_reached(self, storage: Storage, place: str, shared: Path) -> None:
+        (shared / "precious").write_text("mine")
+        for uri in ("neighbour://../precious", "neighbour://a/../../precious", "neighbour:///precious"):
+            with pytest.raises(NotFound):
+                storage.stat(uri)
+            with pytest.raises(PaiError):
+                storage.delete(uri)
+        assert (shared / "precious").read_text() == "mine"
+
+
+async def in_a_thread(bench: Bench) -> Any:
+    import asyncio
+
+    return await asyncio.to_thread(bench.backend.examine)
+
+
+def test_jobs_outlive_the_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is started again finds them, and who asks meanwhile learns what to do."""
+    from jupyter_pai.engine.profiles import Profiles
+    from jupyter_pai.jobs.job import JobStatus
+    from jupyter_pai.jobs.state_dir import Home
+
+    shared = tmp_path / "shared"
+    monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "settings.toml"))
+    Profiles(Home(tmp_path / "state")).edit("bench", {"backend": "neighbour", "folder": str(shared)})
+    bench = Bench(Home(tmp_path / "state"))
+
+    async def tell() -> None:
+        with start(shared) as process:
+            _job, remote_id = await bench.submit("until test -e go; do sleep 0.01; done")
+            await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
+            process.terminate()
+        with pytest.raises(Unreachable, match="Nobody is working") as caught:
+            await bench.backend.poll([remote_id])
+        assert str(shared) in caught.value.fix
+        with start(shared) as process:
+            assert (await bench.backend.poll([remote_id]))[remote_id].status is JobStatus.RUNNING
+            (Place(shared).home / "jobs" / remote_id / "ml/usercode/go").touch()
+            assert (await bench.ended(remote_id)).status is JobStatus.SUCCEEDED
+            process.terminate()
+
+    bench.run(tell())

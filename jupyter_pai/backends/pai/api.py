@@ -1,0 +1,173 @@
+"""PaiStudio (version 2022-01-12): the operations on training jobs that we use, a method each.
+
+Answers are the wire's own. Numbers may come as texts there, and lists may be missing where they are empty: what reads
+them allows for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.openapi import STUDIO
+from ...core.errors import PaiError
+
+__all__ = ["RUNNING", "PaiStudio", "stamp"]
+
+# The status of a job that runs, as the wire spells it.
+RUNNING = "Running"
+
+_LARGEST_LIST = 100
+# Older than any job: without a beginning the service lists those of the last seven days.
+_LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
+
+
+class PaiStudio:
+    """The training jobs of one account's workspace."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+
+    async def create(self, body: Mapping[str, Any]) -> str:
+        """Create a job; its id.
+
+        Raises:
+            ReplyLost: if nobody knows whether it was: it is not asked a second time.
+        """
+        reply = await self._call("CreateTrainingJob", "POST", "/trainingjobs", body=body, repeat=False)
+        return str(reply["TrainingJobId"])
+
+    async def get(self, job_id: str) -> dict[str, Any]:
+        """A job, with its instances, transitions and reasons."""
+        return await self._call("GetTrainingJob", "GET", _path(job_id))
+
+    async def jobs(
+        self,
+        *,
+        labels: Mapping[str, str] | None = None,
+        status: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        size: int = _LARGEST_LIST,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """The workspace's jobs with these labels and this status, newest first; a page is asked for when it is read."""
+        query: dict[str, object] = {
+            "WorkspaceId": await self.account.workspace_id(),
+            "StartTime": stamp(since or _LONG_AGO),
+            "SortBy": "GmtCreateTime",
+            "Order": "desc",
+            "PageSize": size,
+        }
+        if until:
+            query["EndTime"] = stamp(until)
+        if labels:
+            query["Labels"] = labels
+        if status:
+            query["Status"] = status
+        seen, page = 0, 1
+        while True:
+            reply = await self._call("ListTrainingJobs", "GET", "/trainingjobs", query={**query, "PageNumber": page})
+            jobs = reply.get("TrainingJobs") or []
+            for job in jobs:
+                yield job
+            seen, page = seen + len(jobs), page + 1
+            if not jobs or seen >= int(reply.get("TotalCount") or 0):
+                return
+
+    async def stop(self, job_id: str) -> None:
+        """Ask for a job's end."""
+        await self._call("StopTrainingJob", "PUT", f"{_path(job_id)}/stop")
+
+    async def delete(self, job_id: str) -> None:
+        """Forget a job that has ended."""
+        await self._call("DeleteTrainingJob", "DELETE", _path(job_id))
+
+    async def label(self, job_id: str, labels: Mapping[str, str]) -> None:
+        """Give a job labels, beside those that it has."""
+        body = {"Labels": [{"Key": key, "Value": value} for key, value in labels.items()]}
+        await self._call("UpdateTrainingJobLabels", "POST", f"{_path(job_id)}/labels", body=body, repeat=True)
+
+    async def logs(self, job_id: str, instance: str, page: int, size: int) -> tuple[list[str], int | None]:
+        """A page of an instance's lines, oldest first, and how many it has in all; none before it has begun."""
+        query = {"InstanceId": instance, "PageNumber": page, "PageSize": size}
+        try:
+            reply = await self._call("ListTrainingJobLogs", "GET", f"{_path(job_id)}/logs", query=query)
+        except PaiError as error:
+            if error.details.get("code") == "TRAINING_JOB_INSTANCE_NOT_FOUND":
+                return [], 0
+            raise
+        return list(reply.get("Logs") or ()), _whole(reply.get("TotalCount"))
+
+    async def events(self, job_id: str, page: int, size: int) -> list[str]:
+        """A page of what the platform tells of a job, oldest first."""
+        query = {"PageNumber": page, "PageSize": size}
+        reply = await self._call("ListTrainingJobEvents", "GET", f"{_path(job_id)}/events", query=query)
+        return list(reply.get("Events") or ())
+
+    async def error_info(self, job_id: str) -> dict[str, Any]:
+        """Why a job failed, as far as the platform knows."""
+        reply = await self._call("GetTrainingJobErrorInfo", "GET", f"{_path(job_id)}/errorinfo")
+        return dict(reply.get("ErrorInfo") or {})
+
+    async def metrics(self, job_id: str, name: str, page: int, size: int) -> list[Mapping[str, Any]]:
+        """A page of a metric's points, oldest first."""
+        query = {"Name": name, "Order": "ASC", "PageNumber": page, "PageSize": size}
+        reply = await self._call("ListTrainingJobMetrics", "GET", f"{_path(job_id)}/metrics", query=query)
+        return list(reply.get("Metrics") or ())
+
+    async def output_models(self, job_id: str) -> Sequence[Mapping[str, Any]]:
+        """The models that a job has made."""
+        reply = await self._call("ListTrainingJobOutputModels", "GET", f"{_path(job_id)}/outputmodels")
+        return list(reply.get("OutputModels") or ())
+
+    async def terminal(self, job_id: str, instance: str) -> str:
+        """The address of a WebSocket to a terminal in an instance, with a token of its own."""
+        path = f"{_path(job_id)}/instances/{quote(instance, safe='')}/webterminals"
+        return str((await self._call("CreateInstanceWebTerminal", "POST", path)).get("WebTerminalId") or "")
+
+    async def instance_metrics(self, job_id: str, kind: str, since: datetime, step: str) -> Sequence[Mapping[str, Any]]:
+        """What each instance used: `kind` is GpuCoreUsage, GpuMemoryUsage, CpuCoreUsage, MemoryUsage."""
+        query = {"MetricType": kind, "StartTime": stamp(since), "TimeStep": step}
+        path = f"{_path(job_id)}/instancemetrics"
+        reply = await self._call("ListTrainingJobInstanceMetrics", "GET", path, query=query)
+        return list(reply.get("InstanceMetrics") or ())
+
+    async def spot_prices(self, instance_type: str, since: datetime) -> list[Mapping[str, Any]]:
+        """What an instance type has cost as a spot machine since a time: one answer, and of a long one the newest.
+
+        Pages are the Lingjun pool's alone: the ECS pool gives all at once, in an order of its own.
+        """
+        query = {"StartTime": stamp(since), "SortBy": "GmtCreatedTime", "Order": "desc", "PageSize": _LARGEST_LIST}
+        path = f"/spots/{instance_type}/pricehistory"
+        reply = await self._call("GetSpotPriceHistory", "GET", path, query=query)
+        return [item for item in reply.get("SpotPriceHistory") or () if isinstance(item, Mapping)]
+
+    async def _call(
+        self,
+        action: str,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, object] | None = None,
+        body: Mapping[str, Any] | None = None,
+        repeat: bool = True,
+    ) -> dict[str, Any]:
+        return await self.account.api.call(STUDIO, action, method, f"/api/v1{path}", query, body, repeat=repeat)
+
+
+def stamp(time: datetime) -> str:
+    """A time as the wire has it."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _path(job_id: str) -> str:
+    return f"/trainingjobs/{job_id}"
+
+
+def _whole(value: object) -> int | None:
+    """A number that the wire may send as text; None if it sends none."""
+    text = str(value)
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,134 @@
+"""What `doctor` looks at for PAI: each thing is tried, with this account, and left as it was."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ...cloud import http as transport
+from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.openapi import STS, STUDIO, WORKSPACE
+from ...core.errors import ClockError, CredentialsError, PaiError, RegionError, Unreachable
+from ...core.i18n import _, ngettext
+from ..base import Finding, Quota
+from . import instance_types as machines
+
+__all__ = ["examine"]
+
+# The roles of a workspace whose members may submit. Source: "Manage members of a workspace" of PAI's documents.
+_SUBMITTERS = {"PAI.WorkspaceOwner", "PAI.WorkspaceAdmin", "PAI.AlgoDeveloper"}
+
+
+def examine(account: Account) -> list[Finding]:
+    """Check what jobs need, by trying it. Blocks: for a thread without an event loop."""
+    return asyncio.run(_examine(account))
+
+
+async def _examine(account: Account) -> list[Finding]:
+    try:
+        found = [await _credentials(account)]
+        if found[-1].state != "bad":
+            found += await _reached(account)
+        if any(finding.state == "bad" for finding in found):
+            return found  # Nothing else can be tried.
+        looked = [_workspace(account), _role(account), _jobs(account), _quotas(account)]
+        return found + list(await asyncio.gather(*looked))
+    finally:
+        await transport.close()
+
+
+async def _credentials(account: Account) -> Finding:
+    try:
+        key = await account.key()
+    except CredentialsError as error:
+        return _bad(_("credentials"), error)
+    kind = _("lent for some time") if key.token else _("of the account")
+    return Finding("ok", _("credentials"), _("a key {kind}: {id}").format(kind=kind, id=f"{key.id[:4]}…{key.id[-4:]}"))
+
+
+async def _reached(account: Account) -> list[Finding]:
+    """The region, the clock and the key, by the first request that the platform answers."""
+    host = account.settings.endpoint or f"https://{STUDIO.host(account.region, await account.network())}"
+    region = Finding("ok", _("region"), f"{account.region}, {host}")
+    try:
+        await account.api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", {"PageSize": 1})
+    except ClockError as error:
+        return [region, _bad(_("clock"), error)]
+    except CredentialsError as error:
+        return [region, _bad(_("credentials"), error)]
+    except (RegionError, Unreachable) as error:
+        return [_bad(_("region"), error)]
+    except PaiError:
+        pass  # It was understood: what this account may do is looked at by itself.
+    return [region, Finding("ok", _("clock"), _("the platform takes this machine's time"))]
+
+
+async def _workspace(account: Account) -> Finding:
+    try:
+        workspace = await account.workspace_id()
+        told = await account.api.call(WORKSPACE, "GetWorkspace", "GET", f"/api/v1/workspaces/{workspace}")
+    except PaiError as error:
+        return _bad(_("workspace"), error, _("Set the profile's `workspace_id`; PAI's console shows it."))
+    name = str(told.get("DisplayName") or told.get("WorkspaceName") or "")
+    return Finding("ok", _("workspace"), f"{name} ({workspace})" if name else workspace)
+
+
+async def _role(account: Account) -> Finding:
+    """What this account is in the workspace. Not everybody may ask: then the jobs tell."""
+    try:
+        roles = await _roles(account)
+    except PaiError as error:
+        return Finding("warn", _("role"), _("not known: {why}").format(why=error.message))
+    text = ", ".join(roles) or _("none")
+    if set(roles) & _SUBMITTERS:
+        return Finding("ok", _("role"), text)
+    fix = _("Ask an administrator of the workspace for the role of an algorithm developer (PAI.AlgoDeveloper).")
+    return Finding("warn", _("role"), text, fix)
+
+
+async def _roles(account: Account) -> list[str]:
+    path = f"/api/v1/workspaces/{await account.workspace_id()}/member"
+    told = await account.api.call(WORKSPACE, "GetMember", "GET", path, {"UserId": await _user_id(account)})
+    return [str(role) for role in told.get("Roles") or []]
+
+
+async def _user_id(account: Account) -> str | None:
+    """Who we are, as the workspace knows its members. A private cloud need not have that service."""
+    try:
+        told = await account.api.call(STS, "GetCallerIdentity", "POST", "/")
+    except PaiError:
+        return None
+    # A role that is assumed is named with its session.
+    return str(told.get("UserId") or "").partition(":")[0] or None
+
+
+async def _jobs(account: Account) -> Finding:
+    """Whether jobs may be looked at, in this workspace. Only a job can tell whether one may be made."""
+    try:
+        query = {"WorkspaceId": await account.workspace_id(), "PageSize": 1}
+        told = await account.api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", query)
+    except PaiError as error:
+        return _bad(_("training jobs"), error)
+    n = int(told.get("TotalCount") or 0)
+    text = ngettext("{n} job in the last seven days", "{n} jobs in the last seven days", n)
+    return Finding("ok", _("training jobs"), text.format(n=n))
+
+
+async def _quotas(account: Account) -> Finding:
+    try:
+        quotas = await machines.list_quotas(account)
+    except PaiError as error:
+        return Finding("warn", _("quotas"), error.message, error.fix)
+    if not quotas:
+        return Finding("ok", _("quotas"), _("none: jobs run on the public pools"))
+    return Finding("ok", _("quotas"), "; ".join(map(_free, quotas)))
+
+
+def _free(quota: Quota) -> str:
+    parts = [_("{free:g} of {all:g} cores").format(free=quota.free_cpu, all=quota.cpu)]
+    if quota.gpu:
+        parts.append(_("{free} of {all} GPUs").format(free=quota.free_gpu, all=quota.gpu))
+    return _("{name}: {what} free").format(name=quota.name or quota.id, what=", ".join(parts))
+
+
+def _bad(what: str, error: PaiError, fix: str = "") -> Finding:
+    return Finding("bad", what, error.message, error.fix or fix)

@@ -1,0 +1,194 @@
+"""Runs a notebook as a job, cell by cell, in a kernel of the job's own interpreter.
+
+    python -m jupyter_pai.backends.runtime.run_notebook NOTEBOOK [ARGUMENTS …]
+
+The executed notebook goes to the output channel `notebook`: saved after every cell, with HTML at the end. The
+interpreter may be one that we do not own: it needs nbclient and ipykernel, for HTML nbconvert. What is printed here
+goes to the job's log; what cells print, their kernel writes there itself (see `job_kernel`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ... import report
+from ...core.i18n import _
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+    from .executed_notebook import ExecutedNotebook
+
+__all__ = ["main"]
+
+_STOPPED = 128 + signal.SIGTERM
+# The path of a socket has at most 107 bytes.
+_LONGEST_FOLDER = 70
+# Seconds from a stop to the HTML, if the cell has not obeyed: there may not be many more.
+_PATIENCE = 2
+_LONGEST_LINE = 80
+_LONGEST_ERROR = 1000
+
+
+def main() -> None:
+    """Run the notebook that the command line names; end with its exit code."""
+    # The code's folder is first on the path, and a module there must not be taken for one of a library's.
+    sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]
+    sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]  # a text stream
+    temporary = tempfile.gettempdir()
+    scratch = tempfile.mkdtemp(prefix="pai-", dir=temporary if len(temporary) < _LONGEST_FOLDER else "/tmp")  # noqa: S108
+    # Neither the user's settings of IPython nor a server of theirs is the job's business.
+    os.environ |= {"IPYTHONDIR": f"{scratch}/ipython", "JUPYTER_RUNTIME_DIR": scratch}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_STOPPED))
+    try:
+        code = _run(Path(sys.argv[1]).absolute(), sys.argv[2:], scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    sys.exit(code)
+
+
+def _run(path: Path, arguments: list[str], scratch: str) -> int:
+    from .executed_notebook import ExecutedNotebook
+
+    folder = Path(os.environ.get("PAI_OUTPUT_NOTEBOOK") or path.parent / "executed")
+    try:
+        notebook = ExecutedNotebook(path, folder)
+    except FileNotFoundError:
+        return _failed(f"can't open file '{path}': [Errno 2]")
+    except (OSError, ValueError) as error:
+        return _failed(_("{path} is not a notebook that can be read: {error}").format(path=path, error=error))
+    for note in notebook.set_parameters(_hyperparameters()):
+        print(f"pai: {note}")
+    return asyncio.run(Runner(notebook, scratch).run([str(path), *arguments]))
+
+
+def _hyperparameters() -> dict[str, str]:
+    with contextlib.suppress(FileNotFoundError):
+        text = Path(os.environ.get("PAI_CONFIG_DIR", ""), "hyperparameters.json").read_text("utf-8")
+        return {str(name): str(value) for name, value in json.loads(text).items()}
+    return {}
+
+
+def _failed(why: str, cell: int = 0) -> int:
+    print(f"pai: {why}")
+    report.failure(why, cell=cell)
+    return 1
+
+
+class Runner:
+    """Runs one notebook to its end."""
+
+    def __init__(self, notebook: ExecutedNotebook, scratch: str) -> None:
+        from .notebook_client import JobClient
+
+        self.notebook = notebook
+        self.client = JobClient(notebook.node, scratch)
+        self.stopping = False
+        self.late: asyncio.TimerHandle | None = None
+
+    async def run(self, arguments: list[str]) -> int:
+        """Run it; the exit code of the job."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.stop)
+        self.save()
+        try:
+            await self.client.start(str(self.notebook.path.parent), arguments)
+        except RuntimeError as error:
+            code = _STOPPED if self.stopping else _failed(_("The kernel did not start: {error}.").format(error=error))
+        else:
+            code = await self.run_cells()
+        if self.late:
+            self.late.cancel()
+        if not self.save():
+            code = code or 1
+        self.save_html()
+        await self.client.end()
+        return code
+
+    async def run_cells(self) -> int:
+        from nbclient.exceptions import CellExecutionError, DeadKernelError
+
+        cells = [(place, cell) for place, cell in enumerate(self.notebook.node.cells) if _runs(cell)]
+        for number, (place, cell) in enumerate(cells, 1):
+            if self.stopping:
+                return _STOPPED
+            print(f"[{number}/{len(cells)}] {_first_line(cell)}")
+            try:
+                await self.client.async_execute_cell(cell, place)
+            except CellExecutionError as error:
+                return self.after_error(error.ename, error.evalue, number)
+            except DeadKernelError:
+                return await self.after_death(number)
+            self.save()
+            report.progress(round(number / len(cells), 3))
+            if self.client.was_left:
+                break
+        return 0
+
+    def after_error(self, name: str, value: str, cell: int) -> int:
+        """The exit code after a cell that failed. ``sys.exit`` ends a notebook as it ends a script."""
+        if self.stopping:
+            return _STOPPED
+        if name == "SystemExit" and value in ("", "0", "None"):
+            return 0
+        report.failure(f"{name}: {value[:_LONGEST_ERROR]}", cell=cell)
+        return int(value) & 255 if name == "SystemExit" and value.isdecimal() else 1
+
+    async def after_death(self, cell: int) -> int:
+        """The exit code after the kernel has died: its own, or 128 + n where signal n ended it."""
+        if self.stopping:
+            return _STOPPED
+        status = await self.client.exit_status() or 1
+        print(_("pai: the kernel died in cell {n}").format(n=cell))
+        report.failure("", cell=cell)
+        return status if status > 0 else 128 - status
+
+    def stop(self) -> None:
+        """Interrupt the cell, and keep what there is: this process may be killed before the cell has obeyed."""
+        if not self.stopping:
+            self.stopping = True
+            print(_("pai: stopping …"))
+            self.client.interrupt()
+            self.save()
+            self.late = asyncio.get_running_loop().call_later(_PATIENCE, self.save_html)
+
+    def save(self) -> bool:
+        """Save the executed notebook; whether that was possible. A full disk does not end a training."""
+        try:
+            self.notebook.save()
+        except OSError as error:
+            print(_("pai: the executed notebook could not be saved: {error}").format(error=error))
+            return False
+        return True
+
+    def save_html(self) -> None:
+        """Make the HTML, if that can be."""
+        try:
+            self.notebook.save_html()
+        except ImportError:
+            print(_("pai: no HTML was made, nbconvert is not installed: --requirement nbconvert"))
+        except Exception as error:  # Whatever a template or a filter cannot do: the notebook is there.
+            print(_("pai: no HTML was made: {error}").format(error=error))
+
+
+def _runs(cell: NotebookNode) -> bool:
+    return bool(
+        cell.cell_type == "code" and cell.source.strip() and "skip-execution" not in cell.metadata.get("tags", [])
+    )
+
+
+def _first_line(cell: NotebookNode) -> str:
+    line = str(cell.source).strip().splitlines()[0]
+    return line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
+
+
+if __name__ == "__main__":
+    main()

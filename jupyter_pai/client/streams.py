@@ -1,0 +1,147 @@
+"""A stream for a view that a kernel feeds: what `topics.py` says, from the engine in this process or the server's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ..api.routes import PREFIX
+from ..core.errors import EngineError, PaiError
+from ..core.i18n import _
+
+if TYPE_CHECKING:
+    from ..api.subscriptions import Subscribe
+    from ..core.discovery import ServerInfo
+    from ..engine.service import JobService
+
+__all__ = ["EngineStream", "ServerStream", "Stream"]
+
+# Bytes a second. A Jupyter server drops what a kernel sends above 1 MB/s; who looks at a log needs less.
+_PACE = 400_000
+
+
+class Stream(ABC):
+    """Its methods return at once, from any thread."""
+
+    @abstractmethod
+    def receive(self, text: str) -> None:
+        """What the page sent."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """The page has gone."""
+
+
+class EngineStream(Stream):
+    """From an engine that runs in this process, in the event loop `loop`."""
+
+    def __init__(self, service: JobService, loop: asyncio.AbstractEventLoop, send: Callable[[str], None]) -> None:
+        from ..api.subscriptions import Subscriptions
+
+        turn = asyncio.Lock()
+
+        async def paced(text: str) -> None:
+            async with turn:
+                send(text)
+                await asyncio.sleep(len(text) / _PACE)
+
+        async def ready() -> JobService:
+            return service
+
+        self._loop = loop
+        self._subscriptions = Subscriptions(ready, paced, _broken)
+
+    def receive(self, text: str) -> None:
+        self._later(lambda: self._loop.create_task(self._subscriptions.receive(text)))
+
+    def close(self) -> None:
+        self._later(self._subscriptions.close)
+
+    def _later(self, call: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):  # The engine was closed.
+            self._loop.call_soon_threadsafe(call)
+
+
+def _broken(wanted: Subscribe) -> PaiError:
+    logging.getLogger(__name__).exception("jupyter-pai: a subscription broke: %s", wanted)
+    return EngineError(_("Something unexpected went wrong; the kernel's log has the details."))
+
+
+class ServerStream(Stream):
+    """From the server, over a WebSocket that a thread of its own holds. `closed` is called when that has broken."""
+
+    def __init__(self, info: ServerInfo, send: Callable[[str], None], closed: Callable[[], None]) -> None:
+        self._info, self._send, self._closed = info, send, closed
+        self._loop = asyncio.new_event_loop()
+        self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
+        threading.Thread(target=self._run, name="jupyter-pai stream", daemon=True).start()
+
+    def receive(self, text: str) -> None:
+        self._put(text)
+
+    def close(self) -> None:
+        self._put(None)
+
+    def _put(self, text: str | None) -> None:
+        with contextlib.suppress(RuntimeError):  # It has ended already.
+            self._loop.call_soon_threadsafe(self._waiting.put_nowait, text)
+
+    def _run(self) -> None:
+        with contextlib.closing(self._loop):
+            self._loop.run_until_complete(self._serve())
+        self._closed()
+
+    async def _serve(self) -> None:
+        from tornado.httpclient import HTTPError
+        from tornado.websocket import WebSocketClosedError
+
+        with contextlib.suppress(OSError, HTTPError, WebSocketClosedError):
+            connection = await self._connect()
+            writer = asyncio.create_task(self._write(connection))
+            try:
+                while isinstance(text := await connection.read_message(), str):
+                    self._send(text)
+                    await asyncio.sleep(len(text) / _PACE)
+            finally:
+                writer.cancel()
+                connection.close()
+
+    async def _connect(self) -> Any:
+        from tornado.httpclient import HTTPRequest
+        from tornado.websocket import websocket_connect
+
+        parts = urlsplit(self._info.url)
+        scheme = "wss" if parts.scheme == "https" else "ws"
+        url = f"{scheme}://{parts.netloc or 'localhost'}{parts.path.rstrip('/')}/{PREFIX}/stream"
+        context = None
+        if scheme == "wss":
+            # The server's own certificate is for the name by which the world knows it; we go by loopback.
+            context = ssl.create_default_context(cafile=self._info.certificate or None)
+            context.check_hostname = False
+        headers = {"Authorization": f"{self._info.scheme} {self._info.secret}"}
+        request = HTTPRequest(url, headers=headers, ssl_options=context)
+        return await websocket_connect(request, resolver=_at(self._info.socket) if self._info.socket else None)
+
+    async def _write(self, connection: Any) -> None:
+        while (text := await self._waiting.get()) is not None:
+            await connection.write_message(text)
+        connection.close()
+
+
+def _at(path: str) -> Any:
+    """Finds every host at a Unix socket, where a server that was started with --sock listens."""
+    from tornado.netutil import Resolver
+
+    class _Socket(Resolver):
+        async def resolve(self, host: str, port: int, family: Any = None) -> list[tuple[int, Any]]:
+            return [(socket.AF_UNIX, path)]
+
+    return _Socket()

@@ -1,0 +1,224 @@
+"""A job in words: one line, a text, HTML that needs no script, and the MIME bundle of a cell's output.
+
+Pure: JSON values in, text out. What a job printed is data here, never HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from html import escape
+from typing import Any
+
+from ..core.i18n import _
+from ..core.text import printable
+
+__all__ = [
+    "MIME_TYPE",
+    "View",
+    "commit",
+    "duration",
+    "html",
+    "hyperparameter",
+    "line",
+    "local_time",
+    "mime_bundle",
+    "number_range",
+    "sparkline",
+    "status_word",
+    "text",
+]
+
+MIME_TYPE = "application/vnd.jupyter-pai.job+json"
+_BARS = "▁▂▃▄▅▆▇█"
+_WIDTH = 32
+# Characters of a table's cell that may hold any text.
+_CELL = 60
+
+
+@dataclass(frozen=True)
+class View:
+    """What a view shows: a job as JSON, the end of its log, its points as `metrics` gives them."""
+
+    job: Mapping[str, Any]
+    tail: str = ""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+def status_word(status: str) -> str:
+    """A status for people."""
+    words = {
+        "queued": _("queued"),
+        "starting": _("starting"),
+        "running": _("running"),
+        "succeeded": _("succeeded"),
+        "failed": _("failed"),
+        "stopped": _("stopped"),
+        "lost": _("lost"),
+    }
+    return words.get(status, status)
+
+
+def line(job: Mapping[str, Any]) -> str:
+    """A job in one line."""
+    took = duration(job)
+    parts = [f"{job['name']}", status_word(job["status"]), f"{job['backend']}"] + ([took] if took else [])
+    if job.get("progress") is not None and job["status"] == "running":
+        parts.append(f"{job['progress']:.0%}")
+    if job.get("paid"):
+        parts.append(_("costs money until it ends"))
+    if job.get("reason"):
+        parts.append(job["reason"])
+    return f"<{job['id']} {', '.join(parts)}>"
+
+
+def duration(job: Mapping[str, Any], now: float | None = None) -> str:
+    """How long the job has run: `4.2 s`, `3 min 5 s`, `2 h 4 min`; empty if it never did."""
+    start, end = job.get("started_at"), job.get("ended_at")
+    if not start or not (end or now):
+        return ""
+    last = _seconds(end) if end else now or 0.0
+    seconds = max(last - _seconds(start), 0.0)
+    if seconds < 60:
+        return _("{seconds} s").format(seconds=f"{seconds:.1f}")
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return _("{minutes} min {seconds} s").format(minutes=minutes, seconds=rest)
+    return _("{hours} h {minutes} min").format(hours=minutes // 60, minutes=minutes % 60)
+
+
+def _seconds(time: str) -> float:
+    return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
+
+
+def sparkline(values: list[float], width: int = _WIDTH) -> str:
+    """Numbers as a row of bars; `×` for what is no number."""
+    if len(values) > width:
+        values = [values[round(n * (len(values) - 1) / (width - 1))] for n in range(width)]
+    finite = [value for value in values if abs(value) != float("inf") and value == value]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
+
+    def bar(value: float) -> str:
+        if value not in finite:
+            return "×"
+        # Halved, since the difference of two large numbers may be none; and half of the smallest number is none.
+        span = high / 2 - low / 2
+        share = (value / 2 - low / 2) / span if span else 0.5
+        return _BARS[min(int(share * len(_BARS)), len(_BARS) - 1)]
+
+    return "".join(map(bar, values))
+
+
+def _facts(view: View) -> list[tuple[str, str]]:
+    job = view.job
+    facts = [
+        (_("job"), f"{job['id']}  {job['name']}"),
+        (_("status"), status_word(job["status"])),
+        (_("backend"), f"{job['backend']} ({job['profile']})"),
+        (_("submitted"), local_time(job["submitted_at"])),
+    ]
+    if took := duration(job):
+        facts.append((_("took"), took))
+    if job.get("resumed_from"):
+        facts.append((_("resumed from"), job["resumed_from"]))
+    elif job.get("rerun_of"):
+        facts.append((_("rerun of"), job["rerun_of"]))
+    if job.get("git"):
+        facts.append((_("code"), commit(job["git"])))
+    if job.get("pinned"):
+        facts.append((_("pinned"), _("neither deleted nor pruned")))
+    if job.get("reason"):
+        facts.append((_("reason"), job["reason"]))
+    if job.get("fix"):
+        facts.append((_("what to do"), job["fix"]))
+    facts += [(name, value[:200]) for name, value in job["output_parameters"].items()]
+    if job["status"] == "succeeded" and "model" in job["outputs"]:
+        facts.append((_("model"), job["outputs"]["model"]))
+    if "notebook" in job["outputs"]:
+        facts.append((_("notebook"), job["outputs"]["notebook"]))
+    facts += [(_("note"), note) for note in job["notes"]]
+    return facts
+
+
+def commit(git: Mapping[str, Any]) -> str:
+    """The state of the code in git: `1a2b3c4d5e on main, with changes`."""
+    words = git["commit"][:10] or _("no commit")
+    if git["branch"]:
+        words = _("{commit} on {branch}").format(commit=words, branch=git["branch"])
+    if git["dirty"] or git["untracked"]:
+        words += _(", with changes") if git["dirty"] else _(", with new files")
+    return words
+
+
+def _charts(view: View) -> list[tuple[str, str, str]]:
+    """Per metric: name, bars, last value."""
+    rows = []
+    for name, points in view.metrics.items():
+        if values := [float(value) for value in points["value"]]:
+            rows.append((name, sparkline(values), f"{values[-1]:.6g}"))
+    return rows
+
+
+def text(view: View) -> str:
+    """A job in several lines."""
+    facts, charts = _facts(view), _charts(view)
+    rows = [f"{name}: {value}" for name, value in facts]
+    rows += [f"{name}: {bars} {last}" for name, bars, last in charts]
+    rows += [f"  | {row}" for row in printable(view.tail)]
+    return "\n".join(rows)
+
+
+def html(view: View) -> str:
+    """A job as HTML without style sheet or script: what GitHub and nbconvert show."""
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(value)}</td></tr>'
+        for name, value in _facts(view)
+    )
+    rows += "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left"><code>{bars}</code> {escape(last)}</td></tr>'
+        for name, bars, last in _charts(view)
+    )
+    log = "\n".join(printable(view.tail))
+    tail = f"<pre>{escape(log)}</pre>" if log else ""
+    return f"<div><table><tbody>{rows}</tbody></table>{tail}</div>"
+
+
+def mime_bundle(view: View) -> dict[str, Any]:
+    """A cell's output: what our renderer makes live, and what anything else shows as it was."""
+    static = text(view)
+    return {
+        MIME_TYPE: {"job_id": view.job["id"], "snapshot": static},
+        "text/html": html(view),
+        "text/plain": static,
+    }
+
+
+def hyperparameter(one: Mapping[str, Any]) -> tuple[str, ...]:
+    """A hyperparameter that code declares, as a row: name, type, default, choices, how it is given, where, help."""
+    name = one["name"]
+    forms = {"option": f"--hp {name}=", "flag": f"--{name}", "argument": name.upper(), "short": f"-{name}"}
+    return (
+        name,
+        one["type"],
+        _("(required)") if one["required"] else _start(one["default"] or ""),
+        _start(", ".join(one["choices"]) or number_range(one["minimum"], one["maximum"])),
+        forms.get(one["form"], ""),
+        f"{one['file']}:{one['line']} ({one['origin']})",
+        _start(one["help"]),
+    )
+
+
+def number_range(least: str | None, most: str | None) -> str:
+    """Which numbers are allowed: ``1…10``, ``0…``; empty where all are."""
+    return "" if least is None and most is None else f"{least or ''}…{most or ''}"
+
+
+def _start(words: str) -> str:
+    return words if len(words) <= _CELL else words[: _CELL - 1] + "…"
+
+
+def local_time(time: str) -> str:
+    """A time as JSON has it, for people of this place."""
+    return datetime.fromisoformat(time.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M:%S")

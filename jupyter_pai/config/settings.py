@@ -1,0 +1,368 @@
+"""Settings: profiles from `jupyter_pai.toml`.
+
+    default = "work"
+
+    [profiles.work]
+    backend = "local"
+    max_run_time = 3600
+
+    [disk]
+    limit = "50GB"
+
+    [tensorboard]
+    idle_minutes = 120
+
+The file is the one that ``JUPYTER_PAI_CONFIG`` names, else the one in Jupyter's config folder; beneath it lies that of
+the administrator in ``/etc/jupyter``, which alone may have a table `[policy]` (`policy.Rules`). A profile that both
+have takes each key from the upper file. Without any file there is the profile `local`, and one for each backend whose
+keys lie ready (`Backend.discover`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from ..core.errors import NotFound, SettingsError
+from ..core.field_errors import of_validation
+from ..core.i18n import N_, _
+from ..core.sizes import size_or_nothing
+from .policy import Policy, Rules
+from .toml_file import SettingsFile, similar
+
+__all__ = [
+    "IMPORTANT",
+    "DiskSettings",
+    "Profile",
+    "ProfileSettings",
+    "Settings",
+    "TensorBoardSettings",
+    "edit",
+    "load",
+    "policy",
+    "user_file",
+]
+
+NAME = "jupyter_pai.toml"
+# Of a key without which a profile is of little use (`Field(json_schema_extra=IMPORTANT)`): forms have it before others.
+IMPORTANT: dict[str, JsonValue] = {"x-important": True}
+M = TypeVar("M", bound=BaseModel)
+SYSTEM_FILE = Path("/etc/jupyter") / NAME
+
+
+class ProfileSettings(BaseModel):
+    """The keys that a profile may have on every backend; a backend's own model adds to them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    backend: str = Field(title=N_("Platform"), description=N_("The platform that jobs of this profile run on."))
+    default_instance_type: str = Field(
+        "", title=N_("Default instance type"), description=N_("Instance type of jobs that name none.")
+    )
+    default_image: str = Field("", title=N_("Default image"), description=N_("Image of jobs that name none."))
+    default_output: str = Field(
+        "",
+        title=N_("Default output folder"),
+        description=N_("Where outputs go: a URI; each job gets a folder below it."),
+    )
+    source_limit: str = Field("100MB", title=N_("Most code"), description=N_("How large a folder of code may be."))
+    own_credentials: str = Field(
+        "",
+        title=N_("Credentials of its own"),
+        description=N_("Which credentials are kept for it; `profile login` sets this."),
+    )
+
+
+class DiskSettings(BaseModel):
+    """The table `[disk]`: what the state folder may take."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    limit: Annotated[str, AfterValidator(size_or_nothing)] = Field(
+        "",
+        description=N_("Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth."),
+    )
+    environment_days: float = Field(
+        30, gt=0, description=N_("Days after which an environment or a fetched input that no job used goes.")
+    )
+
+
+class TensorBoardSettings(BaseModel):
+    """The table `[tensorboard]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    idle_minutes: float = Field(
+        30, gt=0, description=N_("Minutes after which a TensorBoard that nobody looks at ends.")
+    )
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A named set of a backend's settings. `file` is where it is written; None for one that needs no file."""
+
+    name: str
+    settings: ProfileSettings
+    file: Path | None = None
+
+    @property
+    def backend(self) -> str:
+        return self.settings.backend
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All profiles, the name of the default one, what is true of all, and the keys of each backend that there is.
+    `locked` are the profiles that the user may not change."""
+
+    profiles: dict[str, Profile]
+    default: str
+    disk: DiskSettings
+    tensorboard: TensorBoardSettings
+    backends: Mapping[str, Sequence[str]]
+    policy: Policy
+    locked: Set[str]
+
+    def pick(self, profile: str = "", backend: str = "") -> Profile:
+        """The profile of that name; that backend's default one; the default one.
+
+        A backend's default profile is the default one if it is of that backend, else the one named like the backend,
+        else its first.
+
+        Raises:
+            NotFound: naming what was meant.
+        """
+        if profile:
+            if profile not in self.profiles:
+                raise NotFound(
+                    _("There is no profile `{name}`.").format(name=profile), fix=similar(profile, self.profiles)
+                )
+            return self.profiles[profile]
+        if not backend:
+            return self.profiles[self.default]
+        of_backend = [name for name, found in self.profiles.items() if found.backend == backend]
+        if not of_backend:
+            raise self._no_profile_of(backend)
+        return self.profiles[next((n for n in (self.default, backend) if n in of_backend), of_backend[0])]
+
+    def _no_profile_of(self, backend: str) -> NotFound:
+        if backend not in self.backends:
+            text = _("There is no backend `{name}`.").format(name=backend)
+            return NotFound(text, fix=similar(backend, self.backends))
+        add = _("Add one: %pai profile set {name} KEY=VALUE …  Its keys are: {keys}.")
+        keys = ", ".join(self.backends[backend])
+        return NotFound(
+            _("No profile has the backend `{name}`.").format(name=backend), fix=add.format(name=backend, keys=keys)
+        )
+
+
+def user_file() -> Path:
+    """The user's own settings file; need not exist."""
+    if named := os.environ.get("JUPYTER_PAI_CONFIG"):
+        return Path(named).expanduser()
+    from jupyter_core.paths import jupyter_config_dir
+
+    return Path(jupyter_config_dir()) / NAME
+
+
+def policy() -> Policy:
+    """What the administrator's file allows; everything where there is none.
+
+    Raises:
+        SettingsError: naming the file and the line.
+    """
+    return _policy(SettingsFile(SYSTEM_FILE))
+
+
+def load(
+    models: Mapping[str, type[ProfileSettings]], discovered: Mapping[str, Mapping[str, Any]] | None = None
+) -> Settings:
+    """The settings, checked against each backend's model.
+
+    `discovered` has the keys of profiles that need no file, by the backend that they are named like. A profile of a
+    file that is named like a backend need not name it.
+
+    Raises:
+        SettingsError: naming the file and the line.
+    """
+    files = [SettingsFile(path) for path in (SYSTEM_FILE, user_file())]
+    rules = _policy(files[0])
+    locked = _locked(files[0], rules)
+    _check_own(files[1], files[0], rules, locked)
+    merged: dict[str, dict[str, Any]] = {"local": {"backend": "local"}} | _ready(models, discovered or {}, files)
+    where: dict[str, list[SettingsFile]] = {}
+    default = "local"
+    for file in files:
+        for name, keys in file.profiles().items():
+            own = {"backend": name} if name in models else {}
+            merged[name] = own | merged.get(name, {}) | keys
+            where.setdefault(name, []).append(file)
+        default = file.default() or default
+    written = {name: _profile(name, keys, where.get(name, []), models) for name, keys in merged.items()}
+    profiles = {name: replace(found, settings=rules.capped(found.settings)) for name, found in written.items()}
+    if default not in profiles:
+        file = next(file for file in reversed(files) if file.default())
+        raise file.error(
+            _("The default profile `{name}` is not there.").format(name=default),
+            "default",
+            fix=similar(default, profiles),
+        )
+    disk, tensorboard = _table(files, "disk", DiskSettings), _table(files, "tensorboard", TensorBoardSettings)
+    backends = {name: [key for key in model.model_fields if key != "backend"] for name, model in models.items()}
+    return Settings(profiles, default, disk, tensorboard, backends, rules, locked)
+
+
+def edit(
+    models: Mapping[str, type[ProfileSettings]],
+    profile: str,
+    values: Mapping[str, Any] | None,
+    default: bool,
+    discovered: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Settings:
+    """Change a profile in the user's file: set keys (None removes one), make it the default; without either, remove it.
+
+    Raises:
+        SettingsError: if the settings would be wrong then; the file stays as it was.
+        NotFound: if a profile is to be removed that the file does not have.
+        NotAllowed: if the administrator has locked it.
+    """
+    path = user_file()
+    file = SettingsFile(path)
+    if values is not None or not default:
+        policy().check_change(profile, SettingsFile(SYSTEM_FILE).profiles())
+    if values is not None:
+        file.set(profile, values)
+    elif not default:
+        if profile not in file.profiles():
+            raise NotFound(
+                _("There is no profile `{name}` in {file}.").format(name=profile, file=path),
+                fix=similar(profile, file.profiles()) if file.profiles() else "",
+            )
+        file.remove(profile)
+    if default:
+        file.set_default(profile)
+    before = file.text
+    file.save()
+    try:
+        return load(models, discovered)
+    except Exception:  # Whatever is wrong with it: what cannot be loaded must not stay.
+        path.resolve().write_text(before, "utf-8")
+        raise
+
+
+def _policy(system: SettingsFile) -> Policy:
+    return Policy(_table([system], "policy", Rules), system.path)
+
+
+def _locked(system: SettingsFile, rules: Policy) -> set[str]:
+    """The profiles that users may not change; one that is named, and not there, is a slip of the administrator's."""
+    names = system.profiles()
+    gone = [name for name in rules.rules.locked if not set("*?[") & set(name) and name not in names]
+    if gone:
+        text = _("There is no profile `{name}` in this file that could be locked.").format(name=gone[0])
+        raise system.error(text, "locked", "[policy]")
+    return rules.locked(names)
+
+
+def _check_own(own: SettingsFile, system: SettingsFile, rules: Policy, locked: Set[str]) -> None:
+    """Refuse what a user's own file may not say.
+
+    Raises:
+        SettingsError: naming the line.
+    """
+    if own.path.resolve() == system.path.resolve():
+        return
+    take_out = _("Take it out.")
+    if "policy" in own.document:
+        header = "[policy]" if re.search(r"^\s*\[\s*policy\s*\]", own.text, re.MULTILINE) else ""
+        text = _("Only the administrator's file {file} may have a [policy].").format(file=system.path)
+        raise own.error(text, "" if header else "policy", header, fix=take_out)
+    if mine := next((name for name in own.profiles() if name in locked), ""):
+        refused = rules.locked_refusal(mine)
+        raise own.error(refused.message, "", mine, fix=f"{take_out} {refused.fix}")
+
+
+def _ready(
+    models: Mapping[str, type[ProfileSettings]],
+    discovered: Mapping[str, Mapping[str, Any]],
+    files: list[SettingsFile],
+) -> dict[str, dict[str, Any]]:
+    """The profiles that need no file. Keys that cannot be right were not meant for us, and a file may use the name for
+    another backend."""
+    taken = {name for file in files for name, keys in file.profiles().items() if keys.get("backend", name) != name}
+    found = {name: {"backend": name, **keys} for name, keys in discovered.items() if name not in taken}
+    return {name: keys for name, keys in found.items() if _fits(models[name], keys)}
+
+
+def _fits(model: type[ProfileSettings], keys: Mapping[str, Any]) -> bool:
+    try:
+        model.model_validate(keys)
+    except ValidationError:
+        return False
+    return True
+
+
+def _profile(
+    name: str, keys: dict[str, Any], files: list[SettingsFile], models: Mapping[str, type[ProfileSettings]]
+) -> Profile:
+    if not files:
+        return Profile(name, models[keys["backend"]].model_validate(keys))
+
+    def saying(key: str) -> SettingsFile:
+        return next((file for file in reversed(files) if key in file.profiles()[name]), files[-1])
+
+    backend = keys.get("backend")
+    if not isinstance(backend, str) or backend not in models:
+        raise saying("backend").error(
+            _("The profile `{profile}` has the unknown backend `{backend}`.").format(profile=name, backend=backend)
+            if backend
+            else _("The profile `{profile}` names no backend.").format(profile=name),
+            "backend" if backend else "",
+            name,
+            fix=" ".join((similar(str(backend or ""), models), _("If it is that of a plug-in, install that here."))),
+        )
+    try:
+        return Profile(name, models[backend].model_validate(keys), files[-1].path)
+    except ValidationError as error:
+        raise _wrong(error, name, backend, models[backend], saying) from None
+
+
+def _wrong(
+    error: ValidationError, name: str, backend: str, model: type[ProfileSettings], saying: Callable[[str], SettingsFile]
+) -> SettingsError:
+    """What to say of a profile: its first fault with file and line; in `details`, all faults by key."""
+    fault = error.errors()[0]
+    key = str(fault["loc"][0])
+    if fault["type"] == "extra_forbidden":
+        text = _("The backend `{backend}` has no key `{key}`.").format(backend=backend, key=key)
+        found = saying(key).error(text, key, name, fix=similar(key, model.model_fields))
+    else:
+        found = saying(key).error(f"{key}: {fault['msg'].removeprefix('Value error, ')}.", key, name)
+    found.details |= {"profile": name, "faults": of_validation(error, fields=list(model.model_fields))}
+    return found
+
+
+def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
+    """What the files say in a table that is no profile."""
+    tables = [file.table(name) for file in files]
+    try:
+        return model.model_validate({key: value for table in tables for key, value in table.items()})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = str(fault["loc"][0])
+        file = next(file for file, table in zip(reversed(files), reversed(tables), strict=True) if key in table)
+        known = fault["type"] != "extra_forbidden"
+        raise file.error(
+            f"{key}: {fault['msg'].removeprefix('Value error, ')}."
+            if known
+            else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
+            key,
+            f"[{name}]",
+            fix="" if known else similar(key, model.model_fields),
+        ) from None

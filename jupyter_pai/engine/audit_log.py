@@ -1,0 +1,163 @@
+"""Audit: one line of JSON for each job that somebody submits, runs again, adopts, stops or deletes.
+
+    {"time": "2026-01-31T09:30:00.123456+00:00", "user": "ada", "hub_user": "ada", "host": "jupyter-ada", "verb":
+     "submit", "job": "k3v9q2xa", "name": "train", "backend": "pai", "profile": "team", "instance_type":
+     "ecs.g7.xlarge", "count": 1, "result": "ok"}
+
+Lines go through Python's `logging`, to the logger `jupyter_pai.audit`, and to the file that the policy names. They hold
+neither commands nor hyperparameters nor environments. The engine runs as its user: a line is what that user's engine
+says, no proof against somebody who uses another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import logging
+import os
+import pwd
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from ..config.policy import Policy
+from ..core import host
+from ..core.errors import NotAllowed, PaiError
+from ..core.i18n import _
+from ..jobs.job import Job, JobSpec, now
+
+__all__ = ["Audit", "Entry"]
+
+logger = logging.getLogger("jupyter_pai.audit")
+# Lines that are kept for when their file can be written again.
+_MOST = 1000
+# Letters of a user's word for a job.
+_LONGEST = 200
+
+
+class Entry:
+    """What is known by now of something that is being done."""
+
+    def __init__(self, verb: str, word: str) -> None:
+        self.fields: dict[str, object] = {
+            "time": now().isoformat(),
+            "user": _user(),
+            "hub_user": os.environ.get("JUPYTERHUB_USER", ""),
+            "host": host.name(),
+            "verb": verb,
+            "job": word[:_LONGEST],
+            "name": "",
+            "backend": "",
+            "profile": "",
+            "instance_type": "",
+            "count": 0,
+            "result": "ok",
+        }
+
+    def of_spec(self, spec: JobSpec, backend: str = "", profile: str = "") -> None:
+        """What is asked for."""
+        known = {"name": spec.name, "backend": backend, "profile": profile or spec.profile}
+        self.fields |= {**known, "instance_type": spec.instance_type, "count": spec.instance_count}
+
+    def of_job(self, job: Job, result: str = "ok") -> None:
+        """The job that it is about, or that came of it."""
+        self.of_spec(job.spec, job.backend, job.profile)
+        self.fields |= {"job": job.id, "result": result}
+
+    def fail(self, error: BaseException) -> None:
+        """It was refused, or went wrong."""
+        self.fields["result"] = error.code if isinstance(error, PaiError) else type(error).__name__
+        if isinstance(error, NotAllowed):
+            self.fields["rule"] = error.details.get("rule", "")
+
+
+class Audit:
+    """Writes entries where the policy says."""
+
+    def __init__(self, policy: Callable[[], Policy]) -> None:
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._waiting: deque[bytes] = deque(maxlen=_MOST)
+
+    @asynccontextmanager
+    async def entry(self, verb: str, word: str = "", *, starts: bool = False) -> AsyncIterator[Entry]:
+        """An entry that is written when the block ends, however it does.
+
+        Raises:
+            NotAllowed: if the block `starts` a job, which the policy allows only if the file can be written.
+        """
+        entry = Entry(verb, word)
+        try:
+            if starts and self._policy().rules.audit_required:
+                await asyncio.to_thread(self._require)
+            yield entry
+        except BaseException as error:
+            entry.fail(error)
+            raise
+        finally:
+            line = json.dumps(entry.fields)
+            logger.info("%s", line)
+            if path := self._file():
+                await asyncio.to_thread(self._write, path, line)
+
+    def trouble(self) -> str:
+        """Why the file cannot be written; empty where it can, or there is none. Blocks."""
+        try:
+            if path := self._policy().rules.audit_file:
+                self._flush(path)
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
+    def _require(self) -> None:
+        if why := self.trouble():
+            policy = self._policy()
+            text = _("What is submitted must be written down, and {file} cannot be written: {error}.")
+            raise policy.refusal("audit_required", text.format(file=policy.rules.audit_file, error=why))
+
+    def _file(self) -> str:
+        try:
+            return self._policy().rules.audit_file
+        except PaiError:
+            return ""  # The settings are wrong, which whoever uses them is told.
+
+    def _write(self, path: str, line: str) -> None:
+        with self._lock:
+            self._waiting.append(line.encode() + b"\n")
+        try:
+            self._flush(path)
+        except OSError as error:
+            logger.warning("%s cannot be written: %s", path, error.strerror or error)
+
+    def _flush(self, path: str) -> None:
+        """Write what waits. Opens the file even if that is nothing."""
+        with self._lock:
+            _append(path, self._waiting)
+
+
+def _append(path: str, lines: deque[bytes]) -> None:
+    """Append lines to a file, each in one write, and take each out that is written.
+
+    Raises:
+        OSError: if the file cannot be written; the rest of the lines stay.
+    """
+    # Not blocking: nobody may be at the other end of a pipe.
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    try:
+        while lines:
+            if os.write(file, lines[0]) < len(lines[0]):
+                lines[0] = b"\n" + lines[0].lstrip(b"\n")  # What came of it is no line.
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            lines.popleft()
+    finally:
+        os.close(file)
+
+
+def _user() -> str:
+    """The system's user; not what variables say, which users set."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

@@ -1,0 +1,160 @@
+"""What a form begins with that is to submit a notebook, a script or a folder.
+
+The settings are those of the newest job of the same notebook, script or folder, without what its profile or its
+platform filled in, and without the code of the cell that it was made of; without such a job, as little as can be.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from ..config.settings import Settings
+from ..core.errors import NotFound, UsageError
+from ..core.i18n import _
+from ..jobs import names as job_name
+from ..jobs.job import Job, JobSpec
+from ..jobs.store.query import JobFilter
+from ..source.entry_point import ENTRY_POINTS
+from . import lineage
+
+__all__ = ["Target", "entries", "place_of", "settings_of", "spec_of", "target_of"]
+
+Kind = Literal["notebook", "script", "folder"]
+_SCRIPTS, _NOTEBOOK = (".py", ".sh"), ".ipynb"
+# What is offered to be run, and how many entries of folders are looked at for that.
+_MOST_ENTRIES, _MOST_LOOKED_AT = 200, 5_000
+_NO_CODE = ("__pycache__", "node_modules")
+
+
+class Target(NamedTuple):
+    """What is to be submitted: its path, without links, and what it is."""
+
+    path: Path
+    kind: Kind
+
+    @property
+    def folder(self) -> Path:
+        """The folder of code."""
+        return self.path if self.kind == "folder" else self.path.parent
+
+    @property
+    def jobs(self) -> JobFilter:
+        """Which jobs are its own; the newest of them."""
+        path = str(self.path)
+        if self.kind == "notebook":
+            return JobFilter(notebook=path, limit=1)
+        return JobFilter(script=path, limit=1) if self.kind == "script" else JobFilter(folder=path, limit=1)
+
+
+def target_of(path: Path) -> Target:
+    """What a path means.
+
+    Raises:
+        NotFound: if there is nothing.
+        UsageError: if it is a file that a form cannot submit.
+    """
+    try:
+        found = Path(os.path.realpath(path))
+        is_folder, is_file = found.is_dir(), found.is_file()
+    except (OSError, ValueError):
+        is_folder = is_file = False
+    if is_folder:
+        return Target(found, "folder")
+    if not is_file:
+        raise NotFound(_("There is no {path}.").format(path=path), fix=_("Save it first, or name another file."))
+    if found.suffix == _NOTEBOOK:
+        return Target(found, "notebook")
+    if found.suffix not in _SCRIPTS:
+        raise UsageError(
+            _("{path} is no folder, .py, .sh or .ipynb.").format(path=path),
+            fix=_("Open its folder, and say how to run it as a command."),
+        )
+    return Target(found, "script")
+
+
+def entries(folder: Path) -> list[str]:
+    """What can be run in a folder and in those right below it: paths with slashes, those of the folder itself first.
+
+    May block.
+    """
+    found = sorted(_runnable(folder), key=lambda path: (path.count("/"), path))
+    return found[:_MOST_ENTRIES]
+
+
+def _runnable(folder: Path) -> Iterator[str]:
+    looked_at = 0
+    waiting = [""]
+    while waiting and looked_at < _MOST_LOOKED_AT:
+        place = waiting.pop(0)
+        try:
+            items = list(os.scandir(folder / place))
+        except OSError:
+            continue
+        looked_at += len(items)
+        if place and any(item.name in ("pyvenv.cfg", "conda-meta") for item in items):
+            continue
+        for item in items:
+            if item.name.startswith(".") or item.name in _NO_CODE:
+                continue
+            if item.is_dir(follow_symlinks=False):
+                waiting += [f"{item.name}/"] * (not place)
+            elif item.name.endswith((*_SCRIPTS, _NOTEBOOK)):
+                yield place + item.name
+
+
+def spec_of(target: Target, runnable: list[str]) -> dict[str, Any]:
+    """The spec that a form begins with of what has no job yet: it runs, in its folder. Nobody names it."""
+    entry = target.path.name if target.kind != "folder" else _entry_of(runnable)
+    return ({"entry_point": entry} if entry else {}) | {"source": {"folder": str(target.folder)}}
+
+
+def _entry_of(runnable: list[str]) -> str:
+    """What a folder is run by if nobody says; empty if that cannot be known."""
+    named = [name for name in ENTRY_POINTS if name in runnable]
+    scripts = [path for path in runnable if path.endswith(".py") and "/" not in path]
+    return (named or scripts)[0] if named or len(scripts) == 1 else ""
+
+
+def settings_of(job: Job, target: Target, settings: Settings, *, picks: bool) -> JobSpec:
+    """The settings of an earlier job, for another one of the same.
+
+    Its name is as long as nobody chose it; what its profile would fill in is left to it; checkpoints that it resumed
+    from are its own. `picks`: its backend picks an instance type for sizes, and so does it the next time.
+    """
+    spec = job.spec
+    profile = settings.profiles.get(job.profile)
+    update = lineage.unfilled(spec, job.name, profile.settings if profile else None)
+    update["profile"] = "" if profile is None or job.profile == settings.default else job.profile
+    update["name"] = _own_name(job, target)
+    if spec.max_run_time and spec.max_run_time == settings.policy.rules.max_run_time:
+        update["max_run_time"] = None
+    if picks and spec.is_sized:
+        update["instance_type"] = ""
+    if job.resumed_from:
+        update["inputs"] = {name: uri for name, uri in spec.inputs.items() if name != lineage.CHANNEL}
+    if spec.entry_point in spec.source.files:
+        made = {spec.entry_point: ""}
+        files = {name: text for name, text in spec.source.files.items() if name not in made}
+        update["source"] = spec.source.model_copy(update={"files": files})
+        update["entry_point"] = target.path.name if target.kind != "folder" else ""
+    return spec.model_copy(update=update)
+
+
+def place_of(settings: Settings) -> dict[str, str]:
+    """Where a job goes of which nobody has said that: nowhere in particular, for the default profile; if no job may go
+    with that, the first profile that one may."""
+    policy, profiles = settings.policy, settings.profiles
+    if not policy.why_not(settings.default, profiles[settings.default].backend):
+        return {}
+    allowed = [name for name, profile in profiles.items() if not policy.why_not(name, profile.backend)]
+    return {"profile": allowed[0]} if allowed else {}
+
+
+def _own_name(job: Job, target: Target) -> str:
+    """The name that somebody chose for a job, without the time that a rerun adds."""
+    base = job_name.base_of(job.name)
+    is_generated = base != job.name and base in (target.path.stem, target.folder.name, Path(job.spec.entry_point).stem)
+    return "" if is_generated else base

@@ -1,0 +1,113 @@
+"""What a job takes from an earlier one: its spec with changes, its checkpoints, the files of its folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from ..config.settings import ProfileSettings
+from ..core.errors import Conflict, SpecError
+from ..core.i18n import _
+from ..jobs.job import Job, JobSpec, parse_spec
+from ..jobs.state_dir import Home
+from ..storage.base import Storage
+
+__all__ = ["CHANNEL", "changed", "checkpoints", "has_other_needs", "is_generated", "path_name", "unfilled", "used_jobs"]
+
+# The output of a job that is the input of one that resumes it.
+CHANNEL = "checkpoints"
+
+
+def changed(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
+    """The spec with a merge patch (RFC 7396) applied: tables are merged by name, None removes a name or resets a field.
+
+    Raises:
+        SpecError: naming each field that is wrong, and what is to be removed and is not there.
+    """
+    return parse_spec(_merged(spec.model_dump(mode="json"), changes, ""))
+
+
+def _merged(value: object, change: object, place: str) -> object:
+    if not isinstance(change, Mapping):
+        return change
+    found = dict(value) if isinstance(value, dict) else {}
+    for name, inner in change.items():
+        where = f"{place}.{name}" if place else str(name)
+        if inner is not None:
+            found[name] = _merged(found.get(name), inner, where)
+        elif name in found:
+            del found[name]
+        else:
+            near = get_close_matches(str(name), list(found), 1)
+            fix = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
+            raise SpecError(_("{place}: there is nothing to remove.").format(place=where), fix=fix, fields=[where])
+    return found
+
+
+def checkpoints(job: Job, storage_of: Callable[[str, str], Storage]) -> str:
+    """The URI of the checkpoints that a job which has ended has left. May block.
+
+    `storage_of` gives the storage of a URI with the account of a profile.
+
+    Raises:
+        Conflict: if it has not ended, or left none; saying what to do.
+    """
+    if not job.status.ended:
+        raise Conflict(
+            _("The job {job} has not ended: its checkpoints may be half written.").format(job=job.id),
+            fix=_("Stop it first: %pai stop {job}").format(job=job.id),
+        )
+    uri = job.outputs.get(CHANNEL, "")
+    if not uri or not storage_of(uri, job.profile).list(uri):
+        fix = _("Scripts write them to the folder in PAI_OUTPUT_CHECKPOINTS. From the beginning: %pai rerun {job}")
+        if job.resumed_from:
+            fix = _("Resume the job before it: %pai rerun {job} --resume")
+        raise Conflict(
+            _("The job {job} has left no checkpoints in {place}.").format(job=job.id, place=uri or "-"),
+            fix=fix.format(job=job.resumed_from or job.id),
+        )
+    return uri
+
+
+def has_other_needs(before: JobSpec, now: JobSpec) -> bool:
+    """Whether a spec asks by sizes for another machine than an earlier one, or for one of another profile."""
+    return now.is_sized and any(
+        getattr(before, field) != getattr(now, field) for field in ("profile", "cpu", "gpu", "memory")
+    )
+
+
+def unfilled(spec: JobSpec, name: str, defaults: ProfileSettings | None) -> dict[str, Any]:
+    """What a profile filled in of the spec of a job of that name, each field as if it had not; `defaults` are the
+    profile's settings, None if only the output path is in question."""
+    update: dict[str, Any] = {"output_path": ""} if is_generated(spec.output_path, name) else {}
+    for field in ("image", "instance_type"):
+        if defaults and getattr(spec, field) == getattr(defaults, f"default_{field}"):
+            update[field] = ""
+    return update
+
+
+def is_generated(output_path: str, name: str) -> bool:
+    """Whether an output path is one that the profile gave a job of that name, so that another job gets its own."""
+    return bool(re.search(rf"/{re.escape(path_name(name))}-\d{{14}}-[0-9a-f]{{6}}/$", output_path))
+
+
+def path_name(name: str) -> str:
+    """A job's name as a part of a path."""
+    return re.sub(r"[^\w.-]+", "_", name).strip(".") or "job"
+
+
+def used_jobs(spec: JobSpec, home: Home) -> set[str]:
+    """The jobs in whose folders inputs or outputs of a spec lie: they must stay while it runs."""
+    found: set[str] = set()
+    for uri in filter(None, (*spec.inputs.values(), *spec.outputs.values(), spec.output_path)):
+        path = unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri
+        # As it is written and as it is: a link in a job's folder goes with the folder.
+        for place, root in ((os.path.normpath(path), home.jobs), (os.path.realpath(path), os.path.realpath(home.jobs))):
+            if Path(place).is_relative_to(root):
+                found.update(Path(place).relative_to(root).parts[:1])
+    return found

@@ -1,0 +1,23 @@
+"""What is promised by every backend and every storage, as tests: for this project's own, and for those of plug-ins.
+
+    class TestMine(RemoteBackendPromises):
+        @pytest.fixture
+        def keys(self) -> dict[str, Any]:
+            return {"backend": "mine", "url": …}
+
+Needs pytest. `docs/plugins.md` says how to use it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+# Before they are imported: what fails is to show its values in a plug-in's tests too.
+pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("backend", "harness", "remote", "storage")))
+
+from .backend import BackendPromises  # noqa: E402
+from .harness import Bench  # noqa: E402
+from .remote import RemoteBackendPromises  # noqa: E402
+from .storage import StoragePromises  # noqa: E402
+
+__all__ = ["BackendPromises", "Bench", "RemoteBackendPromises", "StoragePromises"]

@@ -1,0 +1,186 @@
+"""What every backend promises."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ...backends.base import Caller, Capability
+from ...backends.remote import RemoteBackend
+from ...core.errors import BadInput
+from ...core.json_schema import form_schema
+from ...core.secret import Secret
+from ...jobs.job import JobStatus, now, parse_spec
+from ...jobs.state_dir import Home
+from .harness import PROFILE, Bench, story
+
+__all__ = ["BackendPromises"]
+
+
+class BackendPromises:
+    """Inherited by a test class that gives `keys`: what a profile of the backend says, in the settings of a user."""
+
+    @pytest.fixture
+    def keys(self) -> dict[str, Any]:
+        raise NotImplementedError("the keys of a profile")
+
+    @pytest.fixture
+    def state(self, tmp_path: Path) -> Home:
+        """The state folder."""
+        return Home(tmp_path / "state")
+
+    @pytest.fixture
+    def bench(self, keys: dict[str, Any], state: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+        monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "jupyter_pai.toml"))
+        from ..profiles import Profiles
+
+        Profiles(state).edit(PROFILE, keys)
+        return Bench(state)
+
+    def test_it_is_held_to_all_that_holds_for_its_kind(self, bench: Bench) -> None:
+        from .remote import RemoteBackendPromises
+
+        assert isinstance(bench.backend, RemoteBackend) == isinstance(self, RemoteBackendPromises)
+
+    @story
+    async def test_a_job_that_succeeds(self, bench: Bench) -> None:
+        job, remote_id = await bench.submit("cat a.txt; echo m > $PAI_OUTPUT_MODEL/m")
+        report = await bench.ended(remote_id)
+        assert (report.status, report.exit_code, report.reason) == (JobStatus.SUCCEEDED, 0, "")
+        assert report.started_at
+        assert report.ended_at
+        # Platforms tell times in seconds.
+        assert job.submitted_at - timedelta(seconds=1) <= report.started_at <= report.ended_at <= now()
+        assert {"model", "checkpoints", "tensorboard"} <= job.outputs.keys()
+        assert all(uri.endswith("/") for uri in job.outputs.values())
+        assert bench.outputs(job, "model") == {"m": b"m\n"}
+        (instance,) = await bench.instances(job, remote_id)
+        await bench.log(job, remote_id, instance, b"from the code\n")
+
+    @story
+    async def test_a_job_that_fails(self, bench: Bench) -> None:
+        _job, remote_id = await bench.submit("exit 9")
+        report = await bench.ended(remote_id)
+        assert (report.status, report.exit_code) == (JobStatus.FAILED, 9)
+
+    @story
+    async def test_hyperparameters_inputs_and_variables_reach_a_job(self, bench: Bench, tmp_path: Path) -> None:
+        uri = await bench.put(b"seven\n", tmp_path / "it's 7.txt")
+        command = 'echo "$PAI_HPS_RATE|$GIVEN"; cat "$PAI_INPUT_TRAIN"'
+        job, remote_id = await bench.submit(
+            command, hyperparameters={"rate": "it's 0.1"}, inputs={"train": uri}, environment={"GIVEN": "a b"}
+        )
+        await bench.ended(remote_id)
+        (instance,) = await bench.instances(job, remote_id)
+        await bench.log(job, remote_id, instance, b"it's 0.1|a b\nseven\n")
+
+    @story
+    async def test_stop_ends_it_and_stop_again_does_nothing(self, bench: Bench) -> None:
+        _job, remote_id = await bench.submit("sleep 1000")
+        await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
+        await bench.backend.stop(remote_id)
+        report = await bench.ended(remote_id)
+        assert report.status is JobStatus.STOPPED
+        assert report.reason
+        await bench.backend.stop(remote_id)
+        assert (await bench.ended(remote_id)).status is JobStatus.STOPPED
+
+    @story
+    async def test_many_are_asked_for_in_one_call(self, bench: Bench) -> None:
+        ids = [(await bench.submit(f"exit {n}"))[1] for n in range(5)]
+        for remote_id in ids:
+            await bench.ended(remote_id)
+        reports = await bench.backend.poll(ids)
+        assert [reports[remote_id].exit_code for remote_id in ids] == [0, 1, 2, 3, 4]
+        assert await bench.backend.poll([]) == {}
+
+    @story
+    async def test_who_picks_by_sizes_gives_a_machine_that_there_is(self, bench: Bench) -> None:
+        spec = parse_spec({"name": "x", "command": "true", "image": bench.backend.settings.default_image, "cpu": 1})
+        check = await bench.backend.check(spec, Caller(sys.executable))
+        spec, again = await bench.backend.settle(spec, check)
+        assert set(check.notes) <= set(again.notes)
+        assert (await bench.backend.settle(spec, check))[0] == spec, "what is settled stays so"
+        names = [kind.name for kind in await bench.backend.instance_types()]
+        assert not spec.instance_type or spec.instance_type in names
+        assert bool(spec.instance_type) == (Capability.SIZES in bench.backend.capabilities)
+
+    @story
+    async def test_machines_have_names_and_sizes(self, bench: Bench) -> None:
+        kinds = await bench.backend.instance_types()
+        assert len({kind.name for kind in kinds}) == len(kinds)
+        assert all(kind.name and kind.cpu > 0 and kind.memory > 0 and kind.gpu >= 0 for kind in kinds)
+
+    @story
+    async def test_check_refuses_before_anything_is_made(self, bench: Bench) -> None:
+        with pytest.raises(BadInput):
+            await bench.submit("true", inputs={"train": "nonsense://x y"})
+        assert list(bench.home.jobs.iterdir()) == []
+
+    @story
+    async def test_a_job_that_was_never_started_has_failed(self, bench: Bench) -> None:
+        """What is left of a submit during which everything died."""
+        bench.home.job("gone").path.mkdir()
+        if isinstance(bench.backend, RemoteBackend):
+            assert await bench.backend.find("gone") == ""
+            assert await bench.backend.poll(["gone"]) == {}
+            return
+        report = (await bench.backend.poll(["gone"]))["gone"]
+        assert report.status is JobStatus.FAILED
+        assert report.reason
+
+    def test_it_examines_itself(self, bench: Bench) -> None:
+        for finding in bench.backend.examine():
+            assert finding.state in ("ok", "warn", "bad")
+            assert finding.what
+            assert finding.text
+            assert finding.state == "ok" or finding.fix
+
+    def test_it_says_whether_it_runs_tensorboards(self, bench: Bench) -> None:
+        assert (bench.backend.boards is not None) == (Capability.BOARDS in bench.backend.capabilities)
+
+    def test_its_settings_are_documented_in_their_model(self, bench: Bench) -> None:
+        for name, field in bench.backend.settings_model.model_fields.items():
+            assert name == "backend" or field.description, name
+
+    def test_its_options_and_settings_can_be_drawn(self, bench: Bench) -> None:
+        assert isinstance(bench.backend.title, str)
+        for model in (bench.backend.settings_model, bench.backend.options_model):
+            schema = form_schema(model)
+            for name, field in (schema or {}).get("properties", {}).items():
+                assert field["title"], name
+                assert "$ref" not in str(field), name
+
+    @story
+    async def test_secrets_reach_the_job_and_not_its_log(self, bench: Bench) -> None:
+        if Capability.SECRETS not in bench.backend.capabilities:
+            return
+        value = "it is a sec" + "ret, keep it"
+        command = 'test ${#TOKEN} = 23; echo "$?"; echo "<$TOKEN>"'
+        job, remote_id = await bench.submit(command, {"TOKEN": Secret(value)}, secrets={"TOKEN": "t"})
+        await bench.ended(remote_id)
+        (instance,) = await bench.instances(job, remote_id)
+        assert value.encode() not in await bench.log(job, remote_id, instance, b"0\n<[secret TOKEN]>\n")
+
+    @story
+    async def test_output_parameters_come_back(self, bench: Bench) -> None:
+        if Capability.CODE_LAYOUT not in bench.backend.capabilities:
+            return
+        folder = "$(dirname $PAI_OUTPUT_MODEL)/output_parameters"
+        _job, remote_id = await bench.submit(f"mkdir -p {folder}; printf 0.9 > {folder}/accuracy")
+        assert (await bench.ended(remote_id)).output_parameters == {"accuracy": "0.9"}
+
+    @story
+    async def test_instances_come_in_the_order_of_their_ranks(self, bench: Bench) -> None:
+        if Capability.MULTI_NODE not in bench.backend.capabilities:
+            return
+        job, remote_id = await bench.submit('echo "$RANK of $WORLD_SIZE"', instance_count=2)
+        await bench.ended(remote_id)
+        names = await bench.instances(job, remote_id)
+        assert len(names) == 2
+        for rank, name in enumerate(names):
+            await bench.log(job, remote_id, name, b"%d of 2\n" % rank)

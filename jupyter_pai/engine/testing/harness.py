@@ -1,0 +1,157 @@
+"""A backend on the bench: jobs are made for it as the service makes them, and looked at from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sys
+import uuid
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...backends.base import Backend, Caller, Capability, Report
+from ...backends.remote import RemoteBackend
+from ...cloud import http as transport
+from ...config.settings import Profile
+from ...core.secret import Secret
+from ...jobs.job import Job, JobStatus, Source, now, parse_spec
+from ...jobs.logs import file as logs
+from ...jobs.state_dir import Home, JobFolder
+from ...source import pack as source
+from .. import upload_code as delivery
+from ..data.storages import Storages
+from ..profiles import Profiles
+
+__all__ = ["PROFILE", "Bench", "story"]
+
+T = TypeVar("T")
+PROFILE = "bench"
+# Seconds after which what was waited for will not happen any more.
+_PATIENCE = 60.0
+_SOURCE = {"files": {"a.txt": "from the code\n"}}
+
+
+class Bench:
+    """The backend of the profile `PROFILE`, and jobs for it."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home.create()
+        self.profiles = Profiles(home)
+        self.storages = Storages(self.profiles)
+        self.backend = self.another()
+
+    @property
+    def profile(self) -> Profile:
+        return self.profiles.settings().pick(PROFILE)
+
+    def another(self) -> Backend:
+        """The backend as another process has it, which knows nothing of what this one has seen."""
+        return Profiles(self.home).backend(self.profile)
+
+    @property
+    def remote(self) -> RemoteBackend:
+        assert isinstance(self.backend, RemoteBackend)
+        return self.backend
+
+    async def submit(self, command: str, values: dict[str, Secret] | None = None, **fields: Any) -> tuple[Job, str]:
+        """Submit a command beside which lies a file `a.txt`: the job, and the platform's name for it."""
+        defaults = self.backend.settings
+        places = {"image": defaults.default_image, "instance_type": defaults.default_instance_type}
+        spec = parse_spec({"name": "x", "command": command, "source": _SOURCE} | places | fields)
+        spec, check = await self.backend.settle(spec, await self.backend.check(spec, Caller(sys.executable)))
+        job = Job(
+            id=uuid.uuid4().hex[:8], spec=spec, backend=self.backend.name, profile=PROFILE, status=JobStatus.STARTING,
+            submitted_at=now(), python=check.python, source_digest=uuid.uuid4().hex,
+        )  # fmt: skip
+        folder = self.home.job(job.id)
+        folder.path.mkdir(parents=True)
+        packed = source.pack(source.scan(Source.model_validate(_SOURCE), 10**6), self.home.sources)
+        folder.source.write_bytes(packed.path.read_bytes())
+        if isinstance(self.backend, RemoteBackend):
+            uri = await self.backend.code_uri(job.source_digest)
+            delivery.send_code(self.storages.of(uri, PROFILE), uri, folder.source, packed.hashes)
+        prepared = await self.backend.prepare(job, folder)
+        job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
+        return job, (await self.backend.submit(job, folder, values or {})).remote_id
+
+    async def put(self, data: bytes, elsewhere: Path) -> str:
+        """A file where the platform reads inputs: its URI. One that runs here reads it `elsewhere`."""
+        if not isinstance(self.backend, RemoteBackend):
+            elsewhere.write_bytes(data)
+            return elsewhere.as_uri()
+        base = await self.backend.input_uri()
+        storage = self.storages.of(base, PROFILE)
+        uri = storage.join(storage.join(base, uuid.uuid4().hex), elsewhere.name)
+        storage.put(data, uri)
+        return uri
+
+    def outputs(self, job: Job, channel: str) -> dict[str, bytes]:
+        """What is in an output channel: path to bytes."""
+        uri = job.outputs[channel]
+        storage = self.storages.of(uri, PROFILE)
+        found = {}
+        for file in storage.list(uri):
+            with storage.open(uri, file.path) as opened:
+                found[file.path] = opened.read(0, file.size)
+        return found
+
+    async def until(self, remote_id: str, wanted: Callable[[Report], bool]) -> Report:
+        """The first report of a job that is wanted."""
+        async with asyncio.timeout(_PATIENCE):
+            while True:
+                report = (await self.backend.poll([remote_id]))[remote_id]
+                if wanted(report):
+                    return report
+                await asyncio.sleep(0.01)
+
+    async def ended(self, remote_id: str) -> Report:
+        return await self.until(remote_id, lambda report: report.status.ended)
+
+    async def instances(self, job: Job, remote_id: str) -> Sequence[str]:
+        """The instances that have a log."""
+        if Capability.RUNS_HERE in self.backend.capabilities:
+            return logs.instances(self.folder(job).log)
+        return await self.remote.instances(remote_id)
+
+    async def log(self, job: Job, remote_id: str, instance: str, wanted: bytes) -> bytes:
+        """The log of an instance of a job that has ended, when it has what is wanted: once, whoever reads on."""
+        before, data, cursor = b"-", b"", ""
+        async with asyncio.timeout(_PATIENCE):
+            while wanted not in data or data != before:
+                before = data
+                data, cursor = await self._read_on(job, remote_id, instance, data, cursor)
+                assert data.count(wanted) <= 1, "what was read comes again"
+        return data
+
+    async def _read_on(self, job: Job, remote_id: str, instance: str, data: bytes, cursor: str) -> tuple[bytes, str]:
+        if Capability.RUNS_HERE in self.backend.capabilities:
+            return (self.folder(job).log / instance).read_bytes(), ""
+        backend = self.another()
+        assert isinstance(backend, RemoteBackend)
+        piece = await backend.log(remote_id, instance, cursor)
+        return data + piece.data, piece.cursor
+
+    def folder(self, job: Job) -> JobFolder:
+        return self.home.job(job.id)
+
+    def run(self, told: Coroutine[Any, Any, T]) -> T:
+        """Run a story to its end."""
+
+        async def to_its_end() -> T:
+            try:
+                return await told
+            finally:
+                await transport.close()
+
+        return asyncio.run(to_its_end())
+
+
+def story(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A test that waits: run in an event loop of its own, as pytest alone does not."""
+
+    @functools.wraps(test)
+    def run(self: object, bench: Bench, **fixtures: Any) -> None:
+        bench.run(test(self, bench=bench, **fixtures))
+
+    return run

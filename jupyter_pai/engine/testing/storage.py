@@ -1,0 +1,314 @@
+"""What every storage promises."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from ...core.errors import BadInput, Conflict, EngineError, NotFound
+from ...storage.base import Storage
+
+__all__ = ["StoragePromises"]
+
+
+class StoragePromises:
+    """Inherited by a test class that gives `storage` and `empty`."""
+
+    @pytest.fixture
+    def storage(self) -> Storage:
+        raise NotImplementedError("the storage, with an account")
+
+    @pytest.fixture
+    def empty(self) -> str:
+        """The URI of an empty folder in it, another one for each test."""
+        raise NotImplementedError("the URI of an empty folder")
+
+    @pytest.fixture
+    def place(self, empty: str, storage: Storage) -> str:
+        """The URI of a folder with files."""
+        storage.put(b"x" * 1000, storage.join(empty, "a.bin"))
+        storage.put(b"b", storage.join(empty, "sub/b.txt"))
+        return empty
+
+    def test_listing(self, storage: Storage, place: str) -> None:
+        before = time.time() - 3600
+        files = storage.list(place)
+        assert [(file.path, file.size, file.problem) for file in files] == [("a.bin", 1000, ""), ("sub/b.txt", 1, "")]
+        assert all(before < file.modified < before + 7200 for file in files)
+        assert storage.list(place + "nowhere/") == []
+        assert storage.exists(place)
+
+    def test_reading_a_file(self, storage: Storage, place: str) -> None:
+        with storage.open(place, "sub/b.txt") as file:
+            assert (file.file.path, file.file.size) == ("sub/b.txt", 1)
+        with storage.open(place, "a.bin") as file:
+            assert file.read(10, 5) == b"x" * 5
+            assert file.read(998, 100) == b"x" * 2
+            assert file.read(1000, 1) == b""
+
+    @pytest.mark.parametrize(
+        "path", ["", ".", "..", "sub", "sub/", "/a.bin", "sub/../a.bin", "./a.bin", "no", "a\0", "\ud800"]
+    )
+    def test_what_is_no_file_of_the_folder_is_not_read(self, storage: Storage, place: str, path: str) -> None:
+        with pytest.raises(NotFound):
+            storage.open(place, path)
+        with pytest.raises(NotFound):
+            storage.chosen(place, [path])
+
+    def test_getting_some_files(self, storage: Storage, place: str, tmp_path: Path) -> None:
+        assert storage.get_tree(place, tmp_path / "here", ["sub/b.txt", "sub/b.txt"]) == 1
+        assert [path.name for path in (tmp_path / "here").rglob("*")] == ["sub", "b.txt"]
+
+    def test_a_copy_that_is_ended_leaves_nothing(self, storage: Storage, place: str, tmp_path: Path) -> None:
+        (tmp_path / "is there").mkdir()
+
+        def enough(done: int, whole: int) -> None:
+            raise InterruptedError(done, whole)
+
+        for folder in ("is there", "is there/below/it", "new/one"):
+            with pytest.raises(InterruptedError):
+                storage.get_tree(place, tmp_path / folder, progress=enough)
+        assert [*(tmp_path / "is there").iterdir()] == []
+        assert not (tmp_path / "new").exists()
+
+    def test_what_a_killed_copy_left_is_cleared_away(self, storage: Storage, place: str, tmp_path: Path) -> None:
+        killed = tmp_path / "here/.jupyter-pai-copy-gone"
+        killed.mkdir(parents=True)
+        (killed / "half").touch()
+        os.utime(killed, (0, 0))
+        storage.get_tree(place, tmp_path / "here")
+        assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["a.bin", "sub"]
+
+    def test_links_in_the_target_are_not_followed(self, storage: Storage, place: str, tmp_path: Path) -> None:
+        (tmp_path / "here").mkdir()
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "precious").write_text("mine")
+        (tmp_path / "here/sub").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(Conflict, match="link"):
+            storage.get_tree(place, tmp_path / "here", overwrite=True)
+        assert [*(tmp_path / "elsewhere").iterdir()] == []
+        (tmp_path / "here/sub").unlink()
+        (tmp_path / "here/a.bin").symlink_to(tmp_path / "precious")
+        storage.get_tree(place, tmp_path / "here", overwrite=True)
+        assert (tmp_path / "precious").read_text() == "mine"
+        assert (tmp_path / "here/a.bin").read_bytes() == b"x" * 1000
+
+    def test_a_folder_in_the_way_is_named(self, storage: Storage, place: str, tmp_path: Path) -> None:
+        (tmp_path / "here/a.bin").mkdir(parents=True)
+        with pytest.raises(Conflict, match=r"a\.bin is a folder"):
+            storage.get_tree(place, tmp_path / "here", overwrite=True)
+
+    def test_getting_a_tree_with_progress(self, storage: Storage, place: str, tmp_path: Path) -> None:
+        told: list[tuple[int, int]] = []
+        count = storage.get_tree(place, tmp_path / "here", progress=lambda done, whole: told.append((done, whole)))
+        assert count == 2
+        assert (tmp_path / "here/sub/b.txt").read_text() == "b"
+        assert told[-1] == (1001, 1001)
+        assert [done for done, _whole in told] == sorted(done for done, _whole in told)
+
+    def test_what_is_there_is_not_replaced_unasked(self, storage: Storage, place: str, tmp_path: Path) -> None:
+        (tmp_path / "here/sub").mkdir(parents=True)
+        (tmp_path / "here/sub/b.txt").write_text("mine")
+        with pytest.raises(Conflict, match=r"sub/b\.txt"):
+            storage.get_tree(place, tmp_path / "here")
+        assert not (tmp_path / "here/a.bin").exists()
+        assert (tmp_path / "here/sub/b.txt").read_text() == "mine"
+        storage.get_tree(place, tmp_path / "here", overwrite=True)
+        assert (tmp_path / "here/sub/b.txt").read_text() == "b"
+
+    def test_a_place_that_cannot_be_written_is_named(self, storage: Storage, place: str, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(EngineError, match="file"):
+            storage.get_tree(place, tmp_path / "file/here")
+
+    def test_what_a_uri_means(self, storage: Storage, place: str) -> None:
+        file = storage.stat(storage.join(place, "a.bin"))
+        assert file
+        assert (file.path, file.size, file.is_folder) == ("a.bin", 1000, False)
+        assert file.version
+        for uri in (storage.join(place, "sub"), storage.join(place, "sub/")):
+            folder = storage.stat(uri)
+            assert folder
+            assert (folder.path, folder.is_folder) == ("sub/", True)
+        for path in ("no", "no/", "a.bin/", "su", "sub/b"):
+            assert storage.stat(storage.join(place, path)) is None
+
+    def test_a_version_changes_with_the_content(self, storage: Storage, place: str) -> None:
+        uri = storage.join(place, "sub/b.txt")
+        before = storage.stat(uri)
+        storage.put(b"c", uri, overwrite=True)
+        after = storage.stat(uri)
+        assert before
+        assert after
+        assert before.version != after.version
+
+    def test_what_is_directly_in_a_folder(self, storage: Storage, place: str) -> None:
+        for name in ("sub-", "z", "空 格#?&=%20.txt"):
+            storage.put(b"1", storage.join(place, name))
+        found = storage.entries(place)
+        assert [file.path for file in found] == ["a.bin", "sub-", "sub/", "z", "空 格#?&=%20.txt"]
+        assert [file.size for file in found if not file.is_folder] == [1000, 1, 1, 1]
+        pages = [storage.entries(place, most=2), storage.entries(place, "sub-", 2), storage.entries(place, "z", 9)]
+        assert [[file.path for file in page] for page in pages] == [["a.bin", "sub-"], ["sub/", "z"], [found[-1].path]]
+        assert storage.entries(place, "sub/", 1) == [found[3]]
+        assert storage.entries(storage.join(place, "no/")) == []
+
+    @pytest.mark.parametrize("path", ["a", "a/b c.txt", "模型/空 格#?&=%20+.txt", "a/..b/...", "%2F"])
+    def test_paths_of_all_kinds(self, storage: Storage, empty: str, path: str) -> None:
+        uri = storage.join(empty, path)
+        assert storage.put(b"1", uri).path == path.rpartition("/")[2]
+        assert [file.path for file in storage.list(empty)] == [path]
+        with storage.open(empty, path) as file:
+            assert file.read(0, 9) == b"1"
+        folder, name = storage.split(uri)
+        assert storage.join(folder, name) == uri
+        assert storage.stat(uri)
+        assert storage.delete(uri) == 1
+        assert storage.list(empty) == []
+
+    def test_splitting(self, storage: Storage, empty: str) -> None:
+        assert storage.split(storage.join(empty, "a/b")) == (storage.join(empty, "a/"), "b")
+        assert storage.split(storage.join(empty, "a/b/")) == (storage.join(empty, "a/"), "b/")
+        top = empty
+        for _step in range(20):
+            top, path = storage.split(top)
+        assert (storage.split(top), path) == ((top, ""), "")
+
+    @pytest.mark.parametrize("size", [0, 1, 3_000_000])
+    def test_putting_a_file(self, storage: Storage, empty: str, tmp_path: Path, size: int) -> None:
+        data = os.urandom(size)
+        (tmp_path / "source").write_bytes(data)
+        told: list[tuple[int, int]] = []
+        uri = storage.join(empty, "new/file")
+        written = storage.put(tmp_path / "source", uri, progress=lambda done, whole: told.append((done, whole)))
+        assert (written.path, written.size) == ("file", size)
+        there = storage.stat(uri)
+        assert there
+        assert there.version == written.version
+        with storage.open(empty, "new/file") as file:
+            assert file.read(0, size + 1) == data
+        assert not size or told[-1] == (size, size)
+
+    def test_putting_does_not_replace_unasked(self, storage: Storage, place: str) -> None:
+        uri = storage.join(place, "sub/b.txt")
+        with pytest.raises(Conflict, match=r"b\.txt"):
+            storage.put(b"new", uri)
+        with storage.open(place, "sub/b.txt") as file:
+            assert file.read(0, 9) == b"b"
+        storage.put(b"new", uri, overwrite=True)
+        with storage.open(place, "sub/b.txt") as file:
+            assert file.read(0, 9) == b"new"
+
+    def test_a_put_that_is_ended_leaves_nothing(self, storage: Storage, empty: str, tmp_path: Path) -> None:
+        (tmp_path / "source").write_bytes(b"x" * 100)
+
+        def enough(done: int, whole: int) -> None:
+            raise InterruptedError(done, whole)
+
+        with pytest.raises(InterruptedError):
+            storage.put(tmp_path / "source", storage.join(empty, "file"), progress=enough)
+        assert storage.list(empty) == []
+
+    def test_a_source_that_cannot_be_read_is_named(self, storage: Storage, empty: str, tmp_path: Path) -> None:
+        with pytest.raises(BadInput, match="no such"):
+            storage.put(tmp_path / "no such", storage.join(empty, "file"))
+        assert storage.list(empty) == []
+
+    def test_putting_a_tree(self, storage: Storage, empty: str, tmp_path: Path) -> None:
+        folder = tmp_path / "tree"
+        (folder / "a/b").mkdir(parents=True)
+        (folder / "a/b/c").write_text("c")
+        (folder / ".d").write_text("dd")
+        (tmp_path / "elsewhere").write_text("far away")
+        (folder / "link").symlink_to(tmp_path / "elsewhere")
+        told: list[tuple[int, int]] = []
+        count = storage.put_tree(folder, empty, progress=lambda done, whole: told.append((done, whole)))
+        assert count == 3
+        assert [(file.path, file.size) for file in storage.list(empty)] == [(".d", 2), ("a/b/c", 1), ("link", 8)]
+        assert told[-1] == (11, 11)
+        assert [done for done, _whole in told] == sorted(done for done, _whole in told)
+        with pytest.raises(Conflict, match="link"):
+            storage.put_tree(folder, empty)
+        (folder / "round").symlink_to(folder)
+        with pytest.raises(BadInput, match="round"):
+            storage.put_tree(folder, empty, overwrite=True)
+
+    def test_deleting(self, storage: Storage, place: str) -> None:
+        storage.put(b"1", storage.join(place, "sub2"))
+        with pytest.raises(Conflict, match="sub/"):
+            storage.delete(storage.join(place, "sub"))
+        assert storage.delete(storage.join(place, "sub/")) == 1
+        assert [file.path for file in storage.list(place)] == ["a.bin", "sub2"]
+        for path in ("sub/", "sub", "no"):
+            with pytest.raises(NotFound):
+                storage.delete(storage.join(place, path))
+        assert storage.delete(place) == 2
+
+    def test_the_top_of_all_is_not_deleted(self, storage: Storage, place: str) -> None:
+        top = place
+        while (above := storage.split(top)[0]) != top:
+            top = above
+        with pytest.raises(Conflict):
+            storage.delete(top)
+        assert len(storage.list(place)) == 2
+
+    def test_moving_a_file(self, storage: Storage, place: str) -> None:
+        uri, target = storage.join(place, "a.bin"), storage.join(place, "new/空 格#?&=%20.bin")
+        assert storage.move(uri, target) == 1
+        assert [(file.path, file.size) for file in storage.list(place)] == [
+            ("new/空 格#?&=%20.bin", 1000),
+            ("sub/b.txt", 1),
+        ]
+        with storage.open(place, "new/空 格#?&=%20.bin") as file:
+            assert file.read(0, 2000) == b"x" * 1000
+
+    def test_moving_a_folder(self, storage: Storage, place: str) -> None:
+        storage.put(b"c", storage.join(place, "sub/deep/c"))
+        storage.put(b"1", storage.join(place, "sub2"))
+        storage.make_folder(storage.join(place, "empty/"))
+        assert storage.move(storage.join(place, "sub/"), storage.join(place, "there/it/")) == 2
+        assert [file.path for file in storage.list(place)] == ["a.bin", "sub2", "there/it/b.txt", "there/it/deep/c"]
+        assert storage.stat(storage.join(place, "sub/")) is None
+        storage.move(storage.join(place, "empty/"), storage.join(place, "still empty/"))
+        assert [file.path for file in storage.entries(place)] == ["a.bin", "still empty/", "sub2", "there/"]
+
+    def test_nothing_is_moved_over_another_or_away_as_a_whole(self, storage: Storage, place: str) -> None:
+        before = storage.list(place)
+        wrong = [("a.bin", "sub/b.txt"), ("a.bin", "sub"), ("sub/", "a.bin/"), ("sub/", "sub/below/"), ("sub", "new")]
+        for path, target in [*wrong, ("a.bin", "a.bin")]:
+            with pytest.raises(Conflict):
+                storage.move(storage.join(place, path), storage.join(place, target))
+        for path in ("no", "no/"):
+            with pytest.raises(NotFound):
+                storage.move(storage.join(place, path), storage.join(place, "x" + path[2:]))
+        top = place
+        while (above := storage.split(top)[0]) != top:
+            top = above
+        with pytest.raises(Conflict):
+            storage.move(top, storage.join(place, "whole/"))
+        assert storage.list(place) == before
+
+    def test_where_one_begins_to_look(self, storage: Storage, place: str) -> None:
+        for uri in asyncio.run(storage.roots()):
+            assert uri.endswith("/")
+            assert storage.stat(uri)
+            assert uri.startswith(f"{storage.scheme}://")
+
+    def test_making_a_folder(self, storage: Storage, place: str) -> None:
+        uri = storage.join(place, "new/folder/")
+        storage.make_folder(uri)
+        storage.make_folder(uri)
+        found = storage.stat(uri)
+        assert found
+        assert found.is_folder
+        assert [file.path for file in storage.entries(storage.join(place, "new/"))] == ["folder/"]
+        assert [file.path for file in storage.list(place)] == ["a.bin", "sub/b.txt"]
+        assert storage.list(uri) == storage.entries(uri) == []
+        with pytest.raises(Conflict):
+            storage.make_folder(storage.join(place, "a.bin/"))
+        assert storage.delete(uri) == 0
+        assert storage.stat(uri) is None

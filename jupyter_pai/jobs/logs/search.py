@@ -1,0 +1,139 @@
+"""Looking for something in a log of any length: which lines have it. What was looked through is not looked through
+again, and each look has its time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from array import array
+from collections.abc import Callable
+from functools import lru_cache
+
+from ...core.errors import UsageError
+from ...core.i18n import _
+from .file import Log
+
+__all__ = ["ERRORS", "Hits", "finder_of"]
+
+# Given a piece of log, a function from a place in it to the next match from there on, -1 if there is none.
+Finder = Callable[[bytes], Callable[[int], int]]
+
+# Lines that look like the beginning of trouble: what Python, loggers, shells, CUDA and C programs write.
+ERRORS = (
+    r"Traceback \(most recent call last\)"
+    r"|(?:\b|\x1b\[[0-9;]*m)[A-Z]\w*(?:Error|Exception)(?:\x1b\[[0-9;]*m)?(?::|\s*$)"
+    r"|(?:\b|\x1b\[[0-9;]*m)(?:CRITICAL|FATAL|ERROR|FAILED)\b"
+    r"|^\W*(?:[Ee]rror|[Ff]atal|fatal error|panic): "
+    r"|: (?:command not found|not found|No such file or directory|Permission denied|No space left on device)\s*$"
+    r"|\b(?:CUDA|NCCL|cuDNN|cuBLAS)\w* [Ee]rror\b"
+    r"|Segmentation fault|core dumped|terminate called after|[Oo]ut of memory|\bKilled\s*$"
+    r"|^[EF]\d{4} \d\d:\d\d:"
+)
+_LONGEST = 1_000
+# RE2 never backtracks; what a large pattern costs is bounded by its memory, and by looking at a little at a time.
+_MEMORY = 1 << 18
+_PIECE, _LITERAL_PIECE = 1 << 16, 1 << 20
+# A line longer than a piece is looked at in pieces that overlap.
+_OVERLAP = 1 << 12
+_MOST = 2_000_000
+
+
+@lru_cache(maxsize=16)
+def finder_of(text: str, *, regex: bool = False, case: bool = False) -> tuple[Finder, int]:
+    """What finds a text, or the matches of a pattern, within a line; and how many bytes it is to be given at once.
+
+    Raises:
+        UsageError: for nothing, too much, or a pattern that is wrong.
+    """
+    if not 0 < len(text) <= _LONGEST:
+        raise UsageError(_("Say what to look for, in 1 to {n} characters.").format(n=_LONGEST))
+    if "\n" in text:
+        raise UsageError(_("A text with a line end is in no line."), fix=_("Look for a part of one line."))
+    if regex or not (case or text.isascii()):
+        return _pattern(text, regex, case), _PIECE
+    needle = text.encode("utf-8", "surrogatepass")
+    if case:
+        return lambda data: lambda begin: data.find(needle, begin), _LITERAL_PIECE
+    needle = needle.lower()
+
+    def any_case(data: bytes) -> Callable[[int], int]:
+        lower = data.lower()
+        return lambda begin: lower.find(needle, begin)
+
+    return any_case, _LITERAL_PIECE
+
+
+def _pattern(text: str, regex: bool, case: bool) -> Finder:
+    import re2
+
+    options = re2.Options()
+    options.never_nl = True  # A line stands for itself: `\s` does not reach over its end.
+    options.case_sensitive = case
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    try:
+        pattern = re2.compile(f"(?m){text if regex else re2.escape(text)}", options)
+    except (re2.error, UnicodeEncodeError) as error:
+        said = error.args[0] if error.args else ""
+        reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        raise UsageError(
+            _("The pattern `{pattern}` cannot be used: {reason}").format(pattern=text, reason=reason),
+            fix=_("The syntax is RE2's: without backreferences and look-around. Or look for it as plain text."),
+        ) from None
+
+    def find(data: bytes) -> Callable[[int], int]:
+        def next_one(begin: int) -> int:
+            match = pattern.search(data, begin)
+            return match.start() if match else -1
+
+        return next_one
+
+    return find
+
+
+class Hits:
+    """The lines of one log that have what is looked for."""
+
+    def __init__(self, log: Log, finder: tuple[Finder, int]) -> None:
+        self.log = log
+        self.lock = threading.Lock()
+        # Where the first match in each of these lines begins, in bytes.
+        self.offsets = array("q")
+        self._finder, self._piece = finder
+        self._place = 0
+        # The line at `_place` began before it; it has a hit already.
+        self._is_inside = self._is_hit = False
+
+    def advance(self, until: float) -> bool:
+        """Look through what was not looked through yet; False if the time, as `time.monotonic` has it, was up before
+        the log's end."""
+        while len(self.offsets) < _MOST:
+            data = self.log.read(self._place, self._piece)
+            whole = data.rfind(b"\n") + 1
+            if not whole and len(data) < self._piece:
+                return True  # The rest, if any, is a line that may go on: see `last`.
+            self._look(data[:whole] if whole else data, whole > 0)
+            if time.monotonic() > until:
+                return False
+        return False
+
+    def last(self) -> list[int]:
+        """The match in the line that has no end yet, if there is one."""
+        data = self.log.read(self._place, self._piece)
+        if not data or b"\n" in data or self._is_hit:
+            return []
+        at = self._finder(data)(0)
+        return [] if at < 0 else [self._place + at]
+
+    def _look(self, data: bytes, has_end: bool) -> None:
+        begin = data.find(b"\n") + 1 if self._is_hit else 0
+        find = self._finder(data)
+        if begin or not self._is_hit:
+            self._is_hit = False
+            while begin < len(data) and (at := find(begin)) >= 0:
+                self.offsets.append(self._place + at)
+                begin = data.find(b"\n", at) + 1
+                if not begin:
+                    self._is_hit = True
+                    break
+        self._place += len(data) if has_end or self._is_hit else len(data) - _OVERLAP

@@ -1,0 +1,142 @@
+"""The state folder: where jobs, sources and environments are kept on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from ..core.errors import StateError
+from ..core.i18n import _
+
+__all__ = ["FULL", "Home", "JobFolder", "writing"]
+
+# What a full disk answers.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class JobFolder:
+    """What is kept of one job. The files are the truth; the database is their index."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    # Made when they are asked for: a list of jobs needs one of them.
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @property
+    def spec(self) -> Path:
+        return self.path / "spec.json"
+
+    @property
+    def record(self) -> Path:
+        return self.path / "job.json"
+
+    @property
+    def source(self) -> Path:
+        return self.path / "source.tar.gz"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log"
+
+    @property
+    def series(self) -> Path:
+        return self.path / "series"
+
+    @property
+    def output(self) -> Path:
+        return self.path / "output"
+
+    @property
+    def lease(self) -> Path:
+        """Held by the process that follows the job."""
+        return self.path / "follower.lock"
+
+    @property
+    def usage(self) -> Path:
+        return self.path / "usage"
+
+    @property
+    def curves(self) -> Path:
+        """Event files of a job that runs elsewhere, as far as they are here."""
+        return self.path / "curves"
+
+
+class Home:
+    """The state folder of a user. Nobody else may read it (0700).
+
+    It is ``JUPYTER_PAI_HOME``, or ``pai`` in Jupyter's data folder.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = Path(path or os.environ.get("JUPYTER_PAI_HOME") or _default()).expanduser().absolute()
+        self.jobs = self.path / "jobs"
+        self.sources = self.path / "sources"
+        self.environments = self.path / "environments"
+        self.inputs = self.path / "inputs"
+        self.interpreters = self.path / "interpreters"
+        self.database = self.path / "pai.sqlite3"
+
+    def job(self, job_id: str) -> JobFolder:
+        return JobFolder(self.jobs / job_id)
+
+    @cached_property
+    def id(self) -> str:
+        """A name that no other state folder has, by which platforms tell whose jobs they have."""
+        path = self.path / "id"
+        with writing(path):
+            if not path.exists():
+                with tempfile.NamedTemporaryFile("w", dir=self.path, prefix=".id") as file:
+                    file.write(secrets.token_hex(8))
+                    file.flush()
+                    with contextlib.suppress(FileExistsError):  # Another process was first.
+                        os.link(file.name, path)
+            return path.read_text("utf-8").strip()
+
+    def create(self) -> Home:
+        """Make the folders that are missing.
+
+        Raises:
+            StateError: naming the folder that cannot be made or written.
+        """
+        with writing(self.path):
+            for folder in (self.path, self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not os.access(self.path, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return self
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Says of what goes wrong with files in here that it is the state folder, and what to do.
+
+    Raises:
+        StateError: in place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        fix = _("Make it writable, or set JUPYTER_PAI_HOME to a folder of yours.")
+        if error.errno in FULL:
+            fix = _("Make room on that disk: jobs that are not needed go with %pai delete ID.")
+        raise StateError(
+            _("The state folder {path} cannot be used: {error}.").format(path=path, error=error.strerror or error),
+            fix=fix,
+        ) from error
+
+
+def _default() -> str:
+    from jupyter_core.paths import jupyter_data_dir
+
+    return os.path.join(jupyter_data_dir(), "pai")

@@ -1,0 +1,115 @@
+"""Which jobs are listed, and in which order: a page of them as SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..job import JobStatus, now
+from .database import storable
+
+__all__ = ["SORTS", "JobFilter"]
+
+# What jobs are sorted by, and its SQL. One that runs has taken the time until now.
+SORTS = {
+    "submitted": "submitted_at",
+    "name": "name COLLATE NOCASE",
+    "status": "status",
+    "took": "coalesce(ended_at, ?) - started_at",
+}
+
+_SPEC = "id IN (SELECT job_id FROM job_spec WHERE {} = ?)"
+_LABEL = "SELECT job_id FROM label WHERE key = ? AND value = ?"
+
+Part = tuple[str, list[object]]
+
+
+class JobFilter:
+    """Jobs with one of `statuses`, a name that contains `name`, these labels, on one of `backends`, of a `notebook`;
+    that run a `script`, by its path; of a `folder` of code, submitted from no notebook.
+
+    `sort` is one of `SORTS`, or ``hp:NAME``, the value of a hyperparameter: numbers before other texts. Jobs that have
+    none come last, whichever way round. Of equal ones the newest comes first; last, when sorted descending.
+    """
+
+    def __init__(
+        self,
+        statuses: Sequence[JobStatus] = (),
+        name: str = "",
+        labels: dict[str, str] | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        sort: str = "submitted",
+        descending: bool = True,
+        backends: Sequence[str] = (),
+        notebook: str = "",
+        script: str = "",
+        folder: str = "",
+    ) -> None:
+        self.limit = limit
+        self.offset = offset
+        self.sort = sort
+        self.descending = descending
+        own: list[str] = []
+        arguments: list[object] = []
+        if statuses:
+            own.append(f"status IN ({', '.join('?' * len(statuses))})")
+            arguments += [status.value for status in statuses]
+        if backends:
+            own.append(f"backend IN ({', '.join('?' * len(backends))})")
+            arguments += [storable(backend) for backend in backends]
+        if name:
+            own.append("instr(name, ?)")
+            arguments.append(storable(name))
+        if notebook:
+            own.append("notebook = ?")
+            arguments.append(storable(notebook))
+        if script:
+            own.append(
+                _SPEC.format("json_extract(spec, '$.source.folder') || '/' || json_extract(spec, '$.entry_point')")
+            )
+            arguments.append(storable(script))
+        if folder:
+            own.append("notebook = '' AND " + _SPEC.format("json_extract(spec, '$.source.folder')"))
+            arguments.append(storable(folder))
+        self._own = " AND ".join(own)
+        self._labels = [_LABEL] * len(labels or {})
+        self.arguments = arguments + [storable(text) for pair in (labels or {}).items() for text in pair]
+        self.where = " AND ".join(["1", *own, *(f"id IN ({label})" for label in self._labels)])
+
+    def ids(self) -> str:
+        """A query for the ids of all that fit, in any order."""
+        if self._own or not self._labels:
+            return f"SELECT id FROM job WHERE {self.where}"
+        return " INTERSECT ".join(self._labels)
+
+    def parts(self) -> Iterator[Part]:
+        """Queries for ids that give all of them, one after the other, each in its order, which an index has."""
+        way, back = ("DESC", "ASC") if self.descending else ("ASC", "DESC")
+        kind, _colon, name = self.sort.partition(":")
+        if kind == "hp" and name:
+            yield from self._by_hyperparameter(name, way, back)
+        elif self.sort == "submitted":
+            yield f"SELECT id FROM job WHERE {self.where} ORDER BY submitted_at {way}, id {back}", self.arguments
+        else:
+            key = SORTS[self.sort]
+            times = [now().timestamp()] * key.count("?")
+            order = f"{key} {way}, submitted_at {back}, id {way}"
+            for condition in ("IS NOT NULL", "IS NULL"):
+                yield (
+                    f"SELECT id FROM job WHERE {self.where} AND {key} {condition} ORDER BY {order}",
+                    [*self.arguments, *times, *times],
+                )
+
+    def _by_hyperparameter(self, name: str, way: str, back: str) -> Iterator[Part]:
+        here = f"AND job_id IN ({self.ids()})" if self.arguments else ""
+        order = f"number {way}, value {way}, submitted_at {back}, job_id {way}"
+        for condition in ("IS NOT NULL", "IS NULL"):
+            yield (
+                f"SELECT job_id FROM hyperparameter WHERE name = ? AND number {condition} {here} ORDER BY {order}",
+                [storable(name), *self.arguments],
+            )
+        yield (
+            f"SELECT id FROM job WHERE {self.where} AND id NOT IN (SELECT job_id FROM hyperparameter WHERE name = ?) "
+            f"ORDER BY submitted_at {back}, id {way}",
+            [*self.arguments, storable(name)],
+        )

@@ -1,0 +1,239 @@
+"""The archive of a job's code: a tar file with gzip whose bytes depend on nothing but the content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import tarfile
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from isal import igzip
+
+from ..core.errors import SourceError
+from ..core.i18n import _
+from ..jobs.state_dir import FULL
+from .secret_scan import Leak, Scanner, locate
+
+__all__ = ["Content", "Entry", "contents", "digest", "is_inside", "look", "stays_inside", "unpack", "write"]
+
+# The earliest date that a zip file can hold: a job may well zip its own code.
+_MTIME = 315532800
+_CHUNK = 1 << 20
+# An argument of tarfile's that its type stubs do not know.
+_LARGE_COPIES: Any = {"copybufsize": _CHUNK}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing in the archive: a file on disk, a file in memory (`data`), a link (`link`), an empty folder.
+
+    `path` is relative, with slashes; `stat` is (size, mtime, ctime, inode) in bytes and nanoseconds.
+    """
+
+    path: str
+    mode: int
+    size: int = 0
+    file: str = ""
+    stat: tuple[int, int, int, int] | None = None
+    data: bytes | None = None
+    link: str = ""
+
+    @property
+    def is_folder(self) -> bool:
+        return self.path.endswith("/")
+
+
+class Content(NamedTuple):
+    """What was seen of a file as it was read: its SHA-256, and the keys in it."""
+
+    sha256: str
+    leaks: tuple[Leak, ...] = ()
+
+
+def write(entries: Iterable[Entry], target: IO[bytes]) -> dict[str, Content]:
+    """Write the archive of the entries, in the order of their paths; what each file's content is, by path.
+
+    What is hashed and looked through is what was written, byte for byte.
+
+    Raises:
+        SourceError: if a file cannot be read, or shrinks meanwhile.
+    """
+    contents: dict[str, Content] = {}
+    # Level 1 of igzip, plain mode and large copies: 6 to 8 times as fast as tarfile's "w:gz" at level 6.
+    with (
+        igzip.IGzipFile(filename="", mode="wb", compresslevel=1, fileobj=target, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT, **_LARGE_COPIES) as tar,
+    ):
+        for entry in sorted(entries, key=lambda entry: entry.path):
+            if entry.data is not None:
+                reader = _Reader(io.BytesIO(entry.data))
+                tar.addfile(_info(entry), reader)
+            elif entry.link or entry.is_folder:
+                tar.addfile(_info(entry))
+                continue
+            else:
+                reader = _add_file(tar, entry)
+            contents[entry.path] = reader.content(entry)
+    return contents
+
+
+def _add_file(tar: tarfile.TarFile, entry: Entry) -> _Reader:
+    try:
+        with open(entry.file, "rb") as file:
+            reader = _Reader(file)
+            tar.addfile(_info(entry), reader)
+    except PermissionError as error:
+        raise SourceError(
+            _("`{path}` may not be read.").format(path=entry.path),
+            fix=_("Leave it out with --exclude, or ask its owner for permission to read it."),
+        ) from error
+    except OSError as error:
+        if error.errno in FULL:
+            raise  # That is the archive, not what is read.
+        raise SourceError(
+            _("`{path}` changed or vanished while it was being packed.").format(path=entry.path),
+            fix=_("Submit again when it is no longer written to, or leave it out with --exclude."),
+        ) from error
+    return reader
+
+
+class _Reader:
+    """A file of which what is read is hashed, and looked through for keys."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.sha256 = hashlib.sha256()
+        self.scanner = Scanner()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.file.read(size)
+        self.sha256.update(data)
+        self.scanner.feed(data)
+        return data
+
+    def content(self, entry: Entry) -> Content:
+        leaks = self.scanner.leaks()
+        if leaks and entry.data is not None and entry.path.endswith(".ipynb"):
+            leaks = locate(entry.data, leaks)
+        return Content(self.sha256.hexdigest(), tuple(leaks))
+
+
+def _info(entry: Entry) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(entry.path.rstrip("/"))
+    info.mtime = _MTIME
+    info.mode = entry.mode & 0o777
+    info.size = entry.size
+    if entry.link:
+        info.type, info.linkname = tarfile.SYMTYPE, entry.link
+    elif entry.is_folder:
+        info.type = tarfile.DIRTYPE
+    return info
+
+
+def look(entry: Entry) -> Content:
+    """What a file's content is, without packing it.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    with io.BytesIO(entry.data) if entry.data is not None else open(entry.file, "rb") as file:
+        reader = _Reader(file)
+        while reader.read(_CHUNK):
+            pass
+    return reader.content(entry)
+
+
+def digest(entries: Iterable[Entry], hashes: dict[str, str]) -> str:
+    """The SHA-256 that names this content: of paths, modes, links and the files' own hashes."""
+    whole = hashlib.sha256()
+    for entry in sorted(entries, key=lambda entry: entry.path):
+        what = (entry.link and f"-> {entry.link}") or hashes.get(entry.path, "")
+        line = f"{entry.mode & 0o777:o} {what} {entry.path}\0"
+        whole.update(line.encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive into a folder. Nothing is written outside of it, and nothing but files, folders and links.
+
+    (tarfile's own filter is missing in Python before 3.11.4, which Debian 12 has, and changes modes.)
+
+    Raises:
+        SourceError: if the archive is damaged, or a member or a link would leave the folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    made = {""}
+    try:
+        with igzip.open(archive, "rb") as packed, tarfile.open(fileobj=packed, mode="r|") as tar:
+            for member in tar:
+                _extract(tar, member, str(folder), made)
+    except (tarfile.TarError, OSError, EOFError) as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise
+        raise SourceError(
+            _("The archive {path} cannot be unpacked: {error}.").format(path=archive, error=error)
+        ) from error
+
+
+def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: str, made: set[str]) -> None:
+    """Write one member. `made` has the folders that we made: nothing is ever written through what was there before."""
+    parent, _slash, _name = member.name.rpartition("/")
+    if member.name.startswith("/") or ".." in member.name.split("/"):
+        raise tarfile.TarError(member.name)
+    _make_folders(folder, parent, made)
+    path = f"{folder}/{member.name}"
+    if member.isdir():
+        _make_folders(folder, member.name, made)
+    elif member.issym():
+        if not stays_inside(parent, member.linkname):
+            raise tarfile.TarError(f"{member.name} -> {member.linkname}")
+        os.symlink(member.linkname, path)
+    elif (content := tar.extractfile(member)) is not None:
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            shutil.copyfileobj(content, file, _CHUNK)
+            os.fchmod(file.fileno(), member.mode & 0o777 | 0o600)
+    else:
+        raise tarfile.TarError(member.name)
+
+
+def _make_folders(folder: str, path: str, made: set[str]) -> None:
+    if path not in made:
+        _make_folders(folder, path.rpartition("/")[0], made)
+        os.mkdir(f"{folder}/{path}")
+        made.add(path)
+
+
+def contents(archive: Path, wanted: Container[str], limit: int) -> Iterator[Entry]:
+    """What is in an archive; with the content of those files that are wanted and take no more than `limit` bytes.
+
+    Raises:
+        SourceError: if it is damaged or gone.
+    """
+    try:
+        with igzip.open(archive, "rb") as packed, tarfile.open(fileobj=packed, mode="r|") as tar:
+            for member in tar:
+                path = f"{member.name}/" if member.isdir() else member.name
+                file = tar.extractfile(member) if path in wanted and member.isreg() and member.size <= limit else None
+                data = file.read() if file else None
+                yield Entry(path, member.mode, member.size, data=data, link=member.linkname)
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise SourceError(_("The archive {path} cannot be read: {error}.").format(path=archive, error=error)) from error
+
+
+def stays_inside(parent: str, target: str) -> bool:
+    """Whether a link in `parent` leads to a place inside. It may climb at its beginning only, and not above the top:
+    after another link, ``..`` would lead elsewhere than it says."""
+    words = target.split("/")
+    climbs = next((n for n, word in enumerate(words) if word != ".."), len(words))
+    depth = len(parent.split("/")) if parent else 0
+    return not target.startswith("/") and climbs <= depth and ".." not in words[climbs:]
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether `path`, when links are followed, lies in `folder`."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))

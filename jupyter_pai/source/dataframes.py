@@ -1,0 +1,63 @@
+"""Data frames as inputs: told by what they can do, since nothing of pandas or polars is loaded here."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import BadInput
+from ..core.i18n import _
+
+__all__ = ["is_frame", "save_frame"]
+
+
+def is_frame(value: object) -> bool:
+    """Whether this is a table of columns: pandas', polars', or one that looks the same."""
+    kind = type(value)
+    return hasattr(kind, "columns") and (hasattr(kind, "to_parquet") or hasattr(kind, "write_parquet"))
+
+
+def save_frame(frame: Any, name: str, folder: Path) -> Path:
+    """Save a data frame below a folder, under the digest of what is written; the file. Parquet where that can be
+    written, else CSV.
+
+    Raises:
+        BadInput: if it can be written as neither.
+    """
+    form = "parquet" if hasattr(frame, "write_parquet") or find_spec("pyarrow") else "csv"
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".frame-") as temporary:
+        path = Path(temporary) / "frame"
+        try:
+            _write(frame, path, form)
+        except Exception as error:  # Whatever the library raises for columns that it cannot write.
+            raise BadInput(
+                _("The data frame `{name}` cannot be saved as {form}: {error}").format(
+                    name=name, form=form, error=error
+                ),
+                fix=_("Save it as you need it, and give the file: --input {name}=PATH").format(name=name),
+            ) from None
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:32]
+        data = folder / digest / "data"
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target = data / f"{name}.{form}"
+        os.replace(path, target)
+        (folder / digest / "ready").touch()
+    return target
+
+
+def _write(frame: Any, path: Path, form: str) -> None:
+    if hasattr(frame, "write_parquet"):
+        frame.write_parquet(path)
+    elif form == "parquet":
+        frame.to_parquet(path)
+    else:
+        # A numbering of the rows is no data; any other index is.
+        frame.to_csv(path, index=type(frame.index).__name__ != "RangeIndex")
+    with contextlib.suppress(OSError):
+        os.chmod(path, 0o600)

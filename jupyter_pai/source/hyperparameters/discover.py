@@ -1,0 +1,218 @@
+"""The hyperparameters that a job's code declares: which of its files to read, what they say, and what is doubtful."""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+
+from ...core import contract
+from ...core.errors import BadInput, SourceError
+from ...core.i18n import _
+from ...jobs.job import JobSpec
+from .. import hyperparameters, notebook, script
+from . import Hyperparameter, Module, Program
+
+__all__ = ["InspectedFile", "Inspection", "inspect"]
+
+_MOST_FILES = 50
+_LARGEST = 500_000
+_LARGEST_TOGETHER = 2_000_000
+# Stands in a command where the hyperparameters will.
+_MARK = "jupyter-pai-hyperparameters"
+_SEPARATORS = ";&|()<>\n"
+
+
+@dataclass(frozen=True)
+class InspectedFile:
+    """A file that was looked at, below the folder of code; and why it could not be read, if so."""
+
+    path: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a job's code declares. `closed`: it takes no others; `notes` doubt those that the spec has."""
+
+    hyperparameters: tuple[Hyperparameter, ...]
+    files: tuple[InspectedFile, ...]
+    closed: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Script:
+    """A script that a job runs; `gets` tells whether it is started with the hyperparameters."""
+
+    path: str
+    gets: bool
+
+
+def inspect(spec: JobSpec) -> Inspection:
+    """Read the scripts that a job runs, and the modules beside them that these import. Nothing is run."""
+    code = _Code(spec.source.folder, spec.source.files)
+    declared: dict[str, Hyperparameter] = {}
+    notes: dict[str, None] = {}
+    closed = []
+    for one in dict.fromkeys(_scripts(spec, code)):
+        found, is_closed = _declared(one, code)
+        for hyperparameter in found:
+            declared.setdefault(hyperparameter.name, hyperparameter)
+        if one.gets:
+            closed.append(is_closed)
+            notes |= dict.fromkeys(hyperparameters.questions(found, spec.hyperparameters, closed=is_closed))
+    files = tuple(code.looked_at.values())
+    return Inspection(tuple(declared.values()), files, bool(closed) and all(closed), tuple(notes))
+
+
+def _declared(one: _Script, code: _Code) -> tuple[list[Hyperparameter], bool]:
+    """What a script declares, and whether it takes nothing else."""
+    program, whole = _program(one.path, code)
+    if one.path not in program.modules:
+        return [], False
+    try:
+        return hyperparameters.read(program), whole and hyperparameters.is_closed(program)
+    except Exception as error:
+        # Code is of endless variety, and a job must not fail because we did not understand its.
+        code.looked_at[one.path] = InspectedFile(one.path, f"{type(error).__name__}: {error}")
+        return [], False
+
+
+@dataclass
+class _Code:
+    """The files of a job: those of its folder, and those that are laid over it."""
+
+    folder: str
+    files: dict[str, str]
+    looked_at: dict[str, InspectedFile] = field(default_factory=dict)
+    read: int = 0
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file, inside the folder."""
+        if path in self.files:
+            return True
+        if not self.folder or path.startswith(("/", "../")) or "\0" in path:
+            return False
+        try:
+            root, real = Path(self.folder).resolve(), Path(self.folder, path).resolve()
+            return real.is_relative_to(root) and real.is_file()
+        except (OSError, RuntimeError):  # a loop of links; a name that is too long
+            return False
+
+    def module(self, path: str) -> Module | None:
+        """A file as a module; None, and noted why, if it cannot be read."""
+        try:
+            module = hyperparameters.parse(self._text(path), path)
+        except (BadInput, OSError, SyntaxError, ValueError) as error:  # the last two: an encoding that is none
+            self.looked_at[path] = InspectedFile(path, getattr(error, "message", "") or str(error))
+            return None
+        self.looked_at[path] = InspectedFile(path)
+        return module
+
+    def _text(self, path: str) -> str:
+        if path not in self.files:
+            file = Path(self.folder, path)
+            self._count(file.stat().st_size if file.suffix != ".ipynb" else 0)
+            if file.suffix == ".ipynb":
+                return script.from_cells(notebook.read(file)).text
+            data = file.read_bytes()
+            encoding, _lines = tokenize.detect_encoding(BytesIO(data).readline)
+            return data.decode(encoding)
+        self._count(len(self.files[path]))
+        return self.files[path]
+
+    def _count(self, size: int) -> None:
+        self.read += size
+        if size > _LARGEST or self.read > _LARGEST_TOGETHER or len(self.looked_at) >= _MOST_FILES:
+            raise SourceError(_("Too much code to look through."))
+
+
+def _program(entry: str, code: _Code) -> tuple[Program, bool]:
+    """A script with the modules beside it that it imports, and whether all of it could be read."""
+    modules: dict[str, Module] = {}
+    waiting, whole = [entry], True
+    while waiting:
+        path = waiting.pop(0)
+        if path in modules:
+            continue
+        module = code.module(path)
+        if module is None:
+            whole = False
+            continue
+        module.paths = {name: found for name in sorted(module.imported) if (found := _file_of(name, path, entry, code))}
+        modules[path] = module
+        waiting += (found for found in module.paths.values() if found not in modules and found not in waiting)
+    return Program(entry, modules), whole
+
+
+def _file_of(name: str, importer: str, entry: str, code: _Code) -> str:
+    """The file of a module of the job's own: beside the script, or below the folder; empty if it is none."""
+    bare = name.lstrip(".")
+    below = bare.replace(".", "/")
+    if level := len(name) - len(bare):
+        base = posixpath.dirname(importer)
+        bases = [posixpath.normpath(posixpath.join(base, *[".."] * (level - 1)))]
+    else:
+        bases = [posixpath.dirname(entry), ""]
+    for base in bases:
+        inner = posixpath.normpath(posixpath.join(base, below))
+        for path in (f"{inner}.py", posixpath.normpath(f"{inner}/__init__.py")):
+            if code.has(path):
+                return path
+    return ""
+
+
+def _scripts(spec: JobSpec, code: _Code) -> Iterator[_Script]:
+    """The scripts that a job runs, as far as its command names them."""
+    if not spec.command.strip():
+        path = posixpath.normpath(spec.entry_point)
+        if path.endswith((".py", ".ipynb")) and code.has(path):
+            yield _Script(path, path.endswith(".py"))  # A notebook takes any name.
+        return
+    place = ""
+    for words in _commands(contract.expand_user_args(spec.command, {_MARK: ""})):
+        if words[0] == "cd" and len(words) > 1:
+            place = posixpath.normpath(posixpath.join(place, words[1]))
+        elif path := _script_of(words, place, code):
+            yield _Script(path, f"--{_MARK}" in words and path.endswith(".py"))
+
+
+def _commands(line: str) -> Iterator[list[str]]:
+    """The simple commands of a line of shell, in words."""
+    lexer = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars=_SEPARATORS)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    words: list[str] = []
+    try:
+        for word in lexer:
+            if set(word) <= set(_SEPARATORS):
+                if words:
+                    yield words
+                words = []
+            else:
+                words.append(word)
+    except ValueError:
+        pass  # A quotation that does not end: who runs it will say so.
+    if words and not words[0].startswith("#"):
+        yield words
+
+
+def _script_of(words: list[str], place: str, code: _Code) -> str:
+    """The script that a command runs: the first of its words that names one; empty if none does."""
+    for number, word in enumerate(words):
+        if word == f"--{_MARK}" or (number == 0 and word.startswith("#")):
+            return ""
+        if word.endswith((".py", ".ipynb")):
+            path = posixpath.normpath(posixpath.join(place, word))
+            if code.has(path):
+                return path
+        if word == "-m" and number + 1 < len(words):
+            inner = posixpath.join(place, words[number + 1].replace(".", "/"))
+            for path in (f"{inner}.py", f"{inner}/__main__.py"):
+                if code.has(posixpath.normpath(path)):
+                    return posixpath.normpath(path)
+    return ""

@@ -1,0 +1,208 @@
+"""Reads the options and arguments of commands that are made with click and typer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from . import limits
+from .annotations import annotation, type_of
+from .model import Form, Hyperparameter
+from .syntax import Module, Program
+from .values import Values
+
+__all__ = ["commands", "read_click", "read_typer"]
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_TYPES = {
+    "int": "int", "float": "float", "str": "str", "bool": "bool", "click.INT": "int", "click.FLOAT": "float",
+    "click.STRING": "str", "click.BOOL": "bool", "click.Path": "path", "click.File": "path", "click.IntRange": "int",
+    "click.FloatRange": "float", "pathlib.Path": "path",
+}  # fmt: skip
+
+
+def read_click(program: Program, values: Values) -> Iterator[Hyperparameter]:
+    """Every `click.option` and `click.argument`, in the order of the text."""
+    for module, nodes in program.reached:
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                kind = module.meaning(node.func)
+                if kind in ("click.option", "click.argument") and (found := _option(module, node, kind, values)):
+                    yield found
+
+
+def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperparameter | None:
+    words = [word for argument in call.args if isinstance(word := values.known(module, argument), str) and word]
+    options = {key.arg: key.value for key in call.keywords if key.arg}
+    if not words:
+        return None
+    names, off = _names(words)
+    unset, is_flag = None, False
+    type_word, choices = _click_type(module, options, values)
+    if kind == "click.argument":
+        names, off = [words[0]], []
+    elif values.known(module, options.get("count")) is True:
+        type_word, unset, is_flag = "int", "0", True
+    elif off or "flag_value" in options or values.known(module, options.get("is_flag")) is True:
+        type_word, unset, is_flag = "bool", "False", True
+    least, most = limits.of_click(module, options.get("type"), values)
+    form: Form = "flag" if is_flag else "option"
+    if not any(word.startswith("--") for word in words):
+        form = "argument" if kind == "click.argument" else "short"
+    return Hyperparameter(
+        name=names[0],
+        type=type_word,
+        default=values.text(module, options["default"]) if "default" in options else unset,
+        required=_click_required(module, options, form, values),
+        choices=choices,
+        help=values.words(module, options.get("help")),
+        file=module.file,
+        line=call.lineno,
+        origin="click",
+        form=form,
+        aliases=(*names[1:], *off),
+        minimum=least,
+        maximum=most,
+    )
+
+
+def _click_required(module: Module, options: dict[str, ast.expr], form: Form, values: Values) -> bool:
+    said = values.known(module, options.get("required"))
+    if form == "argument" and said is None:
+        return "default" not in options and values.known(module, options.get("nargs")) != -1
+    return said is True
+
+
+def _names(words: list[str]) -> tuple[list[str], list[str]]:
+    """The names of an option, and those that switch it off: `--shout/--no-shout` has one of each."""
+    on, off = [], []
+    for word in words:
+        first, _slash, second = word.partition("/")
+        on += [first.strip()] if first.startswith("-") else []
+        off += [second.strip()] if second.strip().startswith("-") else []
+    long = [name[2:] for name in on if name.startswith("--")]
+    return long or [name.lstrip("-") for name in on or words], [name.lstrip("-") for name in off]
+
+
+def _click_type(module: Module, options: dict[str, ast.expr], values: Values) -> tuple[str, tuple[str, ...]]:
+    node, default = options.get("type"), values.known(module, options.get("default"))
+    if values.known(module, options.get("multiple")) is True or values.known(module, options.get("nargs"), 1) != 1:
+        return "list", ()
+    if node is None:
+        # click takes the type of the default, and text without one.
+        unknown = "" if "default" in options else "str"
+        return (type_of(default) if type_of(default) in ("int", "float", "bool", "str") else unknown), ()
+    if isinstance(node, ast.Call):
+        kind = module.meaning(node.func)
+        if kind == "click.Choice":
+            return _choice(module, node, values)
+        return _TYPES.get(kind, ""), ()
+    return _TYPES.get(module.meaning(node), ""), ()
+
+
+def _choice(module: Module, call: ast.Call, values: Values) -> tuple[str, tuple[str, ...]]:
+    strict = all(values.known(module, key.value) is not False for key in call.keywords if key.arg == "case_sensitive")
+    # An enumeration is chosen from by the names of its members, which are not read here.
+    words = call.args[0] if call.args and not values.members(module, call.args[0]) else None
+    return "str" if strict else "", values.choices(module, words)
+
+
+def commands(program: Program) -> Iterator[tuple[Module, Function, str]]:
+    """The functions that are commands: each with its module and `click` or `typer`."""
+    run = {
+        module.meaning(node.args[0])
+        for module, nodes in program.reached
+        for node in nodes
+        if isinstance(node, ast.Call) and module.meaning(node.func) == "typer.run" and node.args
+    }
+    for module, nodes in program.reached:
+        for node in nodes:
+            if isinstance(node, Function):
+                if node.name in run or _decorators(module, node, "typer"):
+                    yield module, node, "typer"
+                elif _decorators(module, node, "click"):
+                    yield module, node, "click"
+
+
+def _decorators(module: Module, function: Function, library: str) -> bool:
+    """Whether a decorator makes it a command: `@click.command()`, `@app.command()` of a `typer.Typer()`."""
+    for decorator in function.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if library == "click" and module.meaning(target) in ("click.command", "click.group"):
+            return True
+        if isinstance(target, ast.Attribute) and target.attr in ("command", "callback", "group"):
+            made = module.constants.get(target.value.id) if isinstance(target.value, ast.Name) else None
+            is_typer = isinstance(made, ast.Call) and module.meaning(made.func) == "typer.Typer"
+            if is_typer == (library == "typer"):
+                return True
+    return False
+
+
+def read_typer(program: Program, values: Values) -> Iterator[Hyperparameter]:
+    """Every parameter of every command, in the order of the text."""
+    for module, function, library in commands(program):
+        if library == "typer":
+            arguments = function.args
+            plain = [*arguments.posonlyargs, *arguments.args]
+            empty: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
+            for argument, default in zip(plain, [*empty, *arguments.defaults], strict=True):
+                if found := _parameter(module, argument, default, values):
+                    yield found
+            for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+                if found := _parameter(module, argument, default, values):
+                    yield found
+
+
+def _parameter(module: Module, argument: ast.arg, default: ast.expr | None, values: Values) -> Hyperparameter | None:
+    type_word, choices = annotation(module, argument.annotation, values)
+    if argument.annotation and module.meaning(argument.annotation).endswith("Context"):
+        return None
+    info, kind = _info(module, argument.annotation), _kind(module, default)
+    if kind and isinstance(default, ast.Call):
+        info = default
+        default = info.args[0] if info.args else None
+        if isinstance(default, ast.Constant) and default.value is ...:
+            default = None
+    kind = _kind(module, info) or ("typer.Argument" if default is None else "typer.Option")
+    options = {key.arg: key.value for key in info.keywords if key.arg} if info else {}
+    default = options.get("default", default)
+    if "case_sensitive" in options or "parser" in options:
+        type_word = ""  # What is taken is not what is written here.
+    words = [word for part in (info.args if info else []) if isinstance(word := values.known(module, part), str)]
+    names, off = _names([word for word in words if word.startswith("-")] or ["--" + argument.arg.replace("_", "-")])
+    form: Form = "flag" if type_word == "bool" else "option"
+    if kind == "typer.Argument":
+        form, names, off = "argument", [argument.arg], []
+    elif form == "flag" and not off and not any(word.startswith("-") for word in words):
+        off = [f"no-{names[0]}"]
+    least, most = limits.of_options(module, options, values)
+    return Hyperparameter(
+        name=names[0],
+        type=type_word or ("" if argument.annotation else "str"),
+        default=values.text(module, default),
+        required=default is None,
+        choices=choices,
+        help=values.words(module, options.get("help")),
+        file=module.file,
+        line=argument.lineno,
+        origin="typer",
+        form=form,
+        aliases=(*names[1:], *off),
+        minimum=least,
+        maximum=most,
+    )
+
+
+def _kind(module: Module, node: ast.expr | None) -> str:
+    meant = module.meaning(node.func) if isinstance(node, ast.Call) else ""
+    return meant if meant in ("typer.Option", "typer.Argument") else ""
+
+
+def _info(module: Module, node: ast.expr | None) -> ast.Call | None:
+    """The `typer.Option(…)` in an `Annotated[…]`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+        for part in node.slice.elts:
+            if isinstance(part, ast.Call) and _kind(module, part):
+                return part
+    return None

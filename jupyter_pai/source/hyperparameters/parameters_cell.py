@@ -1,0 +1,162 @@
+"""Reads hyperparameters that are plain values: a cell tagged `parameters`, a dict at the top, a dataclass."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from .annotations import annotation, type_of
+from .model import Form, Hyperparameter, Origin, default_text, one_line
+from .syntax import Module, Program
+from .values import Values
+
+__all__ = ["read_cells", "read_dataclasses", "read_dicts"]
+
+_TABLE = re.compile(r"(default_)?(h(yper)?_?param(eter)?s|hps|param(eter)?s|config)", re.IGNORECASE)
+_SETTINGS = re.compile(
+    r"(config|configuration|args|arguments|h?params|(hyper)?parameters|options|settings)$", re.IGNORECASE
+)
+# A cell begins with `# %% … tags=["parameters"]`, as in jupytext's files and in our scripts of notebooks.
+_CELL = re.compile(r"#\s(%%(?!\w)|\[\d+\])(?P<rest>.*)")
+_TAG = re.compile(r"""tags=\[[^\]]*["']parameters["']""")
+# papermill's way to say a type in a comment.
+_TYPED = re.compile(r"#?\s*type:\s*(?P<type>[\w\[\], .]+?)(\s{2,}|\s*#|$)")
+# What makes options of a dataclass's fields.
+_PARSERS = ("HfArgumentParser", "tyro.cli", "simple_parsing.parse", "add_arguments", "pyrallis.parse", "draccus.parse")
+
+
+def read_cells(program: Program, values: Values) -> Iterator[Hyperparameter]:
+    """Assignments in cells tagged `parameters` of the script, comments behind them as help."""
+    module = program.modules[program.entry]
+    lines = set(_tagged(module.text))
+    if lines:
+        for statement in module.tree.body:
+            if statement.lineno in lines:
+                yield from _assignment(module, statement, values)
+
+
+def _tagged(text: str) -> Iterator[int]:
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if head := _CELL.match(line):
+            inside = bool(_TAG.search(head["rest"]))
+        elif inside:
+            yield number
+
+
+def _assignment(module: Module, statement: ast.stmt, values: Values) -> Iterator[Hyperparameter]:
+    if isinstance(statement, ast.Assign):
+        target, hint = statement.targets[0], None
+    elif isinstance(statement, ast.AnnAssign):
+        target, hint = statement.target, statement.annotation
+    else:
+        return
+    if not isinstance(target, ast.Name):
+        return
+    said = module.comments.get(statement.end_lineno or statement.lineno, "")
+    if typed := _TYPED.match(said):
+        said = said[typed.end() :]
+        hint = hint or ast.Constant(typed["type"])
+    yield _written(module, target.id, hint, statement.value, said, statement, "cell", values)
+
+
+def _written(
+    module: Module, name: str, hint: ast.expr | None, value: ast.expr | None, said: str,
+    node: ast.stmt | ast.expr, origin: Origin, values: Values, form: Form = "none",
+) -> Hyperparameter:  # fmt: skip
+    """A value that stands in the code under a name."""
+    known = values.known(module, value)
+    type_word, choices = annotation(module, hint, values)
+    return Hyperparameter(
+        name=name,
+        type=type_word or type_of(known),
+        default=default_text(known),
+        required=value is None,
+        choices=choices,
+        help=one_line(said),
+        file=module.file,
+        line=node.lineno,
+        origin=origin,
+        form=form,
+    )
+
+
+def read_dicts(program: Program, values: Values) -> Iterator[Hyperparameter]:
+    """The entries of dicts at the top of a module that are named like `hyperparameters`."""
+    for module in program.modules.values():
+        for statement in module.tree.body:
+            if isinstance(statement, ast.Assign | ast.AnnAssign):
+                target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+                if isinstance(target, ast.Name) and _TABLE.fullmatch(target.id):
+                    for name, value in _entries(statement.value):
+                        said = module.comments.get(value.end_lineno or value.lineno, "")
+                        yield _written(module, name, None, value, said, value, "dict", values)
+
+
+def _entries(node: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield key.value, value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        yield from ((key.arg, key.value) for key in node.keywords if key.arg)
+
+
+def read_dataclasses(program: Program, values: Values) -> Iterator[Hyperparameter]:
+    """The fields of dataclasses that a parser is made of, and of those named like a configuration."""
+    parsed = set(_parsed(program))
+    for module, nodes in program.reached:
+        for node in nodes:
+            if isinstance(node, ast.ClassDef) and _is_dataclass(module, node):
+                form: Form = "option" if id(node) in parsed else "none"
+                if form == "option" or _SETTINGS.search(node.name):
+                    yield from _fields(program, module, node, form, values)
+
+
+def _parsed(program: Program) -> Iterator[int]:
+    for module, nodes in program.reached:
+        for call in nodes:
+            if isinstance(call, ast.Call) and module.meaning(call.func).endswith(_PARSERS):
+                parts = [part for argument in call.args for part in getattr(argument, "elts", [argument])]
+                found = (program.definition(module, part) for part in parts)
+                yield from (id(pair[1]) for pair in found if pair)
+
+
+def _is_dataclass(module: Module, node: ast.ClassDef) -> bool:
+    calls = (item.func if isinstance(item, ast.Call) else item for item in node.decorator_list)
+    return any(module.meaning(call).rpartition(".")[2] == "dataclass" for call in calls)
+
+
+def _fields(
+    program: Program, module: Module, node: ast.ClassDef, form: Form, values: Values, depth: int = 0
+) -> Iterator[Hyperparameter]:
+    bases = [program.definition(module, base) for base in node.bases] if depth < 10 else []
+    for found in filter(None, bases):
+        if isinstance(found[1], ast.ClassDef) and found[1] is not node:
+            yield from _fields(program, found[0], found[1], form, values, depth + 1)
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            hint = ast.dump(statement.annotation)[:80]
+            if not statement.target.id.startswith("_") and "ClassVar" not in hint:
+                said = module.comments.get(statement.end_lineno or statement.lineno, "")
+                yield _field(module, statement, statement.target.id, said, form, values)
+
+
+def _field(
+    module: Module, statement: ast.AnnAssign, name: str, said: str, form: Form, values: Values
+) -> Hyperparameter:
+    value = statement.value
+    if isinstance(value, ast.Call) and module.meaning(value.func).rpartition(".")[2] in ("field", "HfArg"):
+        options = {key.arg: key.value for key in value.keywords if key.arg}
+        metadata = dict(_entries(options.get("metadata")))
+        said = values.words(module, options.get("help", metadata.get("help"))) or said
+        value = options.get("default") or _made(options.get("default_factory"))
+    return _written(module, name, statement.annotation, value, said, statement, "dataclass", values, form)
+
+
+def _made(factory: ast.expr | None) -> ast.expr | None:
+    """What a `default_factory` makes: a lambda's body, an empty list or dict."""
+    if isinstance(factory, ast.Lambda):
+        return factory.body
+    return ast.Call(factory, [], []) if factory else None

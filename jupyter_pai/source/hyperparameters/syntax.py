@@ -1,0 +1,275 @@
+"""The modules of a program as syntax trees: which names mean what, and which parts a script reaches."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...core.errors import SourceError
+from ...core.i18n import _
+
+__all__ = ["Definition", "Module", "Program", "dotted", "parse"]
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+_FILE = "code read by jupyter-pai"
+# Names in a chain of attributes; what is longer means nothing to us.
+_LONGEST = 20
+# Decorators that only describe a command: who has one is reached when it is called, as anything else.
+_DESCRIBING = ("command", "group", "option", "argument", "callback", "dataclass")
+
+
+@dataclass
+class Module:
+    """A module. `paths` has the modules of the same program that it imports: the name in its code, and the file."""
+
+    file: str
+    text: str
+    tree: ast.Module
+    paths: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All of it, in the order of the text."""
+        return list(_walk(self.tree.body))
+
+    @cached_property
+    def imports(self) -> dict[str, str]:
+        """What imported names mean: `lr` is `.options.lr` after ``from .options import lr``."""
+        found = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    top = alias.name.split(".")[0]
+                    found[alias.asname or top] = alias.name if alias.asname else top
+            elif isinstance(node, ast.ImportFrom):
+                base = "." * node.level + (node.module or "")
+                for alias in node.names:
+                    if alias.name != "*":
+                        found[alias.asname or alias.name] = join(base, alias.name)
+        return found
+
+    @cached_property
+    def stars(self) -> list[str]:
+        """The modules all of whose names are imported."""
+        return [
+            "." * node.level + (node.module or "")
+            for node in self.nodes
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+        ]
+
+    @cached_property
+    def imported(self) -> set[str]:
+        """Every module that is imported, or may be: ``from a import b`` has `a` and `a.b`."""
+        plain = {alias.name for node in self.nodes if isinstance(node, ast.Import) for alias in node.names}
+        bases = {
+            (base, alias.name)
+            for node in self.nodes
+            if isinstance(node, ast.ImportFrom)
+            for base in ["." * node.level + (node.module or "")]
+            for alias in node.names
+        }
+        return plain | {base for base, _name in bases} | {join(base, name) for base, name in bases if name != "*"}
+
+    @cached_property
+    def definitions(self) -> dict[str, Definition]:
+        """Functions and classes at the top, by name."""
+        return {node.name: node for node in self.tree.body if isinstance(node, Definition)}
+
+    @cached_property
+    def constants(self) -> dict[str, ast.expr]:
+        """Names that are assigned at the top or in a class, once, and nowhere else."""
+        found: dict[str, ast.expr] = {}
+        for prefix, body in [("", self.tree.body), *((f"{c.name}.", c.body) for c in self._classes())]:
+            for statement in body:
+                for name, value in _assigned(statement):
+                    if prefix or self._times.get(name) == 1:
+                        found[prefix + name] = value
+        return found
+
+    def _classes(self) -> Iterator[ast.ClassDef]:
+        return (node for node in self.definitions.values() if isinstance(node, ast.ClassDef))
+
+    @cached_property
+    def _times(self) -> dict[str, int]:
+        """How often a name gets a value, wherever: one that is more than once is no constant."""
+        times: dict[str, int] = {}
+        for node in self.nodes:
+            name = None
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                name = node.id
+            elif isinstance(node, ast.arg):
+                name = node.arg
+            elif isinstance(node, ast.Global):
+                times |= dict.fromkeys(node.names, 2)
+            if name:
+                times[name] = times.get(name, 0) + 1
+        return times
+
+    @cached_property
+    def comments(self) -> dict[int, str]:
+        """The comments behind code, by line."""
+        found = {}
+        try:
+            for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
+                if token.type == tokenize.COMMENT and token.line[: token.start[1]].strip():
+                    found[token.start[0]] = token.string.lstrip("#").strip()
+        except (tokenize.TokenError, SyntaxError):
+            pass  # What the tokenizer cannot finish has no comments further down.
+        return found
+
+    def meaning(self, node: ast.expr) -> str:
+        """What a name or chain of attributes means, imports put in: `argparse.ArgumentParser`; else empty."""
+        head, _dot, rest = dotted(node).partition(".")
+        if head in self.definitions or head in self.constants:
+            return dotted(node)
+        return join(self.imports.get(head, head), rest) if rest else self.imports.get(head, head)
+
+
+@dataclass
+class Program:
+    """A script, and the modules beside it that it imports. `entry` is the script's file."""
+
+    entry: str
+    modules: Mapping[str, Module]
+
+    def owner(self, module: Module, name: str) -> tuple[Module, str]:
+        """The module of the program in which a name is defined, and its name there."""
+        for _step in range(len(self.modules) + 1):
+            if name.split(".", maxsplit=1)[0] in module.definitions.keys() | module.constants.keys():
+                break
+            found = self._elsewhere(module, name)
+            if not found:
+                break
+            module, name = found
+            head, _dot, rest = name.partition(".")
+            if head in module.imports:
+                name = join(module.imports[head], rest) if rest else module.imports[head]
+        return module, name
+
+    def _elsewhere(self, module: Module, name: str) -> tuple[Module, str] | None:
+        """Where a name comes from, one import on."""
+        for prefix in sorted(module.paths, key=len, reverse=True):
+            if (rest := below(prefix, name)) and module.paths[prefix] in self.modules:
+                return self.modules[module.paths[prefix]], rest
+        head = name.partition(".")[0]
+        for base in module.stars:
+            other = self.modules.get(module.paths.get(base, ""))
+            if other and head in other.definitions.keys() | other.constants.keys() | other.imports.keys():
+                return other, name
+        return None
+
+    def definition(self, module: Module, node: ast.expr) -> tuple[Module, Definition] | None:
+        """The function or class of the program that an expression names."""
+        owner, name = self.owner(module, module.meaning(node))
+        found = owner.definitions.get(name)
+        return (owner, found) if found else None
+
+    @cached_property
+    def reached(self) -> list[tuple[Module, list[ast.AST]]]:
+        """Each module with the nodes of what the script reaches of it, in the order of the text.
+
+        Of the script that is all. Of a module, what runs at its import and what others name: not its own `main`.
+        """
+        names: dict[str, set[str]] = {path: set() for path in self.modules}
+        for module in self.modules.values():
+            for path, name in self._used(module):
+                names[path].add(name)
+        return [
+            (module, module.nodes if path == self.entry else list(_walk(_live(module, names[path]))))
+            for path, module in self.modules.items()
+        ]
+
+    def _used(self, module: Module) -> Iterator[tuple[str, str]]:
+        """The names of other modules that a module uses; `*` for all of one."""
+        names = {module.meaning(node) for node in module.nodes if isinstance(node, ast.Attribute)}
+        names |= set(module.imports.values()) | {join(base, "*") for base in module.stars}
+        for prefix, path in module.paths.items():
+            if path in self.modules:
+                yield from ((path, rest.split(".")[0]) for name in names if (rest := below(prefix, name)))
+
+
+def parse(text: str, file: str) -> Module:
+    """The module in a text.
+
+    Raises:
+        SourceError: naming the line, if it is no Python.
+    """
+    # A filter of our file's own: what a parser has to say about the user's strings is for the job's log.
+    warnings.filterwarnings("ignore", module=_FILE)
+    try:
+        return Module(file, text, ast.parse(text, _FILE))
+    except SyntaxError as error:
+        place = _("line {line}: {error}").format(line=error.lineno or 1, error=error.msg)
+        raise SourceError(place) from None
+    except (RecursionError, MemoryError):  # the parser's own stack
+        raise SourceError(_("nested too deeply")) from None
+    except ValueError as error:  # a NUL, a lone surrogate
+        raise SourceError(_("no Python: {error}").format(error=error)) from None
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` of a name or a chain of attributes; empty for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute) and len(parts) < _LONGEST:
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def join(base: str, name: str) -> str:
+    """A name below a module: `.` and `options` are `.options`."""
+    return base + name if not base.strip(".") else f"{base}.{name}"
+
+
+def below(base: str, name: str) -> str:
+    """What follows a module in a name: `lr` in `.options.lr` below `.options`; empty if it is not below."""
+    start = base if not base.strip(".") else base + "."
+    rest = name[len(start) :] if name.startswith(start) else ""
+    return "" if rest.startswith(".") else rest
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(statement, ast.Assign):
+        yield from ((target.id, statement.value) for target in statement.targets if isinstance(target, ast.Name))
+    elif isinstance(statement, ast.AnnAssign) and statement.value and isinstance(statement.target, ast.Name):
+        yield statement.target.id, statement.value
+
+
+def _live(module: Module, names: set[str]) -> list[ast.stmt]:
+    """The statements of an imported module that run, or that may be called by these names."""
+    live = [node for node in module.tree.body if not isinstance(node, Definition) and not _is_guard(node)]
+    defined = dict(module.definitions)
+    wanted = {name for name, node in defined.items() if "*" in names or name in names or _is_registered(node)}
+    waiting: list[ast.stmt] = list(live)
+    while waiting or wanted:
+        waiting += [defined.pop(name) for name in wanted if name in defined]
+        live += [node for node in waiting if isinstance(node, Definition)]
+        used = {inner.id for node in waiting for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+        wanted, waiting = used & defined.keys(), []
+    return live
+
+
+def _is_registered(node: Definition) -> bool:
+    """Whether a decorator may call it, or keep it for others."""
+    calls = (decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in node.decorator_list)
+    return any(dotted(call).rpartition(".")[2] not in _DESCRIBING for call in calls)
+
+
+def _is_guard(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and any(
+        isinstance(inner, ast.Name) and inner.id == "__name__" for inner in ast.walk(node.test)
+    )
+
+
+def _walk(statements: list[ast.stmt]) -> Iterator[ast.AST]:
+    """All nodes below these, in the order of the text. `ast.walk` gives them by depth."""
+    waiting: list[ast.AST] = [*reversed(statements)]
+    while waiting:
+        yield (node := waiting.pop())
+        waiting += reversed(list(ast.iter_child_nodes(node)))

@@ -1,0 +1,168 @@
+"""What an expression is worth, as far as the code says it: constants, arithmetic, names of constants."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import posixpath
+from collections.abc import Callable, Sized
+
+from .model import default_text, one_line
+from .syntax import Module, Program
+
+__all__ = ["Values"]
+
+_STEPS = 5_000
+_DEEPEST = 50
+_LARGEST = 1 << 64
+_LONGEST = 10_000
+
+_BINARY: dict[type[ast.operator], Callable[..., object]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift, ast.BitOr: operator.or_, ast.BitAnd: operator.and_,
+}  # fmt: skip
+_UNARY: dict[type[ast.unaryop], Callable[..., object]] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_, ast.Invert: operator.invert,
+}  # fmt: skip
+
+
+class Unknown(Exception):
+    """The code does not say it."""
+
+
+def _range(*bounds: int) -> list[int]:
+    numbers = range(*bounds)
+    if len(numbers) > _LONGEST:
+        raise Unknown
+    return list(numbers)
+
+
+# Calls that are worth what they seem. A path is its text.
+_CALLS: dict[str, Callable[..., object]] = {
+    "str": str, "int": int, "float": float, "bool": bool, "list": list, "tuple": tuple, "sorted": sorted, "set": sorted,
+    "dict": dict, "range": _range,
+    "pathlib.Path": posixpath.join, "pathlib.PurePath": posixpath.join, "os.path.join": posixpath.join,
+}  # fmt: skip
+_ENUMS = ("Enum", "StrEnum", "IntEnum")
+
+
+class Values:
+    """Reads expressions of a program. Bounded in steps, depth and size, whatever the code is."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._steps = 0
+
+    def known(self, module: Module, node: ast.expr | None, otherwise: object = None) -> object:
+        """The value of an expression; `otherwise` where the code does not say it."""
+        self._steps = 0
+        try:
+            return self._value(module, node, 0) if node else otherwise
+        except Exception:
+            # Arithmetic on what a user wrote may fail in any way that it would fail in when it ran.
+            return otherwise
+
+    def text(self, module: Module, node: ast.expr | None) -> str | None:
+        """A value as the training contract writes it; None where it is not known."""
+        return default_text(self.known(module, node))
+
+    def words(self, module: Module, node: ast.expr | None) -> str:
+        """A text for people; empty where it is not known."""
+        found = self.known(module, node)
+        return one_line(found) if isinstance(found, str) else ""
+
+    def choices(self, module: Module, node: ast.expr | None) -> tuple[str, ...]:
+        """The values in a list, or of an enumeration; empty where they are not known."""
+        if node and (members := self.members(module, node)):
+            return members
+        found = self.known(module, node)
+        if not isinstance(found, list | tuple | dict):
+            return ()
+        texts = [default_text(value) for value in found]
+        return tuple(text for text in texts if text is not None) if all(text is not None for text in texts) else ()
+
+    def members(self, module: Module, node: ast.expr) -> tuple[str, ...]:
+        """The values of an `Enum` of the program that an expression names; empty if it names none."""
+        found = self.program.definition(module, node)
+        if not found:
+            return ()
+        owner, definition = found
+        if not isinstance(definition, ast.ClassDef) or not any(
+            owner.meaning(base).rpartition(".")[2] in _ENUMS for base in definition.bases
+        ):
+            return ()
+        assigned = [statement for statement in definition.body if isinstance(statement, ast.Assign)]
+        texts = [self.text(owner, statement.value) for statement in assigned]
+        return tuple(text for text in texts if text is not None) if None not in texts else ()
+
+    def _value(self, module: Module, node: ast.expr, depth: int) -> object:
+        self._steps += 1
+        if self._steps > _STEPS or depth > _DEEPEST:
+            raise Unknown
+        found = self._plain(module, node, depth + 1)
+        if isinstance(found, int) and abs(found) > _LARGEST:
+            raise Unknown
+        if isinstance(found, Sized) and len(found) > _LONGEST:
+            raise Unknown
+        return found
+
+    def _plain(self, module: Module, node: ast.expr, depth: int) -> object:
+        def inner(part: ast.expr) -> object:
+            return self._value(module, part, depth)
+
+        match node:
+            case ast.Constant(value):
+                return value
+            case ast.UnaryOp(operation, operand):
+                return _UNARY[type(operation)](inner(operand))
+            case ast.BinOp(left, operation, right):
+                return _binary(operation, inner(left), inner(right))
+            case ast.List(parts) | ast.Set(parts):
+                return list(map(inner, parts))
+            case ast.Tuple(parts):
+                return tuple(map(inner, parts))
+            case ast.Dict(keys, parts):
+                return {inner(key): inner(part) for key, part in zip(filter(None, keys), parts, strict=True)}
+            case ast.JoinedStr(parts):
+                return "".join(str(inner(part)) for part in parts)
+            case ast.FormattedValue(part, -1, None):
+                return inner(part)
+            case ast.Name() | ast.Attribute():
+                return self._named(module, node, depth)
+            case ast.Call():
+                return self._call(module, node, depth)
+        raise Unknown
+
+    def _named(self, module: Module, node: ast.Name | ast.Attribute, depth: int) -> object:
+        owner, name = self.program.owner(module, module.meaning(node))
+        if name.endswith(".value") and name.removesuffix(".value") in owner.constants:
+            name = name.removesuffix(".value")
+        if name not in owner.constants:
+            raise Unknown
+        return self._value(owner, owner.constants[name], depth)
+
+    def _call(self, module: Module, node: ast.Call, depth: int) -> object:
+        arguments = [self._value(module, argument, depth) for argument in node.args]
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "values") and not arguments:
+            table = self._value(module, node.func.value, depth)
+            return list(getattr(table, node.func.attr)()) if isinstance(table, dict) else None
+        known = _CALLS[module.meaning(node.func)]
+        options = {key.arg: self._value(module, key.value, depth) for key in node.keywords if key.arg}
+        if len(options) < len(node.keywords) or (options and known is not dict):
+            raise Unknown
+        return known(*arguments, **options)
+
+
+def _binary(operation: ast.operator, left: object, right: object) -> object:
+    kind = type(operation)
+    if kind in (ast.Pow, ast.LShift) and isinstance(right, int) and right > 64:
+        raise Unknown
+    many = any(isinstance(part, int) and part > _LONGEST for part in (left, right))
+    if kind is ast.Mult and many and (isinstance(left, Sized) or isinstance(right, Sized)):
+        raise Unknown
+    if kind is ast.Mod and isinstance(left, Sized):
+        raise Unknown  # Formatting, which can make texts of any length.
+    if kind is ast.Div and isinstance(left, str):
+        return posixpath.join(left, str(right))  # A path, which is its text here.
+    return _BINARY[kind](left, right)

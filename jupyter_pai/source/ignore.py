@@ -1,0 +1,153 @@
+"""What of a folder is left out when it is packed, and why.
+
+In this order, the first that speaks decides: `--allow-secret`, which names single files; files that hold keys;
+`--exclude`; `.paiignore`, the deepest first, which may bring back with ``!`` what the next two leave out; `.gitignore`,
+likewise, from the top of the repository down; what never helps a job (version control, caches, virtual environments);
+`--include`, if given, for files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Sequence
+from fnmatch import translate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..core.i18n import _
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+__all__ = ["Rules"]
+
+_SECRET = """
+    .env .env.* id_rsa id_dsa id_ecdsa id_ed25519 *.pem *.key *.p12 *.pfx *.ppk .netrc .pypirc .npmrc .git-credentials
+    .ssh .gnupg .aws .kube .aliyun .aliyuncli .alibabacloud .ossutilconfig .tikit .pai .cos.conf .tccli .tencentcloud
+    jupyter_pai_secrets.json
+""".split()
+_NOT_SECRET = ".env.example .env.sample .env.template .env.dist".split()
+_USELESS = """
+    .git .hg .svn .ipynb_checkpoints __pycache__ *.pyc .mypy_cache .pytest_cache .ruff_cache .tox .nox .eggs
+    node_modules .DS_Store Thumbs.db .idea .vscode .virtual_documents .nfs* .~*
+""".split()
+
+
+def _any_of(globs: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, globs)), re.IGNORECASE)
+
+
+_IS_SECRET, _IS_NOT_SECRET, _IS_USELESS = _any_of(_SECRET), _any_of(_NOT_SECRET), _any_of(_USELESS)
+
+
+class Rules:
+    """The rules that hold in one folder; `below` gives those of a folder in it."""
+
+    def __init__(
+        self,
+        folder: str,
+        include: Sequence[str],
+        exclude: Sequence[str],
+        gitignore: bool,
+        allowed: Collection[str] = (),
+    ) -> None:
+        self.folder = folder
+        self.allowed = frozenset(allowed)
+        # Folders that are left out but for files that are allowed by name: why.
+        self.passages: dict[str, str] = {}
+        self.gitignore = gitignore
+        self.include = _spec(include) if include else None
+        self.exclude = _Patterns("--exclude", "", exclude) if exclude else None
+        self.pai: list[_Patterns] = []
+        self.git: list[_Patterns] = []
+        for above in _repository_above(folder) if gitignore else ():
+            self.git += _read(above, ".gitignore", os.path.relpath(folder, above) + "/")
+        self._read_own("")
+
+    def below(self, path: str, has: Sequence[str]) -> Rules:
+        """The rules in the folder `path` ("a/b/", relative to the top), which holds the names `has`."""
+        if ".gitignore" not in has and ".paiignore" not in has:
+            return self
+        rules = object.__new__(Rules)
+        rules.__dict__ |= self.__dict__ | {"pai": list(self.pai), "git": list(self.git)}
+        rules._read_own(path)
+        return rules
+
+    def _read_own(self, path: str) -> None:
+        where = os.path.join(self.folder, path)
+        self.pai += _read(where, ".paiignore", "", path)
+        if self.gitignore:
+            self.git += _read(where, ".gitignore", "", path)
+
+    def why_out(self, path: str, name: str, is_folder: bool) -> str | None:
+        """Why `path` (relative to the top) is left out; None if it is taken along."""
+        if path in self.allowed:
+            return None
+        why = self.passages.get(path.rpartition("/")[0]) or self._rule(path, name, is_folder)
+        if why and is_folder and any(file.startswith(path + "/") for file in self.allowed):
+            self.passages[path] = why
+            return None
+        return why
+
+    def _rule(self, path: str, name: str, is_folder: bool) -> str | None:
+        if _IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name):
+            return _("may hold keys")
+        full = path + "/" if is_folder else path
+        if self.exclude and (why := self.exclude.verdict(full)):
+            return why
+        for patterns in (*reversed(self.pai), *reversed(self.git)):
+            verdict = patterns.verdict(full)
+            if verdict is not None:
+                return verdict or None
+        if _IS_USELESS.match(name):
+            return _("never needed")
+        if self.include and not is_folder and not self.include.match_file(path):
+            return _("not in --include")
+        return None
+
+
+class _Patterns:
+    """One ignore file. `prefix` is how the packed folder is called where the file lies, `base` the other way round."""
+
+    def __init__(self, title: str, prefix: str, lines: Sequence[str], base: str = "") -> None:
+        self.title = title
+        self.prefix = prefix
+        self.base = base
+        self.lines = list(lines)
+        self.spec = _spec(lines)
+
+    def verdict(self, path: str) -> str | None:
+        """The rule that leaves `path` out, "" if a rule takes it along, None if no rule speaks."""
+        result = self.spec.check_file(self.prefix + path.removeprefix(self.base))
+        if result.include is None:
+            return None
+        if not result.include:
+            return ""
+        return f"{self.title}: {self.lines[result.index or 0].strip()}"
+
+
+def _read(folder: str, name: str, prefix: str, base: str = "") -> list[_Patterns]:
+    try:
+        lines = Path(folder, name).read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    return [_Patterns(os.path.join(base, name), prefix, lines, base)]
+
+
+def _repository_above(folder: str) -> list[str]:
+    """The folders from the top of the git repository that holds `folder` down to its parent."""
+    above: list[str] = []
+    for parent in (Path(folder), *Path(folder).parents):
+        if str(parent) != folder:
+            above.insert(0, str(parent))
+        if (parent / ".git").exists():
+            return above
+    return []
+
+
+def _spec(lines: Collection[str]) -> GitIgnoreSpec:
+    # Loaded when something is packed: with what it brings, 2 MB that a server does not need before.
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines)

@@ -1,0 +1,104 @@
+"""Notebooks as files: their cells, and what of them travels with a job."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core.errors import NotebookError
+from ..core.i18n import _
+
+__all__ = ["CodeCell", "above", "as_code", "read", "without_outputs"]
+
+# Cells with this tag go before the code of every job that is made of a cell.
+TAG = "pai"
+
+
+@dataclass(frozen=True)
+class CodeCell:
+    """A code cell of a notebook."""
+
+    id: str
+    code: str
+    tags: tuple[str, ...] = ()
+
+
+def read(path: Path) -> list[CodeCell]:
+    """The code cells of a notebook, in order.
+
+    Raises:
+        NotebookError: if the file is no notebook, or not one in Python.
+    """
+    try:
+        notebook = json.loads(path.read_text("utf-8"))
+        cells = list(notebook["cells"])
+        language = notebook.get("metadata", {}).get("kernelspec", {}).get("language", "python")
+    except FileNotFoundError:
+        raise NotebookError(
+            _("There is no notebook {path}.").format(path=path), fix=_("Save it first, or check the path.")
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NotebookError(
+            _("{path} is not a notebook that can be read: {error}").format(path=path, error=error),
+            fix=_("Open it in Jupyter and save it again."),
+        ) from None
+    if str(language).lower() != "python":
+        raise NotebookError(
+            _("{path} is written in {language}, not in Python.").format(path=path, language=language),
+            fix=_("Run it by a command: --command."),
+        )
+    return [_code_cell(cell) for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
+
+
+def _code_cell(cell: dict[str, object]) -> CodeCell:
+    source = cell.get("source") or ""
+    metadata = cell.get("metadata")
+    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+    return CodeCell(
+        str(cell.get("id") or ""),
+        "".join(map(str, source)) if isinstance(source, list) else str(source),
+        tuple(map(str, tags)) if isinstance(tags, list) else (),
+    )
+
+
+def above(cells: list[CodeCell], cell_id: str, code: str, *, all_above: bool) -> list[CodeCell]:
+    """The cells that go before a cell that is submitted: those tagged `pai`, or with `all_above` all before it.
+
+    The cell is found by its id, else by its code, as the notebook was last saved.
+
+    Raises:
+        NotebookError: if all are asked for and the cell is not in the notebook.
+    """
+    same_id = [n for n, cell in enumerate(cells) if cell_id and cell.id == cell_id]
+    same_code = [n for n, cell in enumerate(cells) if cell.code.strip() == code.strip()]
+    place = (same_id or same_code or [len(cells)])[0]
+    if not all_above:
+        return [cell for n, cell in enumerate(cells) if TAG in cell.tags and n != place]
+    if place == len(cells):
+        raise NotebookError(
+            _("The cells above are not known: this cell is not in the notebook as it was last saved."),
+            fix=_("Save the notebook and run the cell again."),
+        )
+    return cells[:place]
+
+
+def as_code(data: bytes) -> str | None:
+    """The code of a notebook's file, cell by cell; None if it is no notebook."""
+    try:
+        cells = [_code_cell(cell) for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return "".join(f"# %% [{number}]\n{cell.code.rstrip()}\n\n" for number, cell in enumerate(cells, 1))
+
+
+def without_outputs(data: bytes) -> bytes:
+    """A notebook's file with outputs and execution counts removed; `data` itself if it is no notebook."""
+    try:
+        notebook = json.loads(data)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell["outputs"], cell["execution_count"] = [], None
+    except (ValueError, KeyError, TypeError):
+        return data
+    return json.dumps(notebook, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass") + b"\n"

@@ -1,0 +1,318 @@
+"""A notebook's code as a plain Python script: magics and shell lines become Python, or are named.
+
+IPython's own transformer finds the magics, wherever they stand; here each call that it makes is replaced by what does
+the same without IPython. What a script has no use for (``%matplotlib inline``) is left out, with a note.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import re
+import symtable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from tokenize import TokenError
+
+from ..core.errors import NotebookError
+from ..core.i18n import _
+from .notebook import CodeCell
+
+__all__ = ["Script", "from_cell", "from_cells", "undefined_names"]
+
+_OURS = ("pai_train", "pai")
+_TRANSPARENT = ("time", "timeit", "capture", "prun", "memit", "memray_flamegraph", "pai_train")
+_USELESS = """
+    alias autoawait autocall automagic autoreload aimport colors config doctest_mode history lsmagic load_ext
+    matplotlib pai pdb pinfo pinfo2 precision psearch pylab quickref reload_ext tensorboard unload_ext who whos
+    watermark xmode html javascript js latex markdown svg
+""".split()
+_SHELL_ALIASES = "cat cp conda git ldir ll ls lx mamba mkdir mv rm rmdir uv".split()
+_SHELLS = ("bash", "sh", "script", "system", "sx", "!")
+# What IPython adds to the builtins, in a kernel that makes a script: a job has them not.
+_IPYTHON = {"display", "get_ipython", "__IPYTHON__"}
+_DISPLAY = "display = print  # a job has no cell to display in"
+
+
+@dataclass
+class Script:
+    """A script made of cells. `notes` name what was left out."""
+
+    text: str
+    notes: list[str] = field(default_factory=list)
+
+
+def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
+    """The script of a cell that is submitted, `code` being what stands below its magic's line.
+
+    Without cells before it, line n of the script is line n of the cell: tracebacks point to the right place.
+
+    Raises:
+        NotebookError: if it is no Python, or uses names that it does not define.
+    """
+    script = Script("")
+    parts = [f"# [{number}]{_tags(cell)}\n{_plain(cell.code, script)}" for number, cell in enumerate(before, 1)]
+    body = _plain(code, script, first_line=2)
+    missing = undefined_names("\n".join([*parts, body]))
+    header = "# %%pai_train"
+    if "display" in missing:
+        del missing["display"]
+        header = _DISPLAY
+    if missing:
+        lines = dict(_lines_of(body, missing))
+        raise NotebookError(
+            _("The cell uses names that it does not define: {names}.").format(
+                names=", ".join(_("`{name}` (line {line})").format(name=n, line=lines.get(n, 0) + 1) for n in missing)
+            ),
+            fix=_("Define them in the cell, tag the cells that do with `pai`, or take all above along: --with-above."),
+            names=list(missing),
+        )
+    # A cell of its own below others: a tag of theirs is none of its.
+    script.text = "\n".join([header, *parts, *["# %%"] * bool(parts), body]) + "\n"
+    return script
+
+
+def from_cells(cells: Sequence[CodeCell]) -> Script:
+    """The script of a whole notebook.
+
+    Raises:
+        NotebookError: if a cell is no Python.
+    """
+    script = Script("")
+    parts = [f"# [{number}]{_tags(cell)}\n{_plain(cell.code, script)}" for number, cell in enumerate(cells, 1)]
+    body = "\n\n".join(parts)
+    script.text = (_DISPLAY + "\n" if "display" in undefined_names(body) else "") + body + "\n"
+    return script
+
+
+def _tags(cell: CodeCell) -> str:
+    """A cell's tags, behind its number, as jupytext writes them: by one of them its hyperparameters are found."""
+    return f" tags={json.dumps(cell.tags)}" if cell.tags else ""
+
+
+def undefined_names(code: str) -> dict[str, int]:
+    """Names that the code uses and nobody defines, with the line of their first use.
+
+    Empty where that cannot be known: after ``from module import *``.
+    """
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return {}
+    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree)):
+        return {}
+    used: set[str] = set()
+    defined = set(dir(builtins)) - _IPYTHON | {"__file__", "__name__", "__doc__", "__builtins__", "__annotations__"}
+    top = symtable.symtable(code, "cell", "exec")
+    for table in _tables(top):
+        for symbol in table.get_symbols():
+            is_global = table is top or symbol.is_global()
+            if is_global and (symbol.is_assigned() or symbol.is_imported()):
+                defined.add(symbol.get_name())
+            elif is_global and symbol.is_referenced():
+                used.add(symbol.get_name())
+    return dict(sorted(_lines_of(code, used - defined), key=lambda pair: pair[1]))
+
+
+def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _tables(child)
+
+
+def _lines_of(code: str, names: object) -> list[tuple[str, int]]:
+    first: dict[str, int] = {}
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Name) and node.id in names:  # type: ignore[operator]  # any container
+            first[node.id] = min(node.lineno, first.get(node.id, node.lineno))
+    return list(first.items())
+
+
+def _plain(code: str, script: Script, first_line: int = 1) -> str:
+    """A cell's code with neither magics nor shell lines. `first_line` is what its first line is called."""
+    lines = code.split("\n")
+    top = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    magic = re.match(r"%%(\w+)", lines[top].strip())
+    if magic and magic[1] in _TRANSPARENT:
+        lines[top] = ""
+        return _plain("\n".join(lines), script, first_line)
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        code = _without_magics(code, first_line)
+        tree = _parse(code, first_line)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _ipython_call(node)]
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    rewrite = _Rewrite(tree, first_line)
+    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset), reverse=True):
+        code = _replace(code, call, rewrite.python(call, id(call) in statements))
+    script.notes += reversed(rewrite.notes)
+    _parse(code, first_line)
+    return code
+
+
+def _without_magics(code: str, first_line: int) -> str:
+    """The code with each magic and shell line made a call of IPython's shell, by IPython itself."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    try:
+        return str(TransformerManager().transform_cell(code)).rstrip("\n")
+    except (SyntaxError, TokenError) as error:
+        raise _no_python(error, first_line) from None
+
+
+def _parse(code: str, first_line: int) -> ast.Module:
+    try:
+        compile(code, "cell", "exec")
+        return ast.parse(code)
+    except (SyntaxError, ValueError) as error:  # ValueError: a NUL in the code
+        raise _no_python(error, first_line) from None
+
+
+def _no_python(error: Exception, first_line: int) -> NotebookError:
+    line = (getattr(error, "lineno", None) or 1) + first_line - 1
+    text = (getattr(error, "text", None) or "").strip()
+    message = str(getattr(error, "msg", error))
+    fix = _("To run something else than Python, submit a command: %pai submit --command '…'.")
+    if "await" in message:
+        fix = _("A script has no running event loop: use asyncio.run(…).")
+    return NotebookError(
+        _("Line {line} is no Python: {text} ({error}).").format(line=line, text=text, error=message), fix=fix, line=line
+    )
+
+
+def _ipython_call(node: ast.Call) -> str:
+    """The method of IPython's shell that is called: `system`, `run_line_magic`."""
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+        shell = node.func.value.func
+        if isinstance(shell, ast.Name) and shell.id == "get_ipython":
+            return node.func.attr
+    return ""
+
+
+def _replace(code: str, node: ast.expr, text: str) -> str:
+    """The code with the expression `node` replaced. Columns count UTF-8 bytes."""
+    lines = code.split("\n")
+    last = (node.end_lineno or node.lineno) - 1
+    head = lines[node.lineno - 1].encode()[: node.col_offset].decode()
+    tail = lines[last].encode()[node.end_col_offset :].decode()
+    lines[node.lineno - 1 : last + 1] = [head + text + tail]
+    return "\n".join(lines)
+
+
+class _Rewrite:
+    """Plain Python for IPython's calls in one cell."""
+
+    def __init__(self, tree: ast.Module, first_line: int) -> None:
+        self.notes: list[str] = []
+        self.first_line = first_line
+        self.names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+    def python(self, call: ast.Call, is_statement: bool) -> str:
+        method = _ipython_call(call)
+        words = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+        line = call.lineno + self.first_line - 1
+        if len(words) == len(call.args):
+            if method == "system":
+                return f'__import__("subprocess").run({self.shell_text(words[0])}, shell=True)'
+            if method == "getoutput":
+                return self.output_of(words[0])
+            if method == "run_line_magic" and words[0].startswith("%"):
+                raise NotebookError(
+                    _("Line {line}: %{magic} must be the first line of its cell.").format(line=line, magic=words[0])
+                )
+            if method == "run_line_magic":
+                return self.line_magic(words[0], words[1], line, is_statement)
+            if method == "run_cell_magic":
+                return self.cell_magic(words[0], words[1], words[2], line)
+        raise NotebookError(
+            _("Line {line} needs IPython, which a script does not have: get_ipython().{method}.").format(
+                line=line, method=method
+            )
+        )
+
+    def line_magic(self, name: str, rest: str, line: int, is_statement: bool) -> str:
+        if name in _USELESS:
+            return self.left_out(f"%{name} {rest}", line)
+        if name in _TRANSPARENT:
+            return re.sub(r"^(-\w+(\s+\d+)?\s+)*", "", rest) or "None"
+        if name in _SHELL_ALIASES:
+            return f'__import__("subprocess").run({self.shell_text(f"{name} {rest}")}, shell=True)'
+        if name in ("sx", "sc"):
+            return self.output_of(rest)
+        if made := _EQUIVALENTS.get(name):
+            return made(rest.strip())
+        if is_statement:
+            return self.left_out(f"%{name} {rest}", line)
+        raise NotebookError(
+            _("Line {line} uses the value of %{magic}, which a script cannot have.").format(line=line, magic=name)
+        )
+
+    def cell_magic(self, name: str, rest: str, body: str, line: int) -> str:
+        if name in _USELESS:
+            return self.left_out(f"%%{name}", line)
+        if name in _SHELLS:
+            shell = rest.split() if name == "script" else [name if name in ("bash", "sh") else "sh", *rest.split()]
+            return f'__import__("subprocess").run({shell!r}, input={body!r}, text=True)'
+        if name == "writefile":
+            append = rest.startswith("-a ")
+            path = rest.removeprefix("-a ").strip()
+            return f'open({path!r}, {"a" if append else "w"!r}, encoding="utf-8").write({body!r})'
+        raise NotebookError(
+            _("Line {line}: the cell magic %%{magic} cannot run in a job.").format(line=line, magic=name)
+        )
+
+    def output_of(self, command: str) -> str:
+        command = self.shell_text(command)
+        return f'__import__("subprocess").run({command}, shell=True, stdout=-1, text=True).stdout.splitlines()'
+
+    def left_out(self, what: str, line: int) -> str:
+        if not what.startswith(tuple(f"%{name}" for name in _OURS)):
+            self.notes.append(
+                _("Line {line}: `{what}` means nothing in a job and was left out.").format(line=line, what=what.strip())
+            )
+        return "None"
+
+    def shell_text(self, command: str) -> str:
+        """A shell command as an expression, with IPython's ``{name}`` and ``$name`` put in."""
+        parts: list[str] = []
+        for piece in filter(None, _EXPANDED.split(command)):
+            name = piece.strip("{}") if piece.startswith("{") else piece.removeprefix("$")
+            if piece in ("{{", "}}"):
+                parts.append(repr(piece[0]))
+            elif _EXPANDED.fullmatch(piece) and (piece[0] == "{" or name in self.names):
+                parts.append(f"str({name})")
+            else:
+                parts.append(repr(piece))
+        return " + ".join(parts) or "''"
+
+
+_EXPANDED = re.compile(r"(\{\{|\}\}|\{[A-Za-z_][\w.]*(?:\[[^\]{}]*\])?\}|\$[A-Za-z_]\w*)")
+
+
+def _env(rest: str) -> str:
+    if not rest:
+        return 'dict(__import__("os").environ)'
+    name, _equals, value = rest.partition("=") if "=" in rest else rest.partition(" ")
+    name, value = name.strip(), value.strip()
+    return (
+        f'__import__("os").environ.update({{{name!r}: {value!r}}})' if value else f'__import__("os").environ[{name!r}]'
+    )
+
+
+def _run(rest: str) -> str:
+    words = [word for word in rest.split() if not re.fullmatch(r"-[a-zA-Z]", word)]
+    return f'globals().update(__import__("runpy").run_path({words[0] if words else ""!r}))'
+
+
+_EQUIVALENTS = {
+    "cd": lambda rest: f'__import__("os").chdir(__import__("os").path.expanduser({rest or "~"!r}))',
+    "env": _env,
+    "pip": lambda rest: (
+        f'__import__("subprocess").run([__import__("sys").executable, "-m", "pip", *{rest.split()!r}], check=True)'
+    ),
+    "pwd": lambda _rest: '__import__("os").getcwd()',
+    "run": _run,
+    "set_env": _env,
+}

@@ -1,0 +1,235 @@
+"""Uploads of large files in parts, several at a time. One that was cut off goes on where it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...core.errors import BadInput, Conflict, EngineError, NotFound, PaiError, Refused
+from ...core.i18n import _
+from ..base import Progress
+from ..walk import unreadable
+from .checkpoint import Note, Part, abandoned
+from .client import OssClient
+from .transfer import Body, Meter, crc64, joined_crc64, together
+from .uri import OssUri
+
+__all__ = ["FORBID", "Written", "found", "send", "taken", "upload"]
+
+FORBID = {"x-oss-forbid-overwrite": "true"}
+
+
+class Written(NamedTuple):
+    """A file as OSS has it."""
+
+    size: int
+    etag: str
+
+
+def upload(
+    client: OssClient, source: Path, uri: OssUri, state: Path, *, overwrite: bool, progress: Progress | None = None
+) -> Written:
+    """Upload a file in parts.
+
+    Raises:
+        Conflict: if the object is there already and `overwrite` is not set.
+        BadInput: if the file cannot be read, or changes meanwhile.
+        PaiError: if OSS does not take it. What has arrived stays there, and the next upload of it goes on.
+    """
+    try:
+        descriptor = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise unreadable(source, error.strerror or str(error)) from None
+    _clear(client, state)
+    try:
+        with Note(state, client.endpoint(uri), uri, source, os.fstat(descriptor)) as note:
+            return _Upload(client, uri, note, source, descriptor, overwrite).run(progress)
+    finally:
+        os.close(descriptor)
+
+
+def _clear(client: OssClient, state: Path) -> None:
+    """Give up uploads that nobody went on with: their parts are stored, and cost money."""
+    for path, endpoint, text, upload_id in abandoned(state):
+        with contextlib.suppress(PaiError, OSError):
+            uri = OssUri.parse(text)
+            if client.endpoint(uri) == endpoint:
+                with contextlib.suppress(NotFound):
+                    client.ask(uri, partial(_abort, uri.key, upload_id))
+                path.unlink(missing_ok=True)
+
+
+def _abort(key: str, upload_id: str, bucket: Any) -> None:
+    bucket.abort_multipart_upload(key, upload_id)
+
+
+class _Upload:
+    """One upload, of the file behind a descriptor."""
+
+    def __init__(
+        self, client: OssClient, uri: OssUri, note: Note, source: Path, descriptor: int, overwrite: bool
+    ) -> None:
+        self.client = client
+        self.uri = uri
+        self.note = note
+        self.source = source
+        self.descriptor = descriptor
+        self.overwrite = overwrite
+        self.size = note.about.size
+        self.part_size = note.about.part_size
+
+    def run(self, progress: Progress | None) -> Written:
+        if not self.overwrite:
+            self._check_free()
+        meter = Meter(self.size, progress)
+        parts = self._there()
+        upload_id = self.note.upload_id or self._begin()
+        for number in parts:
+            meter.count(number, self._length(number))
+        missing = [n for n in range(1, -(-self.size // self.part_size) + 1) if n not in parts]
+        try:
+            sent = together([partial(self._send, upload_id, number, meter) for number in missing], meter)
+        except BaseException as error:
+            self._end(upload_id, error)
+            raise
+        return self._finish(upload_id, parts | dict(zip(missing, sent, strict=True)))
+
+    def _check_free(self) -> None:
+        with contextlib.suppress(NotFound):
+            self.client.ask(self.uri, lambda bucket: bucket.head_object(self.uri.key))
+            raise taken(self.uri)
+
+    def _begin(self) -> str:
+        key = self.uri.key
+        begun = self.client.ask(self.uri, lambda bucket: bucket.init_multipart_upload(key))
+        self.note.begin(begun.upload_id)
+        return str(begun.upload_id)
+
+    def _there(self) -> dict[int, Part]:
+        """The parts that have arrived: those that are noted, as far as OSS still has them."""
+        if not self.note.upload_id:
+            return {}
+        key, upload_id = self.uri.key, self.note.upload_id
+
+        def ask(bucket: Any) -> dict[int, str]:
+            import oss2
+
+            return {part.part_number: part.etag for part in oss2.PartIterator(bucket, key, upload_id)}
+
+        try:
+            there = self.client.ask(self.uri, ask)
+        except NotFound:
+            self.note.upload_id = ""
+            return {}
+        parts = {number: part for number, part in self.note.parts.items() if there.get(number) == part.etag}
+        self.note.begin(upload_id)
+        for number, part in parts.items():
+            self.note.add(number, part)
+        return parts
+
+    def _length(self, number: int) -> int:
+        return min(self.part_size, self.size - (number - 1) * self.part_size)
+
+    def _send(self, upload_id: str, number: int, meter: Meter) -> Part:
+        length = self._length(number)
+        try:
+            data = os.pread(self.descriptor, length, (number - 1) * self.part_size)
+        except OSError as error:
+            raise unreadable(self.source, error.strerror or str(error)) from None
+        if len(data) != length:
+            raise self._changed()
+        part = send(
+            self.client,
+            self.uri,
+            data,
+            lambda bucket, body: bucket.upload_part(self.uri.key, upload_id, number, body),
+            meter,
+            number,
+        )
+        self.note.add(number, part)
+        return part
+
+    def _changed(self) -> BadInput:
+        return BadInput(
+            _("{file} changed while it was uploaded.").format(file=self.source), fix=_("Upload it when it is complete.")
+        )
+
+    def _finish(self, upload_id: str, parts: dict[int, Part]) -> Written:
+        import oss2
+
+        if not self.note.describes(os.fstat(self.descriptor)):
+            self._abort(upload_id)
+            raise self._changed()
+        numbers = sorted(parts)
+        crc = joined_crc64((parts[number].crc, self._length(number)) for number in numbers)
+        infos = [oss2.models.PartInfo(number, parts[number].etag) for number in numbers]
+        headers = {} if self.overwrite else FORBID
+        key = self.uri.key
+        try:
+            etag = self.client.ask(
+                self.uri, lambda b: b.complete_multipart_upload(key, upload_id, infos, headers=headers).etag
+            )
+        except (NotFound, Conflict):
+            # The answer to an earlier attempt may have been lost.
+            etag = found(self.client, self.uri, crc)
+            if etag is None:
+                self._abort(upload_id)
+                if self.overwrite:
+                    raise
+                raise taken(self.uri) from None
+        self.note.remove()
+        return Written(self.size, etag)
+
+    def _end(self, upload_id: str, error: BaseException) -> None:
+        """Nothing is left of an upload that somebody has ended; one that OSS or the network has broken can go on."""
+        if not isinstance(error, EngineError | Refused):
+            self._abort(upload_id)
+
+    def _abort(self, upload_id: str) -> None:
+        with contextlib.suppress(Exception):
+            self.client.ask(self.uri, partial(_abort, self.uri.key, upload_id))
+        self.note.remove()
+
+
+def send(
+    client: OssClient,
+    uri: OssUri,
+    data: bytes,
+    action: Callable[[Any, Body], Any],
+    meter: Meter,
+    piece: object,
+) -> Part:
+    """Send bytes by `action`, again if they did not arrive as they were sent."""
+    crc = crc64(data)
+
+    def ask(bucket: Any) -> Part:
+        import oss2
+
+        result = action(bucket, Body(data, meter, piece))
+        if result.crc is not None and result.crc != crc:
+            raise oss2.exceptions.InconsistentError("the CRC differs", result.request_id)
+        return Part(result.etag, crc)
+
+    return client.ask(uri, ask)
+
+
+def found(client: OssClient, uri: OssUri, crc: int) -> str | None:
+    """The ETag of an object if its CRC is this one."""
+    with contextlib.suppress(NotFound):
+        head = client.ask(uri, lambda bucket: bucket.head_object(uri.key))
+        if head.headers.get("x-oss-hash-crc64ecma") == str(crc):
+            return str(head.etag)
+    return None
+
+
+def taken(uri: OssUri) -> Conflict:
+    """The error of an object that is there and must not be replaced."""
+    return Conflict(
+        _("{file} is there already.").format(file=uri),
+        fix=_("Choose another name, or replace it with --overwrite."),
+        files=[uri.key.rpartition("/")[2]],
+    )

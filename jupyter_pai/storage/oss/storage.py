@@ -1,0 +1,361 @@
+"""Object Storage Service of Alibaba Cloud, as ``oss://`` URIs. Folders are the beginnings of keys."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from mmap import mmap
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from ...cloud.alibaba.account import Account as AliyunAccount
+from ...cloud.alibaba.account import AliyunSettings
+from ...config.settings import ProfileSettings
+from ...core.errors import Conflict, EngineError, NotFound, Refused, Unsupported
+from ...core.i18n import _
+from ..base import File, OpenFile, Progress, Storage
+from ..staging import Staging
+from ..walk import unreadable
+from .client import Account, OssClient
+from .copy import copy_objects
+from .multipart import FORBID, Written, found, send, taken, upload
+from .transfer import Meter, crc64, in_order, received, together
+from .uri import OssUri
+
+__all__ = ["OssStorage"]
+
+# Bytes. What is smaller goes in one request; what is larger comes in pieces of this size.
+_PIECE = 8 << 20
+# Files that are so small wait for the other end rather than for the line.
+_SMALL_AT_A_TIME = 16
+_MOST_KEYS = 1000
+# What is answered where the version that was asked for is no longer there.
+_CHANGED = 412
+
+
+class OssStorage(Storage):
+    """The buckets of one account. In the folder `state` is noted how far uploads have come."""
+
+    scheme: ClassVar[str] = "oss"
+    settings_model: ClassVar[type[ProfileSettings] | None] = AliyunSettings
+
+    def __init__(self, account: Account, state: Path) -> None:
+        self.client = OssClient(account)
+        self.state = state
+
+    @classmethod
+    def of(cls, settings: ProfileSettings | None, state: Path) -> Self:
+        assert isinstance(settings, AliyunSettings)
+        return cls(AliyunAccount.of(settings), state)
+
+    # Looking.
+
+    async def roots(self) -> Sequence[str]:
+        return (f"oss://{await self.client.account.bucket()}/",)
+
+    def stat(self, uri: str) -> File | None:
+        address = OssUri.parse(uri)
+        _folder, name = address.split()
+        if address.key and not address.key.endswith("/"):
+            with contextlib.suppress(NotFound):
+                head = self.client.ask(address, lambda bucket: bucket.head_object(address.key))
+                return File(name, head.content_length or 0, float(head.last_modified or 0), version=head.etag or "")
+        page = self.client.ask(address, lambda bucket: bucket.list_objects_v2(address.prefix, max_keys=1))
+        there = page.object_list or not address.key
+        return File(name.rstrip("/") + "/", 0) if there else None
+
+    def entries(self, uri: str, after: str = "", most: int = _MOST_KEYS) -> list[File]:
+        address, token = OssUri.parse(uri), ""
+        gathered: list[File] = []
+        while len(gathered) < most:
+            # One more: a folder that `after` names is found by what is in it.
+            wanted = {"max_keys": min(most - len(gathered) + 1, _MOST_KEYS), "delimiter": "/"}
+            wanted |= {"continuation_token": token} if token else {"start_after": after and address.prefix + after}
+            page = self.client.ask(address, partial(_page, address.prefix, wanted))
+            names = [*(_file(one, address.prefix) for one in page.object_list)]
+            names += [File(key.removeprefix(address.prefix), 0) for key in page.prefix_list]
+            gathered += [one for one in sorted(names) if one.path > after]
+            token = page.next_continuation_token
+            if not page.is_truncated:
+                break
+        return gathered[:most]
+
+    def list(self, uri: str) -> list[File]:
+        address = OssUri.parse(uri)
+        files = (_file(one, address.prefix) for one in self._below(address))
+        return [file for file in files if not file.is_folder and file.path]
+
+    def _below(self, address: OssUri) -> Iterator[Any]:
+        """What oss2 knows of all objects below a folder."""
+        token = ""
+        while True:
+            wanted = {"max_keys": _MOST_KEYS, "continuation_token": token}
+            page = self.client.ask(address, partial(_page, address.prefix, wanted))
+            yield from page.object_list
+            token = page.next_continuation_token
+            if not page.is_truncated:
+                return
+
+    def exists(self, uri: str) -> bool:
+        OssUri.parse(uri)
+        return True
+
+    def open(self, uri: str, path: str) -> OpenFile:
+        if problem := _problem(path):
+            raise NotFound(_("`{path}` cannot be read: {why}.").format(path=ascii(path), why=problem))
+        address = OssUri.parse(uri).join(path)
+        head = self.client.ask(address, lambda bucket: bucket.head_object(address.key))
+        modified = float(head.last_modified or 0)
+        return _OssFile(self.client, address, File(path, head.content_length or 0, modified, version=head.etag or ""))
+
+    def chosen(self, uri: str, files: Sequence[str] | None = None) -> Sequence[File]:
+        if files is None or len(files) > _SMALL_AT_A_TIME:
+            return super().chosen(uri, files)
+        chosen = []
+        for path in dict.fromkeys(files):
+            with self.open(uri, path) as file:
+                chosen.append(file.file)
+        return chosen
+
+    # Naming.
+
+    def join(self, uri: str, path: str) -> str:
+        return str(OssUri.parse(uri).join(path))
+
+    def split(self, uri: str) -> tuple[str, str]:
+        folder, path = OssUri.parse(uri).split()
+        return str(folder), path
+
+    # Changing.
+
+    def put(self, source: Path | bytes, uri: str, *, overwrite: bool = False, progress: Progress | None = None) -> File:
+        address = _file_address(uri)
+        name = address.split()[1]
+        if isinstance(source, Path) and _size(source) > _PIECE:
+            written = upload(self.client, source, address, self.state, overwrite=overwrite, progress=progress)
+        else:
+            data = source if isinstance(source, bytes) else _read(source)
+            meter = Meter(len(data), progress)
+            send_it = partial(self._put_whole, data, address, overwrite, meter)
+            written = together([send_it], meter, 1)[0] if progress else send_it()
+        return File(name, written.size, time.time(), version=written.etag)
+
+    def _put_whole(self, data: bytes, address: OssUri, overwrite: bool, meter: Meter) -> Written:
+        headers = {} if overwrite else FORBID
+        attempts = 0
+
+        def action(bucket: Any, body: Any) -> Any:
+            nonlocal attempts
+            attempts += 1
+            return bucket.put_object(address.key, body, headers=headers)
+
+        try:
+            return Written(len(data), send(self.client, address, data, action, meter, address.key).etag)
+        except Conflict:
+            # The answer to an earlier attempt may have been lost.
+            etag = found(self.client, address, crc64(data)) if attempts > 1 else None
+            if etag is None:
+                raise taken(address) from None
+            return Written(len(data), etag)
+
+    def _send(
+        self, folder: Path, found: Sequence[tuple[str, int]], uri: str, overwrite: bool, progress: Progress | None
+    ) -> None:
+        address, meter = OssUri.parse(uri), Meter(sum(size for _path, size in found), progress)
+
+        def one(path: str) -> None:
+            data = _read(folder / path)
+            self._put_whole(data, address.join(path), overwrite, meter)
+
+        together([partial(one, path) for path, size in found if size <= _PIECE], meter, _SMALL_AT_A_TIME)
+        for path, size in found:
+            if size > _PIECE:
+
+                def told(done: int, _whole: int, path: str = path) -> None:
+                    meter.count(path, done)
+                    meter.tell()
+
+                upload(self.client, folder / path, address.join(path), self.state, overwrite=overwrite, progress=told)
+
+    def delete(self, uri: str) -> int:
+        address = OssUri.parse(uri)
+        if not address.key:
+            raise Conflict(_("{path} is not removed as a whole.").format(path=uri), fix=_("Name a folder in it."))
+        if address.key.endswith("/"):
+            return self._delete_tree(address)
+        there = self.stat(uri)
+        if there is None:
+            raise NotFound(_("There is no file `{path}`.").format(path=uri))
+        if there.is_folder:
+            raise Conflict(
+                _("{path} is a folder.").format(path=uri), fix=_("With all that is in it: {path}/").format(path=uri)
+            )
+        self.client.ask(address, lambda bucket: bucket.delete_object(address.key))
+        return 1
+
+    def _delete_tree(self, address: OssUri) -> int:
+        keys = [one.key for one in self._below(address)]
+        if not keys:
+            raise NotFound(_("There is nothing in {path}.").format(path=address))
+        return self._delete_keys(address, keys)
+
+    def _delete_keys(self, address: OssUri, keys: Sequence[str]) -> int:
+        """Remove objects of a bucket; how many files those were."""
+        for start in range(0, len(keys), _MOST_KEYS):
+            some = keys[start : start + _MOST_KEYS]
+            self.client.ask(address, partial(_delete, some))
+        return sum(not key.endswith("/") for key in keys)
+
+    def _check_move(self, uri: str, target: str) -> None:
+        if self.client.endpoint(OssUri.parse(uri)) != self.client.endpoint(OssUri.parse(target)):
+            raise Unsupported(
+                _("{uri} and {target} are not at one endpoint.").format(uri=uri, target=target),
+                fix=_("Copy it by way of this machine: %pai get, %pai put; then remove it."),
+            )
+        super()._check_move(uri, target)
+
+    def _move(self, uri: str, target: str, progress: Progress | None) -> int:
+        source, goal = OssUri.parse(uri), _file_address(target) if not uri.endswith("/") else OssUri.parse(target)
+        if uri.endswith("/"):
+            sizes = {one.key: one.size for one in self._below(source)}
+        else:
+            with self.open(*self.split(uri)) as file:
+                sizes = {source.key: file.file.size}
+        objects = [(key, goal.key + key.removeprefix(source.key), size) for key, size in sizes.items()]
+        copy_objects(self.client, source, goal, objects, progress)
+        return self._delete_keys(source, [*sizes])
+
+    def make_folder(self, uri: str) -> None:
+        address = OssUri.parse(uri)
+        there = self.stat(str(address).rstrip("/")) if address.key else None
+        if there and not there.is_folder:
+            raise Conflict(_("{path} is a file.").format(path=uri), fix=_("Choose another name."))
+        if address.key and not there:
+            # As the console makes folders.
+            self.client.ask(address, lambda bucket: bucket.put_object(address.prefix, b""))
+
+    # Copying here.
+
+    def _fill(self, uri: str, found: Sequence[File], staging: Staging, progress: Progress | None) -> None:
+        address, meter = OssUri.parse(uri), Meter(sum(file.size for file in found), progress)
+
+        def one(file: File) -> None:
+            source = _OssFile(self.client, address.join(file.path), file)
+            if file.size > _PIECE:
+                steps = staging.go_on(file.path, source.key, partial(source.rest, meter), file.modified)
+            else:
+                steps = staging.write(file.path, source.rest(meter, b""), file.modified, None)
+            for _n in steps:
+                pass
+
+        together([partial(one, file) for file in found if file.size <= _PIECE], meter, _SMALL_AT_A_TIME)
+        for file in found:
+            if file.size > _PIECE:
+                one(file)
+
+
+class _OssFile(OpenFile):
+    """An object in one version: once it is another, nothing can be read any more."""
+
+    def __init__(self, client: OssClient, address: OssUri, file: File) -> None:
+        self._client = client
+        self._address = address
+        self.file = file
+        self._crc: int | None = None
+
+    def read(self, offset: int, length: int) -> bytes:
+        end = min(offset + length, self.file.size)
+        return self._range(offset, end, None) if offset < end else b""
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+    @property
+    def key(self) -> str:
+        """A name for this version."""
+        both = f"{self._client.endpoint(self._address)} {self._address}\n{self.file.version}"
+        return hashlib.sha256(both.encode()).hexdigest()[:32]
+
+    def rest(self, meter: Meter, there: bytes | mmap) -> Iterator[bytes]:
+        """What follows after the bytes that are there; all of it is compared with the sum that OSS has of it."""
+        starts = range(len(there), self.file.size, _PIECE)
+        ranges = [partial(self._range, start, min(start + _PIECE, self.file.size), meter) for start in starts]
+        meter.count((self._address.key, "there"), len(there))
+        crc = crc64(there)
+        for data in in_order(ranges, meter) if len(ranges) > 1 else (task() for task in ranges):
+            crc = crc64(data, crc)
+            yield data
+        if there and not ranges:
+            head = self._client.ask(self._address, lambda bucket: bucket.head_object(self._address.key))
+            self._crc = head.server_crc
+        if (there or ranges) and self._crc not in (None, crc):
+            raise EngineError(
+                _("{file} did not arrive as it is in the storage.").format(file=self._address), fix=_("Try it again.")
+            )
+
+    def _range(self, start: int, end: int, meter: Meter | None) -> bytes:
+        headers = {"If-Match": f'"{self.file.version}"'} if self.file.version else {}
+        key = self._address.key
+
+        def ask(bucket: Any) -> bytes:
+            result = bucket.get_object(key, byte_range=(start, end - 1), headers=headers)
+            self._crc = result.server_crc
+            return received(result, end - start, meter, (key, start))
+
+        try:
+            return self._client.ask(self._address, ask)
+        except Refused as error:
+            if error.details.get("status") != _CHANGED:
+                raise
+            raise EngineError(
+                _("{file} changed while it was read.").format(file=self._address), fix=_("Try it again.")
+            ) from None
+
+
+def _page(prefix: str, wanted: dict[str, Any], bucket: Any) -> Any:
+    return bucket.list_objects_v2(prefix, **wanted)
+
+
+def _delete(keys: Sequence[str], bucket: Any) -> None:
+    bucket.batch_delete_objects([*keys])
+
+
+def _file(one: Any, prefix: str) -> File:
+    path = one.key.removeprefix(prefix)
+    return File(path, one.size, float(one.last_modified), _problem(path), one.etag)
+
+
+def _problem(path: str) -> str:
+    """Why a key cannot be the path of a file below a folder; empty if it can."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return _("it is no path of a file in this folder")
+    bad = "\0" in path or any(part in ("", ".", "..") for part in path.split("/"))
+    return _("it is no path of a file in this folder") if bad else ""
+
+
+def _file_address(uri: str) -> OssUri:
+    address = OssUri.parse(uri)
+    if not address.key or address.key.endswith("/"):
+        raise Conflict(
+            _("{file} is a folder; a file is to get that name.").format(file=uri), fix=_("Choose another name.")
+        )
+    return address
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise unreadable(path, error.strerror or str(error)) from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error.strerror or str(error)) from None

@@ -1,0 +1,134 @@
+"""A real browser on a real JupyterLab."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+from jupyter_pai.jobs.state_dir import Home
+
+from ..conftest import ROOT
+from ..integration.server.real import RealServer
+
+SCREENSHOTS = ROOT / "tests" / "ui" / "screenshots"
+# Debian's Chromium; without a display, as root, and without looking anything up.
+_FLAGS = (
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+
+
+class Lab(RealServer):
+    """JupyterLab, with Notebook 7 beside it."""
+
+    program: tuple[str, ...] = ("-m", "jupyterlab")
+
+    def arguments(self) -> list[str]:
+        # For tests: `jupyterapp` in the page.
+        return [*super().arguments(), "--LabApp.expose_app_in_browser=True"]
+
+    def write(self, name: str, *cells: str, outputs: list[Any] | None = None) -> None:
+        """A notebook with code cells; `outputs` are the first one's."""
+        made: list[dict[str, Any]] = [
+            {"cell_type": "code", "id": f"c{n}", "source": text, "metadata": {}, "outputs": [], "execution_count": None}
+            for n, text in enumerate(cells)
+        ]
+        made[0]["outputs"] = outputs or []
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        notebook = {"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+        (self.root / name).parent.mkdir(exist_ok=True)
+        (self.root / name).write_text(json.dumps(notebook), "utf-8")
+
+    def setting(self, plugin: str, **values: Any) -> None:
+        """What the user chose in JupyterLab."""
+        import os
+
+        package, _colon, name = plugin.partition(":")
+        folder = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "lab/user-settings" / package
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.jupyterlab-settings").write_text(json.dumps(values))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = chromium(playwright)
+        yield started
+        started.close()
+
+
+def chromium(playwright: Playwright) -> Browser:
+    """The machine's own browser."""
+    path = shutil.which("chromium") or "/usr/bin/chromium"
+    return playwright.chromium.launch(executable_path=path, args=_FLAGS)
+
+
+@pytest.fixture
+def lab(home: Home, tmp_path: Path) -> Iterator[Lab]:
+    root = tmp_path / "notebooks"
+    root.mkdir()
+    started = Lab(root)
+    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page that talks to this machine only; errors of our scripts fail the test."""
+    options = getattr(request, "param", {})
+    opened = browser.new_page(viewport=options.get("viewport", {"width": 1200, "height": 900}))
+    trouble: list[str] = []
+    opened.on("pageerror", lambda e: trouble.append(str(e)) if "jupyter-pai" in (e.stack or "") else None)
+    opened.on(
+        "request", lambda r: trouble.append(r.url) if "127.0.0.1" not in r.url and r.url.startswith("http") else None
+    )
+    yield opened
+    SCREENSHOTS.mkdir(exist_ok=True)
+    opened.screenshot(path=SCREENSHOTS / f"{request.node.name}.png".replace("/", "_"))
+    opened.close()
+    assert trouble == []
+
+
+def last_number(word: str, text: str) -> int:
+    """The number in the last line of a log that is a word and a number; -1 if there is none. The very last line may be
+    cut short: the job is still at it."""
+    found = re.findall(rf"^{word} (\d+)\s*$", text.rpartition("\n")[0], re.MULTILINE)
+    return int(found[-1]) if found else -1
+
+
+def open_notebook(page: Page, lab: Lab, name: str, app: str = "lab/tree") -> None:
+    page.goto(f"{lab.url}/{app}/{name}?token={lab.token}")
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000, state="attached")
+
+
+def run_cells(page: Page, count: int) -> None:
+    """Run the first cells. JupyterLab drops what is run before its kernel is connected, which nothing shows: the first
+    cell is run until it has run."""
+    first = page.locator(".jp-CodeCell").first
+    executed = first.locator(".jp-InputPrompt", has_text="[1]:")
+    while not executed.count():
+        if (dialog := page.locator(".jp-Dialog", has_text="Select Kernel")).count():
+            dialog.locator(".jp-mod-accept").click()
+        first.locator(".jp-InputArea-editor").click()
+        page.keyboard.press("Shift+Enter")
+        with contextlib.suppress(PlaywrightTimeout):
+            executed.wait_for(timeout=5_000)
+    for _ in range(count - 1):
+        page.keyboard.press("Shift+Enter")
+
+
+def execute(page: Page, command: str, **arguments: Any) -> None:
+    """Run a command of JupyterLab."""
+    script = "async ([command, given]) => { await window.jupyterapp.commands.execute(command, given); }"
+    page.evaluate(script, [command, arguments])

@@ -1,0 +1,95 @@
+"""With jupyter-collaboration two browsers share a notebook; its jobs are the same in both, panels each one's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from jupyter_pai.jobs.state_dir import Home
+
+from ..conftest import made_once
+from .conftest import Lab, open_notebook, run_cells
+from .test_jobs import LONG, ROW
+from .test_places import HEAD
+
+# Without it a document is written into its file a second after its last change: then nobody sees who has not saved.
+DELAY = 3600
+
+
+def install(folder: Path) -> None:
+    """Beside this environment, whose other tests are not to share their documents."""
+    line = [sys.executable, "-m", "pip", "install", "--quiet", "--prefix", str(folder), "jupyter-collaboration>=4"]
+    subprocess.run(line, check=True, capture_output=True)
+
+
+class SharedLab(Lab):
+    """JupyterLab with jupyter-collaboration."""
+
+    def __init__(self, root: Path, place: Path) -> None:
+        (packages,) = place.glob("lib/python*/site-packages")
+        super().__init__(
+            root,
+            PYTHONPATH=str(packages),
+            JUPYTER_PATH=str(place / "share/jupyter"),
+            JUPYTER_CONFIG_PATH=str(place / "etc/jupyter"),
+        )
+
+    def arguments(self) -> list[str]:
+        store = self.root.parent / "shared.db"  # Else where the server is started.
+        return [
+            *super().arguments(),
+            f"--YDocExtension.document_save_delay={DELAY}",
+            f"--SQLiteYStore.db_path={store}",
+        ]
+
+
+@pytest.fixture
+def shared_lab(home: Home, tmp_path: Path) -> Iterator[SharedLab]:
+    root = tmp_path / "notebooks"
+    root.mkdir()
+    started = SharedLab(root, made_once("collaboration", install))
+    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def other(browser: Browser) -> Iterator[Page]:
+    """Another browser, with a login of its own."""
+    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    yield opened
+    opened.close()
+
+
+def test_two_browsers_share_a_notebook_and_see_its_jobs(shared_lab: SharedLab, page: Page, other: Page) -> None:
+    lab = shared_lab
+    lab.write("aaa.ipynb", "%load_ext jupyter_pai", "%%pai_train\nprint('from a cell')", "x = 1")
+    open_notebook(page, lab, "aaa.ipynb", "lab/tree")
+    open_notebook(other, lab, "aaa.ipynb", "lab/workspaces/other/tree")
+    page.locator(".jp-CodeCell").nth(2).locator(".cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" + 10")
+    expect(other.locator(".jp-CodeCell").nth(2)).to_contain_text("x = 1 + 10", timeout=LONG)
+    # What is in no file yet is written into it by who trains, whoever typed it. The other browser's panel is its own.
+    assert "x = 1 + 10" not in (lab.root / "aaa.ipynb").read_text()
+    other.get_by_role("button", name="Train", exact=True).click()
+    expect(other.locator(HEAD)).to_have_text("aaa.ipynb", timeout=LONG)
+    other.get_by_role("button", name="Save and submit").click(timeout=LONG)
+    other.wait_for_selector(".jp-MainAreaWidget .jp-pai-Job", timeout=LONG)
+    assert "x = 1 + 10" in (lab.root / "aaa.ipynb").read_text()
+    expect(page.locator(HEAD)).to_have_count(0)
+
+    # A job's view in the notebook is in both, and so is the list.
+    run_cells(page, 2)
+    other.locator(".lm-TabBar-tab", has_text="aaa.ipynb").click()
+    for one in (page, other):
+        expect(one.locator(".jp-Notebook .jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+        one.locator('.jp-SideBar [data-id="jp-pai-jobs"]').click()
+        expect(one.locator(ROW)).to_have_count(2, timeout=LONG)
+        one.locator(".jp-pai-JobFilters").get_by_label("Notebook").select_option(label="This notebook: aaa.ipynb")
+        expect(one.locator(ROW)).to_have_count(2, timeout=LONG)

@@ -1,0 +1,198 @@
+"""Fields that forms are put together from, in the Train panel: machines and images that a platform lists, what a schema
+asks for, data that is found by completing its URI; by keyboard, and with axe."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from ..conftest import ROOT, until
+from ..fakes.alibaba import StandIn
+from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
+from .conftest import Lab, execute
+
+LONG = 60_000
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+GPUS = ["ecs.gn6i-c4g1.xlarge", "ecs.gn6v-c8g1.2xlarge"]
+
+
+@pytest.fixture
+def lab(pai: StandIn, lab: Lab) -> Lab:  # noqa: F811
+    """One that starts with the profile of the stand-in."""
+    return lab
+
+
+def opened(page: Page, lab: Lab, *parts: str) -> Locator:
+    """The form of a script, on its way to the platform, with these parts unfolded."""
+    (lab.root / "train.py").write_text("print(1)")
+    page.goto(f"{lab.url}/lab?reset&token={lab.token}")
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').wait_for(timeout=LONG)
+    page.locator(".jp-Launcher").wait_for(timeout=LONG)  # It takes the focus when it comes.
+    execute(page, "jupyter-pai:train", path="train.py")
+    form = page.locator(".jp-pai-Train")
+    form.get_by_label("Profile", exact=True).select_option("pai", timeout=LONG)
+    for part in parts:
+        form.locator("summary", has_text=part).click()
+    return form
+
+
+def faults(page: Page) -> list[str]:
+    """What axe finds wrong with the form."""
+    page.add_script_tag(path=AXE)
+    # JupyterLab's page has no height of its own, which axe takes for a page on which nothing can be seen.
+    page.evaluate("document.body.style.height = '100vh'")
+    found = page.evaluate("async () => await axe.run('.jp-pai-Train')")
+    assert "color-contrast" in [rule["id"] for rule in found["passes"] + found["violations"]]
+    return [json.dumps(fault, indent=1) for fault in found["violations"]]
+
+
+def names(table: Locator) -> list[str]:
+    return [row.get_attribute("data-type") or "" for row in table.locator("tr[data-type]").all()]
+
+
+def test_a_machine_and_an_image_are_chosen_from_what_the_platform_lists(
+    lab: Lab,
+    page: Page,
+    pai: StandIn,  # noqa: F811
+) -> None:
+    pai.faults.add("refused", "dlc:ListEcsSpecs", count=1, status=403)
+    form = opened(page, lab, "Machine")
+    box = form.locator(".jp-pai-Instances")
+    expect(box.get_by_role("alert")).to_contain_text("refused by the test", timeout=LONG)
+    box.get_by_role("button", name="Look again").click()
+    table = box.get_by_role("table", name="Instance types")
+    row = table.locator('[data-type="ecs.gn6v-c8g1.2xlarge"]')
+    expect(row).to_contain_text("1 × V100 (16 GiB)", timeout=LONG)
+    expect(row).to_contain_text("spot: 40 % of the price")
+    expect(box).to_contain_text("Prices are not published.")
+    expect(box.get_by_role("region", name="Quotas")).to_contain_text("64 cores")
+    # In a side panel there are two lines a row, and all of it is in sight.
+    assert box.locator(".jp-pai-Instances-rows").evaluate("box => box.scrollWidth <= box.clientWidth")
+    head = table.get_by_role("columnheader", name="Memory")
+    head.get_by_role("button").press("Enter")
+    head.get_by_role("button").press("Enter")
+    expect(head).to_have_attribute("aria-sort", "descending")
+    assert names(table)[0] == "ecs.gn7e-c16g1.16xlarge"
+    box.get_by_role("searchbox").fill("gn6")
+    expect(table.locator("tr[data-type]")).to_have_count(2)
+    # By keyboard: the arrows choose, and the star of what is chosen is the one that Tab finds.
+    table.get_by_label("As the profile says").press("ArrowDown")
+    expect(table.get_by_label(GPUS[1], exact=True)).to_be_checked()
+    page.keyboard.press("ArrowDown")
+    expect(table.get_by_label(GPUS[0], exact=True)).to_be_checked()
+    page.keyboard.press("Tab")
+    expect(table.get_by_role("button", name=f"Favourite: {GPUS[0]}")).to_be_focused()
+    page.keyboard.press("Space")
+    expect(table.locator("tr[data-type]").first).to_have_attribute("data-type", GPUS[0])
+    assert names(table) == GPUS
+    # What is free may have changed meanwhile: it can be asked again, and what was typed stays.
+    asked = len(pai.requests)
+    box.get_by_role("button", name="Look again").press("Enter")
+    until(lambda: len(pai.requests) > asked)
+    expect(box.get_by_role("searchbox")).to_have_value("gn6")
+    expect(box.get_by_role("button", name="Look again")).to_be_focused()
+    picker = form.locator(".jp-pai-Images")
+    picker.get_by_role("button", name="Choose an image…").press("Enter")
+    picker.get_by_label("Framework").select_option("PyTorch", timeout=LONG)
+    picker.get_by_label("CPU or GPU").select_option("GPU")
+    images = picker.get_by_role("radiogroup", name="Images")
+    expect(images).not_to_contain_text("CPU")
+    images.get_by_role("radio").nth(1).check()
+    uri = picker.get_by_label("Image", exact=True)
+    assert "pytorch" in uri.input_value()
+    assert faults(page) == []
+    images.get_by_role("radio").nth(1).press("Escape")
+    expect(picker.get_by_role("button")).to_be_focused()
+    expect(images).to_have_count(0)
+    uri.fill("example.com/mine:1")
+    expect(uri).to_have_value("example.com/mine:1")
+    # The local backend lists no images: a name can be typed.
+    form.get_by_label("Profile", exact=True).select_option("local")
+    expect(picker.get_by_role("button")).to_have_count(0)
+    expect(uri).to_have_value("example.com/mine:1")
+    # What has a star has one tomorrow as well.
+    form = opened(page, lab, "Machine")
+    star = form.get_by_role("button", name=f"Favourite: {GPUS[0]}")
+    expect(star).to_have_attribute("aria-pressed", "true", timeout=LONG)
+
+
+def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(
+    lab: Lab,
+    page: Page,
+    pai: StandIn,  # noqa: F811
+) -> None:
+    bucket = f"oss://{pai.settings()['oss_bucket_name']}/"
+    for key in ("fields/train/a.csv", "fields/train/b.csv", "fields/trial.csv"):
+        pai.objects.write(key, b"1")
+    (lab.root / "here").mkdir()
+    form = opened(page, lab, "Options of", "Data")
+    form.locator("summary", has_text="Spot").click()
+    spot = form.get_by_role("group", name="Spot")
+    spot.get_by_label("Set this").check()
+    limit = spot.get_by_label("Most to pay")
+    # What is only half typed stays as it is.
+    limit.fill("0.")
+    expect(limit).to_have_value("0.")
+    limit.fill("1e")
+    expect(limit).to_have_accessible_description("It must be a number. " + LIMIT)
+    limit.fill("1e-1")
+    expect(limit).to_have_value("1e-1")
+    # What goes together only the engine knows; it is said where it is wrong.
+    expect(limit).to_have_accessible_description(re.compile("^discount_limit goes with the strategy"), timeout=LONG)
+    spot.get_by_label("Strategy").select_option("SpotWithPriceLimit")
+    expect(limit).to_have_accessible_description(LIMIT, timeout=LONG)
+    settings = form.get_by_label("Settings of the platform")
+    settings.fill('{"EnableRDMA": ')
+    expect(settings).to_have_accessible_description(re.compile("^It must be JSON"))
+    settings.fill("")
+    inputs = form.get_by_role("group", name="Inputs", exact=True)
+    inputs.get_by_role("button", name="Add an input").press("Enter")
+    expect(inputs.get_by_label("Name of the input")).to_be_focused()
+    page.keyboard.type("train")
+    field = inputs.get_by_role("combobox", name="Where the data of train is")
+    found = inputs.get_by_role("option")
+    field.fill("os")
+    expect(found).to_have_text([bucket], timeout=LONG)
+    field.fill(f"{bucket}fields/t")
+    expect(found).to_have_text(["train/", "trial.csv"], timeout=LONG)
+    assert faults(page) == []
+    field.press("Tab")
+    expect(field).to_have_value(f"{bucket}fields/tr")
+    expect(found).to_have_count(2)
+    field.press("ArrowDown")
+    expect(found.first).to_have_attribute("aria-selected", "true")
+    field.press("Enter")
+    expect(field).to_have_value(f"{bucket}fields/train/")
+    expect(found).to_have_text(["a.csv", "b.csv"], timeout=LONG)
+    field.press("Escape")
+    expect(found).to_have_count(0)
+    # What is half typed is there again when its part is unfolded.
+    name = inputs.get_by_label("Name of the input")
+    name.fill("")
+    form.locator("summary", has_text="Data").click()
+    expect(name).to_be_hidden()
+    form.locator("summary", has_text="Data").click()
+    expect(inputs.get_by_placeholder("path or URI")).to_have_value(f"{bucket}fields/train/")
+    name.fill("train")
+    field.fill("her")
+    expect(found).to_have_text(["here/"], timeout=LONG)
+    found.first.click()
+    expect(field).to_have_value("here/")
+    field.fill("nowhere://x/")
+    expect(field).to_have_accessible_description(
+        re.compile("^PAI reads nothing from nowhere://[^:]*Known are: (?!.*Known)"), timeout=LONG
+    )
+    field.fill("oss://another-bucket/")
+    expect(field).to_have_accessible_description(re.compile("another-bucket"), timeout=LONG)
+    expect(found).to_have_count(0)
+    inputs.get_by_role("button", name="Remove train").click()
+    expect(inputs.get_by_role("button", name="Add an input")).to_be_focused()
+    expect(inputs.get_by_role("combobox")).to_have_count(0)
+    expect(form.get_by_text("Fields with a mistake")).to_have_count(0, timeout=LONG)
+    assert faults(page) == []
+
+
+LIMIT = "The most to pay, as a share of the usual price: 0.5 is half of it."

@@ -1,0 +1,180 @@
+"""The tab Logs: a long log by pages, search far away, what comes live, and what no terminal should obey."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ..conftest import until
+from ..support.nasty import NASTY, command_of, prepare
+from .conftest import Lab, last_number, open_notebook
+
+LONG = 60_000
+TEXT, ROWS, PLACE = ".jp-pai-Log-text", ".jp-pai-Log .xterm-rows", ".jp-pai-Log-place"
+LINES = 100_000
+PRINT = f"for n in range({LINES}): print('line', n, 'needle' if n in (7, 31_000, 98_765) else '')"
+
+
+def submit(lab: Lab, command: str, folder: Path, **more: Any) -> str:
+    spec = {"name": "digits", "command": command, "source": {"folder": str(folder)}} | more
+    return str(lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"])
+
+
+def show(page: Page, lab: Lab, job: str) -> None:
+    """A notebook with the job's view, at its log."""
+    data = {"application/vnd.jupyter-pai.job+json": {"job_id": job, "snapshot": ""}}
+    lab.write("a.ipynb", "1", outputs=[{"output_type": "display_data", "data": data, "metadata": {}}])
+    open_notebook(page, lab, "a.ipynb")
+    page.get_by_role("tab", name="Logs").click()
+
+
+def ended(lab: Lab, job: str) -> None:
+    until(lambda: lab.job(job)["ended_at"])
+
+
+def test_a_long_log_is_there_at_once_and_as_a_whole(lab: Lab, page: Page, folder: Path) -> None:
+    (folder / "long.py").write_text(PRINT)
+    job = submit(lab, "python long.py", folder)
+    ended(lab, job)
+    show(page, lab, job)
+    seen = page.locator(TEXT)
+    expect(seen).to_contain_text(f"line {LINES - 1}", timeout=LONG)
+    expect(page.locator(ROWS)).to_contain_text(f"line {LINES - 1}")
+    expect(page.locator(PLACE)).to_contain_text("of 100,000")
+    # The scrollbar stands for all of it.
+    page.locator(".jp-pai-Log-bar").evaluate("bar => bar.scrollTop = 0")
+    expect(seen).to_contain_text("line 0 \nline 1 \n", timeout=LONG)
+    expect(page.locator(PLACE)).to_contain_text("Lines 1 to")
+    # Further on than what is loaded, as a wheel does.
+    terminal = page.locator(".jp-pai-Log-terminal")
+    terminal.hover()
+
+    def further() -> bool:
+        page.mouse.wheel(0, 1_000)
+        return max(map(int, re.findall(r"^line (\d+) ", seen.inner_text(), re.MULTILINE)), default=0) >= 3210
+
+    until(further)
+    field = page.get_by_role("textbox", name="Search the whole log")
+    terminal.click()
+    page.keyboard.press("Control+f")
+    expect(field).to_be_focused()
+    field.fill("NEEDLE")
+    hits = page.locator(".jp-pai-Log-hits")
+    expect(hits).to_have_text("2 of 3 lines", timeout=LONG)
+    expect(seen).to_contain_text("line 31000 needle", timeout=LONG)
+    field.press("Enter")
+    expect(seen).to_contain_text("line 98765 needle", timeout=LONG)
+    field.press("Enter")
+    expect(hits).to_have_text("1 of 3 lines", timeout=LONG)
+    expect(seen).to_contain_text("line 7 needle", timeout=LONG)
+    field.press("Shift+Enter")
+    expect(seen).to_contain_text("line 98765 needle", timeout=LONG)
+    page.get_by_role("button", name="Match case").click()
+    expect(hits).to_have_text("No line", timeout=LONG)
+    goto = page.get_by_role("textbox", name="Go to a line or a time")
+    goto.fill("50,001")
+    goto.press("Enter")
+    expect(seen).to_contain_text("line 50000 \n", timeout=LONG)
+    page.get_by_role("button", name="To the end").click()
+    expect(seen).to_contain_text(f"line {LINES - 1}", timeout=LONG)
+
+
+LIVE = """
+import os, time
+n = 0
+while not os.path.exists(os.environ["GO"]):
+    print("tick", n, flush=True)
+    n += 1
+    time.sleep(0.02)
+for k in range(200):
+    print(f"\\r{k // 2}%|{'#' * (k // 10)}", end="", flush=True)
+    time.sleep(0.002)
+print("\\ndone", n)
+"""
+
+
+def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, folder: Path, tmp_path: Path) -> None:
+    (folder / "live.py").write_text(LIVE)
+    job = submit(lab, f"GO={tmp_path}/go python live.py", folder)
+    # JupyterLab's own word on the connection, whenever it comes.
+    word = page.locator(".jp-Dialog", has_text="Server Connection Error")
+    page.add_locator_handler(word, lambda: word.get_by_role("button", name="Close").click())
+    show(page, lab, job)
+    seen = page.locator(TEXT)
+    expect(seen).to_contain_text("tick 20", timeout=LONG)
+    port = lab.port
+    lab.kill()
+    lab.port = port
+    lab.start_again()
+    count = int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
+    # Not one certain line: what was missed comes at once, and is out of sight.
+    until(lambda: last_number("tick", seen.inner_text()) > count)
+    # The network drops, and looks whole.
+    page.context.set_offline(True)
+    expect(page.locator(".jp-pai-Broken")).to_contain_text("trying again", timeout=LONG)
+    page.context.set_offline(False)
+    expect(page.locator(".jp-pai-Broken")).to_have_count(0, timeout=LONG)
+    # Scrolling up pauses; lines still come.
+    page.locator(".jp-pai-Log-terminal").hover()
+    page.mouse.wheel(0, -300)
+    follow = page.locator(".jp-pai-Log-follow")
+    expect(follow).to_be_enabled(timeout=LONG)
+    page.locator(".jp-pai-Log-terminal").click()
+    page.keyboard.press("Home")
+    expect(seen).to_contain_text("tick 0\ntick 1\n", timeout=LONG)
+    follow.click()
+    (tmp_path / "go").touch()
+    expect(seen).to_contain_text("done", timeout=LONG)
+    ended(lab, job)
+    total = int(seen.inner_text().split("done ")[1])
+    last = "".join(f"tick {n}\n" for n in range(total - 5, total)) + f"99%|{'#' * 19}\ndone {total}"
+    expect(seen).to_contain_text(last)
+    # The terminal has the bar in one row.
+    expect(page.locator(f"{ROWS} > div", has_text="%|")).to_have_count(1)
+    # Nothing is missing, and nothing is there twice.
+    expect(page.locator(PLACE)).to_contain_text(f"of {total + 2:,}")
+
+
+def test_nothing_that_a_job_prints_is_obeyed(lab: Lab, page: Page, folder: Path) -> None:
+    prepare(folder)
+    command = "; ".join(command_of(name) for name in NASTY if name not in ("byte by byte", "truncating"))
+    evil = r"printf '\033]0;evil\007\033]52;c;ZXZpbA==\007\033]8;;http://x.test\007link\033]8;;\007\033[c\033[?1049hshown\n'"
+    job = submit(lab, f"{command}; {evil}", folder)
+    ended(lab, job)
+    show(page, lab, job)
+    seen = page.locator(TEXT)
+    expect(seen).to_contain_text("linkshown", timeout=LONG)
+    expect(page.locator(ROWS)).to_contain_text("linkshown")
+    assert "evil" not in page.title()
+    assert page.locator(f"{ROWS} a, .jp-pai-Log img, .jp-pai-Log script").count() == 0
+    total = int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
+    field = page.get_by_role("textbox", name="Go to a line or a time")
+    for line in (1, total // 3, total // 2):
+        field.fill(str(line + 1))
+        field.press("Enter")
+        expect(page.locator(PLACE)).to_contain_text("of " + format(total, ","), timeout=LONG)
+    page.get_by_role("textbox", name="Search the whole log").fill("<script>")
+    expect(seen).to_contain_text("<script>alert(1)</script>", timeout=LONG)
+
+
+@pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
+def test_several_instances_by_time(lab: Lab, page: Page, folder: Path) -> None:
+    (folder / "a.py").touch()
+    command = 'for n in 1 2 3; do echo "\\033[31m$RANK says $n\\033[0m"; sleep 0.3; done; echo "KeyError: $RANK"'
+    job = submit(lab, command, folder, instance_count=2)
+    ended(lab, job)
+    show(page, lab, job)
+    seen = page.locator(TEXT)
+    expect(seen).to_contain_text("worker-1 KeyError: 1", timeout=LONG)
+    expect(seen).to_contain_text("worker-0 0 says 3")
+    page.get_by_role("combobox", name="Instance").select_option("worker-1")
+    expect(seen).to_have_text("1 says 1\n1 says 2\n1 says 3\nKeyError: 1", timeout=LONG)
+    colour = page.locator(f"{ROWS} span", has_text="1 says 1").first.evaluate("node => getComputedStyle(node).color")
+    ground = page.locator(ROWS).evaluate("node => getComputedStyle(node).color")
+    assert colour != ground
+    page.get_by_role("button", name="First error").click()
+    expect(seen).to_contain_text("KeyError: 1")

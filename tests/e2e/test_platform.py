@@ -1,0 +1,63 @@
+"""The view of a job that runs on a platform: all its parts, from what the platform keeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ..conftest import until
+from ..fakes.alibaba import StandIn
+from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
+from .conftest import Lab, open_notebook, run_cells
+from .test_view import LONG, VIEW, status
+
+CELL = """%%pai_train --backend pai --name digits --metric 'loss=loss=([0-9.]+)' --hp lr=0.1
+import os, time, pathlib
+print('epoch 0 loss=0.5', flush=True)
+while not os.path.exists('{folder}/go'): time.sleep(0.02)
+print('epoch 1 loss=0.25')
+pathlib.Path(os.environ['PAI_OUTPUT_MODEL'], 'weights.txt').write_text('0.1 0.2')
+"""
+
+
+@pytest.fixture
+def lab(pai: StandIn, lab: Lab, tmp_path: Path) -> Iterator[Lab]:  # noqa: F811
+    """One that starts with the profile of the stand-in."""
+    yield lab
+    (tmp_path / "go").touch()
+
+
+def test_a_job_on_the_platform_has_all_its_parts(
+    lab: Lab,
+    pai: StandIn,  # noqa: F811  a fixture
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    lab.write("a.ipynb", "%load_ext jupyter_pai", CELL.format(folder=tmp_path))
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    status(page, "running")
+    view = page.locator(VIEW)
+    expect(page.locator(f"{VIEW}-log")).to_contain_text("epoch 0 loss=0.5", timeout=LONG)
+    # Its address is asked for by the command that the terminal was told.
+    view.get_by_role("button", name="Terminal").click()
+    expect(page.locator(".jp-Terminal")).to_be_visible(timeout=LONG)
+    until(lambda: pai.count("paistudio", "CreateInstanceWebTerminal") == 1)
+    page.get_by_role("tab", name="a.ipynb").click()
+    (tmp_path / "go").touch()
+    status(page, "succeeded")
+    expect(view.get_by_role("button", name="Terminal")).to_have_count(0)
+    expect(page.locator(f"{VIEW}-log")).to_contain_text("epoch 1 loss=0.25", timeout=LONG)
+    view.locator("summary", has_text=re.compile("^Job$")).click()
+    link = view.get_by_role("link", name="console")
+    expect(link).to_have_attribute("href", re.compile(r"^https://pai\.console\.aliyun\.com/.*#/training/jobs/train"))
+    view.get_by_role("tab", name="Metrics").click()
+    expect(view.locator(".jp-pai-Chart", has_text="loss")).to_be_visible(timeout=LONG)
+    view.get_by_role("tab", name="Outputs").click()
+    expect(view.get_by_text("weights.txt")).to_be_visible(timeout=LONG)
+    view.get_by_role("tab", name="Events").click()
+    expect(view.get_by_role("cell", name="platform").first).to_be_visible(timeout=LONG)

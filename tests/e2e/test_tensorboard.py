@@ -1,0 +1,72 @@
+"""TensorBoard by the button of the job view, in a tab of JupyterLab under a base URL."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from jupyter_pai.jobs.state_dir import Home
+
+from ..conftest import until
+from ..integration.server.test_tensorboard import TRAIN, boards
+from .conftest import Lab, execute, open_notebook
+from .test_view import output
+
+LONG = 60_000
+
+
+@pytest.fixture
+def lab(home: Home, tmp_path: Path) -> Iterator[Lab]:
+    root = tmp_path / "notebooks"
+    root.mkdir()
+    started = Lab(root, "/user/x/")
+    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    yield started
+    (tmp_path / "enough").touch()
+    started.stop()
+
+
+def test_a_button_starts_it_and_a_tab_shows_the_scalar(lab: Lab, page: Page, home: Home, tmp_path: Path) -> None:
+    (tmp_path / "steps").write_text("3")
+    command = f"{sys.executable} train.py {tmp_path}"
+    spec = {"name": "digits", "command": command, "source": {"files": {"train.py": TRAIN}}}
+    job = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
+    lab.write("a.ipynb", "1", outputs=[output(job, "")])
+    open_notebook(page, lab, "a.ipynb")
+    view = page.locator(".jp-pai-Job")
+    view.get_by_role("tab", name="TensorBoard").click()
+    expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible(timeout=LONG)
+    assert not boards(tmp_path)
+    other = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec | {"name": "letters"}})["job"]["id"]
+    until(lambda: any((home.job(job).path / "output" / "tensorboard").glob("*tfevents*")))
+    view.get_by_role("button", name="Start TensorBoard").click()
+    running = view.get_by_role("region", name="TensorBoard runs")
+    board = page.frame_locator("iframe[src*='/user/x/pai/tensorboard/']")
+    expect(board.locator("body")).to_contain_text("loss", timeout=LONG)
+    expect(board.locator("body")).to_contain_text("digits")
+    page.locator(".lm-TabBar-tab", has_text="a.ipynb").click()
+    link = running.get_by_role("link", name="Open in a new window")
+    expect(link).to_have_attribute("rel", "noopener")
+    with page.context.expect_page() as opened:
+        link.click()
+    expect(opened.value.locator("body")).to_contain_text("loss", timeout=LONG)
+    opened.value.close()
+    running.get_by_role("button", name="Open in a tab").click()
+    expect(page.locator(".lm-TabBar-tab", has_text="TensorBoard: digits")).to_have_count(1)
+    page.locator(".lm-TabBar-tab", has_text="a.ipynb").click()
+    running.get_by_role("button", name="Stop TensorBoard").click()
+    expect(running).to_have_count(0, timeout=LONG)
+    expect(view.get_by_role("button", name="Start TensorBoard")).to_be_enabled()
+    assert not boards(tmp_path)
+    # Several jobs are compared in one.
+    until(lambda: any((home.job(other).path / "output" / "tensorboard").glob("*tfevents*")))
+    execute(page, "jupyter-pai:compare-jobs", ids=[job, other])
+    page.get_by_role("button", name="Compare in TensorBoard").click(timeout=LONG)
+    both = re.compile("TensorBoard: (digits, letters|letters, digits)")
+    expect(page.locator(".lm-TabBar-tab", has_text=both)).to_be_visible(timeout=LONG)
+    assert len(boards(tmp_path)) == 1

@@ -1,0 +1,355 @@
+"""The form that submits: two clicks to a running job, and all that can be said before."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from ..fakes.alibaba import StandIn
+from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
+from .conftest import Lab, execute, open_notebook
+from .everyone import faults
+
+LONG = 60_000
+SCRIPT = """
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=0.01, help="how large a step is")
+parser.add_argument("--optimizer", choices=["adam", "sgd"], default="adam")
+parser.add_argument("--epochs", type=int, default=3)
+options = parser.parse_args()
+print("lr", options.lr, options.optimizer, options.epochs)
+"""
+# What of our code is loaded when it is needed.
+CODE = "**/extensions/jupyter-pai/static/*"
+# How often the user clicks from now on.
+COUNT = "() => { window.clicks = 0; addEventListener('click', e => { window.clicks += e.isTrusted ? 1 : 0; }, true); }"
+# The shape of a key, and none.
+KEY = "LTAI" + "5tQr8ZbN3mXw7KpL2vYc"
+
+
+def form(page: Page) -> Locator:
+    return page.get_by_role("region", name="Train", exact=True)
+
+
+def show(page: Page, title: str) -> Locator:
+    """The form, opened as a user does, once it is about a file."""
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
+    expect(form(page).get_by_role("heading", name=title)).to_be_visible(timeout=LONG)
+    return form(page)
+
+
+def begun(lab: Lab) -> list[dict[str, Any]]:
+    """The jobs that there are, newest first."""
+    return list(lab.rest("GET", "/pai/api/v1/jobs")["jobs"])
+
+
+def fold(shown: Locator, title: str) -> None:
+    shown.locator("summary", has_text=title).click()
+
+
+def walk_to(page: Page, wanted: Locator) -> None:
+    """Press Tab until it has the focus."""
+    for _ in range(40):
+        if wanted.evaluate("node => node === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    expect(wanted).to_be_focused()
+
+
+def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Page, tmp_path: Path) -> None:
+    until = f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)"
+    wait = f"import os, time\nprint('step 1', flush=True)\n{until}"
+    lab.write("work/a.ipynb", wait)
+    lab.write("work/b.ipynb", "1")
+    open_notebook(page, lab, "work/a.ipynb")
+    execute(page, "filebrowser:go-to-path", path="work/b.ipynb")  # What is chosen there is not what is meant.
+    page.locator(".jp-Notebook .cm-content").first.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\n# changed")
+    page.evaluate(COUNT)
+    page.get_by_role("button", name="Train", exact=True).click(timeout=LONG)
+    form(page).get_by_role("button", name="Save and submit").click(timeout=LONG)
+    view = page.get_by_role("group", name="Training job a_")
+    expect(view.locator(".jp-pai-Status").first).to_have_text("running", timeout=LONG)
+    expect(view).to_contain_text("step 1", timeout=LONG)
+    assert page.evaluate("window.clicks") == 2
+    assert "# changed" in (lab.root / "work/a.ipynb").read_text()
+    (job,) = begun(lab)
+    assert (job["spec"]["entry_point"], job["backend"]) == ("a.ipynb", "local")
+    assert job["notebook"] == str(lab.root / "work/a.ipynb")
+
+    # From the job the way leads back to the notebook.
+    assert page.evaluate("document.activeElement.closest('.jp-MainAreaWidget') !== null")
+    page.keyboard.press("Escape")
+    expect(page.locator(".lm-DockPanel-tabBar .lm-mod-current", has_text="a.ipynb")).to_be_visible()
+    expect(page.locator(".jp-Notebook")).to_be_visible()
+
+    page.get_by_role("button", name="Train this notebook again with the last settings").click()
+    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="a_")).to_have_count(2, timeout=LONG)
+    assert (len(begun(lab)), page.evaluate("window.clicks")) == (2, 3)
+    expect(form(page)).to_contain_text("Settings of a_", timeout=LONG)
+    (tmp_path / "go").touch()
+
+
+def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> None:
+    lab.write("work/a.ipynb", "1")
+    folder = lab.root / "work"
+    (folder / "train.py").write_text(SCRIPT)
+    (folder / "data").mkdir()
+    (folder / "data/big.bin").write_bytes(b"\0" * 300_000)
+    (folder / "old.bin").write_bytes(b"\0" * 200_000)
+    (folder / "local.ini").write_text(f"key = {KEY}\n")
+    (folder / ".gitignore").write_text("*.log\n")
+    (folder / "a.log").write_text("x")
+    open_notebook(page, lab, "work/a.ipynb")
+    page.route("**/pai/api/v1/form?*", lambda route: route.fulfill(status=500))
+    page.route(CODE, lambda route: route.abort())
+    panel = page.locator("#jp-pai-train")
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
+
+    # What the panel is made of, and the form, could not be had, and are asked for once more.
+    expect(panel.get_by_role("alert")).to_have_text("This could not be loaded.", timeout=LONG)
+    page.unroute(CODE)
+    panel.get_by_role("button", name="Look again").click()
+    shown = form(page)
+    expect(shown.get_by_role("heading", name="a.ipynb")).to_be_visible(timeout=LONG)
+    again = shown.get_by_role("button", name="Look again")
+    expect(again).to_be_visible(timeout=LONG)
+    page.unroute("**/pai/api/v1/form?*")
+    again.press("Enter")
+    expect(shown.get_by_label("Runs", exact=True)).to_be_visible(timeout=LONG)
+    expect(shown).to_be_focused()
+
+    # A key keeps it from being sent, until its file is left out.
+    leaks = shown.get_by_role("alert", name="Secrets found")
+    expect(leaks).to_contain_text("local.ini:1", timeout=LONG)
+    shown.get_by_role("button", name="Fields with a mistake: 1").click()
+    expect(leaks).to_be_focused()
+    leaks.get_by_role("button", name="Leave out local.ini").click()
+    expect(leaks).to_have_count(0, timeout=LONG)
+    sent = shown.get_by_role("region", name="What is sent")
+    expect(sent.get_by_role("status")).to_contain_text("Files: 5, ", timeout=LONG)
+    fold(sent, "The largest")
+    sent.get_by_role("button", name="Leave out data/", exact=True).click()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
+    sent.get_by_role("button", name="Leave out old.bin").click()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 3, ", timeout=LONG)
+    sent.get_by_role("button", name="Take /old.bin along again").click()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
+    fold(sent, "Stays here")
+    expect(sent.get_by_role("listitem").filter(has_text="a.log")).to_contain_text(".gitignore")
+    # What alone is sent, and what is so in spite of secrets, can be seen and taken back.
+    fold(sent, "Further rules")
+    sent.get_by_label("Send only what fits").fill("*.py")
+    page.keyboard.press("Enter")
+    expect(sent.get_by_role("status")).to_contain_text("Files: 1, ", timeout=LONG)
+    sent.get_by_role("button", name="Remove *.py").click()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
+    sent.get_by_role("button", name="Take /local.ini along again").click()
+    leaks.get_by_role("button", name="Send all the same: local.ini").click(timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("Files: 5, ", timeout=LONG)
+    sent.get_by_role("list", name="Sent with their secrets").get_by_role("button", name="Remove local.ini").click()
+    leaks.get_by_role("button", name="Leave out local.ini").click(timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("Files: 4, ", timeout=LONG)
+    sent.get_by_label("Leave out what .gitignore names").uncheck()
+    expect(sent.get_by_role("status")).to_contain_text("Files: 5, ", timeout=LONG)
+
+    # Another entry point has hyperparameters of its own.
+    shown.get_by_label("Runs", exact=True).select_option("train.py")
+    expect(shown.get_by_label("lr", exact=True)).to_have_attribute("placeholder", "0.01", timeout=LONG)
+    expect(shown.get_by_label("lr", exact=True)).to_have_accessible_description("how large a step is")
+    shown.get_by_label("optimizer", exact=True).select_option("sgd")
+    epochs = shown.get_by_label("epochs", exact=True)
+    epochs.fill("many")
+    expect(epochs).to_have_accessible_description("`epochs`: `many` is no int, which train.py, line 7, asks for.")
+    epochs.fill("5")
+    expect(epochs).not_to_have_accessible_description("many", timeout=LONG)
+    shown.get_by_label("lr", exact=True).fill("0.01")
+    shown.get_by_label("lr", exact=True).blur()
+    expect(shown.get_by_label("lr", exact=True)).to_have_value("")
+
+    # What is wrong stands beside its field.
+    fold(shown, "Name, limit, labels")
+    limit = shown.get_by_label("Runs at most, in seconds")
+    limit.fill("soon")
+    expect(limit).to_have_attribute("aria-invalid", "true", timeout=LONG)
+    expect(limit).to_have_accessible_description("a whole number is needed", timeout=LONG)
+    # It cannot be folded away; and there is a way to what is wrong with no field alone.
+    fold(shown, "Name, limit, labels")
+    expect(limit).to_be_visible()
+    wrong = shown.get_by_role("button", name="Fields with a mistake: 1")
+    wrong.click()
+    expect(limit).to_be_focused()
+    limit.fill("60")
+    fold(shown, "Interpreter, packages, variables")
+    shown.get_by_role("button", name="Add a secret").click()
+    page.keyboard.type("a b")
+    said = shown.get_by_text("A secret needs a name for an environment variable")
+    expect(said).to_be_visible(timeout=LONG)
+    wrong.click()
+    expect(said).to_be_focused()
+    shown.get_by_role("button", name="Remove a b").click()
+    expect(said).to_have_count(0, timeout=LONG)
+    expect(limit).to_have_attribute("aria-invalid", "false", timeout=LONG)
+
+    # The form is kept with its notebook, and as code it is the same.
+    fold(shown, "As code")
+    code = shown.locator(".jp-pai-Code-text")
+    expect(code).to_contain_text("--hp optimizer=sgd", timeout=LONG)
+    shown.get_by_role("button", name="Insert as a cell below").click()
+    expect(page.locator(".jp-Notebook .jp-CodeCell").nth(1)).to_contain_text("%pai submit")
+
+    shown.get_by_role("button", name="Submit", exact=True).or_(
+        shown.get_by_role("button", name="Save and submit")
+    ).click()
+    expect(page.get_by_role("group", name="Training job").first).to_contain_text("lr 0.01 sgd 5", timeout=LONG)
+    spec = begun(lab)[0]["spec"]
+    assert spec["hyperparameters"] == {"optimizer": "sgd", "epochs": "5"}
+    assert spec["max_run_time"] == 60
+    assert sorted(spec["source"]["exclude"]) == ["/data/", "/local.ini"]
+    assert not spec["source"].get("allow_secret")
+
+
+def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
+    lab.write("work/a.ipynb", "print('done')")
+    (lab.root / "work/local.ini").write_text(f"key = {KEY}\n")
+    open_notebook(page, lab, "work/a.ipynb")
+    execute(page, "jupyter-pai:train")
+    shown = form(page)
+    expect(shown).to_be_focused(timeout=LONG)
+    leaks = shown.get_by_role("alert", name="Secrets found")
+    expect(leaks).to_be_visible(timeout=LONG)
+    page.keyboard.press("Escape")
+    expect(page.locator(".jp-Notebook:focus-within")).to_be_visible()
+
+    execute(page, "jupyter-pai:train")
+    add = shown.get_by_role("button", name="Add a hyperparameter")
+    walk_to(page, add)
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # The row goes, and what was pressed with it.
+    expect(add).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.type("lr")
+    page.keyboard.press("Tab")
+    page.keyboard.type("0.1")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.type("lr")
+    names = shown.get_by_label("Hyperparameters: name")
+    expect(names.last).to_have_accessible_description("It is there twice.")
+    page.keyboard.press("Control+Enter")  # Nothing is sent: the first of the two is where to go.
+    expect(names.first).to_be_focused()
+    assert begun(lab) == []
+    page.keyboard.press("Control+a")
+    page.keyboard.type("momentum")
+    walk_to(page, leaks.get_by_role("button", name="Leave out local.ini"))
+    page.keyboard.press("Enter")
+    expect(leaks).to_have_count(0, timeout=LONG)
+    expect(shown.get_by_role("button", name="Take /local.ini along again")).to_be_focused()
+    page.keyboard.press("Control+Enter")
+    view = page.get_by_role("group", name="Training job a_")
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    assert begun(lab)[0]["spec"]["hyperparameters"] == {"momentum": "0.1", "lr": ""}
+    edit = view.get_by_role("button", name="Edit and rerun")
+    edit.press("Enter")
+    expect(view.get_by_role("form").get_by_label("Name", exact=True)).to_be_focused(timeout=LONG)
+    page.keyboard.press("Escape")  # First what is open in the view is closed.
+    expect(view.get_by_role("form", name="Edit and rerun")).to_have_count(0)
+    expect(edit).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".jp-Notebook:focus-within")).to_be_visible()
+
+
+@pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
+def test_of_a_folder_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
+    lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
+    lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
+    (lab.root / "work").mkdir()
+    (lab.root / "work/main.py").write_text(SCRIPT)
+    page.goto(f"{lab.url}/lab/tree/work?reset&token={lab.token}")
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
+    shown = page.get_by_role("region", name="训练", exact=True)
+    expect(shown.get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
+    expect(shown.get_by_label("lr", exact=True)).to_be_visible(timeout=LONG)
+    for folded in shown.locator("summary").all():
+        folded.click()
+    shown.evaluate("node => { node.style.width = '240px'; }")
+    sizes = shown.evaluate("node => [...node.querySelectorAll('*')].filter(one => one.scrollWidth > 240).length")
+    assert sizes == 0
+    shown.get_by_role("button", name="提交", exact=True).click()
+    expect(page.locator(".jp-pai-Job")).to_contain_text("lr 0.01 adam 3", timeout=LONG)
+
+
+def test_in_notebook_7(lab: Lab, page: Page) -> None:
+    lab.write("work/a.ipynb", "print('done')")
+    open_notebook(page, lab, "work/a.ipynb", "notebooks")
+    page.get_by_role("button", name="Train", exact=True).click(timeout=LONG)
+    expect(form(page).get_by_role("heading", name="a.ipynb")).to_be_visible(timeout=LONG)
+    with page.expect_popup() as opened:
+        form(page).get_by_role("button", name=re.compile("ubmit$")).click()
+    expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
+    assert opened.value.evaluate("window.opener") is None
+    # A browser that lets no page be opened a while after the click lets one be opened by another click.
+    page.evaluate("() => { window.allowed = window.open; window.open = () => null; }")
+    form(page).get_by_role("button", name=re.compile("ubmit$")).click()
+    toast = page.locator(".Toastify__toast", has_text="The browser did not let the page be opened.")
+    expect(toast).to_be_visible(timeout=LONG)
+    page.evaluate("() => { window.open = window.allowed; }")
+    with page.expect_popup() as opened:
+        toast.get_by_role("button", name="Open").click()
+    expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
+    page.goto(f"{lab.url}/tree/work?token={lab.token}")
+    page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)
+    expect(form(page).get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
+    assert faults(page, ".jp-pai-Train") == []
+
+
+def test_what_it_costs_is_said_before_it_is_submitted(
+    pai: StandIn,  # noqa: F811
+    lab: Lab,
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    lab.write("work/a.ipynb", "1")
+    (lab.root / "work/train.py").write_text("print('trained')")
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/a.png").write_bytes(b"0" * 1000)
+    open_notebook(page, lab, "work/a.ipynb")
+    execute(page, "jupyter-pai:train", path="work/train.py")
+    shown = form(page)
+    shown.get_by_label("Profile", exact=True).select_option("pai")
+    foot = shown.get_by_role("region", name="Submit")
+    expect(foot).to_contain_text(re.compile("1 machine ecs.c6.large; .* until it ends, also when"), timeout=LONG)
+    fold(shown, "Machine")
+    shown.get_by_label("GPUs", exact=True).fill("1")
+    expect(foot).to_contain_text("It runs on 1 machine ecs.gn6i", timeout=LONG)
+    fold(shown, "Data")
+    shown.get_by_role("button", name="Add an input").click()
+    page.keyboard.type("images")
+    page.keyboard.press("Control+Enter")  # Without a place it is nothing that could be brought.
+    place = shown.get_by_placeholder("path or URI")
+    expect(place).to_have_accessible_description(re.compile("needs a path or a URI"), timeout=LONG)
+    place.fill(str(tmp_path / "images"))
+    expect(place).to_have_attribute("aria-invalid", "false", timeout=LONG)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+Enter")
+    dialog = page.locator(".jp-Dialog")
+    expect(dialog).to_contain_text("It runs on 1 machine ecs.gn6i", timeout=LONG)
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(shown.get_by_role("button", name="Submit", exact=True)).to_be_enabled()
+    assert begun(lab) == []
+    shown.get_by_role("button", name=re.compile("ubmit$")).click()
+    dialog.get_by_role("button", name="Submit").click(timeout=LONG)
+    view = page.get_by_role("group", name="Training job train_")
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    (job,) = begun(lab)
+    assert (job["profile"], job["spec"]["gpu"], list(job["spec"]["inputs"])) == ("pai", 1, ["images"])

@@ -1,0 +1,125 @@
+"""The job view in a page without our extension: a plain JupyterLab, as VS Code and Colab are, fed by the kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from jupyter_pai.jobs.state_dir import Home
+
+from ..conftest import until
+from .conftest import Lab, open_notebook, run_cells
+
+LONG = 60_000
+
+
+class PlainLab(Lab):
+    """JupyterLab that has nothing of ours but the Python package."""
+
+    def _answers(self) -> bool:
+        return not self.info_file.exists() and self.process.poll() is None and self._is_up()
+
+    def _is_up(self) -> bool:
+        try:
+            return bool(self.rest("GET", "/api"))
+        except OSError:
+            return False
+
+
+@pytest.fixture
+def lab(home: Home, tmp_path: Path) -> Iterator[PlainLab]:
+    config = Path(os.environ["JUPYTER_CONFIG_DIR"])
+    for name, content in {
+        "labconfig/page_config.json": {"disabledExtensions": {"jupyter-pai": True}},
+        "jupyter_server_config.d/jupyter_pai.json": {"ServerApp": {"jpserver_extensions": {"jupyter_pai": False}}},
+    }.items():
+        (config / name).parent.mkdir(parents=True)
+        (config / name).write_text(json.dumps(content))
+    root = tmp_path / "notebooks"
+    root.mkdir()
+    # In a virtual environment, what is installed there would go before what its user chose.
+    started = PlainLab(root, JUPYTER_PREFER_ENV_PATH="0", JUPYTER_PAI_LANGUAGE="zh_CN")
+    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    yield started
+    started.stop()
+
+
+def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Page, tmp_path: Path) -> None:
+    go = f"import os, time\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.02)\n"
+    train = f"%%pai_train --metric 'loss=loss=([0-9.]+)' --name digits\n{go}print('loss=0.25')"
+    # The kernel is busy while the job ends, and the view goes on all the same.
+    busy = f"import os, time\nwhile not os.path.exists('{tmp_path}/cell'): time.sleep(0.02)"
+    lab.write("a.ipynb", "%load_ext jupyter_pai", train, busy)
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    view = page.locator(".jp-pai-Page .jp-pai-Job")
+    expect(view).to_have_count(1, timeout=LONG)
+    expect(view).to_have_attribute("aria-label", "训练作业 digits", timeout=LONG)
+    expect(view.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute("data-status", "running", timeout=LONG)
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]', state="attached", timeout=LONG)
+    (tmp_path / "go").touch()
+    visible = page.locator(".jp-pai-Page .jp-pai-Job:visible")
+    expect(visible.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute(
+        "data-status", "succeeded", timeout=LONG
+    )
+    expect(visible.locator(".jp-pai-Job-metrics")).to_have_text("loss 0.25", timeout=LONG)
+    (tmp_path / "cell").touch()
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached", timeout=LONG)
+
+    def is_saved() -> bool:
+        page.keyboard.press("Control+s")
+        try:
+            outputs = json.loads((lab.root / "a.ipynb").read_text("utf-8"))["cells"][1]["outputs"]
+        except ValueError:
+            return False  # It is being written.
+        return ["已成功" in "".join(output["data"]["text/html"]) for output in outputs] == [True]
+
+    # What is saved is read without a kernel: on GitHub, by nbconvert.
+    until(is_saved)
+    visible.locator('[data-tab="tensorboard"]').click()
+    by_hand = re.compile("^tensorboard --logdir '/.*/tensorboard/?'$")
+    expect(visible.locator(".jp-pai-TensorBoard code")).to_have_text(by_hand, timeout=LONG)
+
+
+def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
+    wait = f"while not os.path.exists('{tmp_path}/go'): time.sleep(0.02)"
+    begin = "import argparse, os, time\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.5)"
+    (lab.root / "train.py").write_text(f"{begin}\n{wait}\nprint(f'lr is {{p.parse_args().lr}}')\n")
+    lab.write("a.ipynb", "%load_ext jupyter_pai\n%pai form train.py")
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 1)
+    output = page.locator(".jp-OutputArea").first
+    rate = output.get_by_label("lr", exact=True)
+    expect(rate).to_have_value("0.5", timeout=LONG)
+    rate.fill("0.25")
+    rate.press("Tab")
+    # Where data is, is completed while it is typed: first the folder, then what is in it.
+    (lab.root / "data" / "digits").mkdir(parents=True)
+    (lab.root / "data" / "letters.csv").touch()
+    output.get_by_text("输入和输出", exact=True).click()
+    output.get_by_title("添加到：输入", exact=True).click()
+    output.get_by_placeholder("名字", exact=True).fill("train")
+    place = output.get_by_placeholder("oss://…, /…")
+    for typed, found in (("da", ["data/"]), ("data/", ["data/digits/", "data/letters.csv"])):
+        place.fill(typed)
+        offered = place.locator("xpath=following-sibling::datalist/option")
+        expect(offered).to_have_count(len(found), timeout=LONG)
+        assert [option.get_attribute("value") for option in offered.all()] == found
+    place.fill(f"{lab.root}/data/digits/")
+    output.get_by_role("button", name="试运行").click()
+    expect(output.get_by_role("status").filter(has_text="--lr 0.25")).to_contain_text("什么也没有提交", timeout=LONG)
+    output.get_by_role("button", name="提交", exact=True).click()
+    # The view is a widget within one that shows outputs, and as live as elsewhere.
+    status = output.locator(".jp-pai-Page .jp-pai-Job-head .jp-pai-Status")
+    expect(status).to_have_attribute("data-status", "running", timeout=LONG)
+    (tmp_path / "go").touch()
+    expect(status).to_have_attribute("data-status", "succeeded", timeout=LONG)
+    expect(output.locator(".jp-pai-Job")).to_contain_text("lr is 0.25", timeout=LONG)
+    expect(output.locator(".jp-pai-Job")).to_contain_text("/data/digits/")

@@ -1,0 +1,13 @@
+"""`python -m tests.fakes.alibaba FOLDER SETTINGS-AS-JSON`: the process of a stand-in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from .server import serve
+from .settings import Settings
+
+asyncio.run(serve(Path(sys.argv[1]), Settings(**json.loads(sys.argv[2]))))

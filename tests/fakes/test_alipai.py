@@ -1,0 +1,80 @@
+"""The official SDK works against the stand-in as it does against the platform: that proves the stand-in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .alibaba import StandIn
+from .alipai import run_alipai
+
+SCRIPT = """
+    from pai.common.oss_utils import download, upload
+    from pai.estimator import Estimator
+    from pai.image import ImageScope, list_images, retrieve
+
+    told["workspace"] = session.workspace_name
+    told["storage"] = session.workspace_api.get_default_storage_uri(session.workspace_id)
+    told["latest"] = retrieve("PyTorch", framework_version="latest", accelerator_type="GPU").image_uri
+    told["exact"] = retrieve("TensorFlow", framework_version="2.3").image_uri
+    told["count"] = len(list_images(framework_name="PyTorch"))
+    told["inference"] = [i.image_uri for i in list_images("PyTorch", image_scope=ImageScope.INFERENCE)]
+
+    uri = upload(given["code"], "data/")
+    told["uploaded"] = uri
+    session.oss_bucket.put_object("one/train.csv", "1,2")
+    est = Estimator(
+        command="python train.py $PAI_USER_ARGS", source_dir=given["code"], image_uri=told["latest"],
+        instance_type="ecs.c6.large", hyperparameters={"epochs": 3, "lr": 0.1}, base_job_name="example",
+        metric_definitions=[{"Name": "loss", "Regex": ".*loss=([0-9.]+).*"}], max_run_time=600,
+        environments={"WHO": "ada"}, labels={"of": "me"},
+    )
+    est.fit(inputs={"train": f"oss://{session.oss_bucket_name}/one/train.csv", "all": given["code"]})
+    job = est.latest_job
+    told["status"], told["id"] = job.status, job.id
+    told["logs"] = session.training_job_api.list_logs(job.id, page_size=100).items
+    told["metrics"] = session.training_job_api.get(job.id)["LatestMetrics"]
+    told["model"], told["checkpoints"] = est.model_data(), est.checkpoints_data()
+    download(est.model_data(), given["to"])
+
+    board = est.tensorboard()
+    told["board"], told["page"] = board.app_uri, board.status
+    board.stop()
+    told["stopped"] = board.status
+    board.delete()
+
+    est.command = "echo broken; exit 3"
+    est.fit(wait=False)
+    failed = est.latest_job
+    try:
+        failed.wait(show_logs=False)
+    except Exception as error:
+        told["error"] = type(error).__name__
+    told["jobs"] = [found["Status"] for found in session.training_job_api.list().items]
+"""
+
+
+def test_the_official_sdk(pai: StandIn, tmp_path: Path) -> None:
+    code, to = tmp_path / "code", tmp_path / "to"
+    code.mkdir()
+    to.mkdir()
+    (code / "train.py").write_text(
+        "import os, sys\n"
+        "print(sys.argv[1:], os.environ['WHO'], sorted(os.listdir('/ml/input/data')), 'loss=0.25')\n"
+        "open(os.environ['PAI_OUTPUT_MODEL'] + 'model.txt', 'w').write('weights')\n"
+    )
+    told = run_alipai(pai, SCRIPT, code=str(code), to=str(to))
+    assert (told["workspace"], told["status"], told["stopped"]) == ("stand_in", "Succeed", "Stopped")
+    assert told["storage"].startswith(f"oss://{pai.bucket}.")
+    assert "pytorch-training:2.0-gpu" in told["latest"] and "tensorflow-training:2.3-cpu" in told["exact"]
+    # More than a page, which has 50.
+    assert told["count"] == 65 and len(told["inference"]) == 1
+    line = "['--epochs', '3', '--lr', '0.1'] ada ['all', 'train'] loss=0.25"
+    assert line in told["logs"] and line in told["output"]
+    assert [row["Value"] for row in told["metrics"]] == [0.25]
+    assert told["model"].endswith("/model/") and told["checkpoints"].endswith("/checkpoints/")
+    assert (to / "model.txt").read_text() == "weights"
+    assert told["board"].startswith("http://127.0.0.1:") and told["page"] == "Running"
+    assert told["error"] == "UnexpectedStatusException" and sorted(told["jobs"]) == ["Failed", "Succeed"]
+    job = next(found for found in pai.jobs if found["status"] == "Succeed")
+    assert job["labels"] == {"of": "me"} and job["asked"]["Scheduler"] == {"MaxRunningTimeInSeconds": 600}
+    assert all(note["status"] in (200, 204, 404) for note in pai.requests), pai.requests

@@ -1,0 +1,512 @@
+"""The command line as a person and a script use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import processes_of, script, until
+from ...support.bad_input import FAILING, QUESTIONED, REFUSED, prepare
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+FIELDS = (
+    "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at "
+    "outputs metrics usage console_url rerun_of resumed_from pinned labels notebook"
+).split()
+
+
+def job(cli: Cli, *words: str) -> dict[str, Any]:
+    return dict(json.loads(cli("submit", *words, "--json", errors="replace").stdout))
+
+
+def test_waiting_prints_the_log_and_ends_with_the_jobs_success(cli: Cli, folder: Path) -> None:
+    script(folder, "print('hello')")
+    done = cli("submit", "train.py", "--wait")
+    assert done.returncode == 0, done.stderr
+    first, second, third = done.stdout.splitlines()
+    assert first == "hello"
+    assert "succeeded" in second
+    assert third.startswith("model: file:///")
+
+
+def test_a_job_that_fails_is_1_and_bad_usage_2(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    failed = cli("submit", "--command", "exit 7", "--wait")
+    assert (failed.returncode, "exit code 7" in failed.stdout) == (1, True)
+    for words in (["sumbit"], ["submit", "--nonsense"], ["submit", "nowhere.py"], ["show", "nothing"]):
+        done = cli(*words)
+        assert done.returncode == 2, words
+        assert done.stderr.startswith("Error: ")
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("words", "what", "fix"), [case for case in REFUSED if case[0] != "--command 'open"])
+def test_what_is_refused(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+    prepare(folder)
+    done = cli("submit", *shlex.split(words))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: ")
+    assert what in done.stderr
+    assert fix in done.stderr
+    assert json.loads(cli("list", "--json").stdout) == []
+
+
+@pytest.mark.parametrize(("words", "what", "fix"), FAILING)
+def test_what_fails(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+    prepare(folder)
+    done = cli("submit", *shlex.split(words), "--wait")
+    assert done.returncode == 1
+    assert what in done.stdout
+    assert fix in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("words", "what", "fix"), QUESTIONED)
+def test_what_is_questioned(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+    """Nobody is here to be asked: the job is submitted, and fails as the note says."""
+    prepare(folder)
+    done = cli("submit", *shlex.split(words), "--wait")
+    assert done.returncode == 1
+    note = done.stdout[done.stdout.index("note: ") :]
+    assert what in note
+    assert fix in note
+    found = json.loads(cli("list", "--json").stdout)[0]
+    assert found["exit_code"] == 2
+    assert what in cli("show", found["id"]).stdout
+    assert what in cli("inspect", *shlex.split(words)).stdout
+    preview = json.loads(cli("submit", *shlex.split(words), "--dry-run", "--json").stdout)
+    assert any(what in one for one in preview["notes"])
+
+
+@pytest.mark.parametrize("answer", ["n\n", "y\n"])
+def test_a_person_is_asked_before_hyperparameters_are_submitted_that_the_code_refuses(
+    cli: Cli, folder: Path, answer: str
+) -> None:
+    prepare(folder)
+    words = ["takes.py", "--hp", "epohcs=3"]
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jupyter_pai", "submit", *words],
+        cwd=folder, stdin=slave, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.write(master, answer.encode())
+    said, _none = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Did you mean `epochs`?" in said
+    assert "Submit it all the same?" in said
+    assert ("Nothing was submitted." in said) == (answer == "n\n")
+    assert len(json.loads(cli("list", "--json").stdout)) == (answer == "y\n")
+    # What is right is not asked about, and neither is a program that wants JSON.
+    for quiet in (["--hp", "epochs=3"], ["--hp", "epohcs=3", "--json"]):
+        done = cli("submit", "takes.py", *quiet, stdin=slave)
+        assert (done.returncode, "all the same" in done.stdout) == (0, False)
+    os.close(master)
+    os.close(slave)
+
+
+def test_inspect(cli: Cli, folder: Path, home: Home) -> None:
+    prepare(folder)
+    script(folder, "raise SystemExit('was run')\nfrom options import parser\nfrom broken import x", "work.py")
+    script(folder, "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr')", "options.py")
+    script(folder, "x = (", "broken.py")
+    shown = cli("inspect", "takes.py").stdout
+    assert re.search(r"learning-rate +float +--hp learning-rate= +takes.py:5 \(argparse\) +step size", shown)
+    assert re.search(r"model +str +resnet, vit ", shown)
+    assert re.search(r"fast +bool +False +--fast ", shown)
+    found = json.loads(cli("inspect", "work.py", "--json").stdout)
+    assert [(one["name"], one["file"], one["line"]) for one in found["hyperparameters"]] == [("lr", "options.py", 3)]
+    assert found["closed"] is False
+    assert "not read: broken.py (line 1: '(' was never closed)" in cli("inspect", "work.py").stdout
+    assert cli("inspect", "--command", "python takes.py").stdout == cli("inspect", "takes.py").stdout
+    assert cli("inspect", "--source", str(folder), "takes.py", cwd=home.path).stdout == shown
+    assert "Looked at: asks.py" in cli("inspect", "asks.py").stdout
+    refused = cli("inspect", "nowhere.py")
+    assert (refused.returncode, "nowhere.py" in refused.stderr) == (2, True)
+    assert json.loads(cli("list", "--json").stdout) == []
+
+
+def test_an_engine_that_fails_is_3(cli: Cli, home: Home) -> None:
+    home.path.write_text("a file where the folder should be")
+    done = cli("list")
+    assert done.returncode == 3
+    assert str(home.path) in done.stderr
+    assert "JUPYTER_PAI_HOME" in done.stderr
+
+
+def test_detached_jobs_are_found_again(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    done = cli("submit", "--command", "echo one; echo two", "--name", "mine")
+    assert done.returncode == 0
+    job_id = done.stdout.split()[0].removeprefix("<")
+    assert f"jupyter pai stop {job_id}" in done.stdout
+    assert cli("logs", "mine", "--follow").stdout == "one\ntwo\n"
+    assert cli("logs", job_id[:5], "--tail", "1").stdout == "two\n"
+    assert "succeeded" in cli("list").stdout
+    assert "succeeded" in cli("show", "last").stdout
+
+
+def test_json_is_exactly_one_object(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    done = cli("submit", "--command", "echo acc=0.5", "--metric", "acc=acc=(.+)", "--wait", "--json")
+    found = json.loads(done.stdout)
+    assert list(found) == FIELDS
+    assert done.stderr == "acc=0.5\n"
+    assert (found["status"], found["exit_code"], found["backend"]) == ("succeeded", 0, "local")
+    assert set(found["outputs"]) == {"model", "checkpoints", "tensorboard"}
+    assert found["metrics"]["acc"].keys() == {"value", "step", "time"}
+    shown = json.loads(cli("show", found["id"], "--json").stdout)
+    assert list(shown) == [*FIELDS, "spec", "provenance"]
+    assert shown["provenance"]["python"] == sys.executable
+    listed = json.loads(cli("list", "--json").stdout)
+    assert [list(one) for one in listed] == [FIELDS]
+    points = json.loads(cli("metrics", found["id"], "--json").stdout)
+    assert points["acc"]["value"] == [0.5]
+
+
+def test_metrics_are_thinned(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    found = job(cli, "--command", "seq 100", "--metric", r"n=^(\d+)$", "--wait")
+    few = json.loads(cli("metrics", found["id"], "--points", "20", "--json").stdout)["n"]
+    assert (few["start"], few["end"], len(few["step"])) == (0, 100, 20)
+    assert cli("metrics", found["id"], "--points", "20").stdout.count("n ") == 20
+    done = cli("metrics", found["id"], "--points", "-1")
+    assert done.returncode == 2
+    assert "points are 0 or more" in done.stderr
+
+
+def test_logs_are_raw_bytes(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    found = job(cli, "--command", r"printf 'a\000\377\r\033[1m\n'", "--wait")
+    raw: Any = cli("logs", found["id"], text=False).stdout
+    assert raw == b"a\0\xff\r\x1b[1m\n"
+
+
+def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home) -> None:
+    script(folder, "")
+    (folder / ".env").write_text("KEY=1")
+    done = cli("submit", "train.py", "--hp", "lr=0.1", "--dry-run")
+    for words in (
+        '"lr": "0.1"',
+        "command: python train.py --lr 0.1",
+        "packed: 1 file, ",
+        "left out: .env (may hold keys)",
+    ):
+        assert words in done.stdout
+    script(folder, "hyperparameters = {'depth': 3}")
+    assert re.search(r"depth +int +3 +train.py:1 \(dict\)", cli("submit", "train.py", "--dry-run").stdout)
+    script(folder, "")
+    output = {"output_type": "stream", "name": "stdout", "text": "x" * 100_000}
+    cell = {"cell_type": "code", "id": "a", "source": "1" * 3000, "metadata": {}, "outputs": [output]}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "work.ipynb").write_text(json.dumps(notebook))
+    preview = json.loads(cli("submit", "train.py", "--dry-run", "--json").stdout)
+    assert preview["biggest"][0]["path"] == "work.ipynb"
+    assert 3000 < preview["bytes"] < 4000
+    assert preview["left_out"] == [{"path": ".env", "why": "may hold keys"}]
+    assert list(home.jobs.iterdir()) == []
+
+
+def test_stop_rerun_delete_download(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    running = job(cli, "--command", "sleep 1000")
+    assert "stopped" in cli("stop", running["id"]).stdout
+    assert processes_of(running["id"]) == []
+    assert "has ended already" in cli("stop", running["id"]).stdout
+    done = job(cli, "--command", "echo w > $PAI_OUTPUT_MODEL/w", "--wait")
+    assert cli("download", done["id"], "model", "here").returncode == 0
+    assert (folder / "here/w").read_text() == "w\n"
+    assert "--overwrite" in cli("download", done["id"], "here").stderr
+    again = json.loads(cli("rerun", done["id"], "--json", "--wait").stdout)
+    assert again["status"] == "succeeded"
+    refused = cli("delete", done["id"])
+    assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
+    assert cli("delete", done["id"], again["id"], "--yes").returncode == 0
+    assert len(json.loads(cli("list", "--json").stdout)) == 1
+
+
+def test_what_a_job_has_written(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    evil = "\"$(printf 'evil\\033[31m')\""
+    command = f"cd $PAI_OUTPUT_MODEL; mkdir sub; printf 12345 > sub/a; : > b; : > {evil}; ln -s / out"
+    done = job(cli, "--command", command, "--wait")
+    shown = cli("outputs", "last").stdout
+    assert re.search(r"sub/a +5 B +\d{4}-", shown)
+    assert "\033" not in shown
+    assert "link" in shown
+    assert "checkpoints: nothing is there." in shown
+    found = json.loads(cli("outputs", done["id"], "model", "--json").stdout)
+    assert [(file["path"], file["bytes"]) for file in found[0]["files"]][-1] == ("sub/a", 5)
+    assert cli("download", "last", "here", "--file", "sub/a", "--file", "b").returncode == 0
+    assert sorted(path.name for path in (folder / "here").rglob("*")) == ["a", "b", "sub"]
+    refused = cli("download", "last", "here", "--file", "no")
+    assert (refused.returncode, "`no`" in refused.stderr) == (2, True)
+    assert cli("outputs", "last", "weights").returncode == 2
+
+
+def test_a_rerun_with_changes_and_how_it_differs(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    script(folder, "import os, sys; print(*sys.argv[1:], os.environ.get('PAI_INPUT_TABLE'))")
+    (folder / "table.csv").touch()
+    script(tmp_path / "other", "print('\\033[31mother')")
+    first = job(cli, "train.py", "--hp", "lr=0.1", "--hp", "old=1", "--name", "first", "--wait")
+    changes = ["--hp", "lr=0.2", "--hp", "empty=", "--remove", "hp.old", "--input", "table=table.csv"]
+    assert "--lr 0.2 --empty  /ml/input/data/table/table.csv" in cli("rerun", "first", *changes, "--wait").stdout
+    options = ["--name", "third", "--source", str(tmp_path / "other"), "--max-run-time", "60", "--label", "a=b"]
+    third = json.loads(cli("rerun", "last", *options, "--wait", "--json").stdout)
+    assert (third["name"], third["status"]) == ("third", "succeeded")
+    again = json.loads(cli("rerun", "third", "--remove", "max-run-time", "--remove", "input.table", "--json").stdout)
+    spec = json.loads(cli("show", again["id"], "--json").stdout)["spec"]
+    assert (spec["max_run_time"], spec["inputs"], spec["labels"]) == (None, {}, {"a": "b"})
+    said = cli("diff", "first", "third").stdout
+    for words in ("hyperparameters.lr", "0.1", "hyperparameters.old", "train.py: changed", "+print("):
+        assert words in said
+    found = json.loads(cli("diff", first["id"], third["id"], "--json").stdout)
+    assert {row["name"] for row in found["spec"]} >= {"hyperparameters.old", "max_run_time", "labels.a"}
+    assert "Spec and code are the same." in cli("diff", "first", "first").stdout
+
+
+def test_escape_sequences_in_code_do_not_reach_the_terminal(cli: Cli, folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    job(cli, "--command", "true", "--name", "first", "--wait")
+    (folder / "a.txt").write_bytes(b"\x1b]0;title\x07\x1b[2Jtwo\xc2\x9b\n")
+    cli("rerun", "first", "--source", ".", "--name", "second", "--hp", "a=\x1b[2Jx", "--wait")
+    said = cli("diff", "first", "second").stdout
+    assert "two" in said
+    assert "\x1b" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["rerun", "first", "--remove", "hp"], "`hp`"),
+        (["rerun", "first", "--remove", "hp.none"], "hyperparameters.none"),
+        (["rerun", "first", "--remove", "nonsense"], "hp.lr"),
+        (["rerun", "first", "--hp", "a"], "NAME=VALUE"),
+        (["rerun", "first", "--hyper", "a"], "--hp"),
+        (["rerun", "first", "--source", "nowhere"], "nowhere"),
+        (["rerun", "first", "--backend", "lokal"], "`local`"),
+        (["rerun", "first", "--resume"], "PAI_OUTPUT_CHECKPOINTS"),
+        (["diff", "first", "nothing"], "`nothing`"),
+        (["prune", "--older-than", "soon"], "30d"),
+        (["prune", "--older-than", "30"], "30d"),
+        (["prune", "--larger-than", "big"], "100MB"),
+        (["prune", "--status", "runing"], "status"),
+        (["prune", "--label", "x"], "KEY=VALUE"),
+        (["prune", "--keep", "-1"], "keep"),
+        (["prune", "--keep", "0"], "--yes"),
+        (["pin", "nothing"], "`nothing`"),
+        (["label", "first", "x"], "KEY=VALUE"),
+        (["label", "first", "a=1", "--remove", "a"], "`a`"),
+        (["label", "first", "--remove", "a"], "`a`"),
+    ],
+)
+def test_what_is_wrong_with_reruns_and_prunes(cli: Cli, folder: Path, words: list[str], what: str) -> None:
+    (folder / "a").touch()
+    job(cli, "--command", "true", "--name", "first", "--wait")
+    done = cli(*words)
+    assert (done.returncode, what in done.stderr) == (2, True), done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert len(json.loads(cli("list", "--json").stdout)) == 1
+
+
+def test_pruning_shows_asks_and_removes(cli: Cli, folder: Path, home: Home) -> None:
+    (folder / "a").touch()
+    for name in ("kept", "large", "small"):
+        command = "head -c 300000 /dev/urandom > $PAI_OUTPUT_MODEL/w" if name == "large" else "true"
+        job(cli, "--command", command, "--name", name, "--wait")
+    assert "is pinned" in cli("pin", "kept").stdout
+    assert "succeeded, pinned" in cli("list").stdout
+    shown = cli("prune", "--keep", "0", "--dry-run").stdout
+    assert ("large" in shown, "has a model" in shown, "kept" in shown) == (True, True, False)
+    assert "would be freed" in shown
+    assert "No job was meant" in cli("prune", "--yes").stdout
+    assert len(list(home.jobs.iterdir())) == 3
+    found = json.loads(cli("prune", "--larger-than", "250kB", "--yes", "--json").stdout)
+    assert [one["name"] for one in found["jobs"]] == ["large"]
+    done = cli("prune", "--older-than", "0d", "--yes")
+    assert (done.returncode, "small" in done.stdout, " freed." in done.stdout) == (0, True, True)
+    assert [one["name"] for one in json.loads(cli("list", "--json").stdout)] == ["kept"]
+    assert "kept" in cli("disk").stdout
+    assert json.loads(cli("disk", "--json").stdout)["parts"][0]["count"] == 1
+    assert "no longer pinned" in cli("unpin", "kept").stdout
+    assert cli("prune", "--status", "succeeded", "--yes").returncode == 0
+    assert list(home.jobs.iterdir()) == []
+
+
+def test_jobs_are_listed_by_their_notebook(cli: Cli, folder: Path) -> None:
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print(1)")])
+    nbformat.write(made, folder / "a.ipynb")
+    first = job(cli, "a.ipynb", "--as-script", "--wait")
+    assert first["notebook"] == str(folder / "a.ipynb")
+    job(cli, "--command", "true", "--wait")
+    again = json.loads(cli("rerun", first["id"], "--wait", "--json").stdout)
+    (folder.parent / "link").symlink_to(folder)
+    listed = json.loads(cli("list", "--notebook", "../link/a.ipynb", "--json").stdout)
+    assert [one["id"] for one in listed] == [again["id"], first["id"]]
+    assert json.loads(cli("list", "--notebook", "b.ipynb", "--json").stdout) == []
+    refused = cli("list", "--notebook")
+    assert (refused.returncode, "--notebook FILE" in refused.stderr) == (2, True)
+
+
+def test_without_a_server_tensorboard_is_the_users_own(cli: Cli, folder: Path, home: Home) -> None:
+    (folder / "a").touch()
+    ids = [job(cli, "--command", "true", "--wait")["id"] for _n in range(2)]
+    done = cli("tensorboard", *ids)
+    assert done.returncode == 2
+    places = ",".join(f"{name}:{home.job(name).path}/output/tensorboard" for name in ids)
+    assert f"tensorboard --logdir_spec {places}" in done.stderr
+    assert cli("tensorboard").stderr.count("--logdir FOLDER") == 1
+
+
+def test_labels_are_given_shown_and_taken_away(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    job(cli, "--command", "true", "--name", "first", "--label", "team=x", "--wait")
+    assert cli("label", "first").stdout.split()[-2:] == ["team", "x"]
+    done = cli("label", "first", "best=yes = it is", "--remove", "team", "--json")
+    assert json.loads(done.stdout) == {"best": "yes = it is"}
+    assert len(json.loads(cli("list", "--label", "best=yes = it is", "--json").stdout)) == 1
+    assert json.loads(cli("list", "--label", "team=x", "--json").stdout) == []
+    assert "no labels" in cli("label", "first", "--remove", "best").stdout
+
+
+def test_deleting_asks_a_person(cli: Cli, folder: Path, home: Home) -> None:
+    (folder / "a").touch()
+    done = job(cli, "--command", "true", "--wait")
+    for answer, left in (("n\n", 1), ("y\n", 0)):
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyter_pai", "delete", done["id"]], stdin=slave, stdout=subprocess.PIPE, text=True
+        )
+        os.write(master, answer.encode())
+        said, _none = process.communicate(timeout=60)
+        assert "Delete" in said
+        assert len(list(home.jobs.iterdir())) == left
+        os.close(master)
+        os.close(slave)
+
+
+def test_profiles(cli: Cli, tmp_path: Path) -> None:
+    assert cli("profile", "set", "work", "backend=local", "max_run_time=60").returncode == 0
+    assert cli("profile", "default", "work").returncode == 0
+    text = (tmp_path / "jupyter-config/jupyter_pai.toml").read_text()
+    assert "max_run_time = 60" in text
+    shown = json.loads(cli("profile", "show", "work", "--json").stdout)
+    assert shown["profiles"][0]["settings"] == {"backend": "local", "max_run_time": 60}
+    assert "work*" in cli("profile", "list").stdout
+    wrong = cli("profile", "set", "work", "max_runtime=3")
+    assert (wrong.returncode, "Did you mean `max_run_time`?" in wrong.stderr) == (2, True)
+    assert cli("profile", "set", "work", "max_run_time=").returncode == 0
+    assert cli("profile", "remove", "work").returncode == 0
+    assert "work" not in cli("profile", "list").stdout
+
+
+def test_a_wrong_settings_file_is_named_with_its_line(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "jupyter-config/jupyter_pai.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("[profiles.work]\nbackend = 'local'\nmax_runtime = 3\n")
+    done = cli("submit", "--command", "true")
+    assert done.returncode == 2
+    assert f"{path}, line 3:" in done.stderr
+
+
+def test_the_doctor(cli: Cli) -> None:
+    done = cli("doctor")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {finding["what"]: finding["state"] for finding in json.loads(cli("doctor", "--json").stdout)}
+    assert found["database"] == found["Python"] == "ok"
+
+
+@pytest.mark.parametrize("interrupts", [signal.SIGINT])
+def test_interrupting_detaches(cli: Cli, folder: Path, interrupts: signal.Signals) -> None:
+    (folder / "a").touch()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jupyter_pai", "submit", "--command", "echo up; sleep 1000", "--wait"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(interrupts)
+    _out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    found = json.loads(cli("list", "--json").stdout)[0]
+    assert found["status"] == "running"
+    assert f"jupyter pai stop {found['id']}" in err
+    cli("stop", found["id"])
+
+
+def test_a_pipe_that_closes_is_no_error(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    found = job(cli, "--command", "seq 200000", "--wait")
+    line = f"{sys.executable} -m jupyter_pai logs {found['id']} | head -1"
+    done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_chinese(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    done = cli("show", "没有")
+    assert done.stderr.startswith("错误：没有作业 `没有`。")
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    assert cli("show", "x").returncode == 2
+
+
+def test_as_a_subcommand_of_jupyter(cli: Cli) -> None:
+    jupyter = Path(sys.executable).parent / "jupyter"
+    environment = {**os.environ, "PATH": f"{jupyter.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        [jupyter, "pai", "list", "--json"], capture_output=True, text=True, check=True, env=environment
+    )
+    assert json.loads(done.stdout) == []
+
+
+def test_a_notebook_from_the_command_line(cli: Cli, folder: Path) -> None:
+    code = "%precision 3\nimport sys\nprint(sys.argv[1:], globals().get('a'))"
+    cell = {"cell_type": "code", "source": code, "metadata": {}}
+    (folder / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
+    done = cli("submit", "work.ipynb", "--as-script", "--hp", "a=1", "--wait")
+    assert done.stdout.startswith("['--a', '1'] None\n"), done.stderr
+    said = cli("submit", "work.ipynb", "--hp", "a=1", "--dry-run").stdout
+    assert "command: python -m jupyter_pai.backends.runtime.run_notebook work.ipynb --a 1\n" in said
+    done = cli("submit", "work.ipynb", "--hp", "a=1", "--wait")
+    assert "[2/2] %precision 3\n['--a', '1'] 1\n" in done.stdout, done.stderr
+    assert "/output/notebook/\n" in done.stdout
+    assert cli("download", "last", "notebook", "here").returncode == 0
+    assert {path.name for path in (folder / "here").iterdir()} == {"work.ipynb", "work.html"}
+
+
+def test_two_command_lines_at_once_follow_one_job(cli: Cli, folder: Path) -> None:
+    """One follows the job, the other reads what is stored: both see all of it, once."""
+    (folder / "a").touch()
+    command = f"i=0; while [ ! -e {folder}/go ]; do echo $i; i=$((i+1)); sleep 0.01; done"
+    found = job(cli, "--command", command, "--metric", r"n=^(\d+)$")
+    line = [sys.executable, "-m", "jupyter_pai", "logs", found["id"], "--follow"]
+    followers = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    until(lambda: json.loads(cli("show", found["id"], "--json").stdout)["metrics"])
+    (folder / "go").touch()
+    texts = [follower.communicate(timeout=60)[0] for follower in followers]
+    assert texts[0] == texts[1] == texts[2]
+    count = len(texts[0].splitlines())
+    points = json.loads(cli("metrics", found["id"], "--json").stdout)["n"]["value"]
+    assert points == list(range(count))
+
+
+def test_a_line_that_submits_and_leaves_says_nothing_of_the_engine_that_ends_with_it(cli: Cli, folder: Path) -> None:
+    (folder / "a.txt").touch()
+    for _ in range(5):
+        done = cli("submit", "--command", "sleep 0.3", "--detach")
+        assert (done.returncode, done.stderr) == (0, "")

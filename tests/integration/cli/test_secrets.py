@@ -1,0 +1,165 @@
+"""Secrets on the command line: piped in or asked for, in a keyring or in the file, and never seen again."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import ROOT, until
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+VALUE = "tok-" + "3n/Zt+9q" * 3
+
+
+@pytest.fixture
+def keep(cli: Cli) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Keep a value that is piped in."""
+
+    def run(name: str, value: str = VALUE + "\n") -> subprocess.CompletedProcess[str]:
+        return cli("secret", "set", name, stdin=None, input=value)
+
+    return run
+
+
+@pytest.fixture
+def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of a keyring that works."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "tests.fakes.keyrings.Kept")
+    monkeypatch.setenv("TEST_KEYRING", str(tmp_path / "keyring.json"))
+    return tmp_path / "keyring.json"
+
+
+def secrets_file() -> Path:
+    return Path(os.environ["JUPYTER_CONFIG_DIR"]) / "jupyter_pai_secrets.json"
+
+
+def test_piped_in_given_to_a_job_and_forgotten(cli: Cli, keep: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    done = keep("HF_TOKEN")
+    assert done.returncode == 0, done.stderr
+    assert f"{secrets_file()} (readable by you only, not encrypted)" in " ".join(done.stdout.split())
+    command = 'test ${#HF_TOKEN} = 28; echo "$? $HF_TOKEN"'
+    done = cli("submit", "--command", command, "--secret", "HF_TOKEN", "--wait")
+    assert done.stdout.startswith("0 [secret HF_TOKEN]\n"), done.stderr
+    done = cli("submit", "--command", "echo $TOKEN", "--secret", "TOKEN=HF_TOKEN", "--wait")
+    assert done.stdout.startswith("[secret TOKEN]\n")
+    dry = cli("submit", "--command", "true", "--secret", "HF_TOKEN", "--dry-run").stdout
+    assert '"HF_TOKEN": "HF_TOKEN"' in dry
+    assert json.loads(cli("secret", "list", "--json").stdout)["secrets"] == [{"name": "HF_TOKEN", "place": "file"}]
+    assert VALUE not in dry + cli("secret", "list").stdout + cli("show", "last", "--json").stdout
+    assert cli("secret", "remove", "HF_TOKEN").returncode == 0
+    done = cli("submit", "--command", "true", "--secret", "HF_TOKEN")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no secret `HF_TOKEN`" in done.stderr
+    assert "jupyter pai secret set HF_TOKEN" in done.stderr
+
+
+def test_a_keyring_that_is_there_is_used(cli: Cli, keep: Cli, keyring: Path, folder: Path) -> None:
+    (folder / "a").touch()
+    assert "keyring" in keep("HF_TOKEN").stdout
+    assert json.loads(keyring.read_text()) == {"jupyter-pai HF_TOKEN": VALUE}
+    assert VALUE not in secrets_file().read_text()
+    done = cli("submit", "--command", 'echo "${#T} $T"', "--secret", "T=HF_TOKEN", "--wait")
+    assert done.stdout.startswith("28 [secret T]\n"), done.stderr
+    assert cli("secret", "remove", "HF_TOKEN").returncode == 0
+    assert json.loads(keyring.read_text()) == {}
+    assert json.loads(cli("secret", "list", "--json").stdout)["secrets"] == []
+
+
+def test_a_keyring_that_is_locked_is_said_and_its_words_are_not_passed_on(
+    keep: Cli, keyring: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "tests.fakes.keyrings.Locked")
+    done = keep("HF_TOKEN")
+    assert done.returncode == 3
+    assert "The keyring does not work (KeyringLocked)." in done.stderr
+    assert "PYTHON_KEYRING_BACKEND" in done.stderr
+    assert VALUE not in done.stdout + done.stderr
+    assert not secrets_file().exists()
+
+
+def test_a_secret_of_a_keyring_that_has_gone(
+    cli: Cli, keep: Cli, keyring: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep("HF_TOKEN")
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    done = cli("submit", "--command", "true", "--secret", "HF_TOKEN")
+    assert (done.returncode, "no secret `HF_TOKEN`" in done.stderr) == (2, True)
+    keep("HF_TOKEN")
+    assert json.loads(cli("secret", "list", "--json").stdout)["secrets"] == [{"name": "HF_TOKEN", "place": "file"}]
+
+
+def test_a_name_of_no_keyring_is_said(keep: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "no.such.Keyring")
+    done = keep("HF_TOKEN")
+    assert (done.returncode, "(ModuleNotFoundError)" in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "piped", "said"),
+    [
+        (("set",), VALUE, "Which secret?"),
+        (("set", "A"), "", "Nobody is here"),
+        (("set", "A"), "abc\n", "too short"),
+        (("set", "A", VALUE), "", "no name for a secret"),
+        (("set", f"A={VALUE}"), "", "no name for a secret"),
+        (("set", VALUE), VALUE, "no name for a secret"),
+        (("remove", VALUE), "", "no name for a secret"),
+        (("remove", "A"), "", "no secret `A`"),
+    ],
+)
+def test_what_is_refused_without_saying_a_value(cli: Cli, words: tuple[str, ...], piped: str, said: str) -> None:
+    done = cli("secret", *words, stdin=None, input=piped)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert VALUE not in done.stdout + done.stderr
+
+
+def test_what_is_no_text_is_refused(cli: Cli) -> None:
+    done: Any = cli("secret", "set", "A", stdin=None, input=b"\xff\xfe\x00long", text=False)
+    assert (done.returncode, b"not UTF-8" in done.stderr) == (2, True)
+
+
+def test_a_value_of_several_lines_keeps_all_but_the_last_end(cli: Cli, keep: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    keep("KEY", "first line\nsecond line\n")
+    done = cli("submit", "--command", 'printf %s "$KEY" | wc -c; echo "$KEY"', "--secret", "KEY", "--wait")
+    assert done.stdout.startswith("22\n[secret KEY]\n"), done.stderr
+
+
+def test_on_a_terminal_it_is_asked_for_and_not_echoed(home: Home, folder: Path) -> None:
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "jupyter_pai", "secret", "set", "HF_TOKEN"]
+    process = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    os.close(slave)
+    seen = bytearray()
+
+    def read() -> bytes:
+        try:
+            seen.extend(os.read(master, 4096))
+        except OSError:
+            pass  # Nobody writes any more.
+        return bytes(seen)
+
+    until(lambda: b"HF_TOKEN: " in read())
+    os.write(master, VALUE.encode() + b"\n")
+    while process.poll() is None or os.get_blocking(master):
+        before = len(seen)
+        read()
+        if len(seen) == before:
+            break
+    assert process.wait(30) == 0
+    os.close(master)
+    assert VALUE.encode() not in seen
+    assert json.loads(secrets_file().read_text())["file"] == {"HF_TOKEN": VALUE}

@@ -1,0 +1,201 @@
+"""Jobs in containers, by a real podman: the same contract, log and stop as without."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.core.errors import BadInput, Unsupported
+from jupyter_pai.sdk.estimator import Estimator
+
+from ...conftest import processes_of, script, submit, until
+from ...support import containers
+
+
+@pytest.fixture(scope="session")
+def storage() -> Iterator[dict[str, str]]:
+    """The image, in storage of its own."""
+    with tempfile.TemporaryDirectory(prefix="jupyter-pai-containers-") as name:
+        variables = containers.settings(Path(name))
+        before = {key: os.environ.get(key) for key in variables}
+        os.environ.update(variables)
+        containers.import_image(Path(name))
+        yield variables
+        subprocess.run(["podman", "rm", "--all", "--force", "--time", "0"], check=True, capture_output=True)
+        subprocess.run(["podman", "rmi", "--all", "--force"], check=True, capture_output=True)
+        for key, value in before.items():
+            os.environ.pop(key) if value is None else os.environ.update({key: value})
+
+
+@pytest.fixture
+def podman(storage: dict[str, str], engine: EmbeddedClient, monkeypatch: pytest.MonkeyPatch) -> EmbeddedClient:
+    """An engine whose jobs find podman and the image."""
+    for name, value in storage.items():
+        monkeypatch.setenv(name, value)
+    return engine
+
+
+def contained(engine: EmbeddedClient, command: str = "", **spec: Any) -> JobHandle:
+    options = {"container": "podman"}
+    return submit(engine, command, image=containers.IMAGE, options=options, **spec)
+
+
+def running() -> list[str]:
+    told = subprocess.run(["podman", "ps", "-a", "--format", "{{.Names}}"], check=True, capture_output=True, text=True)
+    return told.stdout.split()
+
+
+CONTRACT = """
+    import json, os, sys
+    from jupyter_pai import report
+
+    print(os.getcwd(), sys.argv[1:], os.environ["PAI_HPS_LR"], os.environ["HOME"], os.environ["LD_GREETING"])
+    print(json.load(open("/ml/input/config/hyperparameters.json")))
+    print(open(os.environ["PAI_INPUT_TRAIN"]).read(), os.listdir("/ml/input/data/train"))
+    for channel in ("MODEL", "CHECKPOINTS", "LOGS", "EXTRA"):
+        with open(os.environ[f"PAI_OUTPUT_{channel}"] + "file", "w") as file:
+            file.write(channel)
+    report.metric("loss", 0.5, step=3)
+    print(os.path.exists("/work"), "JUPYTER_PAI_HOME" in os.environ)
+"""
+
+
+def test_the_contract(podman: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+    script(folder, CONTRACT)
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "a.txt").write_text("rows")
+    (data / "b.txt").write_text("more")
+    job = contained(
+        podman, folder=folder, entry_point="train.py", hyperparameters={"lr": 0.1, "note": "a b"},
+        inputs={"train": str(data / "a.txt")}, outputs={"extra": str(tmp_path / "extra")},
+        environment={"HOME": "/tmp", "LD_GREETING": 'it\'s "x"\n'},
+    ).wait()  # fmt: skip
+    assert job.status == "succeeded", job.logs()
+    lines = job.logs().splitlines()
+    assert lines[0] == "/ml/usercode ['--lr', '0.1', '--note', 'a b'] 0.1 /tmp it's \"x\""
+    assert lines[2] == "{'lr': '0.1', 'note': 'a b'}"
+    assert lines[3].startswith("rows [") and "b.txt" in lines[3]
+    assert "False False" in lines
+    assert (tmp_path / "extra/file").read_text() == "EXTRA"
+    files = {name: Path(uri.removeprefix("file://")) / "file" for name, uri in job.outputs.items()}
+    found = {name: file.read_text() for name, file in files.items()}
+    assert found == {"model": "MODEL", "checkpoints": "CHECKPOINTS", "tensorboard": "LOGS", "extra": "EXTRA"}
+    assert all(file.stat().st_uid == os.getuid() for file in files.values())
+    loss = podman.call("show", job=job.id)["metrics"]["loss"]
+    assert (loss["value"], loss["step"]) == (0.5, 3)
+    assert running() == []
+
+
+@pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("nothing-here", 127)])
+def test_exit_codes(podman: EmbeddedClient, command: str, code: int) -> None:
+    job = contained(podman, command).wait()
+    assert (job.status, job.exit_code) == ("failed", code)
+    assert running() == []
+
+
+def test_bytes_pass_as_they_are(podman: EmbeddedClient) -> None:
+    job = contained(podman, r"printf 'a\000\377\n\033[1mc\r'; echo x > /dev/stderr; printf b >&2").wait()
+    log = b"".join(podman.read_log(job.id))
+    assert sorted(log) == sorted(b"a\0\xff\n\x1b[1mc\rx\nb")  # Two streams, whose order a container does not keep.
+
+
+def test_secrets_reach_the_container_and_not_the_command_line(podman: EmbeddedClient, tmp_path: Path) -> None:
+    for name in ("PASSED", "DOCKER_PASSED"):
+        podman.call("set_secret", secret=name, body={"value": f"the value of {name}"})
+    gate = tmp_path / "go"
+    gate.mkdir()
+    job = contained(
+        podman, 'echo "$PASSED, $DOCKER_PASSED"; while [ ! -e $PAI_INPUT_GATE/now ]; do sleep 0.05; done',
+        secrets={"PASSED": "PASSED", "DOCKER_PASSED": "DOCKER_PASSED"}, inputs={"gate": str(gate)},
+    )  # fmt: skip
+    until(job.logs)
+    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert any(job.id.encode() in line for line in lines)
+    assert not any(b"the value of" in line for line in lines)
+    (gate / "now").touch()
+    assert job.wait().status == "succeeded"
+    assert job.logs().count("secret") == 2
+    assert "the value of" not in job.logs()
+
+
+def test_stop_is_heard_and_obeyed(podman: EmbeddedClient) -> None:
+    job = contained(podman, "trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 0.05; done")
+    until(lambda: "ready" in job.logs())
+    job.stop()
+    assert job.wait().status == "stopped"
+    assert job.exit_code == 3
+    assert "asked" in job.logs()
+    assert running() == []
+
+
+def test_who_does_not_hear_is_removed(podman: EmbeddedClient) -> None:
+    podman.call("set_profile", profile="local", body={"values": {"backend": "local", "grace_time": 0.3}})
+    job = contained(podman, "trap '' TERM; (sleep 1000 &); echo ready; while :; do sleep 0.05; done")
+    until(lambda: "ready" in job.logs())
+    job.stop()
+    assert job.wait().status == "stopped"
+    assert running() == []
+    assert processes_of(job.id) == []
+
+
+@pytest.mark.parametrize("victim", ["supervisor", "guard", "both"])
+def test_nothing_is_left_when_who_watches_is_killed(podman: EmbeddedClient, victim: str) -> None:
+    job = contained(podman, "echo ready; while :; do sleep 0.05; done")
+    until(lambda: "ready" in job.logs())
+    folder = podman._api.service.home.job(job.id)
+    supervisor = int((folder.path / "started").read_text().split()[0])
+    guard = int(Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()[0])
+    for pid in {"supervisor": [supervisor], "guard": [guard], "both": [supervisor, guard]}[victim]:
+        with suppress(ProcessLookupError):  # A guard whose supervisor was killed before it may be through.
+            os.kill(pid, signal.SIGKILL)
+    assert job.wait().status == "failed"
+    until(lambda: running() == [])
+
+
+def test_instances_have_a_container_each(podman: EmbeddedClient) -> None:
+    job = contained(podman, "echo rank $RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT", instance_count=2).wait()
+    assert job.status == "succeeded", job.logs()
+    one, two = (job.logs(instance=f"worker-{rank}").split() for rank in range(2))
+    assert (one[1], two[1]) == ("0", "1")
+    assert one[2:] == two[2:]
+
+
+def test_the_sdks_own_instance_type_means_a_container(podman: EmbeddedClient, folder: Path) -> None:
+    script(folder, "import sys; print(sys.executable, sys.argv[1:])")
+    estimator = Estimator(
+        image_uri=containers.IMAGE, command="python train.py $PAI_USER_ARGS", source_dir=folder,
+        instance_type="local", hyperparameters={"lr": 0.1},
+    )  # fmt: skip
+    job = estimator.fit()
+    assert job.logs() == "/tmp/.jupyter-pai/python ['--lr', '0.1']\n"
+    assert job.info["notes"] == []
+
+
+def test_an_image_that_is_not_there_is_said(podman: EmbeddedClient) -> None:
+    job = submit(podman, "true", image="localhost/nothing:1", options={"container": "podman"}).wait()
+    assert (job.status, job.exit_code) == ("failed", 125)
+    assert "localhost/nothing:1" in job.logs()
+    assert job.reason == "The container could not be started (exit code 125)."
+
+
+def test_what_cannot_be_is_refused(podman: EmbeddedClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="needs an image"):
+        submit(podman, "true", options={"container": "podman"})
+    with pytest.raises(BadInput, match=r"options\.container"):
+        submit(podman, "true", image="x", options={"container": "lxc"})
+    with pytest.raises(BadInput, match=r"options\.contaner"):
+        submit(podman, "true", image="x", options={"contaner": "podman"})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unsupported, match="no `podman`"):
+        contained(podman, "true")

@@ -1,0 +1,198 @@
+"""A database that another process holds, that is damaged, or gone: said, and made anew from the jobs' files."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.core.errors import StateError
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import submit, until
+
+
+def overwritten(path: Path) -> None:
+    """All but the first page, which has the header."""
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5" * (size - 4096))
+
+
+def cut_off(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2 + 100)
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def no_database(path: Path) -> None:
+    path.write_bytes(b"no database, just text" * 1000)
+
+
+def gone(path: Path) -> None:
+    path.unlink()
+
+
+DAMAGES = [overwritten, cut_off, emptied, no_database, gone]
+
+
+def known(engine: EmbeddedClient) -> list[dict[str, Any]]:
+    """All that is known of all jobs."""
+    return list(engine.call("list_jobs", limit=500)["jobs"])
+
+
+def aside(home: Home) -> list[Path]:
+    """The damaged files that were kept."""
+    return [path for path in home.path.glob("pai.sqlite3.damaged-*") if path.name.count("-") == 1]
+
+
+@pytest.fixture
+def jobs(home: Home, tmp_path: Path) -> list[dict[str, Any]]:
+    """Jobs that have ended in several ways, of engines that are gone."""
+    engine = EmbeddedClient()
+    try:
+        for n in range(12):
+            submit(engine, f"echo n={n}; exit {n % 2}", labels={"n": str(n)}, hyperparameters={"lr": n},
+                   metric_definitions=[{"name": "n", "regex": r"n=(\d+)"}], name=f"job {n}").wait()  # fmt: skip
+        engine.submit(
+            {"name": "cell", "command": "echo once", "source": {"files": {"a": ""}}},
+            attach=True,
+        )
+        until(lambda: all(job["ended_at"] for job in known(engine)))
+        return known(engine)
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_it_is_made_anew_with_all_that_was_known(
+    home: Home, jobs: list[dict[str, Any]], damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    before = home.database.read_bytes()
+    damage(home.database)
+    damaged = home.database.read_bytes() if home.database.exists() else b""
+    assert damaged != before
+    with caplog.at_level(logging.WARNING):
+        engine = EmbeddedClient()
+    try:
+        assert known(engine) == jobs
+        assert [job["name"] for job in engine.call("list_jobs", label=["n=7"])["jobs"]] == ["job 7"]
+        assert "made anew from the files of 13 jobs" in caplog.text
+        assert [path.read_bytes() for path in aside(home)] == ([damaged] if damaged else [])
+        again = engine.submit({"name": "cell2", "command": "echo once", "source": {"files": {"a": ""}}}, attach=True)
+        assert again["attached"] is True
+        assert submit(engine, "echo new").wait().logs() == "new\n"
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_under_an_engine_that_runs(home: Home, damage: Callable[[Path], None], tmp_path: Path) -> None:
+    """Its job goes on, and is stored; so is a new one. Another engine finds them too."""
+    engine = EmbeddedClient()
+    try:
+        for n in range(12):
+            submit(engine, f"echo {n}").wait()
+        handle = submit(engine, f"echo up; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 4")
+        until(lambda: "up" in handle.logs() and handle.status == "running")
+        with contextlib.closing(sqlite3.connect(home.database)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        damage(home.database)
+        events = engine.call("events")["events"]
+        (tmp_path / "go").touch()
+        handle.wait(timeout=60)
+        assert (handle.status, handle.exit_code) == ("failed", 4)
+        assert submit(engine, "echo new").wait().status == "succeeded"
+        assert engine.call("list_jobs")["total"] == 14
+        newest = engine.call("events", after=max((event["id"] for event in events), default=0))["events"]
+        assert any(event["job_id"] == handle.id and event["data"].get("status") == "failed" for event in newest)
+        other = EmbeddedClient()
+        try:
+            assert [job["id"] for job in known(other)] == [job["id"] for job in known(engine)]
+        finally:
+            other.close()
+    finally:
+        engine.close()
+
+
+def test_two_engines_replace_it_once(home: Home, jobs: list[dict[str, Any]]) -> None:
+    one, other = EmbeddedClient(), EmbeddedClient()
+    try:
+        no_database(home.database)
+        assert submit(one, "echo 1").wait().status == "succeeded"
+        assert submit(other, "echo 2").wait().status == "succeeded"
+        assert [job["id"] for job in known(one)] == [job["id"] for job in known(other)]
+        assert len(known(one)) == 15
+        assert len(aside(home)) == 1
+    finally:
+        one.close()
+        other.close()
+
+
+def test_a_record_that_is_not_whole_costs_no_other_job(
+    home: Home, jobs: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a power cut leaves files: empty, half, or not there."""
+    for job, name, text in [
+        (jobs[0], "job.json", ""), (jobs[1], "job.json", '{"key": "k"}'), (jobs[2], "spec.json", '{"na'),
+        (jobs[3], "job.json", "[]"),
+    ]:  # fmt: skip
+        (home.job(job["id"]).path / name).write_text(text)
+    home.job(jobs[4]["id"]).record.unlink()
+    home.database.unlink()
+    engine = EmbeddedClient()
+    try:
+        assert known(engine) == jobs[5:]
+        for job in jobs[:4]:
+            assert job["id"] in caplog.text
+    finally:
+        engine.close()
+
+
+@contextlib.contextmanager
+def locked(home: Home) -> Any:
+    """Another process writes and does not come to an end."""
+    with contextlib.closing(sqlite3.connect(home.database, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        yield
+        holder.execute("ROLLBACK")
+
+
+def test_while_another_process_holds_it_readers_go_on_and_nothing_is_lost(home: Home, tmp_path: Path) -> None:
+    engine = EmbeddedClient()
+    try:
+        handle = submit(engine, f"echo up; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 4")
+        until(lambda: "up" in handle.logs() and handle.status == "running")
+        with locked(home):
+            (tmp_path / "go").touch()
+            until((home.job(handle.id).path / "result").exists)
+            with pytest.raises(StateError, match=r"is locked.*[Aa]nother process holds it") as caught:
+                submit(engine, "true")
+            assert caught.value.status == 503
+            assert engine.call("show", job=handle.id)["status"] == "running"
+            assert engine.call("list_jobs")["total"] == 1
+            assert [path.name for path in home.jobs.iterdir()] == [handle.id]
+        handle.wait(timeout=60)
+        assert (handle.status, handle.exit_code) == ("failed", 4)
+        assert submit(engine, "true").wait().status == "succeeded"
+    finally:
+        engine.close()
+
+
+def test_an_engine_that_starts_while_it_is_held_says_so(home: Home, jobs: list[dict[str, Any]]) -> None:
+    with locked(home), pytest.raises(StateError, match="locked"):
+        EmbeddedClient()
+    engine = EmbeddedClient()
+    assert JobHandle(jobs[0], engine).logs() == "once\n"
+    engine.close()

@@ -1,0 +1,197 @@
+"""As an ordinary user (uid 1000): a private /ml without privilege, and permission that is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ...conftest import Stranger, processes_of
+from ...support.confinement import no_namespaces
+
+BECOME = 'exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"'
+
+
+@pytest.fixture
+def work(stranger: Stranger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of the user's, with a state folder of its own."""
+    path = stranger.folder / f"work-{os.urandom(4).hex()}"
+    stranger.run("mkdir", "-p", path / "code")
+    yield path
+    stranger.run("chmod", "-R", "u+rwX", path)
+
+
+def pai(stranger: Stranger, work: Path, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    environment = {"JUPYTER_PAI_HOME": str(work / "state")}
+    return stranger.run(
+        stranger.python,
+        "-m",
+        "jupyter_pai",
+        *words,
+        cwd=work / "code",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        **options,
+    )
+
+
+def write(stranger: Stranger, path: Path, text: str = "x") -> None:
+    stranger.run("sh", "-c", f"mkdir -p {path.parent}; cat > {path}", input=text)
+
+
+@pytest.mark.usefixtures("private_ml")
+def test_a_private_ml_without_privilege(stranger: Stranger, work: Path) -> None:
+    write(
+        stranger,
+        work / "code/train.py",
+        "import os; print(os.getuid(), os.listdir('/ml'), open('/ml/usercode/train.py').read()[:6])",
+    )
+    command = (
+        "python train.py; touch /ml/output/model/m; id -u; mkdir /x 2>/dev/null || echo refused; touch $HOME/home-works"
+    )
+    done = pai(stranger, work, "submit", "--command", command, "--wait", "--json")
+    assert json.loads(done.stdout)["status"] == "succeeded", done.stderr
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("1000 [")
+    assert lines[1:] == ["1000", "refused"]
+    assert not os.path.exists("/ml")
+    model = Path(json.loads(done.stdout)["outputs"]["model"].removeprefix("file://"))
+    assert (model / "m").stat().st_uid == 1000
+    assert (stranger.folder / "home-works").exists()
+
+
+def test_nothing_outlives_the_job(stranger: Stranger, work: Path) -> None:
+    write(stranger, work / "code/a")
+    command = f"(setsid sh -c 'sleep 1000; touch {work}/outlived' &) ; echo done"
+    done = pai(stranger, work, "submit", "--command", command, "--wait", "--json")
+    job = json.loads(done.stdout)["id"]
+    assert processes_of(job) == []
+
+
+def test_without_namespaces_the_variables_do(stranger: Stranger, work: Path) -> None:
+    write(stranger, work / "code/train.py", "import os\nx = 1\nopen('/ml/output/model/m', 'w')\n")
+    done = pai(
+        stranger,
+        work,
+        "submit",
+        "--command",
+        "ls $PAI_WORKING_DIR; python train.py",
+        "--wait",
+        preexec_fn=no_namespaces,
+    )
+    assert done.returncode == 1
+    assert "train.py" in done.stdout
+    assert "note: train.py, line 3, spells a path below /ml" in done.stdout
+    assert "PAI_OUTPUT_…" in done.stdout
+    found = json.loads(pai(stranger, work, "doctor", "--json", preexec_fn=no_namespaces).stdout)
+    ml = next(finding for finding in found if finding["what"] == "/ml")
+    assert ml["state"] == "warn"
+    assert "not permitted" in ml["text"]
+
+
+@pytest.mark.usefixtures("private_ml")
+def test_where_proc_is_masked_there_is_ml_without_a_tree(stranger: Stranger, work: Path) -> None:
+    """As in a container: parts of /proc are covered, and the kernel then refuses a fresh one."""
+    write(stranger, work / "code/a")
+    tell = "ls -d /ml; python -c 'import os, sys; sys.exit(os.getpid() < 10)'; pwd"
+    line = [str(stranger.python), "-m", "jupyter_pai", "submit", "--command", tell, "--wait", "--json"]
+    mask = "mount -t tmpfs -o ro tmpfs /proc/scsi 2>/dev/null || mount -t tmpfs -o ro tmpfs /proc/acpi"
+    environment = stranger.environment | {"JUPYTER_PAI_HOME": str(work / "state")}
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", f"{mask}; {BECOME}", "sh", *line],
+        cwd=work / "code", env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["status"] == "succeeded", done.stderr
+    assert done.stderr.splitlines() == ["/ml", "/ml/usercode"]
+
+
+@pytest.mark.usefixtures("private_ml")
+def test_settings_of_the_machine_lie_beneath_those_of_the_user(stranger: Stranger, work: Path) -> None:
+    """/etc/jupyter is what the test says, in a view of the files of its own."""
+    etc = work / "etc/jupyter/jupyter_pai.toml"
+    write(stranger, etc, 'default = "team"\n[profiles.team]\nbackend = "local"\nmax_run_time = 60\ngrace_time = 1\n')
+    write(stranger, work / "mine.toml", "[profiles.team]\nmax_run_time = 30\n")
+    line = [str(stranger.python), "-m", "jupyter_pai", "profile", "list", "--json"]
+    see = f"mount -t overlay overlay -o lowerdir={work}/etc:/etc /etc"
+    environment = stranger.environment | {
+        "JUPYTER_PAI_HOME": str(work / "state"),
+        "JUPYTER_PAI_CONFIG": str(work / "mine.toml"),
+    }
+
+    def look() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["unshare", "-m", "sh", "-c", f"{see}; {BECOME}", "sh", *line],
+            cwd=work / "code", env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    found = json.loads(look().stdout)
+    assert found["default"] == "team"
+    team = next(profile for profile in found["profiles"] if profile["name"] == "team")
+    assert team["settings"] == {"backend": "local", "max_run_time": 30, "grace_time": 1}
+    write(stranger, etc, '[profiles.team]\nbackend = "local"\ngrace_tim = 1\n')
+    assert "/etc/jupyter/jupyter_pai.toml, line 3" in look().stderr
+    assert "Did you mean `grace_time`?" in look().stderr
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words", "what", "fix"),
+    [
+        ("mkdir data; chmod 0 data", ["--input", "train={work}/data"], "may not be read: {work}/data", "owner"),
+        ("touch f; chmod 0 f", ["--input", "train={work}/f"], "may not be read: {work}/f", "owner"),
+        (
+            "mkdir out; chmod 500 out",
+            ["--output", "model={work}/out/x"],
+            "{work}/out/x cannot be made",
+            "folder of yours",
+        ),
+        ("true", ["--output-path", "/etc/pai"], "/etc/pai cannot be made", "folder of yours"),
+        ("touch code/secret.bin; chmod 0 code/secret.bin", [], "`secret.bin` may not be read", "--exclude"),
+        ("mkdir code/shut; touch code/shut/x; chmod 0 code/shut", [], "code/shut/ may not be read", "--exclude"),
+        ("mkdir closed; chmod 0 closed", ["--source", "{work}/closed"], "{work}/closed may not be read", ""),
+        ("mkdir -p state; chmod 500 state", [], "{work}/state cannot be used", "JUPYTER_PAI_HOME"),
+        ("mkdir -p -m 500 state/jobs", [], "{work}/state/jobs cannot be used", "JUPYTER_PAI_HOME"),
+        ("mkdir -p -m 500 state/sources", [], "{work}/state/sources cannot be used", "JUPYTER_PAI_HOME"),
+    ],
+)
+def test_what_is_not_permitted_is_said(
+    stranger: Stranger, work: Path, prepare: str, words: list[str], what: str, fix: str
+) -> None:
+    write(stranger, work / "code/a")
+    stranger.run("sh", "-c", prepare, cwd=work)
+    done = pai(stranger, work, "submit", "--command", "true", *[word.format(work=work) for word in words])
+    assert done.returncode in (2, 3), done.stdout
+    assert what.format(work=work) in done.stderr
+    assert fix in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_may_not_be_read_can_be_left_out(stranger: Stranger, work: Path) -> None:
+    write(stranger, work / "code/a")
+    stranger.run("sh", "-c", "mkdir code/shut; touch code/shut/x; chmod 0 code/shut", cwd=work)
+    done = pai(stranger, work, "submit", "--command", "ls", "--exclude", "shut", "--wait")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_download_that_may_not_be_written(stranger: Stranger, work: Path) -> None:
+    write(stranger, work / "code/a")
+    pai(stranger, work, "submit", "--command", "touch $PAI_OUTPUT_MODEL/m", "--wait")
+    done = pai(stranger, work, "download", "last", "/etc/here")
+    assert done.returncode in (2, 3)
+    assert "/etc/here" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_nobody_else_may_look(stranger: Stranger, work: Path) -> None:
+    write(stranger, work / "code/a")
+    pai(stranger, work, "submit", "--command", "echo secret", "--wait")
+    for path in (work / "state", *(work / "state/jobs").iterdir()):
+        assert path.stat().st_mode & 0o077 == 0
+    look = subprocess.run(
+        ["ls", work / "state"], user=1001, group=1001, extra_groups=[], capture_output=True, check=False
+    )
+    assert look.returncode != 0

@@ -1,0 +1,197 @@
+"""The line of local jobs: who waits, who passes whom, and what becomes of those who die in it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.backends.local.queue import Need, Room, Slots
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.core.host import boot_id
+from jupyter_pai.core.lease import Lease
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import processes_of, submit, until
+
+
+@pytest.fixture
+def two_cores(engine: EmbeddedClient) -> EmbeddedClient:
+    """An engine whose jobs have two cores and 8 GiB together, wherever it runs."""
+    values = {"backend": "local", "max_cpu": 2, "max_memory": "8GiB", "max_gpu": 0}
+    engine.call("set_profile", profile="local", body={"values": values})
+    return engine
+
+
+class Held:
+    """A job that runs until it is let go. It has its place in the line before the next one is submitted."""
+
+    def __init__(self, engine: EmbeddedClient, gate: Path, **spec: Any) -> None:
+        self.gate = gate
+        self.job = submit(engine, f"while [ ! -e {gate} ]; do sleep 0.01; done", name=gate.name, **spec)
+        status(self.job, "queued", "running")
+
+    def let_go(self) -> JobHandle:
+        self.gate.touch()
+        return self.job.wait()
+
+
+def status(job: JobHandle, *wanted: str) -> str:
+    """The job's status, when it is one of these."""
+    until(lambda: job.status in wanted)
+    return job.status
+
+
+def test_a_job_waits_until_there_is_room(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+    first, second = (Held(two_cores, tmp_path / name, cpu=1.5) for name in "ab")
+    assert status(first.job, "running") == "running"
+    status(second.job, "queued")
+    assert second.job.info["platform_status"] == "waits for room"
+    third = Held(two_cores, tmp_path / "c", memory="1GiB", cpu=1)
+    status(third.job, "queued")
+    until(lambda: third.job.info["platform_status"] == "waits for room; 1 job before it")
+    first.let_go()
+    assert status(second.job, "running") == "running"
+    assert third.job.status == "queued"
+    assert second.job.info["started_at"] >= first.job.info["ended_at"]
+    second.let_go()
+    assert third.let_go().status == "succeeded"
+
+
+def test_a_job_that_says_nothing_takes_one_core_and_one_that_asks_too_much_gets_all(
+    two_cores: EmbeddedClient, tmp_path: Path
+) -> None:
+    plain = [Held(two_cores, tmp_path / name) for name in "ab"]
+    for held in plain:
+        status(held.job, "running")
+    big = Held(two_cores, tmp_path / "big", cpu=64, memory="1TiB", gpu=2)
+    status(big.job, "queued")
+    for held in plain:
+        held.let_go()
+    assert big.let_go().status == "succeeded"
+    notes = " ".join(big.job.info["notes"])
+    for words in ("2 cores here, fewer than the 64", "8 GiB of memory here, less than the 1024 GiB", "0 GPUs here"):
+        assert words in notes
+
+
+def test_a_small_job_passes_a_large_one_but_takes_nothing_that_it_waits_for(
+    two_cores: EmbeddedClient, tmp_path: Path
+) -> None:
+    running = Held(two_cores, tmp_path / "running", cpu=1, memory="6GiB")
+    status(running.job, "running")
+    large = Held(two_cores, tmp_path / "large", cpu=0.5, memory="4GiB")
+    status(large.job, "queued")
+    passes = Held(two_cores, tmp_path / "passes", cpu=0.5)
+    assert status(passes.job, "running", "queued") == "running"
+    stays = Held(two_cores, tmp_path / "stays", cpu=0.5)
+    assert status(stays.job, "running", "queued") == "queued"  # The half that is left is the large one's.
+    for held in (running, large, passes, stays):
+        assert held.let_go().status == "succeeded"
+
+
+def test_a_job_can_be_stopped_while_it_waits(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+    running, waiting, last = (Held(two_cores, tmp_path / name, cpu=2) for name in "abc")
+    status(waiting.job, "queued")
+    waiting.job.stop()
+    assert waiting.job.wait().status == "stopped"
+    assert waiting.job.info["started_at"] is None
+    assert processes_of(waiting.job.id) == []
+    running.let_go()
+    assert last.let_go().status == "succeeded"
+
+
+def test_who_is_killed_gives_its_place_back(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+    running, waiting, last = (Held(two_cores, tmp_path / name, cpu=2) for name in "abc")
+    status(running.job, "running")
+    until(lambda: [status(held.job, "queued") for held in (waiting, last)])
+    for held in (waiting, running):
+        for pid in processes_of(held.job.id):
+            with suppress(ProcessLookupError):  # It can end with the one that was killed before it.
+                os.kill(pid, signal.SIGKILL)
+    assert status(last.job, "running") == "running"
+    assert last.let_go().status == "succeeded"
+    assert {held.job.wait().status for held in (running, waiting)} == {"failed"}
+
+
+def test_jobs_wait_and_start_without_any_engine(home: Home, tmp_path: Path) -> None:
+    engine = EmbeddedClient()
+    engine.call("set_profile", profile="local", body={"values": {"backend": "local", "max_cpu": 1}})
+    first, second = (Held(engine, tmp_path / name) for name in "ab")
+    status(second.job, "queued")
+    engine.close()
+    for held in (first, second):
+        held.gate.touch()
+    until((home.job(second.job.id).path / "result").exists)  # Nobody but its supervisor can have started it.
+    engine = EmbeddedClient()
+    assert [JobHandle(engine.call("show", job=held.job.id), engine).wait().status for held in (first, second)] == [
+        "succeeded"
+    ] * 2
+    engine.close()
+
+
+def test_a_hidden_gpu_is_hidden(engine: EmbeddedClient) -> None:
+    job = submit(engine, 'echo "<${CUDA_VISIBLE_DEVICES-unset}>"', gpu=0).wait()
+    assert job.logs() == "<>\n"
+
+
+# The line itself.
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> Iterator[tuple[Slots, list[Lease]]]:
+    """A line, and the locks of jobs that stand in it."""
+    leases: list[Lease] = []
+    yield Slots(str(tmp_path), str(tmp_path / "jobs")), leases
+    for lease in leases:
+        lease.give()
+
+
+def enter(line: tuple[Slots, list[Lease]], job: str, need: Need, room: Room) -> tuple[bool, tuple[int, ...], int]:
+    slots, leases = line
+    folder = Path(slots.jobs, job)
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        leases.append(Lease(folder / "lock"))
+        assert leases[-1].take()
+    slot, before = slots.ask(job, need, room)
+    return slot.running, slot.assigned, before
+
+
+def test_gpus_are_assigned_once(line: tuple[Slots, list[Lease]]) -> None:
+    room = Room(8, 1 << 30, [0, 2, 3])
+    assert enter(line, "a", Need(1, 0, 1), room) == (True, (0,), 0)
+    assert enter(line, "b", Need(1, 0, 2), room) == (True, (2, 3), 0)
+    assert enter(line, "c", Need(1, 0, 1), room) == (False, (), 0)
+    assert enter(line, "d", Need(1, 0, 0), room) == (True, (), 1)
+    assert enter(line, "e", Need(1, 0, 1), room) == (False, (), 1)
+    line[0].leave("a")
+    assert enter(line, "e", Need(1, 0, 1), room) == (False, (), 1)
+    assert enter(line, "c", Need(1, 0, 1), room) == (True, (0,), 0)
+    line[0].leave("b")
+    assert enter(line, "e", Need(1, 0, 1), room) == (True, (2,), 0)
+
+
+def test_tenths_of_a_core_add_up(line: tuple[Slots, list[Lease]]) -> None:
+    room = Room(1, 0, [])
+    assert all(enter(line, f"job{n}", Need(0.1), room)[0] for n in range(10))
+    assert not enter(line, "more", Need(0.1), room)[0]
+
+
+def test_who_died_is_forgotten(line: tuple[Slots, list[Lease]]) -> None:
+    room = Room(1, 0, [])
+    assert enter(line, "a", Need(1), room)[0]
+    assert not enter(line, "b", Need(1), room)[0]
+    line[1][0].give()
+    assert enter(line, "b", Need(1), room)[0]
+    assert [slot.job for slot in line[0].read()] == ["b"]
+
+
+def test_a_line_belongs_to_one_start_of_the_machine(engine: EmbeddedClient, home: Home) -> None:
+    submit(engine, "true").wait()
+    assert [path.name for path in (home.path / "queue").iterdir()] == [boot_id()]

@@ -1,0 +1,188 @@
+"""Jobs with secrets through the engine: where the values are, and all the places where they are not."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.config.secret_store import SecretStore
+from jupyter_pai.core.errors import BadInput, NotFound, SpecError, StateError
+from jupyter_pai.core.secret import Secret
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import script, submit
+from ...support.fake_keys import CERTAIN
+
+VALUE = "tok-" + "3n/Zt+9q" * 3
+PRINTS = """
+    import base64, os, sys
+    token = os.environ["HF_TOKEN"]
+    print(f"loss=0.5 {token}", flush=True)
+    sys.stdout.write(token[:7])
+    sys.stdout.flush()
+    print(token[7:], base64.b64encode(token.encode()).decode(), dict(os.environ))
+    raise ValueError(token)
+"""
+
+
+@pytest.fixture
+def kept(engine: EmbeddedClient) -> EmbeddedClient:
+    """An engine that keeps a secret."""
+    engine.call("set_secret", secret="HF_TOKEN", body={"value": VALUE})
+    return engine
+
+
+def holders(folder: Path) -> list[str]:
+    """The files that hold the value, as it is or in base64."""
+    forms = [VALUE.encode(), base64.b64encode(VALUE.encode())[:16]]
+    return [p.name for p in folder.rglob("*") if p.is_file() and any(form in p.read_bytes() for form in forms)]
+
+
+def test_the_job_has_it_and_nothing_else(kept: EmbeddedClient, folder: Path, home: Home) -> None:
+    script(folder, PRINTS)
+    metric = {"name": "loss", "regex": r"loss=(\S+)"}
+    handle = submit(
+        kept, folder=folder, entry_point="train.py", secrets={"HF_TOKEN": "HF_TOKEN"}, metric_definitions=[metric]
+    ).wait()
+    assert handle.status == "failed"
+    log = handle.logs()
+    assert log.count("[secret HF_TOKEN]") >= 4
+    assert "ValueError: [secret HF_TOKEN]" in log
+    said = json.dumps(
+        [handle.info, kept.call("events"), kept.call("metrics", job=handle.id), handle._repr_mimebundle_()]
+    )
+    assert VALUE not in log + said
+    assert holders(home.path) == []
+    assert kept.call("metrics", job=handle.id)["metrics"]["loss"]["value"] == [0.5]
+    assert json.loads((home.job(handle.id).spec).read_text())["secrets"] == {"HF_TOKEN": "HF_TOKEN"}
+
+
+def test_under_another_name(kept: EmbeddedClient) -> None:
+    handle = submit(kept, 'test "$A" = "$B"; echo $? $A', secrets={"A": "HF_TOKEN", "B": "HF_TOKEN"}).wait()
+    assert handle.logs() == "0 [secret A]\n"
+
+
+def test_a_job_without_secrets_is_not_masked(kept: EmbeddedClient) -> None:
+    assert submit(kept, f"echo {VALUE}").wait().logs() == VALUE + "\n"
+
+
+def test_a_rerun_asks_again(kept: EmbeddedClient) -> None:
+    command = 'printf %s "$HF_TOKEN" | wc -c'
+    first = submit(kept, command, secrets={"HF_TOKEN": "HF_TOKEN"}).wait()
+    kept.call("set_secret", secret="HF_TOKEN", body={"value": "another"})
+    assert (first.logs(), first.rerun().wait().logs()) == ("28\n", "7\n")
+    kept.call("remove_secret", secret="HF_TOKEN")
+    with pytest.raises(BadInput, match="no secret `HF_TOKEN`"):
+        first.rerun()
+
+
+def test_a_value_never_comes_back(kept: EmbeddedClient) -> None:
+    reply = kept.call("secrets")
+    assert reply["secrets"] == [{"name": "HF_TOKEN", "place": "file"}]
+    assert VALUE not in json.dumps(reply)
+    spec = {"name": "x", "command": "true", "source": {"files": {"a": ""}}, "secrets": {"HF_TOKEN": "HF_TOKEN"}}
+    assert VALUE not in json.dumps(kept.preview(spec))
+
+
+def test_a_missing_one_is_refused_with_what_to_do(kept: EmbeddedClient, home: Home) -> None:
+    for call in (kept.submit, kept.preview):
+        for name, fix in (("WANDB", "%pai secret set WANDB"), ("HF_TOKNE", "`HF_TOKEN`")):
+            with pytest.raises(BadInput, match=f"no secret `{name}`") as caught:
+                call({"name": "x", "command": "true", "source": {"files": {"a": ""}}, "secrets": {name: name}})
+            assert (caught.value.status, fix in caught.value.fix) == (400, True)
+    assert list(home.jobs.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [keys[0] for keys in CERTAIN.values()] + ["a+b/" + VALUE])
+def test_a_value_in_place_of_the_name_does_not_come_back(kept: EmbeddedClient, value: str) -> None:
+    spec: dict[str, Any] = {"name": "x", "command": "true", "source": {"files": {"a": ""}}}
+    for secrets in ({"HF_TOKEN": value}, {value: value}):
+        with pytest.raises(BadInput) as caught:
+            kept.submit(spec | {"secrets": secrets})
+        assert value not in json.dumps(caught.value.as_json())
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"secrets": {"a-b": "HF_TOKEN"}}, "needs a name for an environment variable"),
+        ({"secrets": {"A": "x y"}}, "What `A` asks for"),
+        ({"secrets": {"A": "HF_TOKEN"}, "environment": {"A": "1"}}, "`A` is a secret and"),
+    ],
+)
+def test_what_a_spec_cannot_ask_for(kept: EmbeddedClient, fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        submit(kept, "true", **fields)
+
+
+# Where they are kept.
+
+
+@pytest.fixture
+def store(tmp_path: Path, home: Home) -> SecretStore:
+    return SecretStore(tmp_path / "config" / "secrets.json")
+
+
+def test_the_file_is_the_users_own(store: SecretStore) -> None:
+    store.keep("B", Secret(VALUE))
+    store.keep("A", Secret("second"))
+    assert store.path.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in store.path.parent.iterdir()] == ["secrets.json"]
+    assert store.places() == {"A": "file", "B": "file"}
+    assert store.open({"X": "B"})["X"].open() == VALUE
+    store.forget("B")
+    assert store.places() == {"A": "file"}
+    with pytest.raises(NotFound, match="`B`"):
+        store.forget("B")
+
+
+def test_a_file_that_is_open_to_others_is_not_used(store: SecretStore) -> None:
+    store.keep("A", Secret(VALUE))
+    store.path.chmod(0o644)
+    with pytest.raises(StateError, match="open to others") as caught:
+        store.open({"A": "A"})
+    assert caught.value.fix == f"Close it: chmod 600 {store.path}"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"keyring": 1, "file": {}}'])
+def test_a_broken_file_is_named(store: SecretStore, text: str) -> None:
+    store.path.parent.mkdir()
+    store.path.write_text(text)
+    with pytest.raises(StateError, match=str(store.path)):
+        store.places()
+
+
+@pytest.mark.parametrize("value", ["", "abc", "   a   ", "a" * 70_000, "nul\0inside", "half \ud800 pair"])
+def test_what_cannot_be_kept(store: SecretStore, value: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        store.keep("A", Secret(value))
+    assert caught.value.fix
+    assert not store.path.exists()
+
+
+@pytest.mark.parametrize("name", ["HF_TOKEN", "a", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", "wandb-api.key", "AWS2"])
+def test_names(store: SecretStore, name: str) -> None:
+    store.keep(name, Secret(VALUE))
+    assert store.places() == {name: "file"}
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "../a", "a=b", "密", "x" * 101, *(k[0] for k in CERTAIN.values())])
+def test_what_is_no_name(store: SecretStore, name: str) -> None:
+    with pytest.raises(BadInput, match="no name"):
+        store.keep(name, Secret(VALUE))
+
+
+def test_a_secret_shows_itself_nowhere() -> None:
+    secret = Secret(VALUE)
+    assert VALUE not in f"{secret} {secret!r} {[secret]} {vars(type(secret))}"
+    assert secret.open() == VALUE
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+    with pytest.raises(TypeError):
+        json.dumps(secret)

@@ -1,0 +1,220 @@
+"""The supervisor and its guard: what they promise when things die. With and without namespaces."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.backends.local import process
+from jupyter_pai.backends.local.supervisor import namespaces
+from jupyter_pai.core.errors import BackendError
+from jupyter_pai.jobs.state_dir import JobFolder
+
+from ...conftest import processes_of, until
+from .started import DAEMONS, MODES, Started, fill, is_alive
+
+
+@pytest.fixture
+def job_folder(tmp_path: Path) -> Path:
+    return tmp_path / "job"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -SEGV $$", 139), ("nothing-here", 127)],
+)
+def test_exit_codes(job_folder: Path, mode: str, command: str, code: int) -> None:
+    result = Started(job_folder, command, mode).end()
+    assert result and (result.exit_code, result.reason) == (code, "")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_both_outputs_in_one_log_byte_for_byte(job_folder: Path, mode: str) -> None:
+    started = Started(
+        job_folder, r"printf 'a\000\377\n'; printf b >&2; echo x > /dev/stderr; printf '\033[1mc\r'", mode
+    )
+    started.end()
+    assert started.log == b"a\0\xff\nbx\n\x1b[1mc\r"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_outlives_the_command(job_folder: Path, mode: str) -> None:
+    started = Started(job_folder, DAEMONS + "echo done", mode)
+    result = started.end()
+    assert result and result.exit_code == 0
+    assert processes_of(started.id) == []
+    assert started.log == b"done\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_stop_ends_everything(job_folder: Path, mode: str) -> None:
+    command = "trap 'echo asked; exit 3' TERM; (setsid sleep 1000 &); echo ready; while :; do sleep 0.01; done"
+    started = Started(job_folder, command, mode)
+    until(lambda: b"ready" in started.log)
+    process.ask_to_stop(started.folder)
+    result = started.end()
+    assert result and (result.exit_code, result.reason) == (3, "stopped")
+    assert started.log.endswith(b"asked\n")
+    assert processes_of(started.id) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_stop_is_lost_while_it_starts(tmp_path: Path, mode: str) -> None:
+    for n in range(30):
+        started = Started(tmp_path / f"job{n}", "sleep 1000", mode, grace=1000)
+        until((started.folder.path / "started").exists)
+        time.sleep(n / 3000)  # Each time at another moment of its start.
+        process.ask_to_stop(started.folder)
+        result = started.end()
+        assert result and (result.exit_code, result.reason) == (143, "stopped")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_who_does_not_hear_is_killed(job_folder: Path, mode: str) -> None:
+    started = Started(job_folder, DAEMONS + "echo ready; while :; do sleep 0.01; done", mode, grace=0.2)
+    until(lambda: b"ready" in started.log)
+    process.ask_to_stop(started.folder)
+    result = started.end()
+    assert result and (result.exit_code, result.reason) == (137, "stopped")
+    assert processes_of(started.id) == []
+
+
+def test_a_stop_before_the_supervisor_hears_is_kept(job_folder: Path) -> None:
+    job_folder.mkdir()
+    (job_folder / "stop").touch()
+    result = Started(job_folder, "sleep 1000", namespaces.PRIVATE).end()
+    assert result and result.reason == "stopped"
+
+
+def test_the_longest_run_time(job_folder: Path) -> None:
+    result = Started(job_folder, "sleep 1000", namespaces.PRIVATE, limit=0.2).end()
+    assert result and (result.exit_code, result.reason) == (143, "max_run_time")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_killed_supervisor_takes_the_job_along(job_folder: Path, mode: str) -> None:
+    started = Started(job_folder, DAEMONS + "i=0; while :; do echo $i; i=$((i+1)); done", mode)
+    until(lambda: len(started.log) > 10_000)
+    os.kill(started.pid(), signal.SIGKILL)
+    assert started.end() is None
+    assert processes_of(started.id) == []
+    lines = started.log.split(b"\n")
+    assert lines[:-1] == [b"%d" % n for n in range(len(lines) - 1)]
+
+
+@pytest.mark.parametrize("mode", [namespaces.MOUNTS, namespaces.PLAIN])
+def test_a_supervisor_killed_as_the_command_ends(job_folder: Path, mode: str) -> None:
+    """The guard, which then has nobody to report to, still leaves nothing behind, and completes the log."""
+    command = DAEMONS + "read a b c supervisor d < /proc/$PPID/stat; echo end; kill -9 $supervisor"
+    started = Started(job_folder, command, mode)
+    assert started.end() is None
+    assert processes_of(started.id) == []
+    assert started.log == b"end\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_killed_guard_takes_the_job_along(job_folder: Path, mode: str) -> None:
+    started = Started(job_folder, DAEMONS + "i=0; while :; do echo $i; i=$((i+1)); done", mode)
+    until(lambda: len(started.log) > 10_000)
+    os.kill(started.guard(), signal.SIGKILL)
+    result = started.end()
+    assert result and (result.exit_code, result.reason) == (None, "guard")
+    assert processes_of(started.id) == []
+    lines = started.log.split(b"\n")
+    assert lines[:-1] == [b"%d" % n for n in range(len(lines) - 1)]
+
+
+def test_a_command_never_runs_twice(job_folder: Path) -> None:
+    job_folder.mkdir()
+    (job_folder / "started").touch()
+    started = Started(job_folder, "echo again", namespaces.PRIVATE)
+    assert started.end() is None
+    assert started.log == b""
+
+
+def test_a_view_of_the_files_that_cannot_be_made_is_said(job_folder: Path) -> None:
+    job_folder.mkdir()
+    (job_folder / "root").write_text("no folder")
+    for name in ("ml/usercode", "log"):
+        (job_folder / name).mkdir(parents=True)
+    folder = JobFolder(job_folder)
+    options: dict[str, Any] = {"cwd": "/ml/usercode", "tty": False, "grace": 1, "limit": 0}
+    process.spawn(folder, ["/bin/sh", "-c", "echo never"], {"PATH": "/bin"}, mode=namespaces.PRIVATE, **options)
+    until(lambda: not is_alive(folder))
+    result = process.read_result(folder)
+    assert result and result.exit_code is None
+    assert result.reason.startswith("namespaces ")
+    assert (job_folder / "log/worker-0").read_bytes() == b""
+
+
+def test_the_index_tells_when_lines_came(job_folder: Path) -> None:
+    from jupyter_pai.jobs.logs.file import Log
+
+    begun = time.time()
+    started = Started(job_folder, "echo one; sleep 0.4; echo two", namespaces.PRIVATE)
+    started.end()
+    log = Log(started.folder.log, "worker-0")
+    first, second = log.time_at(0), log.time_at(4)
+    assert first is not None
+    assert second is not None
+    assert begun <= first < second <= time.time()
+
+
+def test_a_full_disk_pauses_the_job_and_loses_nothing(small_disk: Path) -> None:
+    """The log is on a small file system of its own, which is full until room is made."""
+    (small_disk / "ballast").write_bytes(b"x" * 1_700_000)
+    started = Started(small_disk / "job", "seq 100000", namespaces.PRIVATE)
+    until(lambda: len(started.log) > 100_000)
+    (small_disk / "ballast").unlink()
+    result = started.end()
+    assert result and result.exit_code == 0
+    assert started.log == b"".join(b"%d\n" % n for n in range(1, 100_001))
+
+
+def test_a_disk_that_is_full_from_the_start_is_said_or_waited_for(small_disk: Path) -> None:
+    with pytest.raises(BackendError, match="No space left"):
+        Started(small_disk / "refused", "echo never", namespaces.PRIVATE, before=lambda: fill(small_disk))
+    (small_disk / "ballast").unlink()
+
+    def with_a_lock() -> None:
+        (small_disk / "job/lock").write_text("room for who starts it")
+        fill(small_disk)
+
+    started = Started(small_disk / "job", "echo 1", namespaces.PRIVATE, before=with_a_lock)
+    until((started.folder.path / "started").exists)
+    assert process.started_at(started.folder) is None
+    assert is_alive(started.folder)
+    (small_disk / "ballast").unlink()
+    result = started.end()
+    assert result and result.exit_code == 0
+    assert started.log == b"1\n"
+
+
+def test_another_process_with_our_number_is_left_alone(job_folder: Path) -> None:
+    """A machine that was restarted has given the number to somebody else."""
+    import subprocess
+
+    bystander = subprocess.Popen(["sleep", "1000"])
+    try:
+        job_folder.mkdir()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        host = os.uname().nodename
+        for identity in (f"{bystander.pid} 1 {boot} {host} 0", f"{bystander.pid} 1 other-boot {host} 0"):
+            (job_folder / "started").write_text(identity)
+            process.ask_to_stop(JobFolder(job_folder))
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_the_probe_finds_what_the_machine_allows() -> None:
+    mode, reason = process.machine_allows()
+    assert mode in MODES
+    assert (mode == namespaces.PRIVATE) == (reason == "")

@@ -1,0 +1,322 @@
+"""The magics in a front end: a real server, a real kernel, the session that JupyterLab opens."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from binder.session import CellFailed, NotebookSession
+
+from ...conftest import until
+from ...support.bad_input import FAILING, QUESTIONED, REFUSED, prepare
+from ..server.real import RealServer
+
+SCRIPT = "import sys, time\nprint('args', sys.argv[1:], flush=True)\n"
+
+
+def code_cell(cell_id: str, source: str, *tags: str) -> dict[str, Any]:
+    return {"cell_type": "code", "id": cell_id, "source": source, "metadata": {"tags": list(tags)}, "outputs": []}
+
+
+def job_of(notebook: NotebookSession, name: str = "job") -> str:
+    return notebook.run(f"print({name}.id, end='')").text
+
+
+def test_a_cell_is_trained_and_shown_live(server: RealServer) -> None:
+    notebook = server.notebook()
+    outputs = notebook.run(f"%%pai_train --hp lr=0.1 --as job\n{SCRIPT}time.sleep(1)\n")
+    bundle = outputs.data[0]
+    assert set(bundle) == {"application/vnd.jupyter-pai.job+json", "text/html", "text/plain"}
+    job_id = job_of(notebook)
+    assert bundle["application/vnd.jupyter-pai.job+json"]["job_id"] == job_id
+    assert server.job(job_id)["status"] in ("starting", "running")
+    assert notebook.run("print(job.wait().status); print(job.logs(), end='')").text == (
+        "succeeded\nargs ['--lr', '0.1']\n"
+    )
+
+
+def test_the_notebooks_folder_goes_along(server: RealServer) -> None:
+    (server.root / "sub").mkdir()
+    (server.root / "sub/helper.py").write_text("word = 'from beside'\n")
+    (server.root / "sub/data.csv").write_text("1,2\n")
+    (server.root / "elsewhere.py").write_text("")
+    notebook = server.notebook("sub/mine.ipynb")
+    notebook.run(
+        "%%pai_train --input table=./data.csv --as job --wait\n"
+        "import helper, os\nprint(helper.word, *sorted(os.listdir()), os.environ['PAI_INPUT_TABLE'])\n"
+    )
+    log = notebook.run("print(job.logs(), job.name)").text
+    assert "data.csv helper.py mine.ipynb pai_cell.py /ml/input/data/table/data.csv" in log
+    assert log.startswith("from beside ")
+    assert "mine_2" in log
+
+
+def test_run_all_does_not_buy_twice(server: RealServer, tmp_path: Path) -> None:
+    (server.root / "helper.py").write_text("x = 1\n")
+    notebook = server.notebook()
+    cell = f"%%pai_train --as job\nimport os, time\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.01)\n"
+    notebook.run(cell)
+    first = job_of(notebook)
+    said = notebook.run(cell)
+    assert f"attached to its job {first}" in said.text
+    assert job_of(notebook) == first
+    (tmp_path / "go").touch()
+    notebook.run("job.wait()")
+    # What a notebook writes itself makes no other job; its code does.
+    (server.root / "results.csv").write_text("1")
+    said = notebook.run(cell)
+    assert job_of(notebook) == first
+    assert "results.csv" in said.text
+    (server.root / "helper.py").write_text("x = 2\n")
+    notebook.run(cell)
+    second = job_of(notebook)
+    assert second != first
+    assert "helper.py" in " ".join(server.job(second)["notes"])
+    notebook.run(cell.replace("--as", "--again --as"))
+    assert job_of(notebook) not in (first, second)
+    notebook.run(cell.replace("0.01", "0.02"))
+    assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 4
+
+
+def test_a_cell_that_failed_runs_again(server: RealServer) -> None:
+    notebook = server.notebook()
+    cell = "%%pai_train --as job\nraise SystemExit(3)\n"
+    notebook.run(cell)
+    first = job_of(notebook)
+    notebook.run("job.wait()")
+    notebook.run(cell)
+    assert job_of(notebook) != first
+
+
+def test_variables_and_what_is_left_alone(server: RealServer) -> None:
+    notebook = server.notebook()
+    notebook.run("lr = 0.5; words = 'a b'")
+    notebook.run(
+        "%%pai_train --hp lr={lr} --hp words={words} --hp raw={unknown} --metric 'n=n([0-9]{1,3})' --as job --wait\n"
+        "import sys; print(sys.argv[1:]); print('n42'); display('shown')\n"
+    )
+    text = notebook.run("print(job.logs()); print(job.info['metrics']['n']['value'])").text
+    assert "['--lr', '0.5', '--words', 'a b', '--raw', '{unknown}']" in text
+    assert "42.0" in text and "shown" in text
+    notebook.run("job = %pai submit --command 'echo $PAI_USER_ARGS' --hp x=1 --wait")
+    assert "--x 1" in notebook.run("print(job.logs())").text
+
+
+def test_cells_above_by_option_and_by_tag(server: RealServer) -> None:
+    train = "%%pai_train {} --as job --wait\nprint(base + step)\n"
+    cells = [
+        code_cell("imports", "%matplotlib inline\nbase = 40", "pai"),
+        code_cell("middle", "step = 2"),
+        code_cell("tagged", train.format("")),
+        code_cell("above", train.format("--with-above")),
+    ]
+    notebook = server.notebook(cells=cells)
+    with pytest.raises(CellFailed, match=r"(?s)`step`.*--with-above"):
+        notebook.run(train.format(""), "tagged")
+    notebook.run(train.format("--with-above"), "above")
+    assert "42" in notebook.run("print(job.logs())").text
+    notebook.run("%%pai_train --as job --wait\nprint(base)\n", "tagged")
+    assert "40" in notebook.run("print(job.logs())").text
+
+
+def test_the_verbs(server: RealServer, tmp_path: Path) -> None:
+    notebook = server.notebook()
+    notebook.run(
+        "%pai submit --command 'echo loss=0.5; echo w > $PAI_OUTPUT_MODEL/w' --metric 'loss=loss=(.+)' --as job --wait"
+    )
+    job_id = job_of(notebook)
+    assert job_id in notebook.run("%pai list").data[0]["text/plain"]
+    assert job_id in notebook.run("%pai list --notebook").data[0]["text/plain"]
+    assert job_id not in notebook.run("%pai list --notebook other.ipynb").data[0]["text/plain"]
+    assert server.job(job_id)["notebook"] == os.path.realpath(server.root / "work.ipynb")
+    assert "loss=0.5" in notebook.run("%pai logs {job}").text
+    assert "0.5" in notebook.run("%pai metrics {job}").data[0]["text/plain"]
+    assert notebook.run("%pai show last").data[0]["application/vnd.jupyter-pai.job+json"]["job_id"] == job_id
+    assert f"{tmp_path}/here" in notebook.run(f"%pai download {job_id} {tmp_path}/here").text
+    assert (tmp_path / "here/w").read_text() == "w\n"
+    notebook.run("again = %pai rerun {job}\nagain.wait()")
+    assert job_of(notebook, "again") != job_id
+    with pytest.raises(CellFailed, match="Say --yes"):
+        notebook.run(f"%pai delete {job_id}")
+    assert "Deleted" in notebook.run(f"%pai delete {job_id} --yes").text
+    assert "/ml" in notebook.run("%pai doctor").data[0]["text/plain"]
+    assert "local" in notebook.run("%pai profile list").data[0]["text/plain"]
+    assert "tutorial.ipynb" in notebook.run(f"%pai tutorial {tmp_path}/t").text
+    assert (tmp_path / "t/tutorial.zh-CN.ipynb").exists()
+    with pytest.raises(CellFailed, match="already"):
+        notebook.run(f"%pai tutorial {tmp_path}/t")
+
+
+def test_json_and_dry_run(server: RealServer) -> None:
+    notebook = server.notebook()
+    said = notebook.run("%%pai_train --dry-run --hp a=1\nprint(1)\n").text
+    for words in ("pai_cell.py --a 1", "packed: 2 files", "Nothing was submitted"):
+        assert words in said
+    assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 0
+    said = notebook.run("%%pai_train --json\nprint(1)\n").text
+    assert json.loads(said)["backend"] == "local"
+
+
+def test_what_is_wrong_is_one_message_without_our_frames(server: RealServer) -> None:
+    notebook = server.notebook()
+    for line, words in (
+        ("%pai sumbit", "Did you mean `submit`?"),
+        ("%%pai_train --instnce-type x\nprint(1)", "Did you mean `--instance-type`?"),
+        ("%%pai_train\nthis is no python!", "no Python"),
+        ("%%pai_train --as 3x\nprint(1)", "`3x`"),
+        ("%pai logs nothing", "`nothing`"),
+    ):
+        outputs = notebook.run(line, check=False)
+        assert words in outputs.error, line
+        assert "File " not in outputs.error, line
+    assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 0
+
+
+def test_what_is_refused_and_what_fails(server: RealServer) -> None:
+    prepare(server.root)
+    notebook = server.notebook()
+    for words, what, fix in REFUSED:
+        error = notebook.run(f"%pai submit {words}", check=False).error
+        assert what in error, words
+        assert fix in error, words
+        assert "File " not in error, words
+    assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 0
+    for words, what, fix in FAILING:
+        error = notebook.run(f"%pai submit {words} --wait", check=False).error
+        assert what in error, words
+        assert fix in error, words
+
+
+def test_what_is_questioned_is_submitted_and_noted(server: RealServer) -> None:
+    """Run All is never held up by a question."""
+    prepare(server.root)
+    notebook = server.notebook()
+    for words, what, fix in QUESTIONED:
+        notebook.run(f"job = %pai submit {words} --detach")
+        job = server.job(job_of(notebook))
+        assert what in job["notes"][0], words
+        assert fix in job["notes"][0], words
+    said = notebook.run(f"%pai submit {QUESTIONED[0][0]} --again --wait", check=False)
+    assert f"note: {job['notes'][0][:10]}" in said.text
+    said = notebook.run("%%pai_train --hp lrr=1\nimport argparse\np = argparse.ArgumentParser()\np.parse_args()\n")
+    assert "`lrr`" in said.data[0]["text/plain"]
+
+
+def test_inspect(server: RealServer) -> None:
+    prepare(server.root)
+    (server.root / "sub").mkdir()
+    cells = [code_cell("a", "raise SystemExit('run')"), code_cell("b", "depth = 3  # layers", "parameters")]
+    notebook = server.notebook("sub/work.ipynb", cells=cells)
+    (table,) = notebook.run("%pai inspect ../takes.py").data
+    assert "learning-rate" in table["text/html"]
+    assert "takes.py:4 (argparse)" in table["text/plain"]
+    assert "layers" in notebook.run("%pai inspect work.ipynb").data[0]["text/plain"]
+    found = json.loads(notebook.run("%pai inspect work.ipynb --json").text)
+    assert [(one["name"], one["default"], one["origin"]) for one in found["hyperparameters"]] == [
+        ("depth", "3", "cell")
+    ]
+    line = "%pai submit ../takes.py --hp "
+    said = notebook.run(f"print(get_ipython().complete('', {line!r}, {len(line)})[1])").text
+    assert "'epochs='" in said
+    assert "fast" not in said
+
+
+def test_help_and_completion(server: RealServer) -> None:
+    notebook = server.notebook()
+    assert "--metric" in notebook.run("%%pai_train --help\npass\n").text
+    assert "submit" in notebook.run("%pai --help").text
+    asked = notebook.run(
+        "from IPython.core.oinspect import getdoc\nprint(getdoc(get_ipython().find_cell_magic('pai_train')))"
+    )
+    assert "--with-above" in asked.text
+    complete = "print(get_ipython().complete({!r}, {!r}, {})[1])"
+    assert "--instance-type" in notebook.run(complete.format("--inst", "%%pai_train --inst", 18)).text
+    assert "submit" in notebook.run(complete.format("su", "%pai su", 7)).text
+    assert "'local'" in notebook.run(complete.format("lo", "%%pai_train --profile lo", 24)).text
+    notebook.run("%pai submit --command true --as job --wait")
+    job_id = job_of(notebook)
+    assert job_id in notebook.run(complete.format(job_id[:3], f"%pai logs {job_id[:3]}", 13)).text
+
+
+def test_interrupting_detaches_and_says_how_to_stop(server: RealServer) -> None:
+    notebook = server.notebook()
+    notebook.socket.settimeout(60)
+
+    def interrupt() -> None:
+        until(lambda: "up" in _log(server))
+        notebook.interrupt()
+
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    outputs = notebook.run("%pai submit --command 'echo up; sleep 1000' --wait --as job", check=False)
+    interrupter.join()
+    assert "KeyboardInterrupt" in outputs.error
+    job_id = job_of(notebook)
+    assert f"%pai stop {job_id}" in outputs.text
+    assert server.job(job_id)["status"] == "running"
+    notebook.run(f"%pai stop {job_id}")
+
+
+def _log(server: RealServer) -> str:
+    jobs = server.rest("GET", "/pai/api/v1/jobs")["jobs"]
+    if not jobs:
+        return ""
+    from urllib.request import Request, urlopen
+
+    request = Request(f"{server.url}/pai/api/v1/jobs/last/log", headers={"Authorization": f"token {server.token}"})
+    with urlopen(request, timeout=10) as reply:
+        return str(reply.read().decode())
+
+
+def test_a_long_log_does_not_drown_the_notebook(server: RealServer) -> None:
+    notebook = server.notebook()
+    outputs = notebook.run("%pai submit --command 'seq 500000' --wait --as job")
+    assert len(outputs.text) < 2_000_000
+    assert "characters left out" in outputs.text
+    assert notebook.run("print(len(job.logs()))").text == f"{sum(len(str(n)) + 1 for n in range(1, 500_001))}\n"
+
+
+def test_the_saved_output_is_brought_up_to_date(server: RealServer) -> None:
+    """The static part of the output, which GitHub and nbconvert show, says in the end how the job ended."""
+    notebook = server.notebook()
+    notebook.run("%%pai_train --as job\nimport time; time.sleep(1); print('the last words')\n")
+    updates: list[str] = []
+    notebook.socket.settimeout(30)
+    while not any("succeeded" in text for text in updates):
+        message = json.loads(notebook.socket.recv())
+        if message["msg_type"] == "update_display_data":
+            updates.append(message["content"]["data"]["text/html"])
+    assert "the last words" in updates[-1]
+
+
+def test_once_more_with_changes_and_how_it_differs(server: RealServer) -> None:
+    notebook = server.notebook()
+    notebook.run(
+        f"%%pai_train --hp lr=0.1 --as job --wait\n{SCRIPT}import os\n"
+        "open(os.environ['PAI_OUTPUT_CHECKPOINTS'] + 'step', 'w').close()\n"
+    )
+    first = job_of(notebook)
+    notebook.run("rate = 0.2\nagain = %pai rerun {job} --hp lr={rate} --resume --wait")
+    assert notebook.run("print(again.logs(), again.spec['inputs'])").text.startswith("args ['--lr', '0.2']")
+    assert server.job(job_of(notebook, "again"))["resumed_from"] == first
+    shown = notebook.run("%pai diff {job} {again}")
+    assert "hyperparameters.lr" in shown.data[0]["text/plain"]
+    notebook.run("%pai pin {job}")
+    assert "is pinned" in str(notebook.run("try:\n    job.delete()\nexcept Exception as error:\n    print(error)").text)
+    notebook.run("%pai prune --keep 0 --yes")
+    assert [one["id"] for one in server.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [first]
+
+
+def test_a_data_frame_is_an_input(server: RealServer) -> None:
+    notebook = server.notebook()
+    notebook.run("import pandas as pd; df = pd.DataFrame({'a': [1, 2]})")
+    for word in ("df", "$df", "{df}"):
+        said = notebook.run(f"%pai submit --command 'ls $PAI_INPUT_TRAIN' --input train={word} --wait").text
+        assert "train." in said
+    notebook.run("open('df', 'w').close()")
+    assert "/df" in notebook.run("%pai submit --command 'ls $PAI_INPUT_TRAIN' --input train=df --wait").text

@@ -1,0 +1,60 @@
+"""An engine whose profile `pai` is the stand-in."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.config.settings import user_file
+from jupyter_pai.jobs.state_dir import Home
+
+from ...fakes.alibaba import StandIn, stand_in
+
+IMAGE = "registry.cn-shanghai.aliyuncs.com/pai-dlc/pytorch-training:1.12-cpu-py39-ubuntu20.04"
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
+    """The stand-in, for the tests of a module."""
+    with stand_in(tmp_path_factory.mktemp("pai")) as running:
+        yield running
+
+
+@pytest.fixture
+def pai(platform: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """The stand-in, its bucket empty, with a profile for it."""
+    for name, value in platform.environment().items():
+        monkeypatch.setenv(name, value)
+    write_profile(platform)
+    platform.faults.clear()
+    for key in platform.objects.keys(""):
+        platform.objects.delete(key)
+    platform.forget_requests()
+    return platform
+
+
+def write_profile(platform: StandIn, **more: object) -> None:
+    """Settings as a user has them."""
+    keys = {
+        "backend": "pai",
+        **platform.settings(),
+        "default_image": IMAGE,
+        "default_instance_type": "ecs.c6.large",
+        **more,
+    }
+    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in keys.items())
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text(f"[profiles.pai]\n{lines}\n", "utf-8")
+    os.chmod(user_file(), 0o600)
+
+
+@pytest.fixture
+def engine(pai: StandIn, home: Home) -> Iterator[EmbeddedClient]:
+    """An engine that runs in this process."""
+    client = EmbeddedClient()
+    yield client
+    client.close()

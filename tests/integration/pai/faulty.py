@@ -1,0 +1,50 @@
+"""A platform of which one request of ten goes wrong, and what must hold nevertheless."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from jupyter_pai.backends.pai.request_body import JOB_LABEL
+from jupyter_pai.client.base import EmbeddedClient
+
+from ...conftest import script, submit
+from ...fakes.alibaba import StandIn
+from .conftest import write_profile
+
+__all__ = ["submit_and_follow"]
+
+LINES = 300
+# One request of ten goes wrong, in one of these ways or by a delay of 30 seconds.
+KINDS = ("500", "503", "throttled", "reset", "cut", "lost")
+
+
+def submit_and_follow(pai: StandIn, engine: EmbeddedClient, folder: Path, jobs: int, delays: int) -> str:
+    """So many jobs, eight at a time, and not more than so many delays: each submit is one job, and its log is whole.
+    What went wrong meanwhile, as a sentence."""
+    write_profile(pai, requests_per_second=200)
+    before = {job["id"] for job in pai.jobs}
+    script(folder, f"for n in range({LINES}): print('line', n)")
+    share = 0.1 / (len(KINDS) + 1)
+    for kind in KINDS:
+        pai.faults.add(kind, probability=share)
+    pai.faults.add("delay", probability=share, seconds=30, count=delays)
+
+    def one(n: int) -> tuple[str, str]:
+        job = submit(engine, folder=folder, entry_point="train.py", profile="pai", name=f"job {n}")
+        job.wait()
+        return job.id, job.logs()
+
+    with ThreadPoolExecutor(8) as threads:
+        done = dict(threads.map(one, range(jobs)))
+    struck = Counter(note["fault"] for note in pai.requests if note.get("fault"))
+    asked = len(pai.requests)
+    pai.faults.clear()
+    assert struck.total() > jobs
+    made = [job["labels"][JOB_LABEL] for job in pai.jobs if job["id"] not in before]
+    assert sorted(made) == sorted(done)
+    for log in done.values():
+        assert [line for line in log.splitlines() if line.startswith("line ")] == [f"line {n}" for n in range(LINES)]
+    told = ", ".join(f"{count} {kind}" for kind, count in struck.most_common())
+    return f"\n{len(made)} jobs of {jobs} submits; {struck.total()} of {asked} requests went wrong: {told}"

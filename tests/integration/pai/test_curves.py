@@ -1,0 +1,107 @@
+"""Event files that a job writes on PAI: its charts, and a TensorBoard here, while it runs and afterwards."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.engine.watcher.remote_event_files import EventMirror
+from jupyter_pai.storage.base import Storage
+from jupyter_pai.storage.local import LocalStorage
+
+from ...conftest import script, submit, until
+from ...fakes.alibaba import StandIn
+from ...support.event_writers import event, opened, records, simple
+
+TRAIN = """
+import os, sys, time
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tests.support.event_writers import event, opened, records, simple
+place = Path(os.environ["PAI_OUTPUT_TENSORBOARD"]) / "eval"
+place.mkdir(parents=True, exist_ok=True)
+with open(place / "events.out.tfevents.1.x", "ab", 0) as file:
+    now = time.time()
+    file.write(records([opened(now)]))
+    for step in range(100):
+        file.write(records([event(step, simple("loss", 1 / (step + 1)), time=now + step)]))
+    while not Path({go_on!r}).exists():
+        time.sleep(0.05)
+    file.write(records([event(100, simple("loss", 0.0), time=now + 100)]))
+"""
+
+
+def train(engine: EmbeddedClient, folder: Path, go_on: Path) -> JobHandle:
+    script(folder, TRAIN.format(root=str(Path(__file__).parents[3]), go_on=str(go_on)))
+    return submit(engine, f"{sys.executable} train.py", folder, profile="pai")
+
+
+def steps(engine: EmbeddedClient, job: JobHandle) -> int:
+    found: dict[str, Any] = engine.call("metrics", job=job.id)["metrics"]
+    return int(found["eval/loss"]["end"]) if "eval/loss" in found else 0
+
+
+def test_curves_grow_while_somebody_looks_and_are_whole_in_the_end(
+    engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_pai.engine.watcher.remote_sync._CURVES_EVERY", 0.2)
+    job = train(engine, folder, tmp_path / "go on")
+    watching = threading.Thread(target=lambda: list(job.follow()))
+    watching.start()
+    try:
+        until(lambda: steps(engine, job) == 100)
+    finally:
+        (tmp_path / "go on").touch()
+        watching.join()
+    assert job.wait().status == "succeeded", job.logs()
+    assert steps(engine, job) == 101
+    # Each byte came once.
+    sent = sum(r["sent"] for r in pai.requests if r["action"] == "GetObject" and "tfevents" in r["path"])
+    (local,) = (tmp_path / "state" / "jobs" / job.id / "curves").rglob("*tfevents*")
+    assert sent == local.stat().st_size
+
+
+def mirror(place: Path, storage: Storage | None = None) -> EventMirror:
+    uri = (place / "there").as_uri()
+    return EventMirror(uri, place / "here", lambda: storage or LocalStorage())
+
+
+def write(place: Path, name: str, *steps: int) -> Path:
+    path = place / "there" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = [] if path.exists() else [opened()]
+    with path.open("ab") as file:
+        file.write(records([*new, *(event(step, simple("loss", step)) for step in steps)]))
+    return path
+
+
+def test_only_what_is_new_comes(tmp_path: Path) -> None:
+    first = write(tmp_path, "a/events.out.tfevents.1", 0, 1)
+    (tmp_path / "there" / "model.pt").write_bytes(b"large")
+    ours = mirror(tmp_path)
+    assert ours.refresh()
+    copy = tmp_path / "here" / "a" / "events.out.tfevents.1"
+    assert copy.read_bytes() == first.read_bytes()
+    assert not (tmp_path / "here" / "model.pt").exists()
+    # What is here already is not touched again.
+    marked = b"x" * copy.stat().st_size
+    copy.write_bytes(marked)
+    write(tmp_path, "a/events.out.tfevents.1", 2, 3)
+    assert ours.refresh()
+    assert copy.read_bytes() == marked + first.read_bytes()[len(marked) :]
+
+
+def test_a_look_brings_no_more_than_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jupyter_pai.engine.watcher.remote_event_files._TURN", 100)
+    path = write(tmp_path, "events.out.tfevents.1", *range(20))
+    ours, looks = mirror(tmp_path), 1
+    while not ours.refresh():
+        looks += 1
+    assert looks > path.stat().st_size // 100
+    assert (tmp_path / "here" / path.name).read_bytes() == path.read_bytes()

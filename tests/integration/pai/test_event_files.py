@@ -1,0 +1,55 @@
+"""TensorBoard's files in the bucket: charts and a local TensorBoard read them; the platform's quota is not spent."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import script, submit, until
+from ...fakes.alibaba import StandIn
+
+WRITE = f"""
+    import os, sys, time
+    sys.path[:0] = {sys.path!r}
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    writer = EventFileWriter(os.environ["PAI_OUTPUT_LOGS"])
+
+    def scalar(step, value):
+        summary = Summary(value=[Summary.Value(tag="loss", simple_value=value)])
+        writer.add_event(Event(wall_time=time.time(), step=step, summary=summary))
+        writer.flush()
+
+    scalar(0, 1.0)
+    while not os.path.exists(os.environ["GO"]):
+        time.sleep(0.02)
+    scalar(1, 0.5)
+    writer.close()
+"""
+
+
+def test_points_come_while_the_job_writes_them(
+    engine: EmbeddedClient, pai: StandIn, home: Home, folder: Path, tmp_path: Path
+) -> None:
+    script(folder, WRITE)
+    go = tmp_path / "go"
+    job = submit(engine, f"{sys.executable} train.py", folder, profile="pai", environment={"GO": str(go)})
+
+    def points() -> list[float]:
+        found = engine.call("metrics", job=job.id)["metrics"]
+        return list(found["loss"]["value"]) if "loss" in found else []
+
+    with engine._api.service.feed.watch(job.id):
+        until(lambda: points() == [1.0])
+        go.touch()
+        assert job.wait().status == "succeeded", job.logs()
+    assert points() == [1.0, 0.5]
+    # The same files are what a local TensorBoard is started on.
+    place = home.job(job.id).curves
+    assert [path.parent for path in home.job(job.id).path.rglob("*tfevents*")] == [place]
+    assert pai.count("dlc") == 0

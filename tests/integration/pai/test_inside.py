@@ -1,0 +1,175 @@
+"""What PAI alone has of a job: the models that it has made, terminals in its instances."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.core.errors import Conflict, NotFound, Unsupported
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import script, submit, until
+from ...fakes.alibaba import StandIn
+
+TRAIN = """
+    import os, pathlib
+
+    print("loss=0.25", flush=True)
+    pathlib.Path(os.environ["PAI_OUTPUT_MODEL"], "model.txt").write_text("a model")
+"""
+LOSS = [{"name": "loss", "regex": r"loss=([\d.]+)"}]
+
+ATTACH = "import sys; from jupyter_pai.commands.remote_shell import attach; attach(sys.argv[1])"
+
+
+# Models.
+
+
+def test_a_job_that_has_written_a_model_has_one(
+    engine: EmbeddedClient, pai: StandIn, folder: Path, cli: Callable[..., Any]
+) -> None:
+    script(folder, TRAIN)
+    job = submit(engine, folder=folder, entry_point="train.py", profile="pai", metric_definitions=LOSS).wait()
+    (model,) = job.output_models()
+    assert (model["uri"], model["channel"]) == (job.outputs["model"], "model")
+    assert model["labels"] == {"Algorithm": "custom"}
+    assert model["metrics"] == {"loss": 0.25}
+    assert job.outputs["model"] in cli("models", job.id).stdout
+    assert json.loads(cli("models", job.id, "--json").stdout) == [model]
+
+
+def test_a_job_that_has_written_none_has_none(engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any]) -> None:
+    job = submit(engine, "true", profile="pai").wait()
+    assert job.output_models() == []
+    assert "no model" in cli("models", job.id).stdout
+
+
+def test_a_job_of_this_machine_has_none_that_are_noted(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "true", profile="local").wait()
+    with pytest.raises(Unsupported, match="`local` cannot do this: output_models") as caught:
+        job.output_models()
+    assert "%pai outputs" in caught.value.fix
+
+
+# Terminals.
+
+
+def typed(url: str, line: str) -> str:
+    """What a shell behind an address answers to a line."""
+
+    async def type_it() -> str:
+        async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
+            await socket.send_json({"operation": "stdin", "data": f"{line}\nexit\n"})
+            return "".join([message.json()["data"] async for message in socket])
+
+    return asyncio.run(type_it())
+
+
+def test_a_terminal_opens_in_a_job_that_runs(
+    engine: EmbeddedClient, pai: StandIn, home: Home, cli: Callable[..., Any]
+) -> None:
+    job = submit(engine, "echo here; echo x > /ml/output/model/x; sleep 1000", profile="pai")
+    until(lambda: "here\n" in job.logs())
+    url = job.terminal()
+    assert "x\r\n42\r\n" in typed(url, "cat output/model/x; echo $((6 * 7))")
+    with pytest.raises(aiohttp.WSServerHandshakeError):
+        typed(url, "true")
+    told = json.loads(cli("terminal", job.id, "--json").stdout)
+    assert "again\r\n" in typed(told["url"], "echo ag''ain")
+    assert told["url"].split("?")[0] == url.split("?")[0]
+    assert told["instance"] in cli("terminal", job.id, "--instance", told["instance"]).stdout
+    with pytest.raises(NotFound, match="no instance `worker-7`") as caught:
+        job.terminal("worker-7")
+    assert told["instance"] in caught.value.fix
+    job.stop().wait()
+    with pytest.raises(Conflict, match="has ended") as ended:
+        job.terminal()
+    assert f"%pai logs {job.id}" in ended.value.fix
+    tokens = [address.rpartition("Token=")[2].encode() for address in (url, told["url"])]
+    kept = [path for path in home.path.rglob("*") if path.is_file() and any(t in path.read_bytes() for t in tokens)]
+    assert kept == []
+
+
+class Desk:
+    """A terminal with somebody at it, of 97 columns and 31 rows."""
+
+    def __init__(self) -> None:
+        self.ours, self.theirs = pty.openpty()
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
+        self._shown = ""
+
+    def see(self, wanted: str) -> None:
+        """Wait until this is shown, after what was seen before."""
+        while wanted not in self._shown:
+            ready, _writable, _wrong = select.select([self.ours], [], [], 30)
+            assert ready, f"{wanted!r} does not come after {self._shown!r}"
+            self._shown += os.read(self.ours, 1 << 16).decode()
+        self._shown = self._shown.partition(wanted)[2]
+
+    def press(self, keys: str) -> None:
+        os.write(self.ours, keys.encode())
+
+
+def test_somebody_sits_at_it(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "echo here; sleep 1000", profile="pai")
+    until(lambda: "here\n" in job.logs())
+    desk = Desk()
+    before = termios.tcgetattr(desk.theirs)
+    command = [sys.executable, "-m", "jupyter_pai", "terminal", job.id]
+    process = subprocess.Popen(command, stdin=desk.theirs, stdout=desk.theirs, stderr=desk.theirs)
+    desk.see("It ends with: exit")
+    desk.see("$ ")
+    desk.press("stty size; echo a''b; sleep 1000\r")
+    desk.see("31 97\r\nab\r\n")
+    desk.press("\x03")  # Ctrl+C
+    desk.see("$ ")
+    desk.press("exit\r")
+    assert process.wait(30) == 0
+    assert termios.tcgetattr(desk.theirs) == before
+    job.stop()
+
+
+def test_an_address_that_is_no_longer_good_is_not_told(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "echo here; sleep 1000", profile="pai")
+    until(lambda: "here\n" in job.logs())
+    url = job.terminal()
+    typed(url, "true")
+    desk = Desk()
+    process = subprocess.Popen(
+        [sys.executable, "-c", ATTACH, url],
+        stdin=desk.theirs, stdout=desk.theirs, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    _out, wrong = process.communicate(timeout=30)
+    assert "BackendError: The terminal cannot be reached: HTTP 403" in wrong
+    assert "Token=" not in wrong
+    job.stop()
+
+
+def test_a_job_that_does_not_run_yet_has_no_terminal(engine: EmbeddedClient, pai: StandIn) -> None:
+    waiting = {"resource_id": "quota2empty", "instance_spec": {"cpu": 2, "memory": 4}}
+    job = submit(engine, "true", profile="pai", instance_type="", options=waiting)
+    with pytest.raises(Conflict, match="no instance yet") as caught:
+        job.terminal()
+    assert f"%pai show {job.id}" in caught.value.fix
+    job.stop()
+
+
+def test_a_job_of_this_machine_has_no_terminal_of_a_platform(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "true", profile="local").wait()
+    with pytest.raises(Unsupported, match="`local` cannot do this: terminal"):
+        job.terminal()

@@ -1,0 +1,178 @@
+"""Jobs on the stand-in of PAI, from submit to outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.core.errors import Conflict, NotFound, Refused, SpecError, Unconfirmed, Unsupported
+
+from ...conftest import script, submit, until
+from ...fakes.alibaba import StandIn
+from .conftest import IMAGE
+
+
+def test_a_job_from_submit_to_model(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(
+        folder,
+        """
+        import os, pathlib
+
+        print("training with", os.environ["PAI_HPS_LR"], os.getcwd(), flush=True)
+        print(*open("/ml/input/config/hyperparameters.json"))
+        pathlib.Path(os.environ["PAI_OUTPUT_MODEL"], "model.txt").write_text("a model")
+        pathlib.Path("/ml/output/logs/events").write_text("e")
+        """,
+    )
+    job = submit(engine, folder=folder, entry_point="train.py", profile="pai", hyperparameters={"lr": 0.1}).wait()
+    assert job.status == "succeeded", (job.reason, job.logs())
+    assert "training with 0.1 /ml/usercode\n" in job.logs()
+    assert job.info["started_at"]
+    assert job.info["console_url"].startswith("https://pai.console.aliyun.com/")
+    assert job.info["platform_status"] == "Succeed"
+    assert [file["path"] for file in job.files("model")] == ["model.txt"]
+    assert [file["path"] for file in job.files("tensorboard")] == ["events"]
+
+
+def test_the_arguments_of_a_command(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(folder, "import sys; print(sys.argv[1:])")
+    values = {"name": "two words", "q": "it's", "neg": "-x", "学习率": "0.1"}
+    job = submit(engine, "python train.py $PAI_USER_ARGS # comment", folder, profile="pai", hyperparameters=values)
+    assert "['--name', 'two words', '--q', \"it's\", '--neg=-x', '--学习率', '0.1']\n" in job.wait().logs()
+
+
+def test_a_failure_says_why(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(folder, "raise ValueError('no data')")
+    job = submit(engine, folder=folder, entry_point="train.py", profile="pai").wait()
+    assert job.reason == "ValueError: no data (train.py, line 1)"
+    assert job.exit_code == 1
+
+
+def test_the_log_as_it_grows_and_the_metrics_in_it(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(
+        folder,
+        """
+        for step in range(3000):
+            print(f"step {step} loss={1 / (step + 1)}", flush=True)
+        """,
+    )
+    job = submit(
+        engine,
+        folder=folder,
+        entry_point="train.py",
+        profile="pai",
+        metric_definitions=[{"name": "loss", "regex": r"loss=([\d.e-]+)"}],
+    )
+    followed = "".join(job.follow())
+    assert job.wait().status == "succeeded"
+    assert followed == job.logs()
+    steps = [line for line in followed.splitlines() if line.startswith("step ")]
+    assert [line.split()[1] for line in steps] == [str(n) for n in range(3000)]
+    assert engine.call("metrics", job=job.id)["metrics"]["loss"]["end"] == 3000
+
+
+def test_what_the_platform_tells_is_among_the_events(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    job = submit(engine, "true", profile="pai").wait()
+    events = engine.call("events", job=job.id)["events"]
+    told = [event["data"]["text"] for event in events if event["kind"] == "platform"]
+    assert told
+    assert len(told) == len(set(told))
+
+
+def test_stop(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "echo here; sleep 1000", profile="pai")
+    until(lambda: "here\n" in job.logs())
+    job.stop()
+    until(lambda: job.ended)
+    assert job.status == "stopped"
+    assert job.reason
+    assert "here\n" in job.logs()
+
+
+def test_delete_forgets_it_on_the_platform_too(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "true", profile="pai").wait()
+    remote_id = job.info["remote_id"]
+    job.delete()
+    assert remote_id not in [there["id"] for there in pai.jobs]
+
+
+def test_code_goes_up_once(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(folder, "print(1)")
+    (folder / "requirements.txt").write_text("six\n")
+    submit(engine, folder=folder, entry_point="train.py", profile="pai").wait()
+    sent = pai.count("oss", "PutObject")
+    assert sent == 2  # The archive, and beside it what the service looks for by its name.
+    submit(engine, folder=folder, entry_point="train.py", profile="pai").wait()
+    assert pai.count("oss", "PutObject") == sent
+    script(folder, "print(2)")
+    assert "2\n" in submit(engine, folder=folder, entry_point="train.py", profile="pai").wait().logs()
+
+
+def test_an_image_that_is_not_there(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "true", profile="pai", image=f"{IMAGE}-no-such-tag")
+    until(lambda: job.ended)
+    assert job.status == "failed"
+    assert "no-such-tag" in job.reason
+    assert "%pai images" in job.info["fix"]
+
+
+def test_a_job_that_was_submitted_elsewhere_is_adopted(engine: EmbeddedClient, pai: StandIn) -> None:
+    command = ["sh", "-c", "echo from elsewhere"]
+    algorithm = {"Command": command, "Image": IMAGE, "JobType": "PyTorchJob"}
+    (theirs,) = pai.add_jobs(1, TrainingJobName="theirs", AlgorithmSpec=algorithm)
+    pai.age_job(theirs, 30 * 86400)
+    listed = engine.call("remote_jobs", profile="pai")["jobs"]
+    assert [(one["name"], one["job_id"]) for one in listed if one["remote_id"] == theirs] == [("theirs", "")]
+    pai.add_lines(theirs, "line {number}", count=5)
+    job = engine.call("adopt", body={"remote_id": theirs, "profile": "pai"})
+    assert job["spec"]["command"] == "echo from elsewhere"
+    assert engine.call("adopt", body={"remote_id": theirs, "profile": "pai"})["id"] == job["id"]
+    until(lambda: engine.call("show", job=job["id"])["status"] == "running")
+    pai.set_job(theirs, "Succeed")
+    until(lambda: engine.call("show", job=job["id"])["status"] == "succeeded")
+    with pytest.raises(NotFound):
+        engine.call("adopt", body={"remote_id": "trainnosuch", "profile": "pai"})
+
+
+def test_a_status_that_nobody_knows_is_shown_and_is_no_end(engine: EmbeddedClient, pai: StandIn) -> None:
+    (theirs,) = pai.add_jobs(1)
+    job = engine.call("adopt", body={"remote_id": theirs, "profile": "pai"})
+    pai.set_job(theirs, "Hibernating")
+    shown = until(
+        lambda: found if (found := engine.call("show", job=job["id"]))["platform_status"] == "Hibernating" else {}
+    )
+    assert shown["status"] == "running"
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "text"),
+    [
+        ({"image": ""}, SpecError, "image"),
+        ({"instance_type": "ecs.gn6i-c4g1.xlarge"}, Unconfirmed, "GPUs"),
+        ({"options": {"spot": {"strategy": "SpotAsPriceGo", "discount_limit": 0.5}}}, SpecError, "discount_limit"),
+        ({"options": {"resource_id": "quota1"}}, SpecError, "instance_spec"),
+        ({"options": {"nonsense": 1}}, SpecError, "nonsense"),
+        ({"inputs": {"train": "gopher://x/y"}}, SpecError, "gopher"),
+        ({"tty": True}, Unsupported, "tty"),
+        ({"secrets": {"TOKEN": "t"}}, Unsupported, "secrets"),
+        ({"name": "x" * 128 + "y"}, SpecError, "name"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_sent(
+    engine: EmbeddedClient, pai: StandIn, fields: dict[str, Any], kind: type[Exception], text: str
+) -> None:
+    if fields.get("image") == "":
+        engine.call("set_profile", profile="pai", body={"values": {"default_image": None}})
+    with pytest.raises(kind, match=text):
+        submit(engine, "true", profile="pai", **fields)
+    assert pai.requests == []
+
+
+def test_what_the_platform_refuses(engine: EmbeddedClient, pai: StandIn) -> None:
+    with pytest.raises((Refused, Conflict, NotFound)) as caught:
+        submit(engine, "true", profile="pai", instance_type="ecs.no-such")
+    assert caught.value.fix
+    assert engine.call("list_jobs")["jobs"][0]["status"] == "failed"

@@ -1,0 +1,107 @@
+"""What a job costs is asked about once, and only where it is to be paid."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.backends.base import Check
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.core.errors import Unconfirmed
+from jupyter_pai.jobs.job import JobSpec
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import script, submit
+from ...fakes.alibaba import StandIn
+from .conftest import write_profile
+
+GPU = {"profile": "pai", "instance_type": "ecs.gn6i-c4g1.xlarge"}
+
+
+def test_with_a_limit_each_machine_is_asked_about(pai: StandIn, home: Home) -> None:
+    write_profile(pai, price_limit=5)
+    engine = EmbeddedClient()
+    try:
+        with pytest.raises(Unconfirmed, match=r"ecs\.c6\.large.*limit cannot be held") as caught:
+            submit(engine, "true", profile="pai")
+        assert "--yes" in caught.value.fix
+        with pytest.raises(Unconfirmed, match=r"3 machines ecs\.c6\.xlarge"):
+            submit(engine, "true", profile="pai", cpu=4, instance_count=3)
+        share = {"resource_id": "quota1stand"}
+        submit(engine, "true", profile="pai", cpu=1, memory="1GiB", options=share).wait()
+    finally:
+        engine.close()
+
+
+def test_what_is_not_asked_about_is_told(engine: EmbeddedClient, folder: Path, cli: Any) -> None:
+    """Machines without GPUs, and the account's own: which, for how long, and that it goes on."""
+    script(folder, "")
+    spec = {"name": "x", "command": "true", "source": {"folder": str(folder)}, "profile": "pai"}
+    for fields, place in (
+        ({"instance_count": 2, "max_run_time": 7200}, "on 2 machines ecs.c6.large; .*price. It is stopped after 2 h"),
+        ({"cpu": 4, "options": {"spot": {"strategy": "SpotAsPriceGo"}}}, r"on 1 machine ecs\.c6\.xlarge; .* 24 hours"),
+        ({"cpu": 1, "memory": "1GiB", "options": {"resource_id": "quota1stand"}}, "in the quota quota1stand; .*price"),
+    ):
+        found = engine.preview(spec | fields)
+        assert found["questions"] == []
+        assert re.search(f"It runs {place}.* costs, until it ends, .*JupyterLab is closed", found["cost"])
+    told = cli("submit", "--backend", "pai", "--command", "true", "--dry-run").stdout
+    assert "cost: It runs on 1 machine ecs.c6.large" in told
+    assert any("until it ends" in note for note in engine.submit(spec)["job"]["notes"])
+    asked = engine.preview(spec | GPU)
+    assert asked["cost"] == asked["questions"][0]
+    assert "until it ends" in asked["cost"]
+    assert engine.preview(spec | {"profile": "local"})["cost"] == ""
+
+
+def test_a_platform_that_names_no_cost_is_told_to_cost(engine: EmbeddedClient, folder: Path) -> None:
+    spec = JobSpec(name="x", command="true", instance_type="big", source={"folder": str(folder)})
+    check = Check(questions=("Is that right?",)).paid(spec)
+    assert check.cost.startswith("It runs on 1 machine big; ")
+    assert check.questions == ("Is that right?",)
+
+
+def test_a_cell_that_attaches_to_its_job_is_not_asked_again(
+    engine: EmbeddedClient, pai: StandIn, tmp_path: Path
+) -> None:
+    (tmp_path / "data.csv").write_text("1")
+    cell: dict[str, Any] = {"name": "cell", "command": "true", "source": {"files": {"a": ""}}, **GPU}
+    cell["inputs"] = {"train": str(tmp_path / "data.csv")}
+    with pytest.raises(Unconfirmed):
+        engine.submit(cell, attach=True)
+    first = engine.submit(cell, attach=True, confirmed=True)["job"]
+    again = engine.submit(cell | {"name": "later"}, attach=True)
+    assert (again["attached"], again["job"]["id"]) == (True, first["id"])
+
+
+def test_what_is_run_again_is_asked_about_again(engine: EmbeddedClient, pai: StandIn) -> None:
+    cell = {"name": "x", "command": "true", "source": {"files": {"a": ""}}, **GPU}
+    first = engine.submit(cell, confirmed=True)["job"]
+    with pytest.raises(Unconfirmed, match="GPUs"):
+        engine.rerun(first["id"])
+    assert engine.rerun(first["id"], confirmed=True)["job"]["id"] != first["id"]
+
+
+def test_without_a_terminal_it_is_refused_until_it_says_yes(
+    pai: StandIn, folder: Path, cli: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    script(folder, "")
+    words = ("submit", "--backend", "pai", "--gpu", "1", "--command", "true", "--detach")
+    assert "to be confirmed: It runs on 1 machine ecs.gn6i" in cli(*words[:-1], "--dry-run").stdout
+    refused = cli(*words)
+    assert refused.returncode == 2
+    assert "ecs.gn6i-c4g1.xlarge with GPUs" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert not pai.count("paistudio") and not pai.count("oss")
+    agreed = cli(*words, "--yes")
+    assert agreed.returncode == 0, agreed.stderr
+    assert pai.jobs[-1]["asked"]["ComputeResource"]["EcsSpec"] == "ecs.gn6i-c4g1.xlarge"
+    job = agreed.stdout.split()[0].strip("<,")
+    again = cli("rerun", job, "--detach")
+    assert again.returncode == 2
+    assert "--yes" in again.stderr

@@ -1,0 +1,79 @@
+"""What an administrator allows of a platform that costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.core.errors import NotAllowed, Unconfirmed, Unsupported
+
+from ...conftest import SystemFile, submit
+from ...fakes.alibaba import StandIn
+from .conftest import IMAGE
+
+
+def test_what_is_listed_is_what_may_be_asked_for(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
+    kinds = engine.call("instances", profile="pai")["instances"]
+    images = engine.call("images", profile="pai")["images"]
+    system("[policy]\ninstance_types = ['ecs.c6.*']\nimages = ['*-cpu-*']\n")
+    found = engine.call("instances", profile="pai")
+    names = [kind["name"] for kind in found["instances"]]
+    assert names and all(name.startswith("ecs.c6.") for name in names)
+    assert found["left_out"] == len(kinds) - len(names) > 0
+    found = engine.call("images", profile="pai")
+    assert found["left_out"] == len(images) - len(found["images"]) > 0
+    assert all("-cpu-" in image["uri"] for image in found["images"])
+
+
+def test_a_machine_or_image_that_is_not_allowed_reaches_nobody(
+    engine: EmbeddedClient, pai: StandIn, system: SystemFile
+) -> None:
+    system(f"[policy]\ninstance_types = ['ecs.c6.*']\nimages = ['{IMAGE}']\n")
+    refused: list[dict[str, Any]] = [
+        {"instance_type": "ecs.gn6v-c8g1.2xlarge"},
+        {"image": "docker.io/python:3"},
+        {"image": "docker.io/python:3", "cpu": 3},  # Nor is the platform asked which machine that would be.
+    ]
+    for fields in refused:
+        with pytest.raises(NotAllowed, match="is not allowed here"):
+            submit(engine, "true", profile="pai", **fields)
+    assert not pai.requests
+    submit(engine, "true", profile="pai")
+
+
+def test_sizes_get_the_smallest_that_is_allowed(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
+    system("[policy]\ninstance_types = ['ecs.c6.large', 'ecs.g6.4xlarge']\n")
+    assert submit(engine, "true", profile="pai", cpu=3).info["spec"]["instance_type"] == "ecs.g6.4xlarge"
+    system("[policy]\ninstance_types = ['ecs.none']\n")
+    with pytest.raises(NotAllowed, match=r"`ecs\.c6\.xlarge` is not allowed here"):
+        submit(engine, "true", profile="pai", cpu=3)
+
+
+def test_a_profile_that_is_not_allowed_is_neither_listed_nor_adopted_from(
+    engine: EmbeddedClient, pai: StandIn, system: SystemFile
+) -> None:
+    job = submit(engine, "true", profile="pai")
+    pai.forget_requests()
+    system("[policy]\nbackends = ['local']\n")
+    for verb, arguments in (
+        ("adopt", {"body": {"remote_id": "train1", "profile": "pai"}}),
+        ("remote_jobs", {"profile": "pai"}),
+        ("instances", {"profile": "pai"}),
+        ("images", {"profile": "pai"}),
+        ("open_platform_board", {"body": {"job": job.id}}),
+        ("rerun", {"job": job.id, "body": {}}),
+    ):
+        with pytest.raises(NotAllowed):
+            engine.call(verb, **arguments)
+    with pytest.raises(Unsupported):  # None is named, and there is no other that has images.
+        engine.call("images")
+    assert pai.count("dlc") == 0
+
+
+def test_the_limit_of_a_price_is_that_of_the_policy(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
+    submit(engine, "true", profile="pai")
+    system("[policy]\nprice_limit = 1\n")
+    with pytest.raises(Unconfirmed, match="the limit cannot be held"):
+        submit(engine, "true", profile="pai")

@@ -1,0 +1,208 @@
+"""Jobs that say what they need by sizes: which instance type they get, or which share of a quota."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.backends.base import InstanceType
+from jupyter_pai.backends.pai import instance_choice as choice
+from jupyter_pai.backends.pai.catalog import Catalogue
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.cloud import http as transport
+from jupyter_pai.cloud.alibaba.account import Account, AliyunSettings
+from jupyter_pai.core.errors import PermissionDenied, SpecError, Unconfirmed
+from jupyter_pai.jobs.job import JobSpec, parse_spec
+
+from ...conftest import script, submit
+from ...fakes.alibaba import StandIn
+from .conftest import write_profile
+
+GIB = 1 << 30
+
+
+def asked(pai: StandIn) -> dict[str, Any]:
+    """What the newest job runs on, as the platform was told."""
+    found: dict[str, Any] = pai.jobs[-1]["asked"]["ComputeResource"]
+    return found
+
+
+def sizes(**fields: Any) -> JobSpec:
+    return parse_spec({"name": "x", "command": "true"} | fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "picked"),
+    [
+        ({"cpu": 3}, "ecs.c6.xlarge"),
+        ({"cpu": 2, "memory": "6GiB"}, "ecs.c6.xlarge"),
+        ({"memory": "16GiB"}, "ecs.g6.xlarge"),
+        ({"cpu": 16, "gpu": 0}, "ecs.g6.4xlarge"),
+    ],
+)
+def test_the_smallest_that_is_enough(engine: EmbeddedClient, pai: StandIn, fields: dict[str, Any], picked: str) -> None:
+    job = submit(engine, "true", profile="pai", **fields)
+    assert asked(pai) == {"EcsSpec": picked, "EcsCount": 1}
+    assert job.info["spec"]["instance_type"] == picked
+    (note,) = [note for note in job.info["notes"] if note.startswith(picked)]
+    assert "ecs.c6.large" in note, "the profile's default one is not passed over without a word"
+
+
+def test_gpus_that_were_picked_are_asked_about_once(engine: EmbeddedClient, pai: StandIn) -> None:
+    spec = {"name": "x", "command": "true", "profile": "pai", "source": {"files": {"a": ""}}, "gpu": 1, "cpu": 8}
+    with pytest.raises(Unconfirmed, match=r"ecs\.gn6v-c8g1\.2xlarge") as caught:
+        engine.submit(spec)
+    questions = caught.value.details["questions"]
+    assert isinstance(questions, list) and len(questions) == 1
+    assert not pai.count("oss") and not pai.count("paistudio")
+    assert engine.call("list_jobs")["jobs"] == []
+    engine.submit(spec, confirmed=True)
+    assert asked(pai)["EcsSpec"] == "ecs.gn6v-c8g1.2xlarge"
+
+
+def test_what_is_nowhere_big_enough(engine: EmbeddedClient, pai: StandIn) -> None:
+    with pytest.raises(SpecError, match=r"200 cores.*ecs\.gn7e-c16g1\.16xlarge") as caught:
+        submit(engine, "true", profile="pai", cpu=200)
+    assert "--instance-count" in caught.value.fix
+    with pytest.raises(SpecError, match=r"16 GPUs.*ml\.gu8xf"):
+        submit(engine, "true", profile="pai", gpu=16)
+    with pytest.raises(SpecError, match=r"no GPU.*ecs\.g6\.4xlarge"):
+        submit(engine, "true", profile="pai", cpu=32, gpu=0)
+    assert not pai.count("oss") and not pai.count("paistudio")
+
+
+def test_a_named_type_goes_before_sizes_and_nobody_is_asked(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "true", profile="pai", instance_type="ecs.c6.large", cpu=16)
+    assert asked(pai)["EcsSpec"] == "ecs.c6.large"
+    assert any("Sizes count" in note for note in job.info["notes"])
+    submit(engine, "true", profile="pai")
+    submit(engine, "true", profile="pai", gpu=0)
+    assert asked(pai)["EcsSpec"] == "ecs.c6.large"
+    assert pai.count("dlc") == 0
+
+
+def test_the_list_is_asked_for_once_in_a_while(engine: EmbeddedClient, pai: StandIn) -> None:
+    submit(engine, "true", profile="pai", cpu=3)
+    listed = pai.count("dlc", "ListEcsSpecs")
+    assert listed
+    submit(engine, "true", profile="pai", cpu=4)
+    assert pai.count("dlc", "ListEcsSpecs") == listed
+    engine.call("instances", profile="pai")
+    assert pai.count("dlc", "ListEcsSpecs") == 2 * listed
+
+
+def test_a_list_that_is_old_is_asked_for_again(pai: StandIn) -> None:
+    account = Account(AliyunSettings.model_validate({"backend": "pai", **pai.settings()}))
+
+    async def twice() -> None:
+        catalogue = Catalogue(account, kept=-1)
+        await catalogue.instance_types()
+        once = pai.count("dlc")
+        await catalogue.instance_types()
+        await transport.close()
+        assert pai.count("dlc") == 2 * once
+
+    asyncio.run(twice())
+
+
+def test_a_list_that_may_not_be_read(engine: EmbeddedClient, pai: StandIn) -> None:
+    pai.faults.add("refused", "dlc:*", status=403, code="Forbidden.RAM", message="not allowed")
+    with pytest.raises(PermissionDenied) as caught:
+        submit(engine, "true", profile="pai", cpu=3)
+    assert caught.value.fix
+    assert not pai.count("oss")
+    submit(engine, "true", profile="pai")
+
+
+def test_a_dry_run_says_which(pai: StandIn, folder: Path, cli: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    script(folder, "")
+    shown = cli("submit", "--backend", "pai", "--dry-run", "--cpu", "3", "--command", "true")
+    assert shown.returncode == 0, shown.stderr
+    assert '"instance_type": "ecs.c6.xlarge"' in shown.stdout
+    assert "ecs.c6.xlarge is the smallest instance type with 3 cores: 4 cores, 8 GiB." in shown.stdout
+    assert not pai.count("oss")
+
+
+def test_once_more_on_the_same_machine_unless_it_needs_another(engine: EmbeddedClient, pai: StandIn) -> None:
+    first = submit(engine, "true", profile="pai", cpu=3).wait()
+    again = first.rerun()
+    assert asked(pai)["EcsSpec"] == again.info["spec"]["instance_type"] == "ecs.c6.xlarge"
+    larger = again.wait().rerun(memory="12GiB")
+    assert asked(pai)["EcsSpec"] == larger.info["spec"]["instance_type"] == "ecs.g6.xlarge"
+    named = larger.wait().rerun(cpu=2, instance_type="ecs.c6.large")
+    assert asked(pai)["EcsSpec"] == named.info["spec"]["instance_type"] == "ecs.c6.large"
+
+
+def test_sizes_are_the_share_of_a_quota(engine: EmbeddedClient, pai: StandIn) -> None:
+    submit(engine, "true", profile="pai", options={"resource_id": "quota1stand"}, cpu=1.5, memory="3.5GiB", gpu=1)
+    assert asked(pai) == {
+        "ResourceId": "quota1stand",
+        "InstanceCount": 1,
+        "InstanceSpec": {"CPU": "2", "Memory": "4", "GPU": "1"},
+    }
+    share = {"cpu": 4, "memory": 8}
+    job = submit(engine, "true", profile="pai", options={"resource_id": "quota1stand", "instance_spec": share}, cpu=1)
+    assert asked(pai)["InstanceSpec"] == {"CPU": "4", "Memory": "8"}
+    assert any("options.instance_spec is" in note for note in job.info["notes"])
+    with pytest.raises(SpecError, match="how much memory") as caught:
+        submit(engine, "true", profile="pai", options={"resource_id": "quota1stand"}, gpu=1)
+    assert "--memory" in caught.value.fix
+    assert pai.count("dlc") == 0
+
+
+def test_no_type_and_no_size(pai: StandIn) -> None:
+    write_profile(pai, default_instance_type="")
+    engine = EmbeddedClient()
+    try:
+        with pytest.raises(SpecError, match="which kind of machine") as caught:
+            submit(engine, "true", profile="pai")
+        assert "--cpu" in caught.value.fix
+        submit(engine, "true", profile="pai", cpu=1)
+        assert asked(pai)["EcsSpec"] == "ecs.c6.large"
+    finally:
+        engine.close()
+
+
+def kind(name: str, cpu: float = 4, gib: int = 16, gpu: int = 0, **more: Any) -> InstanceType:
+    return InstanceType(name, cpu, gib * GIB, gpu, available=more.pop("available", True), **more)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "fields", "picked"),
+    [
+        ([kind("a", 4), kind("b", 2)], {"cpu": 1}, "b"),
+        ([kind("a", 2, 8), kind("b", 2, 4)], {"cpu": 1}, "b"),
+        ([kind("b"), kind("a")], {"cpu": 1}, "a"),
+        ([kind("a", gpu=1), kind("b", 64)], {"cpu": 1}, "b"),
+        ([kind("a", price=2.0), kind("b", 8, price=1.0)], {"cpu": 1}, "b"),
+        ([kind("a", available=False), kind("b", 64)], {"cpu": 1}, "b"),
+        ([kind("a", available=None), kind("b", 64)], {"cpu": 1}, "a"),
+        ([kind("a", available=False), kind("b", gpu=1)], {"cpu": 1, "gpu": 0}, "a"),
+        ([kind("a", gib=15), kind("b", gib=16)], {"memory": "16GB"}, "a"),
+        ([kind("a", gib=15), kind("b", gib=16)], {"memory": "16GiB"}, "b"),
+        ([kind("a"), kind("b", 8, spot_discount=0.3)], {"cpu": 1, "options": {"spot": {}}}, "b"),
+    ],
+)
+def test_which_is_the_smallest(kinds: list[InstanceType], fields: dict[str, Any], picked: str) -> None:
+    spec = sizes(**fields)
+    assert choice.pick(kinds, spec, spot="spot" in spec.options).name == picked
+
+
+def test_of_nothing_nothing_is_picked() -> None:
+    with pytest.raises(SpecError, match="lists no instance type"):
+        choice.pick([], sizes(cpu=1))
+    with pytest.raises(SpecError, match="no GPU"):
+        choice.pick([kind("a", gpu=1)], sizes(cpu=1, gpu=0))
+
+
+def test_the_job_can_be_read_back(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "true", profile="pai", cpu=3)
+    stored = json.loads(json.dumps(engine.call("show", job=job.id)))
+    assert stored["spec"]["instance_type"] == "ecs.c6.xlarge"
+    assert stored["spec"]["cpu"] == 3

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.jobs.state_dir import Home
+
+from ...fakes.alibaba import StandIn, stand_in
+from ..server.conftest import server as server  # a real Jupyter server
+from .places import Place, use
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
+    """The stand-in, for the tests of a module."""
+    with stand_in(tmp_path_factory.mktemp("pai")) as running:
+        yield running
+
+
+@pytest.fixture
+def keys(platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """The stand-in, with its keys in the environment."""
+    for name, value in platform.environment().items():
+        monkeypatch.setenv(name, value)
+    return platform
+
+
+@pytest.fixture
+def scripts(home: Home, folder: Path) -> Path:
+    """A folder with the scripts that the seeds' snippets submit."""
+    use(folder, "s0_056_train", "train_src/train.py")
+    use(folder, "s2_041_train", "read_src/train.py")
+    use(folder, "s2_076_train", "argparse_src/train.py")
+    (folder / "argv_src").mkdir()
+    (folder / "argv_src/train.py").write_text("import sys; print(*sys.argv[1:])\n")
+    return folder
+
+
+@pytest.fixture
+def here(scripts: Path) -> Place:
+    """This machine."""
+    return Place(scripts)
+
+
+@pytest.fixture
+def there(scripts: Path, keys: StandIn) -> Place:
+    """The stand-in of PAI."""
+    return Place(scripts, keys)
+
+
+@pytest.fixture(params=["here", "there"])
+def place(request: pytest.FixtureRequest) -> Place:
+    """This machine, and the stand-in."""
+    found: Place = request.getfixturevalue(request.param)
+    return found

@@ -1,0 +1,116 @@
+"""A real Jupyter server in a process of its own, which can be killed and started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from binder.session import NotebookSession
+
+from ...conftest import until
+
+__all__ = ["RealServer"]
+
+
+class RealServer:
+    """`root` is the folder of its notebooks. Environment and Jupyter's folders are the test's."""
+
+    program: tuple[str, ...] = ("-m", "jupyter_server")
+    token = "a-token-for-tests"
+
+    def __init__(self, root: Path, base_url: str = "/", **environment: str) -> None:
+        self.root = root
+        self.base_url = base_url
+        self.environment = environment
+        self.log = root.parent / "server.log"
+        self.sessions: list[NotebookSession] = []
+        self.start()
+
+    def start(self) -> None:
+        """Start it, on a new port, and wait until it answers."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Start it on the port that it had."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, *self.program, *self.arguments()],
+                env={**os.environ, "JUPYTER_TOKEN": self.token, **self.environment},
+                stdout=log,
+                stderr=log,
+            )
+        until(self._answers)
+
+    def arguments(self) -> list[str]:
+        return [
+            *("--allow-root", "--no-browser", f"--ServerApp.port={self.port}", "--ServerApp.port_retries=0"),
+            *(f"--ServerApp.root_dir={self.root}", f"--ServerApp.base_url={self.base_url}"),
+        ]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{self.base_url.rstrip('/')}"
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            return self.info_file.exists() and bool(self.rest("GET", "/api"))
+        except (URLError, OSError):
+            return False
+
+    @property
+    def info_file(self) -> Path:
+        return Path(os.environ["JUPYTER_RUNTIME_DIR"]) / f"jupyter-pai-{self.process.pid}.json"
+
+    def rest(self, method: str, path: str, body: object = None) -> Any:
+        """A REST call with the server's token."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
+        try:
+            with urlopen(Request(self.url + path, data, headers, method=method), timeout=30) as reply:
+                return json.loads(reply.read() or "null")
+        except HTTPError as error:
+            error.close()
+            if error.code == 404:
+                return None
+            raise
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        return dict(self.rest("GET", f"/pai/api/v1/jobs/{job_id}") or {})
+
+    def notebook(self, name: str = "work.ipynb", cells: list[dict[str, Any]] | None = None) -> NotebookSession:
+        """A session on a notebook, with the magics loaded."""
+        path = self.root / name
+        notebook = {"cells": cells or [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        path.write_text(json.dumps(notebook), "utf-8")
+        session = NotebookSession(self.url, self.token, name)
+        self.sessions.append(session)
+        session.run("%load_ext jupyter_pai")
+        return session
+
+    def kill(self) -> None:
+        """As a crash does."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """As its user does. (A second signal: the first one asks back.)"""
+        for session in self.sessions:
+            session.socket.shutdown()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(5)  # A thread of Jupyter's own can hold it up for long.
+            except subprocess.TimeoutExpired:
+                self.kill()

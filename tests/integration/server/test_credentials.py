@@ -1,0 +1,71 @@
+"""Credentials of a profile through a server: from a page or asked for in a notebook, and in no answer, log or file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from jupyter_pai.jobs.state_dir import Home
+
+from .real import RealServer
+from .test_secrets import Talkative, answer, talkative  # noqa: F401  talkative is a fixture
+
+ID, SECRET = "LTAI5tTheIdOfAKey9xyz", "sec-" + "3n/Zt+9q" * 3
+
+
+def refused(server: RealServer, body: object) -> dict[str, Any]:
+    """The answer to credentials that are refused."""
+    headers = {"Authorization": f"token {server.token}", "Content-Type": "application/json"}
+    url = f"{server.url}/pai/api/v1/profiles/mine/credentials"
+    try:
+        urlopen(Request(url, json.dumps(body).encode(), headers, method="PUT"), timeout=30)
+    except HTTPError as error:
+        with error:
+            assert error.code == 400
+            return dict(json.loads(error.read()))
+    raise AssertionError("they were taken")
+
+
+def test_from_the_prompt_or_the_page_to_the_file_and_nowhere_else(
+    talkative: Talkative,  # noqa: F811  a fixture
+    home: Home,
+    tmp_path: Path,
+) -> None:
+    notebook = talkative.notebook()
+    notebook.run("%pai profile set mine backend=pai region_id=cn-hangzhou")
+    said = answer(notebook, "%pai profile login mine", ID, SECRET, "")
+    assert said == {"prompt": "Security token (Enter for none): ", "password": True}
+    profiles = talkative.rest("GET", "/pai/api/v1/profiles")
+    assert profiles["profiles"][-1]["credentials"] == {"place": "file", "hint": "LTAI…9xyz"}
+    other = SECRET[::-1]
+    told = [
+        profiles,
+        refused(talkative, {"access_key_id": ID, "access_key_secret": f"{SECRET} {other}"}),
+        refused(talkative, [SECRET]),
+        talkative.rest(
+            "PUT", "/pai/api/v1/profiles/mine/credentials", {"access_key_id": ID, "access_key_secret": other}
+        ),
+        talkative.rest("GET", "/pai/api/v1/backends"),
+        talkative.rest("GET", "/pai/api/v1/secrets"),
+        notebook.run("%pai profile list").text,
+    ]
+    assert told[1]["details"]["faults"].keys() == {"access_key_secret"}
+    for word in (ID, SECRET, other):
+        assert word not in json.dumps(told)
+        assert word not in talkative.log.read_text("utf-8", "replace")
+        files = [path.name for path in tmp_path.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+        assert files == (["jupyter_pai_secrets.json"] if word != SECRET else [])
+    talkative.rest("DELETE", "/pai/api/v1/profiles/mine/credentials")
+    kept = tmp_path / "jupyter-config" / "jupyter_pai_secrets.json"
+    assert json.loads(kept.read_text()) == {"keyring": [], "file": {}}
+
+
+def test_where_nobody_can_be_asked_it_says_so(server: RealServer) -> None:
+    notebook = server.notebook()
+    notebook.run("%pai profile set mine backend=pai region_id=cn-hangzhou")
+    said = notebook.run("%pai profile login mine", check=False).error
+    assert "Nobody is here to be asked." in said
+    assert "jupyter pai profile login NAME" in said

@@ -1,0 +1,85 @@
+"""Nobody is let in anywhere without leave: every address and method is tried."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from tornado.httpclient import HTTPClientError
+from tornado.web import RequestHandler
+
+from jupyter_pai.api.routes import PREFIX, ROUTES
+from jupyter_pai.server import tensorboard_proxy as tensorboard
+from jupyter_pai.server.app import PaiApp
+
+
+def ours(app: Any) -> dict[str, type[RequestHandler]]:
+    """Every handler that we added to the server, by its pattern."""
+    rules = [rule for group in app.web_app.default_router.rules for rule in getattr(group.target, "rules", ())]
+    return {rule.matcher.regex.pattern: rule.target for rule in rules if "/pai/" in rule.matcher.regex.pattern}
+
+
+async def test_every_address_and_method_asks_who_is_there(jp_serverapp: Any, jp_fetch: Any) -> None:
+    assert isinstance(jp_serverapp.extension_manager.extension_apps["jupyter_pai"].copy().pop(), PaiApp)
+    addresses = [PREFIX + re.sub(r"\{\w+\}", "x", route.path) for route in ROUTES.values()]
+    boards = [f"{tensorboard.PATH}/x", f"{tensorboard.PATH}/x/data/runs"]
+    tried = 0
+    for address in {*addresses, f"{PREFIX}/stream", f"{PREFIX}/nothing", *boards}:
+        for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"):
+            with pytest.raises(HTTPClientError) as caught:
+                await jp_fetch(
+                    *address.strip("/").split("/"), method=method, body=None,
+                    headers={"Authorization": "token wrong"}, allow_nonstandard_methods=True,
+                )  # fmt: skip
+            assert caught.value.code in (403, 405), f"{method} {address}"
+            tried += caught.value.code == 403
+    assert tried >= len(ROUTES)
+
+
+async def test_every_handler_is_under_our_resource(jp_serverapp: Any) -> None:
+    handlers = ours(jp_serverapp)
+    assert len(handlers) >= len({route.path for route in ROUTES.values()})
+    for pattern, handler in handlers.items():
+        assert getattr(handler, "auth_resource", "") == "jupyter_pai", pattern
+
+
+async def test_who_is_known_and_not_allowed_is_refused(jp_serverapp: Any, jp_fetch: Any, jp_ws_fetch: Any) -> None:
+    from jupyter_server.auth import Authorizer
+
+    class Nobody(Authorizer):
+        def is_authorized(self, handler: Any, user: Any, action: str, resource: str) -> bool:
+            return resource != "jupyter_pai"
+
+    jp_serverapp.web_app.settings["authorizer"] = Nobody(parent=jp_serverapp)
+    for route in ROUTES.values():
+        address = re.sub(r"\{\w+\}", "x", route.path)
+        body = None if route.method in ("GET", "DELETE") else "{}"
+        with pytest.raises(HTTPClientError) as caught:
+            await jp_fetch(*PREFIX.split("/"), *address.strip("/").split("/"), method=route.method, body=body)
+        assert caught.value.code == 403, route
+    for method, body in (("GET", None), ("HEAD", None), ("POST", "")):
+        with pytest.raises(HTTPClientError) as caught:
+            await jp_fetch(*tensorboard.PATH.split("/"), "x", "data", method=method, body=body)
+        assert caught.value.code == 403
+    with pytest.raises(HTTPClientError) as caught:
+        await jp_ws_fetch(*PREFIX.split("/"), "stream")
+    assert caught.value.code == 403
+
+
+async def test_the_kernels_secret_is_good_here_and_nowhere_else(jp_serverapp: Any, jp_fetch: Any) -> None:
+    secret = jp_serverapp.web_app.settings["jupyter_pai_engine"].secret
+    headers = {"Authorization": f"jupyter-pai {secret}"}
+    assert (await jp_fetch(*PREFIX.split("/"), "jobs", headers=headers)).code == 200
+    for address in (("api", "contents"), ("api", "kernels")):
+        with pytest.raises(HTTPClientError) as caught:
+            await jp_fetch(*address, headers=headers)
+        assert caught.value.code == 403
+
+
+async def test_a_cookie_alone_does_not_submit(jp_serverapp: Any, http_server_client: Any, jp_base_url: str) -> None:
+    """A page of somebody else's that makes the browser post: without the XSRF token nothing happens."""
+    cookie = {"Cookie": "username-localhost=abc"}
+    with pytest.raises(HTTPClientError) as caught:
+        await http_server_client.fetch(f"{jp_base_url}{PREFIX}/jobs", method="POST", body="{}", headers=cookie)
+    assert caught.value.code == 403

@@ -1,0 +1,289 @@
+"""What forms ask over HTTP: what to begin with, what to draw, what is wrong with which field, and the same in words."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import nbformat
+import pytest
+from tornado.httpclient import HTTPClientError
+
+from jupyter_pai.source.secret_patterns import KINDS
+
+from ...support.fake_keys import CERTAIN
+from .test_rest import ask, run
+
+
+@pytest.fixture
+def project(jp_root_dir: Path) -> Path:
+    """A folder with a notebook, scripts, and what is none of either."""
+    folder = jp_root_dir / "project"
+    for name in ("lib", ".git", "venv"):
+        (folder / name).mkdir(parents=True)
+    (folder / "venv" / "pyvenv.cfg").touch()
+    for name in ("train.py", "setup.sh", "lib/part.py", "venv/no.py", ".hidden.py", "notes.txt"):
+        (folder / name).write_text("print(1)\n")
+    cell = nbformat.v4.new_code_cell("lr = 0.1\nprint(lr)")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "study.ipynb")
+    return folder
+
+
+async def form(jp_fetch: Any, path: str, **params: str) -> dict[str, Any]:
+    found: dict[str, Any] = await ask(jp_fetch, "GET", "form", path=path, **params)
+    return found
+
+
+async def refused(jp_fetch: Any, verb: str, body: object) -> dict[str, Any]:
+    """The details of a refusal."""
+    with pytest.raises(HTTPClientError) as caught:
+        await ask(jp_fetch, "POST", *verb.split("/"), body=body)
+    assert 400 <= caught.value.code < 500
+    assert caught.value.response
+    said: dict[str, Any] = json.loads(caught.value.response.body)
+    return said["details"]  # type: ignore[no-any-return]  # JSON
+
+
+async def test_a_form_begins_with_what_is_there(jp_fetch: Any, project: Path) -> None:
+    found = await form(jp_fetch, "project/study.ipynb")
+    notebook = str(project / "study.ipynb")
+    source = {"folder": str(project)}
+    spec = {"entry_point": "study.ipynb", "source": source}
+    entries = ["setup.sh", "study.ipynb", "train.py", "lib/part.py"]
+    request = {"spec": spec, "backend": "", "notebook": notebook, "script_if_needed": True}
+    assert found == {"request": request, "kind": "notebook", "last": None, "entries": entries}
+    script = await form(jp_fetch, str(project / "setup.sh"), backend="local")
+    assert (script["kind"], script["request"]["spec"]["entry_point"]) == ("script", "setup.sh")
+    assert (script["request"]["backend"], script["request"]["notebook"]) == ("local", "")
+    assert (await form(jp_fetch, "project"))["request"]["spec"] == {"entry_point": "train.py", "source": source}
+    (project / "train.py").unlink()
+    assert (await form(jp_fetch, "project"))["request"]["spec"] == {"source": source}
+    assert (await form(jp_fetch, "project/lib/part.py"))["request"]["spec"]["source"] == {"folder": f"{project}/lib"}
+    assert (await ask(jp_fetch, "POST", "preview", body=found["request"]))["files"]
+
+
+async def test_a_form_goes_on_with_the_settings_of_the_newest_job(jp_fetch: Any, project: Path, tmp_path: Path) -> None:
+    """Without what the profile filled in, and not with the code of the cell that it was made of."""
+    values = {"backend": "local", "default_output": str(tmp_path / "out"), "default_image": "mine:1"}
+    await ask(jp_fetch, "PUT", "profiles", "work", body={"values": values})
+    notebook = str(project / "study.ipynb")
+    source = {"folder": str(project), "files": {"pai_cell.py": "# %%pai_train\nprint(1)\n"}, "exclude": ["*.txt"]}
+    wanted = {"entry_point": "pai_cell.py", "source": source, "profile": "work", "labels": {"of": "a"}}
+    body = {"spec": wanted | {"hyperparameters": {"lr": "0.1"}}, "notebook": "project/study.ipynb"}
+    first = (await ask(jp_fetch, "POST", "jobs", body=body))["job"]
+    assert first["name"].startswith("study_20")
+    assert first["spec"]["output_path"]
+    assert first["spec"]["image"] == "mine:1"
+    found = await form(jp_fetch, "project/study.ipynb")
+    assert found["last"]["id"] == first["id"]
+    assert found["request"]["spec"] == {
+        "entry_point": "study.ipynb",
+        "hyperparameters": {"lr": "0.1"},
+        "labels": {"of": "a"},
+        "profile": "work",
+        "source": {"folder": str(project), "exclude": ["*.txt"]},
+    }
+    assert found["request"]["notebook"] == notebook
+    other = await form(jp_fetch, "project/study.ipynb", profile="local")
+    assert other["request"]["spec"]["profile"] == "local"
+    # Of the folder and of its script they are none.
+    assert (await form(jp_fetch, "project"))["last"] is None
+    job = await run(jp_fetch, {"name": "mine", "entry_point": "train.py", "source": {"folder": str(project)}})
+    script = await form(jp_fetch, "project/train.py")
+    assert (script["last"]["id"], script["request"]["spec"]["name"]) == (job["id"], "mine")
+    assert (await form(jp_fetch, "project"))["last"]["id"] == job["id"]
+    assert (await form(jp_fetch, "project/setup.sh"))["last"] is None
+    again = (await ask(jp_fetch, "POST", "jobs", job["id"], "rerun", body={}))["job"]
+    assert again["name"] != "mine"
+    newest = await form(jp_fetch, "project/train.py")
+    assert (newest["last"]["id"], newest["request"]["spec"]["name"]) == (again["id"], "mine")
+
+
+async def test_a_folder_may_be_a_link_out_of_what_jupyterlab_shows(
+    jp_fetch: Any, jp_root_dir: Path, project: Path, tmp_path: Path
+) -> None:
+    """As `~/data -> /mnt/data`: what is there is read, nothing is written there."""
+    far = tmp_path / "mnt"
+    project.rename(far)
+    (jp_root_dir / "data").symlink_to(far)
+    request = (await form(jp_fetch, "data/study.ipynb"))["request"]
+    assert request["notebook"] == str(far / "study.ipynb")
+    assert request["spec"]["source"] == {"folder": str(far)}
+    assert (await form(jp_fetch, "data"))["kind"] == "folder"
+    body = {"spec": {"command": "true", "source": {"folder": str(far)}}, "notebook": "data/study.ipynb"}
+    job = (await ask(jp_fetch, "POST", "jobs", body=body))["job"]
+    found = await ask(jp_fetch, "GET", "jobs", notebook="data/study.ipynb")
+    assert [one["id"] for one in found["jobs"]] == [job["id"]]
+    copy = {"uri": f"file://{tmp_path}/copy/", "path": "data/notes.txt"}
+    assert (await ask(jp_fetch, "POST", "data", "put", body=copy))["files"] == 1
+    for verb, wanted in (("data/get", copy | {"path": "data"}), (f"jobs/{job['id']}/download", {"folder": "data"})):
+        with pytest.raises(HTTPClientError) as caught:
+            await ask(jp_fetch, "POST", *verb.split("/"), body=wanted)
+        assert caught.value.code == 400 and b"leads out" in caught.value.response.body  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("path", ["project/none.ipynb", "project/notes.txt", "../..", "a\0b"])
+async def test_there_is_no_form_for_what_cannot_be_submitted(jp_fetch: Any, project: Path, path: str) -> None:
+    with pytest.raises(HTTPClientError) as caught:
+        await form(jp_fetch, path)
+    assert caught.value.code in (400, 404)
+
+
+async def test_backends_say_what_a_form_draws(jp_fetch: Any) -> None:
+    found = await ask(jp_fetch, "GET", "backends")
+    by_name = {one["name"]: one for one in found["backends"]}
+    assert by_name["pai"]["title"] == "Alibaba Cloud PAI"
+    assert "paid" in by_name["pai"]["capabilities"]
+    spot = by_name["pai"]["options"]["properties"]["spot"]
+    inner = next(one for one in spot["anyOf"] if "properties" in one)
+    assert inner["properties"]["strategy"]["enum"] == ["SpotWithPriceLimit", "SpotAsPriceGo"]
+    assert "region_id" in by_name["pai"]["settings"]["properties"]
+    assert "container" in by_name["local"]["options"]["properties"]
+    text = json.dumps(found)
+    assert "$ref" not in text
+    assert "$defs" not in text
+    for schema in [found["spec"], *(one["settings"] for one in found["backends"])]:
+        jsonschema.Draft202012Validator.check_schema(schema)
+        for name, field in schema["properties"].items():
+            assert field["title"], name
+    jsonschema.validate({"name": "x", "command": "true", "cpu": 2}, found["spec"])
+
+
+async def test_every_field_has_words_in_both_languages(jp_fetch: Any) -> None:
+    """Each has a title and, unless the title says it all, a description, and Chinese readers get Chinese."""
+    reply = await jp_fetch("pai", "api", "v1", "backends", headers={"Accept-Language": "zh-CN"})
+    found = json.loads(reply.body)
+    for name, field in _fields({"spec": found["spec"], **{one["name"]: one for one in found["backends"]}}):
+        words = f"{field['title']} {field.get('description', '')}"
+        assert any("\u4e00" <= letter <= "\u9fff" for letter in words), f"{name}: {words}"
+
+
+def _fields(node: object, place: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """All fields in schemas, by their places."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key == "properties":
+                found += [(f"{place}.{name}", field) for name, field in value.items()]
+            found += _fields(value, f"{place}.{key}")
+    elif isinstance(node, list):
+        for item in node:
+            found += _fields(item, place)
+    return found
+
+
+FAULTS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"name": " x"}, ["name"]),
+    ({"command": ""}, ["command"]),
+    ({"cpu": 0, "gpu": "two"}, ["cpu", "gpu"]),
+    ({"memory": "much"}, ["memory"]),
+    ({"hyperparameters": {"a b": "1"}}, ["hyperparameters.a b"]),
+    ({"inputs": {"train": "/none/at/all"}}, ["inputs.train"]),
+    ({"inputs": {"a/b": "/tmp"}}, ["inputs.a/b"]),
+    ({"outputs": {"model": "/dev/null/x"}}, ["outputs.model"]),
+    ({"outputs": {"MODEL": "/tmp"}}, ["outputs.MODEL"]),
+    ({"output_path": "/dev/null/x"}, ["output_path"]),
+    ({"environment": {"A=": ""}}, ["environment.A="]),
+    ({"secrets": {"TOKEN": "none"}}, ["secrets.TOKEN"]),
+    ({"metric_definitions": [{"name": "l", "regex": "("}]}, ["metric_definitions.0.regex"]),
+    ({"metric_definitions": [{"name": "l"}]}, ["metric_definitions.0.regex"]),
+    ({"python": "/no/python"}, ["python"]),
+    ({"profile": "none"}, ["profile"]),
+    ({"instance_count": 65}, ["instance_count"]),
+    ({"options": {"container": "lxc"}}, ["options.container"]),
+    ({"options": {"contaner": "none"}}, ["options.contaner"]),
+    ({"options": {"container": "auto"}}, ["options.container", "image"]),
+    ({"source": {"folder": "relative"}}, ["source.folder"]),
+    ({"source": {"folder": "/none/at/all"}}, ["source.folder"]),
+    ({"source": {"files": {"../a": ""}}}, ["source.files"]),
+    ({"source": {}}, ["source"]),
+    ({"imag": "x"}, ["imag"]),
+]
+
+
+@pytest.mark.parametrize(("fields", "paths"), FAULTS, ids=",".join)
+async def test_a_preview_says_which_field_is_wrong(
+    jp_fetch: Any, spec: dict[str, Any], fields: Any, paths: Any
+) -> None:
+    for verb in ("preview", "jobs"):
+        details = await refused(jp_fetch, verb, {"spec": spec | fields})
+        assert sorted(details["faults"]) == sorted(paths)
+        assert all(details["faults"].values())
+
+
+async def test_a_preview_names_the_lines_that_hold_keys(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "likely.py").write_text('\npassword = "' + "qZ7vK2mX9wLp4RtB8nYc" + '"\n')
+    source = {"folder": str(folder)}
+    body = {"spec": spec | {"source": source}}
+    found = await ask(jp_fetch, "POST", "preview", body=body)
+    leak = {"path": "likely.py", "line": 2, "cell": 0, "kind": "assignment", "what": KINDS["assignment"]}
+    assert found["leaks"] == [leak]
+    quick = await ask(jp_fetch, "POST", "preview", body=body, quick="true")
+    assert (quick["leaks"], quick["files"], quick["bytes"]) == (None, found["files"], found["bytes"])
+    os.utime(folder / "likely.py")
+    (folder / "certain.py").write_text(f"{CERTAIN['aliyun'][0]}\n")
+    details = await refused(jp_fetch, "preview", body)
+    assert [(one["path"], one["line"]) for one in details["leaks"]] == [("certain.py", 1)]
+    assert details["leaks"][0]["what"]
+    assert details["faults"].keys() == {"source"}
+    (folder / "certain.py").write_text("now it is gone\n")
+    assert (await ask(jp_fetch, "POST", "preview", body=body))["leaks"] == [leak]
+
+
+async def test_a_preview_names_twenty_files(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
+    folder = tmp_path / "code"
+    folder.mkdir()
+    for n in range(30):
+        (folder / f"{n}.txt").write_text("x" * n)
+    found = await ask(jp_fetch, "POST", "preview", body={"spec": spec | {"source": {"folder": str(folder)}}})
+    assert [one["bytes"] for one in found["biggest"]] == list(range(29, 9, -1))
+
+
+async def test_a_form_becomes_text_and_again_a_form(jp_fetch: Any, project: Path) -> None:
+    request = (await form(jp_fetch, "project/train.py", backend="local"))["request"]
+    request["spec"] |= {"hyperparameters": {"lr": "0.1"}, "options": {"container": "none"}}
+    written = await ask(jp_fetch, "POST", "recipe", body=request)
+    assert (
+        written["cell"]
+        == f"%pai submit {project}/train.py --source {project} --hp lr=0.1 --container none --backend local"
+    )
+    for name, text in written.items():
+        body = {"text": text, "notebook": "project/study.ipynb"}
+        read = await ask(jp_fetch, "POST", "recipe", "read", body=body)
+        assert read["form"] == name
+        assert read["request"]["notebook"] == f"{project}/study.ipynb"
+        profile = {"profile": "local"} if name == "json" else {}
+        assert read["request"]["spec"] == request["spec"] | profile
+        assert read["request"]["backend"] == ("" if name == "json" else "local")
+    details = await refused(jp_fetch, "recipe/read", {"text": "%pai submit\n--cpu"})
+    assert (details["line"], details["column"]) == (1, 1)
+
+
+async def test_a_notebook_goes_as_a_script_where_no_notebooks_run(jp_fetch: Any, project: Path) -> None:
+    """As a form asks for it; and each form of the same says so, too."""
+    values = {
+        "backend": "pai",
+        "region_id": "cn-hangzhou",
+        "default_image": "i",
+        "default_instance_type": "ecs.c6.large",
+    }
+    await ask(jp_fetch, "PUT", "profiles", "far", body={"values": values})
+    request = (await form(jp_fetch, "project/study.ipynb", profile="far"))["request"]
+    found = await ask(jp_fetch, "POST", "preview", body=request)
+    assert found["command"] == "python study.py"
+    assert "study.py" in found["notes"][-1] + found["notes"][0]
+    details = await refused(jp_fetch, "preview", request | {"script_if_needed": False})
+    assert details["faults"].keys() == {"entry_point"}
+    here = await ask(jp_fetch, "POST", "preview", body=request | {"spec": request["spec"] | {"profile": "local"}})
+    assert here["spec"]["entry_point"] == "study.ipynb"
+    written = await ask(jp_fetch, "POST", "recipe", body=request)
+    assert written["cell"].startswith(f"%pai submit {project}/study.ipynb ")
+    for text in written.values():
+        read = (await ask(jp_fetch, "POST", "recipe", "read", body={"text": text}))["request"]
+        assert read["spec"]["source"]["files"] == {"study.py": "# [1]\nlr = 0.1\nprint(lr)\n"}
+        assert (read["spec"]["entry_point"], read["spec"]["profile"]) == ("study.py", "far")

@@ -1,0 +1,84 @@
+"""The verbs about the page itself: its texts, its tutorials, the settings that it shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tornado.httpclient import HTTPClientError
+
+from jupyter_pai.config import settings
+
+from .conftest import PREFIX
+
+Fetch = Callable[..., Any]
+CHINESE = {"Accept-Language": "zh-CN"}
+
+
+async def ask(fetch: Fetch, method: str, *path: str, body: object = None, **more: Any) -> Any:
+    text = None if body is None else json.dumps(body)
+    return json.loads((await fetch(*PREFIX, *path, method=method, body=text, **more)).body)
+
+
+async def test_the_page_gets_its_texts_in_a_language(jp_fetch: Fetch, jp_auth_header: dict[str, str]) -> None:
+    found = await ask(jp_fetch, "GET", "catalogue", params={"language": "zh-CN"})
+    assert found["texts"][""]["language"] == "zh-CN"
+    assert found["texts"]["running"] == ["运行中"]
+    assert (await ask(jp_fetch, "GET", "catalogue", headers=jp_auth_header | CHINESE))["texts"] == found["texts"]
+    for nothing in ("en", "fr", "../../zh_CN", "zh-TW"):
+        assert (await ask(jp_fetch, "GET", "catalogue", params={"language": nothing}))["texts"] == {}
+
+
+async def test_tutorials_are_given_in_the_readers_language_and_never_over_what_is_there(
+    jp_fetch: Fetch, jp_root_dir: Path, jp_auth_header: dict[str, str]
+) -> None:
+    (jp_root_dir / "work").mkdir()
+    found = await ask(jp_fetch, "POST", "tutorials", body={"folder": "work"})
+    assert (found["place"], found["first"]) == ("work/pai-tutorials", "tutorial.ipynb")
+    folder = jp_root_dir / "work/pai-tutorials"
+    assert sorted(found["given"]) == sorted(path.name for path in folder.iterdir())
+    (folder / "folder.ipynb").write_text("mine")
+    (folder / "metrics.ipynb").unlink()
+    found = await ask(jp_fetch, "POST", "tutorials", body={"folder": "/work/"})
+    assert found["given"] == ["metrics.ipynb"]
+    assert (folder / "folder.ipynb").read_text() == "mine"
+    found = await ask(jp_fetch, "POST", "tutorials", body={}, headers=jp_auth_header | CHINESE)
+    assert found["first"] == "tutorial.zh-CN.ipynb"
+    assert found["given"]
+    assert all(name.endswith(".zh-CN.ipynb") for name in found["given"])
+    (jp_root_dir / "file").write_text("")
+    for folder_name, status in (("../out", 400), ("file", 409)):
+        with pytest.raises(HTTPClientError) as caught:
+            await ask(jp_fetch, "POST", "tutorials", body={"folder": folder_name})
+        assert caught.value.code == status
+    assert not (jp_root_dir.parent / "out").exists()
+
+
+async def test_settings_are_written_into_the_users_file_and_nothing_else_of_it_changes(
+    jp_fetch: Fetch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = tmp_path / "system.toml"
+    system.write_text("[disk]\nenvironment_days = 7\n")
+    monkeypatch.setattr(settings, "SYSTEM_FILE", system)
+    file = settings.user_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = '# mine\n[profiles.a]\nbackend = "local" # here\n'
+    file.write_text(text)
+    found = await ask(jp_fetch, "GET", "settings")
+    assert found["values"] == {"disk": {}, "tensorboard": {}}
+    assert found["defaults"] == {"disk": {"limit": "", "environment_days": 7}, "tensorboard": {"idle_minutes": 30}}
+    body: dict[str, Any] = {"disk": {"limit": "5GB"}, "tensorboard": {"idle_minutes": 60}}
+    assert (await ask(jp_fetch, "PUT", "settings", body=body))["values"] == body
+    assert file.read_text().startswith(text)
+    assert settings.load({"local": settings.ProfileSettings}).disk.limit == "5GB"
+    for wrong in ({"disk": {"limit": "much"}}, {"disk": {"environment_days": 0}}, {"policy": {"local": True}}):
+        before = file.read_text()
+        with pytest.raises(HTTPClientError) as caught:
+            await ask(jp_fetch, "PUT", "settings", body=wrong)
+        assert caught.value.code == 400
+        assert file.read_text() == before
+    await ask(jp_fetch, "PUT", "settings", body={"disk": {"limit": ""}})
+    assert file.read_text().strip() == text.strip()

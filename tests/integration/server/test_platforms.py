@@ -1,0 +1,79 @@
+"""The verbs about a platform, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ...fakes.alibaba import StandIn, stand_in
+from ..pai.conftest import write_profile
+from .test_rest import ON_PLATFORMS, Document, ask, run
+
+
+@pytest.fixture
+def pai(tmp_path: Path, jp_serverapp: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """The stand-in, with a profile of the server's."""
+    with stand_in(tmp_path / "pai") as running:
+        for name, value in running.environment().items():
+            monkeypatch.setenv(name, value)
+        write_profile(running)
+        yield running
+
+
+async def test_every_reply_about_a_platform_is_as_the_document_says(jp_fetch: Any, pai: StandIn) -> None:
+    document = Document(await ask(jp_fetch, "GET", "openapi.json"))
+    hold = document.hold
+    (image,) = hold("images", await ask(jp_fetch, "GET", "images", framework="XGBoost", version="latest"))["images"]
+    assert image["version"] == "1.6.0"
+    machines = hold("instances", await ask(jp_fetch, "GET", "instances", backend="pai"))
+    assert (machines["profile"], machines["quotas"][0]["id"]) == ("pai", "quota1stand")
+    found = hold("doctor", await ask(jp_fetch, "GET", "doctor", backend="pai"))["findings"]
+    assert {finding["state"] for finding in found} == {"ok"}
+    (remote_id,) = pai.add_jobs(1)
+    (listed,) = hold("remote_jobs", await ask(jp_fetch, "GET", "remote-jobs", backend="pai"))["jobs"]
+    assert listed["remote_id"] == remote_id
+    adopted = hold("adopt", await ask(jp_fetch, "POST", "adopt", body={"remote_id": remote_id, "backend": "pai"}))
+    terminal = hold("open_terminal", await ask(jp_fetch, "POST", "jobs", adopted["id"], "terminal"))
+    assert terminal["url"].startswith("ws://127.0.0.1:")
+    spec = {
+        "name": "x",
+        "command": "echo x > $PAI_OUTPUT_MODEL/x",
+        "source": {"files": {"a.txt": ""}},
+        "profile": "pai",
+    }
+    job = await run(jp_fetch, spec)
+    (model,) = hold("output_models", await ask(jp_fetch, "GET", "jobs", job["id"], "models"))["models"]
+    assert model["uri"] == job["outputs"]["model"]
+    path = "platform-tensorboards"
+    board = hold("open_platform_board", await ask(jp_fetch, "POST", path, body={"job": job["id"]}))
+    (shown,) = hold("platform_boards", await ask(jp_fetch, "GET", path, job=job["id"]))["boards"]
+    assert shown["id"] == board["id"]
+    gone = await ask(jp_fetch, "DELETE", path, board["id"], backend="pai", delete="true")
+    assert hold("stop_platform_board", gone)["boards"] == []
+    assert document.held >= ON_PLATFORMS
+
+
+async def test_a_tensorboard_here_of_a_job_there(jp_fetch: Any, pai: StandIn) -> None:
+    code = """
+import os, sys
+sys.path.insert(0, %r)
+from tests.support.event_writers import event, opened, records, simple
+import time
+with open(os.environ["PAI_OUTPUT_TENSORBOARD"] + "events.out.tfevents.1.x", "wb") as file:
+    file.write(records([opened(time.time()), event(1, simple("loss", 0.5))]))
+""" % str(Path(__file__).parents[3])
+    source = {"files": {"train.py": code}}
+    job = await run(
+        jp_fetch, {"name": "there", "command": f"{sys.executable} train.py", "source": source, "profile": "pai"}
+    )
+    assert job["status"] == "succeeded"
+    board = await ask(jp_fetch, "POST", "tensorboards", body={"jobs": [job["id"]]})
+    shown = await jp_fetch("pai", "tensorboard", board["id"], "data", "plugin", "scalars", "tags")
+    assert list(json.loads(shown.body).values()) == [{"loss": {"displayName": "loss", "description": ""}}]
+    assert pai.count("dlc") == 0
+    await ask(jp_fetch, "DELETE", "tensorboards", board["id"])

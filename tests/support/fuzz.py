@@ -1,0 +1,17 @@
+"""What the fuzz tests share: texts, and how many of them are tried (`make soak` sets FUZZ_EXAMPLES)."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from jupyter_pai.core import contract
+
+__all__ = ["MANY", "NAMES", "VALUES"]
+
+MANY = settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "1000")), deadline=None)
+# What may stand in a hyperparameter: any text but NUL and lone surrogates; names without blanks and `=` as well.
+VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+NAMES = VALUES.filter(lambda name: contract.check_name(name) is None)

@@ -1,0 +1,42 @@
+"""The example of a plug-in, installed beside this environment, and a neighbour that works for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..conftest import ROOT, made_once
+
+__all__ = ["EXAMPLE", "site", "working"]
+
+EXAMPLE = ROOT / "docs/examples/plugin"
+
+
+def site() -> Path:
+    """A folder into which the plug-in is installed from its wheel: whoever has it in PYTHONPATH has the plug-in."""
+    return made_once("neighbour", _install) / "site"
+
+
+def _install(folder: Path) -> None:
+    _python("-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(EXAMPLE))
+    (wheel,) = folder.glob("*.whl")
+    _python("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(folder / "site"), str(wheel))
+
+
+def _python(*words: str) -> None:
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@contextmanager
+def working(folder: Path) -> Iterator[Path]:
+    """A neighbour works in a folder, for as long as this lasts. It is found where the plug-in is installed."""
+    command = [sys.executable, "-m", "jupyter_pai_neighbour.daemon", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as neighbour:
+        assert neighbour.stdout
+        assert "listens at" in neighbour.stdout.readline()
+        yield folder
+        neighbour.terminate()

@@ -1,0 +1,120 @@
+"""The executed notebook as files."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from jupyter_pai.backends.runtime import launcher
+from jupyter_pai.backends.runtime.executed_notebook import ExecutedNotebook, bounded
+
+
+def written(path: Path, *cells: dict[str, Any], **more: Any) -> ExecutedNotebook:
+    path.write_text(json.dumps({"cells": [*cells], "metadata": {}, "nbformat": 4} | more), "utf-8")
+    return ExecutedNotebook(path, path.parent / "out")
+
+
+def code(source: str, *tags: str) -> dict[str, Any]:
+    return {"cell_type": "code", "source": source, "metadata": {"tags": list(tags)}}
+
+
+def markdown(source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "source": source, "metadata": {}}
+
+
+@pytest.mark.parametrize(
+    ("cells", "sources"),
+    [
+        ([code("a = 1")], ["# Parameters\na = 2", "a = 1"]),
+        ([markdown("# T"), code("a = 1", "parameters"), code("a")], ["# T", "a = 1", "# Parameters\na = 2", "a"]),
+        (
+            [code("a = 1", "parameters"), code("a = 9", "injected-parameters"), code("a")],
+            ["a = 1", "# Parameters\na = 2", "a"],
+        ),
+    ],
+)
+def test_where_parameters_go(tmp_path: Path, cells: list[dict[str, Any]], sources: list[str]) -> None:
+    notebook = written(tmp_path / "n.ipynb", *cells)
+    notebook.set_parameters({"a": "2"})
+    notebook.save()
+    saved = nbformat.read(tmp_path / "out/n.ipynb", as_version=4)
+    nbformat.validate(saved)
+    assert [cell.source for cell in saved.cells] == sources
+    untouched = written(tmp_path / "n.ipynb", *cells)
+    assert untouched.set_parameters({}) == []
+    assert len(untouched.node.cells) == len(cells)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 1, "nbformat": 4}', '{"cells": [{}], "nbformat": 4}'])
+def test_what_is_no_notebook(tmp_path: Path, text: str) -> None:
+    (tmp_path / "n.ipynb").write_text(text)
+    with pytest.raises(ValueError):
+        ExecutedNotebook(tmp_path / "n.ipynb", tmp_path)
+
+
+def test_an_old_notebook(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "input": "print(1)", "outputs": [], "language": "python", "metadata": {}}
+    text = {"worksheets": [{"cells": [cell]}], "metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0}
+    (tmp_path / "n.ipynb").write_text(json.dumps(text))
+    assert ExecutedNotebook(tmp_path / "n.ipynb", tmp_path).node.cells[0].source == "print(1)"
+
+
+def test_streams_are_fit_to_be_read(tmp_path: Path) -> None:
+    """Of a progress bar what stands at the end; no lines of `report`. The original keeps its places."""
+    notebook = written(tmp_path / "n.ipynb", code("1"))
+    texts = ['[pai] {"metric": "m", "value": 1}\n', ' 1%\r 50%\r100%\r\nup\n[pai] {"a": 1}\nx', "\r\n"]
+    outputs = [nbformat.v4.new_output("stream", name="stdout", text=text) for text in texts]
+    notebook.node.cells[0].outputs = outputs
+    notebook.save()
+    saved = nbformat.read(tmp_path / "out/n.ipynb", as_version=4).cells[0].outputs
+    assert [output.text for output in saved] == ["100%\r\nup\nx", "\r\n"]
+    assert [output.text for output in outputs] == texts
+
+
+def test_a_stream_is_bounded() -> None:
+    text = ""
+    for n in range(400):
+        text = bounded(text + f"{n:09}\n" * 1000)
+    assert len(text) <= 2 << 20
+    assert text.startswith("000000000\n")
+    assert text.endswith("000000399\n")
+    assert text.count("[…]") == 1
+
+
+def test_html_is_complete_and_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTER_PATH", "")
+    png = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    )
+    (tmp_path / "dot.png").write_bytes(png)
+    widgets = {"application/vnd.jupyter.widget-state+json": {"state": {"a": {}}, "version_major": 2}}
+    cells = (markdown("# 训练 <x>\n$x^2$\n\n![dot](dot.png)"), code("print('<b>')"))
+    notebook = written(tmp_path / "训练 一.ipynb", *cells, metadata={"widgets": widgets})
+    output = nbformat.v4.new_output("stream", name="stdout", text="<b>\n")
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "a"}, "text/plain": "the widget"}
+    notebook.node.cells[1].outputs = [output, nbformat.v4.new_output("display_data", data=view)]
+    notebook.save_html()
+    html = (tmp_path / "out/训练 一.html").read_text("utf-8")
+    for words in ("训练", "&lt;b&gt;", "the widget", "data:image/png;base64,", "<title>训练 一</title>", "$x^2$"):
+        assert words in html
+    assert re.findall(r"<script|<link|@import|(?:src|href)=\"(?!data:|#)[^\"]*", html) == []
+
+
+def test_html_in_an_environment_that_is_layered_on_ours(tmp_path: Path) -> None:
+    """nbconvert's templates lie in the one below, where it does not look for them."""
+    layer = tmp_path / "layer"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", layer], check=True)
+    launcher._see_our_packages(str(layer))
+    written(tmp_path / "n.ipynb", code("1"))
+    make = "from pathlib import Path; from jupyter_pai.backends.runtime.executed_notebook import ExecutedNotebook as E"
+    make += f"; E(Path({str(tmp_path / 'n.ipynb')!r}), Path({str(tmp_path)!r})).save_html()"
+    subprocess.run([layer / "bin/python", "-c", make], check=True)
+    assert "jp-Cell" in (tmp_path / "n.html").read_text("utf-8")

@@ -1,0 +1,114 @@
+"""Environments for requirements, made inside the job."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.backends.runtime import launcher
+
+LAUNCHER = Path(launcher.__file__)
+
+
+@pytest.mark.parametrize(
+    ("text", "met"),
+    [
+        ("", True),
+        ("# nothing\n\n", True),
+        ("pydantic\n", True),
+        ("pydantic>=2 # a comment\nrich\n", True),
+        ('no-such-package; python_version < "3"\n', True),
+        ("pydantic<1\n", False),
+        ("no-such-package\n", False),
+        ("-r more.txt\n", False),
+        ("./wheel.whl\n", False),
+        ("pydantic[email]\n", False),
+        ("x @ https://example.com/x.whl\n", False),
+    ],
+)
+def test_what_is_met_already(text: str, met: bool) -> None:
+    assert launcher.satisfied(text) == met
+
+
+def test_the_key_knows_requirements() -> None:
+    assert launcher.key("a") == launcher.key("a")
+    assert launcher.key("a") != launcher.key("b")
+
+
+def test_shims_mean_the_interpreter(tmp_path: Path) -> None:
+    odd = tmp_path / "it's here"
+    odd.mkdir()
+    python = odd / "my python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    launcher.write_shims(str(tmp_path / "bin"), str(python))
+    for name in ("python", "python3"):
+        command = [str(tmp_path / "bin" / name), "-c", "import sys; print(sys.argv[1:])", "a b", ""]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "['a b', '']\n"
+
+
+def test_the_search_path_begins_with_shims_and_interpreter() -> None:
+    assert launcher.search_path("/shims", "/env/bin/python", "/usr/bin:/env/bin") == "/shims:/env/bin:/usr/bin"
+
+
+def launch(tmp_path: Path, requirements: str, command: str, uv: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "requirements.txt").write_text(requirements)
+    words = [
+        f"requirements={tmp_path}/requirements.txt",
+        f"environments={tmp_path}/environments",
+        f"shims={tmp_path}/bin",
+        f"uv={uv}",
+    ]
+    line = [sys.executable, "-I", str(LAUNCHER), *words, "--", "/bin/sh", "-c", command]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def find_uv() -> str:
+    from uv import find_uv_bin
+
+    return str(find_uv_bin())
+
+
+@pytest.mark.parametrize("with_uv", [True, False], ids=["uv", "pip"])
+def test_an_environment_is_made_once_and_sees_ours(tmp_path: Path, with_uv: bool) -> None:
+    package = tmp_path / "tiny"
+    package.mkdir()
+    (package / "pyproject.toml").write_text(
+        "[build-system]\nrequires = ['hatchling']\nbuild-backend = 'hatchling.build'\n"
+        "[project]\nname = 'tiny-pai-test'\nversion = '1'\n"
+        "[tool.hatch.build.targets.wheel]\npackages = ['tiny_pai_test']\n"
+    )
+    (package / "tiny_pai_test").mkdir()
+    (package / "tiny_pai_test" / "__init__.py").write_text("value = 7\n")
+    wheels = tmp_path / "wheels"
+    subprocess.run(
+        [sys.executable, "-m", "build", "-q", "--wheel", "--no-isolation", "-o", wheels, package], check=True
+    )
+    requirements = f"{next(wheels.iterdir())}\n"
+    command = "python -c 'import sys, tiny_pai_test, pydantic; print(tiny_pai_test.value, sys.prefix)'"
+    uv = find_uv() if with_uv else ""
+    first = launch(tmp_path, requirements, command, uv)
+    assert first.returncode == 0, first.stderr + first.stdout
+    environment = tmp_path / "environments" / launcher.key(requirements)
+    assert first.stdout.splitlines()[-1] == f"7 {environment}"
+    assert "installing" in first.stdout
+    second = launch(tmp_path, requirements, command, uv)
+    assert second.stdout == f"7 {environment}\n"
+
+
+def test_what_cannot_be_installed_ends_the_job(tmp_path: Path) -> None:
+    done = launch(tmp_path, "/nowhere/to/be-found.whl\n", "echo never", find_uv())
+    assert done.returncode == launcher.FAILED
+    assert "could not be installed" in done.stdout
+    assert "never" not in done.stdout
+    assert [path.name for path in (tmp_path / "environments").iterdir() if path.is_dir()] == []
+
+
+def test_met_requirements_need_no_environment(tmp_path: Path) -> None:
+    done = launch(tmp_path, "pydantic\n", "python -c 'import sys; print(sys.executable)'", "")
+    assert done.stdout == f"{sys.executable}\n"
+    assert not os.path.exists(tmp_path / "environments")

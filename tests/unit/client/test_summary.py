@@ -1,0 +1,103 @@
+"""A job in words: what people read, and that nothing a job prints becomes markup."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from jupyter_pai.client import summary
+from jupyter_pai.client.summary import View
+from jupyter_pai.core.text import printable
+
+from ...support.fuzz import MANY
+
+JOB: dict[str, Any] = {
+    "id": "k3f9x2ab",
+    "name": "digits",
+    "status": "succeeded",
+    "backend": "local",
+    "profile": "local",
+    "submitted_at": "2026-01-02T03:04:05Z",
+    "started_at": "2026-01-02T03:04:06Z",
+    "ended_at": "2026-01-02T03:07:11Z",
+    "reason": "",
+    "fix": "",
+    "notes": [],
+    "outputs": {"model": "file:///m/"},
+    "output_parameters": {"test-accuracy": "0.97"},
+}
+
+
+def test_one_line() -> None:
+    assert summary.line(JOB) == "<k3f9x2ab digits, succeeded, local, 3 min 5 s>"
+
+
+def test_several_lines_have_what_one_wants_to_know() -> None:
+    metrics = {"loss": {"step": [0, 1, 2], "value": [1.0, "NaN", 0.25]}}
+    text = summary.text(View(JOB, "line 1\nline 2\n", metrics))
+    for words in (
+        "k3f9x2ab",
+        "digits",
+        "succeeded",
+        "3 min 5 s",
+        "test-accuracy: 0.97",
+        "file:///m/",
+        "loss: █×▁ 0.25",
+    ):
+        assert words in text
+    assert text.endswith("  | line 1\n  | line 2")
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [("03:04:10.25Z", "4.2 s"), ("03:05:06.2Z", "1 min 0 s"), ("05:08:06Z", "2 h 4 min"), ("03:04:05Z", "0.0 s")],
+)
+def test_durations(end: str, words: str) -> None:
+    assert summary.duration(JOB | {"ended_at": f"2026-01-02T{end}"}) == words
+
+
+def test_a_job_that_never_ran_took_no_time() -> None:
+    assert summary.duration(JOB | {"started_at": None}) == ""
+
+
+def test_progress_bars_colours_and_reports_are_as_in_a_terminal() -> None:
+    log = '\x1b[31mred\x1b[0m\n\r10%\r 99%\r100%\n[pai] {"metric": "x", "value": 1}\n\x1b]0;title\x07done\x00\n\n'
+    assert printable(log) == ["red", "100%", "done�"]
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        assert {name for name, _value in attrs} <= {"style"}
+
+
+@MANY
+@given(st.text(max_size=30) | st.sampled_from(["<script>x</script>", '"><img src=x onerror=y>', "</pre><b>"]))
+def test_what_a_job_says_is_never_markup(text: str) -> None:
+    job = JOB | {"name": text, "reason": text, "fix": text, "notes": [text], "output_parameters": {text: text}}
+    seen = Tags()
+    seen.feed(summary.html(View(job, text, {text: {"step": [0], "value": [1.0]}})))
+    assert seen.tags <= {"div", "table", "tbody", "tr", "th", "td", "code", "pre"}
+
+
+@MANY
+@given(st.lists(st.floats(), min_size=1, max_size=80))
+@example([0.0, 5e-324])
+def test_any_numbers_make_a_row_of_bars(values: list[float]) -> None:
+    bars = summary.sparkline(values)
+    assert len(bars) == min(len(values), 32)
+    assert set(bars) <= set("▁▂▃▄▅▆▇█×")
+
+
+def test_a_mime_bundle_has_a_form_for_everyone() -> None:
+    bundle = summary.mime_bundle(View(JOB))
+    assert set(bundle) == {summary.MIME_TYPE, "text/html", "text/plain"}
+    assert bundle[summary.MIME_TYPE]["job_id"] == "k3f9x2ab"

@@ -1,0 +1,372 @@
+"""Calls are repeated where that does no harm, never where it may, and every failure says what and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from jupyter_pai.cloud import http as transport
+from jupyter_pai.cloud.alibaba.access_key import AccessKey
+from jupyter_pai.cloud.alibaba.openapi import STUDIO, OpenApi
+from jupyter_pai.core.errors import (
+    BackendError,
+    BucketError,
+    ClockError,
+    Conflict,
+    CredentialsError,
+    ImageError,
+    NotFound,
+    PaiError,
+    PermissionDenied,
+    QuotaExceeded,
+    Refused,
+    RegionError,
+    ReplyLost,
+    SoldOut,
+    Throttled,
+    Unreachable,
+)
+from jupyter_pai.core.secret import Secret
+
+from ...fakes.answers import Answer, Answers, answering, cut, refuse, reply, reset, silence
+
+KEY = AccessKey("testAK", Secret("a-secret-of-tests"), Secret("a-token/of+tests"))
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(transport, "_JITTER", 0.02)
+    monkeypatch.setattr(transport, "_LONGEST_WAIT", 0.05)
+
+
+@pytest.fixture
+def server() -> Iterator[Answers]:
+    with answering() as answers:
+        yield answers
+
+
+class Keys:
+    """Gives keys in turn; the last one stays."""
+
+    def __init__(self, *keys: AccessKey) -> None:
+        self.keys = list(keys)
+
+    async def key(self) -> AccessKey:
+        return self.keys[0]
+
+    def drop(self, key: AccessKey) -> None:
+        if len(self.keys) > 1:
+            self.keys.pop(0)
+
+
+async def public() -> str:
+    return "public"
+
+
+def api_of(url: str, *keys: AccessKey, region: str = "cn-hangzhou", **options: Any) -> OpenApi:
+    known = Keys(*(keys or (KEY,)))
+    return OpenApi(region, known.key, known.drop, public, endpoint=url, **options)
+
+
+def call(server: Answers | str, *, repeat: bool = True, **options: Any) -> dict[str, Any]:
+    """Create a job, as if that could be repeated or not."""
+    api = api_of(server if isinstance(server, str) else server.url, **options)
+
+    async def work() -> dict[str, Any]:
+        try:
+            method = "GET" if repeat else "POST"
+            body = None if repeat else {"TrainingJobName": "t"}
+            return await api.call(STUDIO, "CreateTrainingJob", method, "/api/v1/trainingjobs", {}, body, repeat=repeat)
+        finally:
+            await transport.close()
+
+    return asyncio.run(work())
+
+
+DONE = reply(200, {"TrainingJobId": "train1"})
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        refuse(500, "InternalError"),
+        refuse(503, "ServiceUnavailable"),
+        reply(502, "<html>bad gateway</html>"),
+        refuse(400, "Throttling.User", x_acs_retry_after="20"),
+        refuse(429, "Throttling"),
+        refuse(400, "SignatureNonceUsed"),
+        reset,
+        cut,
+        reply(200, '{"TrainingJobId": "tr'),
+        reply(200, "<html>Please log in</html>"),
+    ],
+    ids="500 503 502 throttled 429 nonce reset cut half html".split(),
+)
+def test_what_may_be_repeated_is_and_signed_anew(server: Answers, fault: Answer) -> None:
+    server.say(fault, fault, DONE)
+    assert call(server) == {"TrainingJobId": "train1"}
+    assert len(server.seen) == 3
+    assert len({seen.headers["x-acs-signature-nonce"] for seen in server.seen}) == 3
+    assert len({seen.headers["authorization"] for seen in server.seen}) == 3
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [refuse(500, "InternalError"), reset, cut, reply(200, '{"TrainingJobId": "tr'), refuse(503, "ServiceUnavailable")],
+    ids="500 reset cut half 503".split(),
+)
+def test_what_makes_something_is_asked_for_once(server: Answers, fault: Answer) -> None:
+    server.say(fault, DONE)
+    with pytest.raises(ReplyLost, match="may have done"):
+        call(server, repeat=False)
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("fault", [refuse(400, "Throttling.Api"), refuse(503, "Throttling")], ids="400 503".split())
+def test_what_was_throttled_was_not_done_and_is_repeated_always(server: Answers, fault: Answer) -> None:
+    server.say(fault, DONE)
+    assert call(server, repeat=False) == {"TrainingJobId": "train1"}
+    assert server.seen[0].body == server.seen[1].body == b'{"TrainingJobName": "t"}'
+
+
+def test_a_platform_that_refuses_for_ever_is_asked_a_few_times(server: Answers) -> None:
+    server.say(refuse(400, "Throttling.User", "Request was denied due to user flow control.", x_acs_retry_after="1"))
+    with pytest.raises(Throttled, match="user flow control") as caught:
+        call(server)
+    assert caught.value.details == {"code": "Throttling.User", "request_id": "request-1", "status": 400}
+    assert 3 <= len(server.seen) <= 10
+
+
+def test_a_wait_of_minutes_is_not_waited_for(server: Answers) -> None:
+    server.say(refuse(429, "Throttling", x_acs_retry_after="600000"))
+    with pytest.raises(Throttled):
+        call(server)
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("repeat", [True, False])
+def test_where_nobody_listens_nothing_was_sent(repeat: bool) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with pytest.raises(Unreachable, match="does not answer") as caught:
+        call(url, repeat=repeat)
+    assert type(caught.value) is Unreachable
+    assert caught.value.details["sent"] is False
+
+
+def test_silence_ends(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_READ", 0.2)
+    server.say(silence(server))
+    with pytest.raises(ReplyLost):
+        call(server, repeat=False)
+    with pytest.raises(Unreachable):
+        call(server)
+
+
+def test_an_answer_that_trickles_ends(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_ATTEMPT", 0.3)
+
+    def trickle(handler: Any) -> None:
+        handler.send_response(200)
+        handler.send_header("content-length", "1000")
+        handler.end_headers()
+        while not server.released.wait(0.05):
+            handler.wfile.write(b" ")
+
+    server.say(trickle, DONE)
+    assert call(server) == {"TrainingJobId": "train1"}
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (403, "Forbidden", PermissionDenied),
+        (403, "Forbidden.RAM", PermissionDenied),
+        (400, "NoPermission", PermissionDenied),
+        (403, "", PermissionDenied),
+        (401, "", CredentialsError),
+        (404, "InvalidAccessKeyId.NotFound", CredentialsError),
+        (400, "InvalidAccessKeyId.Inactive", CredentialsError),
+        (400, "InvalidSecurityToken.Expired", CredentialsError),
+        (400, "SignatureDoesNotMatch", CredentialsError),
+        (404, "InvalidApi.NotFound", RegionError),
+        (400, "InvalidImage", ImageError),
+        (404, "ImageNotFound", ImageError),
+        (404, "NoSuchBucket", BucketError),
+        (400, "TensorboardLimitExceeded", QuotaExceeded),
+        (400, "QuotaExceeded.Jobs", QuotaExceeded),
+        (400, "InstanceType.SoldOut", SoldOut),
+        (404, "TRAINING_JOB_INSTANCE_NOT_FOUND", NotFound),
+        (404, "", NotFound),
+        (409, "", Conflict),
+        (400, "MissingTrainingJobName", Refused),
+        (400, "", Refused),
+        (307, "", BackendError),
+    ],
+)
+def test_each_code_is_an_error_of_its_own(server: Answers, status: int, code: str, kind: type[PaiError]) -> None:
+    server.say(refuse(status, code, "It is so."))
+    with pytest.raises(PaiError, match="It is so") as caught:
+        call(server, repeat=False)
+    assert type(caught.value) is kind
+    assert "PaiStudio CreateTrainingJob" in caught.value.message
+    assert "request-1" in caught.value.message
+    assert caught.value.details["request_id"] == "request-1"
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"code": "Forbidden", "message": "You may not.", "requestId": "r7"},
+        '<?xml version="1.0"?>'
+        "<Error><Code>Forbidden</Code><Message>You may not.</Message><RequestId>r7</RequestId></Error>",
+    ],
+    ids="small xml".split(),
+)
+def test_an_error_is_read_however_it_is_spelt(server: Answers, body: object) -> None:
+    server.say(reply(403, body))
+    with pytest.raises(PermissionDenied, match="You may not") as caught:
+        call(server)
+    assert caught.value.details == {"code": "Forbidden", "request_id": "r7", "status": 403}
+
+
+def test_who_has_to_give_what_is_said(server: Answers) -> None:
+    denied = {"AuthAction": "pai:CreateTrainingJob", "AuthPrincipalDisplayName": "someone"}
+    server.say(reply(403, {"Code": "NoPermission", "Message": "No.", "AccessDeniedDetail": denied}))
+    with pytest.raises(PermissionDenied) as caught:
+        call(server)
+    assert "pai:CreateTrainingJob" in caught.value.fix
+
+
+@pytest.mark.parametrize(("minutes", "word"), [(20, "20 minutes slow"), (-20, "20 minutes fast")])
+@pytest.mark.parametrize("code", ["InvalidTimeStamp.Expired", "SignatureDoesNotMatch"])
+def test_a_clock_that_is_off_is_named(server: Answers, minutes: int, word: str, code: str) -> None:
+    theirs = format_datetime(datetime.now(UTC) + timedelta(minutes=minutes), usegmt=True)
+    server.say(refuse(400, code, date=theirs))
+    with pytest.raises(ClockError, match=word) as caught:
+        call(server)
+    assert abs(float(str(caught.value.details["seconds"])) + minutes * 60) < 30
+    assert len(server.seen) == 1
+
+
+def test_a_key_that_has_ended_is_fetched_anew(server: Answers) -> None:
+    server.say(refuse(400, "InvalidSecurityToken.Expired"), DONE)
+    api = api_of(server.url, KEY, AccessKey("nextAK", Secret("next-secret")))
+
+    async def work() -> dict[str, Any]:
+        try:
+            return await api.call(STUDIO, "CreateTrainingJob", "POST", "/api/v1/trainingjobs", {}, {}, repeat=False)
+        finally:
+            await transport.close()
+
+    assert asyncio.run(work()) == {"TrainingJobId": "train1"}
+    assert [seen.headers["authorization"].split("Credential=")[1].split(",")[0] for seen in server.seen] == [
+        "testAK",
+        "nextAK",
+    ]
+
+
+def test_a_key_that_is_wrong_is_not_tried_for_ever(server: Answers) -> None:
+    server.say(refuse(404, "InvalidAccessKeyId.NotFound", "Specified access key is not found."))
+    with pytest.raises(CredentialsError, match="not found") as caught:
+        call(server)
+    assert "aliyun configure" in caught.value.fix
+    assert len(server.seen) == 1
+
+
+def test_no_key_is_in_any_error_or_log(server: Answers, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    quoted = "server string to sign is: x-acs-security-token:a-token/of+tests a-token%2Fof%2Btests a-secret-of-tests"
+    server.say(reset, refuse(500, "InternalError", quoted), refuse(400, "SignatureDoesNotMatch", quoted))
+    with pytest.raises(CredentialsError) as caught:
+        call(server)
+    frames = "".join(traceback.format_exception(caught.value))
+    told = f"{caught.value} {caught.value.as_json()} {frames} {caplog.text}"
+    assert "of+tests" not in told
+    assert "of%2Btests" not in told
+    assert "a-secret-of-tests" not in told
+    assert "server string to sign" in told
+
+
+def test_a_region_that_there_is_not_is_named() -> None:
+    # No name server is asked: a name of one label and a dot is known to nobody.
+    api = api_of("", region="cn-hangzo.invalid")
+    with pytest.raises(RegionError, match="cn-hangzo"):
+        asyncio.run(api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs"))
+
+
+def test_the_pace_holds_for_all_calls_of_an_account(server: Answers) -> None:
+    async def work() -> float:
+        apis = [api_of(server.url, pace=20), api_of(server.url, pace=20)]
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        try:
+            for _burst in range(3):
+                await asyncio.gather(
+                    *(api.call(STUDIO, "ListQuotas", "GET", "/api/v1/quotas/") for api in apis for _n in range(10))
+                )
+            return loop.time() - start
+        finally:
+            await transport.close()
+
+    # Sixty calls at twenty a second, of which a burst of twenty is free.
+    assert asyncio.run(work()) > 1.9
+
+
+def test_what_is_sent_is_what_the_service_reads(server: Answers) -> None:
+    query = {"Labels": {"k": "v w"}, "Verbose": True, "Ids": ["a", "b"], "Status": None, "PageSize": 10}
+
+    async def work() -> None:
+        try:
+            await api_of(server.url).call(STUDIO, "ListQuotas", "GET", "/api/v1/quotas/", query)
+            await api_of(server.url).call(STUDIO, "GetTrainingJob", "GET", "/api/v1/trainingjobs/a b~ü")
+        finally:
+            await transport.close()
+
+    asyncio.run(work())
+    assert [seen.path for seen in server.seen] == [
+        "/api/v1/quotas/?Ids=a%2Cb&Labels=%7B%22k%22%3A%20%22v%20w%22%7D&PageSize=10&Verbose=true",
+        "/api/v1/trainingjobs/a%20b~%C3%BC",
+    ]
+    assert server.seen[0].headers["x-acs-action"] == "ListQuotas"
+    assert server.seen[0].headers["x-acs-version"] == "2022-01-12"
+
+
+def test_a_proxy_is_used_but_not_for_this_machine(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering() as proxy:
+        proxy.say(reply(200, {"by": "proxy"}))
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("http_proxy", proxy.url)
+        server.say(reply(200, {"by": "itself"}))
+        assert call(server) == {"by": "itself"}
+        assert call("http://pai.example.invalid") == {"by": "proxy"}
+        assert proxy.seen[0].path.startswith("http://pai.example.invalid/")
+
+
+def test_a_repetition_is_no_output_of_a_notebook(server: Answers) -> None:
+    code = f"""
+import asyncio
+from tests.unit.cloud.test_http import call
+print(call({server.url!r}))
+"""
+    server.say(refuse(500, "InternalError"), DONE)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == ("{'TrainingJobId': 'train1'}", "")
+
+
+def test_hosts_follow_the_pattern() -> None:
+    assert STUDIO.host("cn-hangzhou", "public") == "pai.cn-hangzhou.aliyuncs.com"
+    assert STUDIO.host("cn-hangzhou", "vpc") == "pai-vpc.cn-hangzhou.aliyuncs.com"

@@ -1,0 +1,67 @@
+"""argparse's own texts, in the reader's language, for our parsers alone."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.commands.parser import argparse_i18n as arguments
+from jupyter_pai.commands.parser import parser as grammar
+from jupyter_pai.core.errors import UsageError
+from jupyter_pai.core.i18n import speak
+
+ENGLISH = re.compile(
+    r"usage|positional|optional|options:|show this|argument|expected one|invalid|required|allowed|ignored"
+)
+MISTAKES = [
+    "submit --cpu",
+    "submit --cpu many",
+    "submit --wait --detach",
+    "list --json=1",
+    "show",
+    "stop",
+    "download",
+    "",
+]
+
+
+@pytest.mark.parametrize("verb", ["", *grammar.VERBS])
+def test_help_is_in_chinese(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with speak("zh-CN"), pytest.raises(SystemExit):
+        grammar.parse(grammar.parser(), [*verb.split(), "--help"])
+    said = capsys.readouterr().out
+    assert said.startswith("用法：jupyter pai")
+    assert "显示这份帮助" in said
+    assert not ENGLISH.findall(said)
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_mistakes_are_told_in_chinese(line: str) -> None:
+    with speak("zh-CN"), pytest.raises(UsageError) as caught:
+        grammar.parse(grammar.parser("%pai"), line.split())
+    assert re.search("[\u4e00-\u9fff]", caught.value.message)
+    assert not ENGLISH.findall(str(caught.value))
+
+
+def test_the_cells_magic_as_well() -> None:
+    with speak("zh-CN"):
+        assert not ENGLISH.findall(grammar.cell_parser().format_help())
+        assert grammar.cell_parser().format_usage().startswith("用法：")
+
+
+def test_parsers_of_others_stay_as_they_are() -> None:
+    with speak("zh-CN"):
+        grammar.parse(grammar.parser(), ["disk"])
+        theirs = argparse.ArgumentParser("theirs")
+        assert theirs.format_help().startswith("usage: theirs")
+
+
+def test_what_is_translated_is_what_argparse_says() -> None:
+    """Of each text there is one in this Python: another wording would be shown in English."""
+    source = ast.parse(Path(str(argparse.__file__)).read_text("utf-8"))
+    said = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    assert arguments._TEXTS - said <= {"%(heading)s:"}  # From Python 3.13 on.

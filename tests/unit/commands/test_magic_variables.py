@@ -1,0 +1,57 @@
+"""Variables in a magic's line."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_pai.commands.magic_variables import words_of
+from jupyter_pai.core.errors import UsageError
+
+from ...support.fuzz import MANY
+
+VARIABLES: dict[str, Any] = {"lr": 0.1, "name": "two words", "PAI_USER_ARGS": "no", "d": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--hp lr={lr}", ["--hp", "lr=0.1"]),
+        ("--hp lr=$lr", ["--hp", "lr=0.1"]),
+        ("--name {name}", ["--name", "two words"]),
+        ("--hp a={unknown} b=$unknown", ["--hp", "a={unknown}", "b=$unknown"]),
+        ("--hp 'a={d[0]} {d.x} {1,3} {}'", ["--hp", "a={d[0]} {d.x} {1,3} {}"]),
+        ("--metric 'loss=([0-9]{1,3}) {lr} $lr'", ["--metric", "loss=([0-9]{1,3}) {lr} $lr"]),
+        ("--metric='x={lr}'", ["--metric=x={lr}"]),
+        ("--command 'python t.py $PAI_USER_ARGS {lr}'", ["--command", "python t.py $PAI_USER_ARGS {lr}"]),
+        ("--expand --command 'run {lr}'", ["--expand", "--command", "run 0.1"]),
+        ("--hp a=1 --name {lr}", ["--hp", "a=1", "--name", "0.1"]),
+    ],
+)
+def test_plain_names_that_exist_and_nothing_else(line: str, words: list[str]) -> None:
+    assert words_of(line, VARIABLES) == words
+
+
+def test_an_open_quote_is_said() -> None:
+    with pytest.raises(UsageError, match="split into words"):
+        words_of("--name 'open", {})
+
+
+@MANY
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30))
+def test_any_line_is_words_or_a_message(line: str) -> None:
+    try:
+        words = words_of(line, {})
+    except UsageError:
+        return
+    assert words == shlex.split(line)
+
+
+@MANY
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+def test_a_value_stays_one_word(value: str) -> None:
+    assert words_of("--name {v} x", {"v": value}) == ["--name", value, "x"]

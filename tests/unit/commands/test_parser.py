@@ -1,0 +1,271 @@
+"""The grammar: what is wrong is named with what was meant; and from options to a spec."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_pai.client.context import Place
+from jupyter_pai.commands.completion import complete
+from jupyter_pai.commands.parser import parser as grammar
+from jupyter_pai.commands.spec_from_options import spec_of
+from jupyter_pai.core.errors import NotebookError, PaiError, UsageError
+
+from ...support.fuzz import MANY, VALUES
+
+
+def options(*words: str) -> grammar.Options:
+    return grammar.parse(grammar.parser("%pai"), ["submit", *words])
+
+
+def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
+    asked = options(*words)
+    return spec_of(asked, Place(folder, "notebook"), target=asked.target, cell=cell)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sumbit", "Did you mean `submit`?"),
+        ("submit --instnce-type x", "Did you mean `--instance-type`?"),
+        ("submit --mertic a=b", "Did you mean `--metric`?"),
+        ("submit a b", "what is `b`?"),
+        ("submit --cpu many", "--cpu"),
+        ("submit --wait --detach", "not allowed with"),
+        ("submit --backend a --profile b", "not allowed with"),
+        ("submit --name", "--name"),
+        ("logs", "ID"),
+        ("", "VERB"),
+        ("list --stauts running", "Did you mean `--status`?"),
+        ("status x", "Did you mean `show`?"),
+        ("profile delete x", "there is no `delete`"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_was_meant(line: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        grammar.parse(grammar.parser("%pai"), line.split())
+    assert words in str(caught.value)
+
+
+def test_every_option_of_the_cell_is_one_of_submit() -> None:
+    cell = set(grammar.options_of(grammar.cell_parser()))
+    submit = set(grammar.options_of(grammar.parser(), "submit"))
+    assert cell - submit == {"--with-above"}
+    assert submit - cell == {"--as-script"}
+
+
+def test_help_has_every_option() -> None:
+    text = grammar.cell_parser().format_help()
+    for option in grammar.options_of(grammar.cell_parser()):
+        assert option in text
+
+
+def test_options_become_a_spec(folder: Path) -> None:
+    (folder / "train.py").touch()
+    found = spec(
+        folder,
+        *("train.py", "--hp", "lr=0.1", "--hp", "note=a=b c", "--input", "train=./data/", "--input", "x=oss://b/k"),
+        *(
+            "--output",
+            "best=../out",
+            "--env",
+            "A=1",
+            "--metric",
+            "loss=loss=(.)",
+            "--requirement",
+            "six>1",
+            "--cpu",
+            "2",
+        ),
+        *(
+            "--max-run-time",
+            "60",
+            "--label",
+            "team=a",
+            "--include",
+            "*.py",
+            "--exclude",
+            "old",
+            "--no-gitignore",
+            "--allow-secret",
+            ".env",
+            "--secret",
+            "HF_TOKEN",
+            "--secret",
+            "KEY=wandb",
+            "--tty",
+        ),
+        *("--base-name", "run", "--instance-type", "big", "--gpu", "1", "--memory", "16GiB", "--image", "img"),
+    )
+    name = found.pop("name")
+    assert name.startswith("run_")
+    assert len(name) == len("run_20260102-030405")
+    assert found == {
+        "entry_point": "train.py",
+        "hyperparameters": {"lr": "0.1", "note": "a=b c"},
+        "inputs": {"train": f"{folder}/data/", "x": "oss://b/k"},
+        "outputs": {"best": str(folder.parent / "out")},
+        "environment": {"A": "1"},
+        "secrets": {"HF_TOKEN": "HF_TOKEN", "KEY": "wandb"},
+        "labels": {"team": "a"},
+        "metric_definitions": [{"name": "loss", "regex": "loss=(.)"}],
+        "requirements": ["six>1"],
+        "cpu": 2.0,
+        "gpu": 1,
+        "memory": "16GiB",
+        "image": "img",
+        "instance_type": "big",
+        "max_run_time": 60,
+        "tty": True,
+        "source": {
+            "folder": str(folder),
+            "files": {},
+            "include": ["*.py"],
+            "exclude": ["old"],
+            "gitignore": False,
+            "allow_secret": [".env"],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--hp", "lr"], "not of the form"),
+        (["--hp", "=1"], "not of the form"),
+        (["--input", "a=x", "--input", "a=y"], "`a` is given twice"),
+        (["--input", "a="], "needs a path"),
+        (["nowhere.py"], "nowhere.py"),
+        (["notes.txt"], "no folder, .py, .sh or .ipynb"),
+        (["--spec", "nowhere.json"], "nowhere.json"),
+        (["--spec", "broken.json"], "broken.json"),
+        (["--spec", "list.json"], "no table of fields"),
+        (["--spec", "odd.json"], "`inputs` is no table"),
+    ],
+)
+def test_what_cannot_be_is_named(folder: Path, words: list[str], message: str) -> None:
+    (folder / "train.py").touch()
+    (folder / "notes.txt").touch()
+    (folder / "broken.json").write_text("{")
+    (folder / "list.json").write_text("[]")
+    (folder / "odd.json").write_text('{"inputs": 3}')
+    with pytest.raises(UsageError) as caught:
+        spec(folder, *words)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "entry"),
+    [
+        ("train.py", ".", "train.py"),
+        ("sub/train.py", ".", "sub/train.py"),
+        ("sub", "sub", "train.py"),
+        ("run.sh", ".", "run.sh"),
+        ("../elsewhere/other.py", "../elsewhere", "other.py"),
+    ],
+)
+def test_targets(folder: Path, target: str, source: str, entry: str) -> None:
+    for name in ("train.py", "sub/train.py", "run.sh", "../elsewhere/other.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    found = spec(folder, target)
+    assert found["source"]["folder"] == str((folder / source).resolve())
+    assert found["entry_point"] == entry
+
+
+def test_a_script_of_a_named_source(folder: Path) -> None:
+    (folder / "code").mkdir()
+    (folder / "code/go.py").touch()
+    found = spec(folder, "go.py", "--source", "code")
+    assert (found["source"]["folder"], found["entry_point"]) == (str(folder / "code"), "go.py")
+
+
+def test_a_folder_with_several_scripts_asks(folder: Path) -> None:
+    (folder / "a.py").touch()
+    (folder / "b.py").touch()
+    with pytest.raises(UsageError, match="What shall run"):
+        spec(folder)
+    assert spec(folder, "--command", "python a.py")["command"] == "python a.py"
+    (folder / "b.py").unlink()
+    assert spec(folder)["entry_point"] == "a.py"
+
+
+def test_a_cell_becomes_a_file_with_a_free_name(folder: Path) -> None:
+    (folder / "pai_cell.py").touch()
+    found = spec(folder, cell="print(1)\n")
+    assert found["entry_point"] == "pai_cell_1.py"
+    assert found["source"]["files"] == {"pai_cell_1.py": "print(1)\n"}
+
+
+def test_a_notebook_is_run_as_it_is_or_as_a_script_beside_it(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    notebook = {"cells": [{"cell_type": "code", "source": "print(1)", "metadata": {}}], "metadata": {}}
+    (folder / "sub/work.ipynb").write_text(json.dumps(notebook))
+    found = spec(folder, "sub/work.ipynb")
+    assert (found["entry_point"], found["source"]["files"]) == ("sub/work.ipynb", {})
+    assert found["name"].startswith("work_")
+    found = spec(folder, "sub/work.ipynb", "--as-script")
+    assert found["entry_point"] == "sub/work.py"
+    assert "print(1)" in found["source"]["files"]["sub/work.py"]
+    assert found["name"].startswith("work_")
+
+
+@pytest.mark.parametrize("suffix", ["json", "toml", "yaml"])
+def test_a_spec_file_with_options_that_win(folder: Path, suffix: str) -> None:
+    (folder / "train.py").touch()
+    text = {
+        "json": '{"name": "n", "entry_point": "train.py", "hyperparameters": {"a": 1, "b": 2}, "cpu": 1}',
+        "toml": 'name = "n"\nentry_point = "train.py"\ncpu = 1\n[hyperparameters]\na = 1\nb = 2\n',
+        "yaml": "name: n\nentry_point: train.py\ncpu: 1\nhyperparameters: {a: 1, b: 2}\n",
+    }[suffix]
+    (folder / f"job.{suffix}").write_text(text)
+    found = spec(folder, "--spec", f"job.{suffix}", "--hp", "a=9", "--cpu", "4")
+    assert found["name"] == "n"
+    assert found["hyperparameters"] == {"a": "9", "b": 2}
+    assert found["cpu"] == 4.0
+
+
+def test_a_place_without_a_folder_asks_for_one() -> None:
+    with pytest.raises(NotebookError, match="not known") as caught:
+        spec_of(options("--command", "x"), Place(None, "n", live=True))
+    assert "--source /path" in caught.value.fix
+    assert spec_of(options("--command", "x", "--source", "/tmp"), Place(None, "n"))["source"]["folder"] == "/tmp"
+
+
+@MANY
+@given(st.lists(VALUES | st.sampled_from(["submit", "--hp", "a=1", "--json", "-", "--", "-x", "@f"]), max_size=5))
+def test_any_words_are_options_or_a_message(words: list[str]) -> None:
+    try:
+        grammar.parse(grammar.parser("%pai"), words)
+    except UsageError as error:
+        assert error.message
+    except SystemExit:
+        assert {"-h", "--help"} & set(words) or any(word.startswith("-h") for word in words)
+
+
+@MANY
+@given(VALUES, VALUES)
+def test_any_hyperparameter_is_taken_whole_or_refused(name: str, value: str) -> None:
+    try:
+        found = spec_of(options("--hp", f"{name}={value}", "--command", "x"), Place(Path("/tmp"), "n"))
+    except PaiError:
+        return
+    first, _equals, rest = f"{name}={value}".partition("=")
+    assert found["hyperparameters"] == {first: rest}
+
+
+def test_completion(engine: object) -> None:
+    assert "submit" in complete("%pai su", "su")
+    assert "--instance-type" in complete("%pai submit --inst", "--inst")
+    assert "--hp" in complete("%%pai_train --h", "--h")
+    assert "--with-above" in complete("%%pai_train --w", "--w")
+    assert complete("%pai list --status ", "") == "queued starting running succeeded failed stopped lost".split()
+    assert complete("%pai submit --profile ", "") == ["local"]
+    assert complete("%pai submit --backend ", "") == ["local"]
+    assert "last" in complete("%pai logs ", "")
+    assert "set" in complete("%pai profile ", "")

@@ -1,0 +1,90 @@
+"""Credentials of any platform: kept beside the user's secrets and apart from them, and told by their ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, Field, SecretStr, field_validator
+
+from jupyter_pai.config.credentials import Credentials, Kept, own
+from jupyter_pai.config.secret_store import SecretStore
+from jupyter_pai.config.settings import ProfileSettings
+from jupyter_pai.core.errors import BadInput, CredentialsError, NotFound, SpecError
+from jupyter_pai.core.secret import Secret
+from jupyter_pai.jobs.state_dir import Home
+
+
+class Login(BaseModel):
+    """As a plug-in has it, which knows nothing of what errors may quote."""
+
+    user: str = ""
+    token: SecretStr = Field(min_length=4)
+
+    @field_validator("user")
+    @classmethod
+    def _check(cls, value: str) -> str:
+        if " " in value:
+            raise ValueError(f"`{value}` is nobody")
+        return value
+
+
+def file() -> Path:
+    return Path(os.environ["JUPYTER_CONFIG_DIR"]) / "jupyter_pai_secrets.json"
+
+
+@pytest.mark.parametrize(
+    ("user", "hint"), [("somebody-of-ours", "some…ours"), ("ada", "ad…"), ("", ""), ("用户", ""), ("../..", "")]
+)
+def test_what_is_kept_is_told_by_its_ends(home: Home, user: str, hint: str) -> None:
+    credentials = Credentials()
+    reference = credentials.keep(Login, {"user": user, "token": "hush hush"})
+    assert credentials.kept() == {reference: Kept("file", hint)}
+    opened = own(ProfileSettings(backend="x", own_credentials=reference), Login)
+    assert opened
+    assert (opened.user, opened.token.get_secret_value()) == (user, "hush hush")
+    credentials.forget(reference)
+    credentials.forget(reference)
+    assert credentials.kept() == {}
+    assert own(ProfileSettings(backend="x"), Login) is None
+    with pytest.raises(CredentialsError, match="not kept here"):
+        credentials.open(reference, Login)
+
+
+def test_rooms_are_apart(home: Home) -> None:
+    credentials, secrets = Credentials(), SecretStore()
+    reference = credentials.keep(Login, {"user": "somebody-of-ours", "token": "hush hush"})
+    secrets.keep(reference, Secret("the user's own"))
+    assert secrets.places() == {reference: "file"}
+    assert secrets.open({"A": reference})["A"].open() == "the user's own"
+    for name in (f"profile:{reference}", "profile:", ":"):
+        with pytest.raises(NotFound):
+            secrets.forget(name)
+        with pytest.raises(BadInput):
+            secrets.open({"A": name})
+        with pytest.raises(BadInput):
+            secrets.keep(name, Secret("another"))
+    secrets.forget(reference)
+    assert credentials.open(reference, Login).token.get_secret_value() == "hush hush"
+    assert list(json.loads(file().read_text())["file"]) == [f"profile:{reference}"]
+
+
+def test_what_a_platform_can_use_no_more_is_asked_for_again(home: Home) -> None:
+    class Newer(BaseModel):
+        key: str
+
+    reference = Credentials().keep(Login, {"token": "hush hush"})
+    with pytest.raises(CredentialsError, match="not kept here"):
+        Credentials().open(reference, Newer)
+
+
+@pytest.mark.parametrize("body", [{"user": "a b c", "token": "hush hush"}, {"token": "abc"}, "hush hush", None, {}])
+def test_a_platforms_own_words_do_not_quote_what_was_given(home: Home, body: object) -> None:
+    with pytest.raises(SpecError) as caught:
+        Credentials().keep(Login, body)
+    said = json.dumps(caught.value.as_json())
+    assert not [word for word in ("a b c", "hush hush", '"abc"', "`abc`") if word in said]
+    assert caught.value.details["faults"]
+    assert not file().exists()

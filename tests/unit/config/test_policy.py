@@ -1,0 +1,345 @@
+"""What the administrator allows: what the system's file may say, what it refuses, and in which words."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.backends import load_backends
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.config import settings as files
+from jupyter_pai.config.policy import Policy, Rules
+from jupyter_pai.core.errors import NotAllowed, PaiError, SettingsError
+from jupyter_pai.jobs.job import JobSpec
+
+from ...conftest import ROOT, SystemFile, submit, until
+
+MODELS = {name: backend.settings_model for name, backend in load_backends().items()}
+LOCKED = """\
+[policy]
+locked = ['work']
+contact = 'ada@example.com'
+[profiles.work]
+backend = 'local'
+grace_time = 5
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "own.toml"
+    monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(path))
+    return path
+
+
+def policy(**rules: Any) -> Policy:
+    return Policy(Rules(**{"contact": "ada@example.com"} | rules), Path("/etc/jupyter/jupyter_pai.toml"))
+
+
+def spec(**fields: Any) -> JobSpec:
+    return JobSpec(name="x", command="true", **fields)
+
+
+def test_without_rules_everything_is_allowed(system: SystemFile) -> None:
+    assert files.policy().rules == Rules()
+    Policy().check(spec(instance_type="x", image="y", max_run_time=10**9), "any", "any")
+    Policy().check_source(1 << 60)
+    Policy().check_room(1 << 20)
+    Policy().check_tensorboard()
+
+
+REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
+    ({"local": False}, {}, "local", "may not run on this machine itself"),
+    ({"backends": ["pai"]}, {}, "backends", "The backend `local` is not allowed here. Allowed are: `pai`."),
+    ({"profiles": ["team-*"]}, {}, "profiles", "The profile `work` is not allowed here. Allowed are: `team-*`."),
+    ({"profiles": []}, {}, "profiles", "Allowed are: none."),
+    (
+        {"instance_types": ["ecs.g7.*", "local"]},
+        {"instance_type": "ecs.gn6v-c8g1.2xlarge"},
+        "instance_types",
+        "`ecs.gn6v-c8g1.2xlarge` is not allowed here. Allowed are: `ecs.g7.*`, `local`.",
+    ),
+    ({"images": ["registry.example.com/ml/*"]}, {"image": "docker.io/x:1"}, "images", "The image `docker.io/x:1`"),
+    ({"max_run_time": 60}, {"max_run_time": 61}, "max_run_time", "61 s is not allowed here: the longest is 60 s"),
+]
+
+
+@pytest.mark.parametrize(("rules", "fields", "rule", "words"), REFUSED)
+def test_each_rule_refuses_with_what_the_rule_and_whom_to_ask(
+    rules: dict[str, Any], fields: dict[str, Any], rule: str, words: str
+) -> None:
+    with pytest.raises(NotAllowed) as caught:
+        policy(**rules).check(spec(**fields), "work", "local")
+    error = caught.value
+    assert words in error.message
+    assert error.fix == f"This is the rule `{rule}` of /etc/jupyter/jupyter_pai.toml. Ask ada@example.com."
+    assert (error.status, error.details["rule"], error.details["contact"]) == (400, rule, "ada@example.com")
+    # A form shows it beside the field; that of a backend is the profile, by which it is chosen.
+    faults = error.details["faults"]
+    assert isinstance(faults, dict)
+    (field,) = faults
+    assert field in (*fields, "profile")
+
+
+@pytest.mark.parametrize(
+    ("rules", "fields"),
+    [
+        ({"backends": ["loc*"], "profiles": ["w?rk"]}, {}),
+        ({"instance_types": ["ecs.g7.*"]}, {"instance_type": "ecs.g7.xlarge"}),
+        ({"instance_types": ["ecs.g7.*"], "images": ["x"]}, {}),  # None is named: the machine itself.
+        ({"images": ["registry.example.com/*"]}, {"image": "registry.example.com/ml/torch:2"}),
+        ({"max_run_time": 60}, {"max_run_time": 60}),
+    ],
+)
+def test_what_fits_is_allowed(rules: dict[str, Any], fields: dict[str, Any]) -> None:
+    policy(**rules).check(spec(**fields), "work", "local")
+
+
+@pytest.mark.parametrize("document", ["operators.md", "operators.zh-CN.md"])
+def test_the_documents_example_is_one(system: SystemFile, document: str) -> None:
+    example = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / document).read_text("utf-8"), re.DOTALL)
+    assert example
+    system(example[1])
+    found = files.load(MODELS)
+    team = found.pick()
+    assert (team.name, found.locked) == ("team", {"team"})
+    defaults = team.settings
+    asked = spec(instance_type=defaults.default_instance_type, image=defaults.default_image)
+    found.policy.check(asked, team.name, team.backend)
+    with pytest.raises(NotAllowed, match="may not run on this machine"):
+        found.policy.check(spec(), "local", "local")
+
+
+def test_case_counts_in_patterns() -> None:
+    assert not policy(images=["Registry/*"]).allows("images", "registry/x")
+
+
+def test_nobody_to_ask_is_said_as_well() -> None:
+    with pytest.raises(NotAllowed, match="Ask whoever looks after this machine"):
+        policy(contact="", local=False).check_profile("work", "local")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("[policy]\nlocl = false\n", 2, "Did you mean `local`?"),
+        ("[policy]\ncontact = 'x'\nbackends = 'local'\n", 3, "backends"),
+        ("[policy]\nmax_run_time = 0\n", 2, "greater than 0"),
+        ("[policy]\nsource_limit = 'much'\n", 2, "source_limit"),
+        ("[policy]\naudit_file = 'log/audit'\n", 2, "audit_file"),
+        ("[profiles.x]\nbackend = 'local'\n[policy]\nlocked = ['work']\n", 4, "no profile `work` in this file"),
+        ("policy = 3\n", 1, "[policy]"),
+        ("[policy]\n]\n", 2, "not TOML"),
+    ],
+)
+def test_a_slip_of_the_administrator_refuses_everything_and_names_the_line(
+    system: SystemFile, engine: EmbeddedClient, text: str, line: int, words: str
+) -> None:
+    path = system(text)
+    with pytest.raises(SettingsError) as caught:
+        submit(engine, "true")
+    assert f"{path}, line {line}:" in str(caught.value)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("default = 'local'\n\n[policy]\nlocal = true\n", 3),
+        ("default = 'local'\npolicy = {local = true}\n", 2),
+        ("policy.local = true\n", 1),
+        ("[policy]\n", 1),
+    ],
+)
+def test_a_users_own_file_has_no_policy(system: SystemFile, own: Path, text: str, line: int) -> None:
+    own.write_text(text)
+    with pytest.raises(SettingsError, match=r"Only the administrator's file .* may have a \[policy\]") as caught:
+        files.load(MODELS)
+    assert str(files.SYSTEM_FILE) in str(caught.value)
+    assert (caught.value.details["file"], caught.value.details["line"]) == (str(own), line)
+
+
+def test_the_administrators_file_may_be_named_as_ones_own(system: SystemFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(system(LOCKED)))
+    assert files.load(MODELS).locked == {"work"}
+
+
+def test_a_locked_profile_is_not_in_a_users_own_file(system: SystemFile, own: Path) -> None:
+    system(LOCKED)
+    own.write_text("default = 'work'\n[profiles.work]\ngrace_time = 50\n")
+    with pytest.raises(SettingsError, match="`work` is locked") as caught:
+        files.load(MODELS)
+    assert caught.value.details["line"] == 2
+    assert "Ask ada@example.com." in caught.value.fix
+
+
+def test_nor_is_it_changed_by_verbs(system: SystemFile, own: Path, engine: EmbeddedClient) -> None:
+    system(LOCKED)
+    for verb, body in (("set_profile", {"values": {"grace_time": 50}}), ("remove_profile", None)):
+        with pytest.raises(NotAllowed, match="`work` is locked") as caught:
+            engine.call(verb, profile="work", body=body)
+        assert caught.value.details["rule"] == "locked"
+        assert not own.exists()
+    # To choose it changes nothing of it, and others are the user's own.
+    engine.call("set_profile", profile="work", body={"default": True})
+    found = engine.call("set_profile", profile="mine", body={"values": {"backend": "local"}})
+    assert {profile["name"]: profile["locked"] for profile in found["profiles"]} == {
+        "local": False, "work": True, "mine": False,
+    }  # fmt: skip
+    assert found["default"] == "work"
+
+
+def test_locks_are_patterns_of_what_the_system_has(system: SystemFile, own: Path) -> None:
+    system(LOCKED.replace("'work'", "'*'"))
+    own.write_text("[profiles.mine]\nbackend = 'local'\n")
+    assert files.load(MODELS).locked == {"work"}
+
+
+@pytest.mark.parametrize(
+    ("own_limits", "limits"),
+    [
+        ("", (600, 2.5)),
+        ("max_run_time = 0\n", (600, 2.5)),
+        ("max_run_time = 60\nprice_limit = 1\n", (60, 1)),
+        ("max_run_time = 6000\nprice_limit = 100\n", (600, 2.5)),
+        ("price_limit = 0\n", (600, 0)),
+    ],
+)
+def test_limits_of_profiles_go_no_further(
+    system: SystemFile, own: Path, own_limits: str, limits: tuple[float, float]
+) -> None:
+    system("[policy]\nmax_run_time = 600\nprice_limit = 2.5\n")
+    own.write_text(f"[profiles.pai]\nregion_id = 'cn-hangzhou'\n{own_limits}")
+    found: Any = files.load(MODELS).profiles["pai"].settings
+    assert (found.max_run_time, found.price_limit) == limits
+
+
+def test_a_backend_without_run_times_gets_the_limit_by_the_spec() -> None:
+    class Bare(files.ProfileSettings):
+        pass
+
+    bare, local = Bare(backend="x"), MODELS["local"](backend="local")
+    rules = policy(max_run_time=60)
+    assert rules.filled(spec(), bare).max_run_time == 60
+    assert rules.filled(spec(max_run_time=5), bare).max_run_time == 5
+    assert rules.filled(spec(), local).max_run_time is None
+
+
+# The engine.
+
+
+def test_the_file_is_read_again_at_each_submit(system: SystemFile, engine: EmbeddedClient) -> None:
+    submit(engine, "true").wait()
+    system("[policy]\nlocal = false\n")
+    for verb, body in (
+        ("submit", {"spec": {"name": "x", "command": "true", "source": {"files": {"a": ""}}}}),
+        ("preview", {"spec": {"name": "x", "command": "true", "source": {"files": {"a": ""}}}}),
+        ("bring", {"spec": {"name": "x", "command": "true", "inputs": {"a": "/etc"}}}),
+    ):
+        with pytest.raises(NotAllowed, match="may not run on this machine"):
+            engine.call(verb, body=body)
+    with pytest.raises(NotAllowed, match="may not run on this machine"):
+        engine.call("rerun", job="last", body={})
+    assert engine.call("list_jobs")["total"] == 1
+    system("")
+    submit(engine, "true").wait()
+
+
+def test_jobs_from_before_a_rule_can_be_stopped_and_deleted(system: SystemFile, engine: EmbeddedClient) -> None:
+    job = submit(engine, "sleep 1000")
+    system("[policy]\nlocal = false\n")
+    job.stop()
+    until(lambda: job.status == "stopped")
+    engine.call("delete", job=job.id)
+
+
+def test_a_job_that_names_no_run_time_is_stopped_at_the_longest(system: SystemFile, engine: EmbeddedClient) -> None:
+    system("[policy]\nmax_run_time = 1\n")
+    job = submit(engine, "sleep 1000")
+    until(lambda: job.status == "stopped")
+    assert "longest run time" in job.info["reason"]
+
+
+def test_too_much_code_is_refused_also_of_a_rerun(system: SystemFile, engine: EmbeddedClient, folder: Path) -> None:
+    (folder / "big").write_bytes(bytes(5000))
+    submit(engine, "true", folder).wait()
+    system("[policy]\nsource_limit = '4kB'\n")
+    for call in (
+        lambda: submit(engine, "true", folder),
+        lambda: engine.rerun("last"),
+        lambda: engine.preview({"name": "x", "command": "true", "source": {"folder": str(folder)}}),
+    ):
+        with pytest.raises(NotAllowed, match="Code of 5 kB is not allowed here: the most is 4 kB"):
+            call()
+
+
+def test_so_many_jobs_at_a_time_and_no_more_however_they_come(system: SystemFile, engine: EmbeddedClient) -> None:
+    system("[policy]\njobs_at_a_time = 2\n")
+
+    def one(_n: int) -> str:
+        try:
+            return submit(engine, "sleep 1000").id
+        except PaiError as error:
+            return f"{error.details['rule']}: {error.message}"
+
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(one, range(8)))
+    refused = [text for text in told if "jobs_at_a_time: Only 2 jobs at a time" in text]
+    assert len(refused) == 6
+    assert engine.call("list_jobs")["total"] == 2
+    engine.call("stop", job="last")
+    until(lambda: engine.call("show", job="last")["status"] == "stopped")
+    submit(engine, "true")
+
+
+def test_two_engines_keep_the_number_together(system: SystemFile, engine: EmbeddedClient) -> None:
+    system("[policy]\njobs_at_a_time = 1\n")
+    other = EmbeddedClient()
+    try:
+        submit(engine, "sleep 1000")
+        with pytest.raises(NotAllowed, match="Only 1 job at a time"):
+            submit(other, "sleep 1000")
+    finally:
+        other.close()
+
+
+def test_what_is_listed_is_what_is_allowed(system: SystemFile, own: Path, engine: EmbeddedClient) -> None:
+    own.write_text("[profiles.mine]\nbackend = 'local'\n")
+    everything = engine.call("instances")
+    assert everything["left_out"] == 0
+    names = [kind["name"] for kind in everything["instances"]]
+    system(f"[policy]\ncontact = 'ada'\nprofiles = ['local']\ninstance_types = ['{names[0]}']\n")
+    found = engine.call("instances")
+    assert [kind["name"] for kind in found["instances"]] == names[:1]
+    assert found["left_out"] == len(names) - 1
+    with pytest.raises(NotAllowed, match="`mine`"):
+        engine.call("instances", profile="mine")
+    refused = {profile["name"]: profile["refused"] for profile in engine.call("profiles")["profiles"]}
+    assert refused["local"] == ""
+    assert "The profile `mine` is not allowed here. Allowed are: `local`." in refused["mine"]
+    findings = engine.call("doctor")["findings"]
+    assert [(f["text"], f["fix"]) for f in findings if f["what"] == "policy"] == [
+        (f"{files.SYSTEM_FILE}: profiles = local; instance_types = {names[0]}", "Ask ada.")
+    ]
+    assert [f["state"] for f in findings if f["what"] == "profile mine"] == ["warn"]
+
+
+def test_tensorboards_are_refused(system: SystemFile, engine: EmbeddedClient) -> None:
+    from jupyter_pai.api.tensorboards import BoardVerbs
+    from jupyter_pai.engine.tensorboard import TensorBoards
+
+    job = submit(engine, "true").wait()
+    system("[policy]\ntensorboards = false\n")
+
+    class Boards(BoardVerbs):
+        service = engine._api.service
+        _boards = TensorBoards("/")
+
+    import asyncio
+
+    with pytest.raises(NotAllowed, match="TensorBoards may not run"):
+        asyncio.run(Boards().start_tensorboard({"jobs": [job.id]}))

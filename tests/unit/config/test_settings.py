@@ -1,0 +1,186 @@
+"""Settings files: what they may say, how they say what is wrong, and that tools leave the user's hand alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_pai.backends import load_backends
+from jupyter_pai.config import settings as files
+from jupyter_pai.core.errors import NotFound, SettingsError
+
+from ...support.fuzz import MANY
+
+MODELS = {name: backend.settings_model for name, backend in load_backends().items()}
+
+TEXT = """\
+# My machines. Keep!
+default = "work"   # at work
+
+[profiles.work]
+backend = "local"  # this one
+max_run_time = 3600
+"""
+
+
+@pytest.fixture
+def file(home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "my settings.toml"
+    monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(path))
+    return path
+
+
+@pytest.mark.parametrize("values", [{"\ud800": 1}, {"python": "\ud800"}, {"a": [None]}, {"a": {"b": None}}])
+def test_what_toml_cannot_hold_is_refused_and_nothing_is_written(file: Path, values: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="cannot be written"):
+        files.edit(MODELS, "x", {"backend": "local"} | values, False)
+    assert not file.exists()
+
+
+def test_without_any_file_there_is_a_local_profile(home: object) -> None:
+    found = files.load(MODELS)
+    assert found.default == "local"
+    assert found.pick().backend == "local"
+    assert found.pick().file is None
+
+
+def test_the_file_in_jupyters_config_folder(home: object, tmp_path: Path) -> None:
+    path = tmp_path / "jupyter-config" / "jupyter_pai.toml"
+    path.parent.mkdir()
+    path.write_text(TEXT)
+    assert files.load(MODELS).default == "work"
+
+
+def test_profiles_are_picked_by_name_backend_and_default(file: Path) -> None:
+    file.write_text(TEXT)
+    found = files.load(MODELS)
+    assert sorted(found.profiles) == ["local", "work"]
+    assert found.pick().name == found.pick(backend="local").name == "work"
+    assert found.pick("local").name == "local"
+    assert found.pick("work").settings.max_run_time == 3600  # type: ignore[attr-defined]  # the local backend's key
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("default = 'work'\n[profiles.work]\nbackend = 'local'\nmax_runtime = 3\n", 4, "Did you mean `max_run_time`?"),
+        ("[profiles.work]\nbackend = 'lokal'\n", 2, "Did you mean `local`?"),
+        ("[profiles.work]\nmax_run_time = 3\n", 1, "names no backend"),
+        (
+            "[profiles.a]\nbackend = 'local'\n\n[profiles.b]\nbackend = 'local'\nmax_run_time = 'long'\n",
+            6,
+            "max_run_time",
+        ),
+        ("defualt = 'x'\n", 1, "Did you mean `default`?"),
+        ("[profiles.x]\nbackend = 'local'\n[profiles.y]\n]\n", 4, "not TOML"),
+        ("default = 'nowhere'\n", 1, "`nowhere` is not there"),
+        ("profiles = 3\n", 1, "tables"),
+        ("disk = 3\n", 1, "[disk]"),
+        ("[profiles.x]\nbackend = 'local'\n\n[disk]\nlimt = '1GB'\n", 5, "Did you mean `limit`?"),
+        ("[disk]\nlimit = 'much'\n", 2, "limit"),
+        ("[disk]\nlimit = '1GB'\nenvironment_days = 0\n", 3, "greater than 0"),
+        ("[profiles.work]\nbackend = 'local'\nmax_run_time = -1\n", 3, "greater than 0"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(file: Path, text: str, line: int, words: str) -> None:
+    file.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        files.load(MODELS)
+    assert f"my settings.toml, line {line}:" in str(caught.value)
+    assert words in str(caught.value)
+    assert caught.value.details["line"] == line
+
+
+@pytest.mark.parametrize(("name", "near"), [("wrok", "work"), ("locla", "local")])
+def test_an_unknown_profile_is_named_with_what_was_meant(file: Path, name: str, near: str) -> None:
+    file.write_text(TEXT)
+    with pytest.raises(NotFound, match=f"`{name}`") as caught:
+        files.load(MODELS).pick(name)
+    assert f"`{near}`" in caught.value.fix
+
+
+def test_an_unknown_backend_is_named(file: Path) -> None:
+    with pytest.raises(NotFound, match="`lokal`") as caught:
+        files.load(MODELS).pick(backend="lokal")
+    assert "`local`" in caught.value.fix
+
+
+def test_a_backend_without_a_profile_is_named_with_what_to_do(file: Path) -> None:
+    with pytest.raises(NotFound, match="No profile has the backend `pai`") as caught:
+        files.load(MODELS).pick(backend="pai")
+    assert "%pai profile set pai KEY=VALUE" in caught.value.fix
+    assert "region_id" in caught.value.fix
+
+
+def test_a_profile_that_is_named_like_a_backend_need_not_name_it(file: Path) -> None:
+    files.edit(MODELS, "pai", {"region_id": "cn-hangzhou"}, False)
+    assert files.load(MODELS).pick(backend="pai").name == "pai"
+
+
+def test_what_the_state_folder_may_take(file: Path) -> None:
+    assert (files.load(MODELS).disk.limit, files.load(MODELS).disk.environment_days) == ("", 30)
+    file.write_text(TEXT + "\n[disk]\nlimit = '1.5 TiB'\nenvironment_days = 7\n")
+    assert (files.load(MODELS).disk.limit, files.load(MODELS).disk.environment_days) == ("1.5 TiB", 7)
+    files.edit(MODELS, "work", {"max_run_time": 60}, False)
+    assert files.load(MODELS).disk.environment_days == 7
+
+
+def test_changes_leave_comments_alone(file: Path) -> None:
+    file.write_text(TEXT)
+    files.edit(MODELS, "work", {"max_run_time": 60, "grace_time": 5}, False)
+    files.edit(MODELS, "home", {"backend": "local"}, True)
+    text = file.read_text()
+    assert "# My machines. Keep!" in text
+    assert 'backend = "local"  # this one' in text
+    assert files.load(MODELS).default == "home"
+    files.edit(MODELS, "work", {"grace_time": None}, False)
+    assert "grace_time" not in file.read_text()
+    files.edit(MODELS, "home", None, False)
+    assert files.load(MODELS).default == "local"
+    assert "# My machines. Keep!" in file.read_text()
+
+
+def test_a_change_that_would_be_wrong_changes_nothing(file: Path) -> None:
+    file.write_text(TEXT)
+    with pytest.raises(SettingsError):
+        files.edit(MODELS, "work", {"nonsense": 1}, False)
+    assert file.read_text() == TEXT
+
+
+def test_removing_what_is_not_there_is_said(file: Path) -> None:
+    with pytest.raises(NotFound, match="`nowhere`"):
+        files.edit(MODELS, "nowhere", None, False)
+
+
+def test_only_the_user_may_read_the_file_and_a_link_stays_one(file: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_text(TEXT)
+    file.symlink_to(real)
+    files.edit(MODELS, "work", {"max_run_time": 60}, False)
+    assert file.is_symlink()
+    assert real.stat().st_mode & 0o077 == 0
+    assert "60" in real.read_text()
+
+
+@MANY
+@given(st.text(st.sampled_from("[]profiles.work\nbackend='local\"#=3 \x00é"), max_size=60))
+def test_any_text_is_settings_or_a_message(text: str) -> None:
+    import os
+
+    path = Path("/tmp") / f"jupyter-pai-settings-{os.getpid()}.toml"
+    path.write_text(text)
+    before = os.environ.get("JUPYTER_PAI_CONFIG")
+    os.environ["JUPYTER_PAI_CONFIG"] = str(path)
+    try:
+        files.load(MODELS)
+    except SettingsError as error:
+        assert str(path) in error.message
+    finally:
+        path.unlink()
+        os.environ.pop("JUPYTER_PAI_CONFIG")
+        if before:
+            os.environ["JUPYTER_PAI_CONFIG"] = before

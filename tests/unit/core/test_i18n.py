@@ -1,0 +1,59 @@
+"""Which language is spoken."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.core.i18n import _, language, ngettext, speak
+
+SAY = "from jupyter_pai.core.i18n import _, language; print(language(), _('running'))"
+
+
+def said(**environment: str) -> str:
+    clean = {name: value for name, value in os.environ.items() if name not in ("LANG", "LANGUAGE")}
+    return subprocess.run(
+        [sys.executable, "-c", SAY], env=clean | environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({}, "en running"),
+        ({"LANG": "zh_CN.UTF-8"}, "zh-CN 运行中"),
+        ({"LANG": "en_US.UTF-8", "LANGUAGE": "zh_CN:en"}, "zh-CN 运行中"),
+        ({"LANG": "zh_TW.UTF-8"}, "en running"),
+        ({"LANG": "de_DE.UTF-8"}, "en running"),
+        ({"LANG": "zh_CN.UTF-8", "JUPYTER_PAI_LANGUAGE": "en"}, "en running"),
+        ({"LANG": "C.UTF-8", "JUPYTER_PAI_LANGUAGE": "zh-CN"}, "zh-CN 运行中"),
+    ],
+)
+def test_the_environment_chooses(home: object, environment: dict[str, str], words: str) -> None:
+    assert said(PYTHONIOENCODING="utf-8", **environment) == words
+
+
+def test_the_choice_in_jupyterlab_counts(home: object, tmp_path: Path) -> None:
+    folder = tmp_path / "jupyter-config/lab/user-settings/@jupyterlab/translation-extension"
+    folder.mkdir(parents=True)
+    text = '{\n    // Language\n    "locale": "zh_CN"\n}'
+    (folder / "plugin.jupyterlab-settings").write_text(text)
+    assert said(PYTHONIOENCODING="utf-8") == "zh-CN 运行中"
+
+
+def test_a_request_is_answered_in_its_own_language() -> None:
+    with speak("zh-CN,zh;q=0.9,en;q=0.8"):
+        assert (language(), _("running")) == ("zh-CN", "运行中")
+    with speak("fr, en"):
+        assert _("running") == "running"
+    assert _("running") == "running"
+
+
+def test_plurals() -> None:
+    with speak("en"):
+        assert ngettext("one", "many", 1) == "one"
+        assert ngettext("one", "many", 2) == "many"

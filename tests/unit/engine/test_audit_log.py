@@ -1,0 +1,120 @@
+"""The audit log's file: whole lines only, in their order, whatever happens to the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import resource
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.config.policy import Policy, Rules
+from jupyter_pai.core.errors import NotAllowed, NotFound
+from jupyter_pai.engine.audit_log import Audit
+
+from ...conftest import SystemFile, submit
+
+
+def audit_to(path: Path, **rules: Any) -> Audit:
+    return Audit(lambda: Policy(Rules(audit_file=str(path), **rules), Path("/etc/jupyter/jupyter_pai.toml")))
+
+
+def note(audit: Audit, verb: str, *, starts: bool = False) -> None:
+    async def run() -> None:
+        async with audit.entry(verb, "job", starts=starts):
+            pass
+
+    asyncio.run(run())
+
+
+def verbs(path: Path) -> list[str]:
+    return [json.loads(line)["verb"] for line in path.read_text().splitlines() if line]
+
+
+def test_without_a_file_the_lines_go_to_the_logger(system: SystemFile, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "jupyter_pai.audit"):
+        note(Audit(Policy), "stop")
+    (record,) = caplog.records
+    assert (record.name, json.loads(record.getMessage())["verb"]) == ("jupyter_pai.audit", "stop")
+
+
+def test_a_name_cannot_begin_a_line_of_its_own(system: SystemFile, tmp_path: Path, engine: EmbeddedClient) -> None:
+    path = tmp_path / "audit"
+    system(f"[policy]\naudit_file = '{path}'\n")
+    with pytest.raises(NotFound):
+        engine.call("stop", job='x"}\n{"verb": "delete", "result": "ok"\u2028\ud800')
+    submit(engine, "true", name='q" \u2028 工作')
+    assert verbs(path) == ["stop", "submit"]
+    assert len(path.read_bytes().split(b"\n")) == 3
+
+
+def test_many_at_once_do_not_mix(tmp_path: Path) -> None:
+    path = tmp_path / "audit"
+    audits = [audit_to(path) for _engine in range(4)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: note(audits[n % 4], "x" * 5000 + str(n)), range(200)))
+    assert sorted(verbs(path)) == sorted("x" * 5000 + str(n) for n in range(200))
+
+
+def test_a_full_disk_keeps_lines_for_later_and_refuses_what_must_be_written(small_disk: Path) -> None:
+    path, filler = small_disk / "audit", small_disk / "filler"
+    audit = audit_to(path, audit_required=True)
+    path.touch()
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(512)):
+            pass
+    note(audit, "stop")
+    with pytest.raises(NotAllowed, match=f"{path} cannot be written: No space left on device") as caught:
+        note(audit, "submit", starts=True)
+    assert caught.value.details["rule"] == "audit_required"
+    assert path.read_bytes() == b""
+    filler.unlink()
+    note(audit, "delete")
+    assert verbs(path) == ["stop", "submit", "delete"]
+
+
+def test_a_line_that_is_cut_off_is_there_once_more_and_whole(tmp_path: Path) -> None:
+    path = tmp_path / "audit"
+    audit = audit_to(path)
+    note(audit, "submit")
+    size, limits = path.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, limits[1]))
+    try:
+        note(audit, "stop")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.stat().st_size == size + 20
+    note(audit, "delete")
+    first, cut, *rest = path.read_text().splitlines()
+    assert (json.loads(first)["verb"], len(cut)) == ("submit", 20)
+    assert [json.loads(line)["verb"] for line in rest] == ["stop", "delete"]
+
+
+def test_a_pipe_without_a_reader_holds_nobody_up(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    audit = audit_to(path)
+    note(audit, "submit", starts=True)
+    assert audit.trouble() == "No such device or address"
+
+
+def test_a_verb_that_fails_is_written_with_its_error(tmp_path: Path) -> None:
+    path = tmp_path / "audit"
+
+    async def fail(error: BaseException) -> None:
+        async with audit_to(path).entry("submit") as entry:
+            entry.fields["name"] = "x"
+            raise error
+
+    for error in (ValueError("secret words"), asyncio.CancelledError()):
+        with pytest.raises(type(error)):
+            asyncio.run(fail(error))
+    assert [json.loads(line)["result"] for line in path.read_text().splitlines()] == ["ValueError", "CancelledError"]
+    assert "secret words" not in path.read_text()

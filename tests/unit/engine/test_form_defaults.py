@@ -1,0 +1,25 @@
+"""Where a form begins: with the default profile, unless no job may go with that."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_pai.config.policy import Policy, Rules
+from jupyter_pai.config.settings import DiskSettings, Profile, ProfileSettings, Settings, TensorBoardSettings
+from jupyter_pai.engine.form_defaults import place_of
+
+
+@pytest.mark.parametrize(
+    ("rules", "place"),
+    [
+        (Rules(), {}),
+        (Rules(local=False), {"profile": "far"}),
+        (Rules(profiles=("team",)), {"profile": "team"}),
+        (Rules(profiles=("none",)), {}),
+    ],
+)
+def test_a_form_begins_where_jobs_may_go(rules: Rules, place: dict[str, str]) -> None:
+    backends = {"local": "local", "far": "pai", "team": "pai"}
+    profiles = {name: Profile(name, ProfileSettings(backend=backend)) for name, backend in backends.items()}
+    settings = Settings(profiles, "local", DiskSettings(), TensorBoardSettings(), {}, Policy(rules), frozenset())
+    assert place_of(settings) == place

@@ -1,0 +1,113 @@
+"""A spec with changes; and the differences of two specs, which are such changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_pai.core.errors import SpecError
+from jupyter_pai.engine import compare as comparison
+from jupyter_pai.engine import lineage
+from jupyter_pai.jobs.job import JobSpec, parse_spec
+from jupyter_pai.jobs.state_dir import Home
+
+from ...support.fuzz import MANY, NAMES, VALUES
+
+BASE = parse_spec({
+    "name": "x", "command": "true", "hyperparameters": {"lr": "0.1", "epochs": "3"}, "max_run_time": 60,
+    "inputs": {"train": "/data"}, "requirements": ["a==1", "b"], "labels": {"team": "one"},
+})  # fmt: skip
+
+
+def test_tables_are_merged_null_removes_and_all_else_replaces() -> None:
+    changes = {"hyperparameters": {"lr": 0.2, "epochs": None, "new": ""}, "max_run_time": None, "requirements": ["c"]}
+    found = lineage.changed(BASE, changes)
+    assert found.hyperparameters == {"lr": "0.2", "new": ""}
+    assert (found.max_run_time, found.requirements) == (None, ("c",))
+    assert (found.inputs, found.labels, found.command) == (BASE.inputs, BASE.labels, BASE.command)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"hyperparameters": {"epoch": None}}, r"hyperparameters\.epoch: .*nothing to remove.*`epochs`"),
+        ({"hyperparameter": {"a": "1"}}, "hyperparameter: .*`hyperparameters`"),
+        ({"labels": {"nobody": None}}, r"labels\.nobody"),
+        ({"max_run_time": -1}, "max_run_time"),
+        ({"hyperparameters": []}, "hyperparameters"),
+        ({"command": ""}, "nothing to run"),
+        ({"command": None}, "nothing to run"),
+        ({"inputs": {"a/b": "/x"}}, "a/b"),
+    ],
+)
+def test_what_cannot_be_changed_is_named(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        lineage.changed(BASE, changes)
+    import re
+
+    assert re.search(words, str(caught.value), re.DOTALL)
+
+
+SPECS: st.SearchStrategy[JobSpec] = st.builds(
+    lambda **fields: parse_spec({"name": "x", "command": "true"} | fields),
+    hyperparameters=st.dictionaries(NAMES, VALUES, max_size=4),
+    labels=st.dictionaries(VALUES, VALUES, max_size=3),
+    environment=st.dictionaries(st.from_regex(r"[A-Z_]{1,4}", fullmatch=True), VALUES, max_size=3),
+    requirements=st.lists(st.sampled_from(["a", "b==1", "c>2"]), max_size=3),
+    instance_type=st.sampled_from(["", "big", "small"]),
+    gpu=st.none() | st.integers(0, 8),
+    max_run_time=st.none() | st.integers(1, 10**6),
+    tty=st.booleans(),
+    metric_definitions=st.lists(
+        st.builds(lambda name: {"name": name, "regex": "(.)"}, st.sampled_from("abc")),
+        unique_by=lambda metric: metric["name"],
+        max_size=3,
+    ),
+)
+
+
+@MANY
+@given(a=SPECS, b=SPECS)
+def test_differences_turn_the_one_spec_into_the_other(a: JobSpec, b: JobSpec) -> None:
+    changes: dict[str, Any] = {}
+    for found in comparison.specs(a, b):
+        assert found.a != found.b or type(found.a) is not type(found.b)
+        field, dot, name = found.name.partition(".")
+        if field == "metric_definitions":
+            changes[field] = [metric.model_dump() for metric in b.metric_definitions]
+        elif dot:
+            changes.setdefault(field, {})[name] = found.b
+        else:
+            changes[field] = found.b
+    again = lineage.changed(a, changes)
+    assert comparison.specs(again, b) == []
+    assert comparison.specs(a, a) == []
+    assert again.hyperparameters == b.hyperparameters
+    assert again.requirements == b.requirements
+
+
+def test_an_output_path_that_a_profile_gave_is_told_from_the_users_own() -> None:
+    assert lineage.is_generated("/out/my_job-20260101000000-0a1b2c/", "my job")
+    assert not lineage.is_generated("/out/other-20260101000000-0a1b2c/", "my job")
+    assert not lineage.is_generated("/out/my_job/", "my job")
+
+
+def test_jobs_whose_files_are_used(tmp_path: Path) -> None:
+    home = Home(tmp_path / "state").create()
+    (home.jobs / "aaaa" / "output").mkdir(parents=True)
+    (home.jobs / "link").mkdir()
+    (home.jobs / "link" / "away").symlink_to(tmp_path)
+    (tmp_path / "in").symlink_to(home.jobs / "aaaa" / "output")
+    inputs = {
+        "one": f"file://{home.jobs}/bb%62b/output/",
+        "two": str(tmp_path / "in"),
+        "three": str(home.jobs / "link" / "away" / "file"),
+        "four": "oss://jobs/cccc",
+        "five": f"{home.path}/jobs2/dddd",
+    }
+    spec = parse_spec({"name": "x", "command": "true", "inputs": inputs, "outputs": {"o": f"{home.jobs}/eeee/o"}})
+    assert lineage.used_jobs(spec, home) == {"bbbb", "aaaa", "link", "eeee"}

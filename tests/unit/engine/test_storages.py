@@ -1,0 +1,78 @@
+"""Which storage a URI belongs to, and whose account it uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.config.settings import user_file
+from jupyter_pai.core.errors import SettingsError, Unsupported
+from jupyter_pai.engine.data.storages import Storages
+from jupyter_pai.engine.profiles import Profiles
+from jupyter_pai.jobs.state_dir import Home
+from jupyter_pai.storage.local import LocalStorage
+from jupyter_pai.storage.oss.storage import OssStorage
+
+PROFILES = """
+default = "{default}"
+[profiles.a]
+backend = "pai"
+region_id = "cn-beijing"
+[profiles.b]
+backend = "pai"
+region_id = "cn-shanghai"
+[profiles.here]
+backend = "local"
+"""
+
+
+@pytest.fixture
+def storages(home: Home) -> Storages:
+    return Storages(Profiles(home))
+
+
+def write(text: str) -> None:
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text(text, "utf-8")
+
+
+def region(storages: Storages, profile: str = "") -> str:
+    storage = storages.of("oss://bucket/key", profile)
+    assert isinstance(storage, OssStorage)
+    return storage.client.account.region
+
+
+def test_the_account_is_that_of_the_profile_else_of_the_default_one_else_of_the_first(storages: Storages) -> None:
+    write(PROFILES.format(default="b"))
+    assert [region(storages, name) for name in ("a", "b", "here", "")] == [
+        "cn-beijing",
+        "cn-shanghai",
+        "cn-shanghai",
+        "cn-shanghai",
+    ]
+    write(PROFILES.format(default="here"))
+    assert [region(storages, name) for name in ("b", "here", "")] == ["cn-shanghai", "cn-beijing", "cn-beijing"]
+
+
+def test_a_storage_is_made_anew_when_its_profile_changes(storages: Storages) -> None:
+    write(PROFILES.format(default="a"))
+    before = storages.of("oss://bucket/key")
+    assert storages.of("oss://other/key") is before
+    write(PROFILES.format(default="a").replace("beijing", "hangzhou"))
+    assert region(storages) == "cn-hangzhou"
+
+
+def test_without_an_account_it_says_how_to_add_one(storages: Storages) -> None:
+    with pytest.raises(SettingsError, match="profile set"):
+        storages.of("oss://bucket/key")
+
+
+def test_files_need_no_account(storages: Storages, tmp_path: Path) -> None:
+    assert isinstance(storages.of(tmp_path.as_uri()), LocalStorage)
+
+
+@pytest.mark.parametrize("uri", ["gopher://x", "x", "", "http://[bad"])
+def test_an_unknown_scheme_is_named(storages: Storages, uri: str) -> None:
+    with pytest.raises(Unsupported, match="oss://"):
+        storages.of(uri)

@@ -1,0 +1,154 @@
+"""Points on disk: what counts, what a follower that was killed leaves behind, and files that are damaged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.jobs.events import MetricPoint
+from jupyter_pai.jobs.metrics.series import Cursor, Piece, Series, SeriesWriter, pack
+
+
+def point(step: int, name: str = "loss") -> MetricPoint:
+    return MetricPoint(name, step, step / 2, 1000.0 + step)
+
+
+def piece(*points: MetricPoint, end: int = 0, source: str = "worker-0", origin: str = "log") -> Piece:
+    packed: dict[str, bytes] = {}
+    for given in points:
+        packed[given.name] = packed.get(given.name, b"") + pack(given.time, given.step, given.value)
+    return Piece(source, end, packed, origin)
+
+
+def test_points_come_back_in_order(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.append(piece(point(0), point(0, "acc"), point(1)))
+    writer.append(piece(point(2)))
+    assert Series(folder).read("loss") == [point(0), point(1), point(2)]
+    assert Series(folder).read("loss", 1, 2) == [point(1)]
+    assert Series(folder).read("unknown") == []
+    assert Series(folder).latest() == {"loss": point(2), "acc": point(0, "acc")}
+
+
+def test_columns_are_the_same_points(folder: Path) -> None:
+    SeriesWriter(folder).append(piece(*(point(n) for n in range(10))))
+    for start, end in ((0, None), (3, 5), (3, 100), (7, 3), (100, None)):
+        rows = zip(*Series(folder).columns("loss", start, end), strict=True)
+        assert [MetricPoint("loss", *row) for row in rows] == Series(folder).read("loss", start, end)
+    assert len(Series(folder).columns("unknown").step) == 0
+
+
+def test_more_columns_than_are_read_at_once(folder: Path) -> None:
+    data = b"".join(pack(n / 2, n, n * 2) for n in range(50_000))
+    SeriesWriter(folder).append(Piece("worker-0", 0, {"loss": data}))
+    columns = Series(folder).columns("loss", 3)
+    assert columns.step.tolist() == list(range(3, 50_000))
+    assert columns.time.tolist() == [n / 2 for n in range(3, 50_000)]
+    assert columns.value.tolist() == [n * 2 for n in range(3, 50_000)]
+
+
+def test_what_a_killed_follower_did_not_count_is_cut_off(folder: Path) -> None:
+    SeriesWriter(folder).append(piece(point(0)))
+    with open(folder / "0", "ab") as file:
+        file.write(b"\1" * 30)  # Points and a torn one, written but not counted.
+    assert Series(folder).read("loss") == [point(0)]
+    SeriesWriter(folder).append(piece(point(1)))
+    assert Series(folder).read("loss") == [point(0), point(1)]
+    assert (folder / "0").stat().st_size == 48
+
+
+def test_the_cursor_holds_positions(folder: Path) -> None:
+    SeriesWriter(folder).append(Piece("worker-0", 7, progress=0.5))
+    assert Series(folder).cursor() == Cursor({"worker-0": 7}, {}, 0.5)
+    SeriesWriter(folder).append(Piece("worker-0", 9))
+    assert Series(folder).cursor() == Cursor({"worker-0": 9}, {}, 0.5)
+    assert json.loads((folder / "cursor.json").read_text())["offsets"] == {"worker-0": 9}
+
+
+def test_a_cursor_of_an_older_version_counts(folder: Path) -> None:
+    SeriesWriter(folder).append(piece(point(0), end=9))
+    (folder / "cursor.json").write_text('{"offsets": {"worker-0": 9}, "counts": {"loss": 1}, "progress": null}')
+    assert Series(folder).read("loss") == [point(0)]
+    assert SeriesWriter(folder).at.name_of("loss") == "loss"
+    assert SeriesWriter(folder).at.name_of("loss", "tensorboard/") == "loss (tensorboard)"
+
+
+def test_metrics_may_be_called_anything(folder: Path) -> None:
+    names = ["../../x", "a/b", "损失", "", "\x01", "x" * 200]
+    SeriesWriter(folder).append(piece(*(point(n, name) for n, name in enumerate(names))))
+    assert [Series(folder).read(name)[0].step for name in names] == list(range(6))
+
+
+def test_two_origins_do_not_share_a_name(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.claim(["acc"])
+    writer.append(piece(point(0), origin="tensorboard/"))
+    at = SeriesWriter(folder).at
+    assert [at.name_of("loss", origin) for origin in ("tensorboard/", "log")] == ["loss", "loss (log)"]
+    assert [writer.at.name_of("acc", origin) for origin in ("tensorboard/", "log")] == ["acc (tensorboard)", "acc"]
+    assert at.name_of("loss", "tensorboard/a run of that name") == "loss (tensorboard)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"counts": [1]}',
+        '{"counts": {"loss": -1}}',
+        '{"counts": {"loss": "1"}}',
+        '{"offsets": {"worker-0": null}}',
+        '{"progress": "much"}',
+        '{"unknown": 1}',
+        '{"counts": {"loss": 4}}',
+        '{"counts": {"loss": 3, "acc": 1}}',
+        '{"texts": 1}',
+        "[" * 100_000,
+        "\0" * 4096,
+    ],
+)
+def test_a_damaged_cursor_is_set_aside_and_all_is_read_again(
+    folder: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    SeriesWriter(folder).append(piece(*(point(n) for n in range(3)), end=30))
+    (folder / "cursor.json").write_text(text)
+    assert Series(folder).latest().keys() <= {"loss"}
+    writer = SeriesWriter(folder)
+    assert writer.at == Cursor()
+    assert (folder / "cursor.damaged").read_text() == text
+    assert len(caplog.records) == 1
+    writer.append(piece(point(0), end=10))
+    assert Series(folder).read("loss") == [point(0)]
+    SeriesWriter(folder)
+    assert len(caplog.records) == 1
+
+
+def test_what_could_not_be_written_does_not_count(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.append(piece(point(0), end=10))
+    (folder / "1").mkdir()
+    with pytest.raises(IsADirectoryError):
+        writer.append(piece(point(1), point(0, "acc"), end=20))
+    (folder / "1").rmdir()
+    writer.append(piece(point(1), point(0, "acc"), end=20))
+    assert Series(folder).read("loss") == [point(0), point(1)]
+    assert Series(folder).read("acc") == [point(0, "acc")]
+
+
+def test_texts_are_counted_and_bounded(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    text = {"tag": "notes", "step": 1, "time": 2.0, "text": "<b>\n中"}
+    writer.append(Piece("a", 1, texts=[text]))
+    with open(folder / "texts.jsonl", "ab") as file:
+        file.write(b'{"torn')
+    assert Series(folder).texts() == [text]
+    SeriesWriter(folder).append(Piece("a", 2, texts=[text | {"step": 2}]))
+    assert [said["step"] for said in Series(folder).texts()] == [1, 2]
+    writer = SeriesWriter(folder)
+    for n in range(20):
+        writer.append(Piece("a", n, texts=[text | {"text": "x" * 1_000_000}]))
+    assert (folder / "texts.jsonl").stat().st_size <= 8 << 20
+    assert len(Series(folder).texts()) == 10

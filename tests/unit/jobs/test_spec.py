@@ -1,0 +1,112 @@
+"""The models: what a spec may hold, and how it says what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from jupyter_pai.core.errors import SpecError
+from jupyter_pai.jobs.job import Job, JobSpec, JobStatus, now, parse_spec
+
+from ...support.fuzz import MANY, NAMES, VALUES
+
+MINIMAL: dict[str, Any] = {"name": "x", "command": "true"}
+
+
+def test_a_spec_does_not_change() -> None:
+    spec = parse_spec(MINIMAL)
+    with pytest.raises(ValidationError):
+        spec.name = "y"  # type: ignore[misc]
+
+
+def test_values_from_python_become_text() -> None:
+    spec = parse_spec(MINIMAL | {"hyperparameters": {"lr": 0.1, "flag": True, "none": None, "list": [1]}})
+    assert spec.hyperparameters == {"lr": "0.1", "flag": "True", "list": "[1]"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "a\nb"}, "name"),
+        ({"command": " "}, "nothing to run"),
+        ({"comand": "x"}, "did you mean `command`"),
+        ({"hyperparameters": {"a b": "1"}}, "`a b`"),
+        ({"hyperparameters": {"": "1"}}, "empty"),
+        ({"hyperparameters": {"a": "\0"}}, "NUL"),
+        ({"inputs": {"a/b": "/x"}}, "`a/b`"),
+        ({"outputs": {"MODEL": "/x"}}, "would hide `model`"),
+        ({"inputs": {"train": " "}}, "`train` needs a path or a URI"),
+        ({"environment": {"A=B": "1"}}, "`A=B`"),
+        ({"metric_definitions": [{"name": "a", "regex": "(x)"}, {"name": "a", "regex": "(y)"}]}, "defined twice"),
+        ({"instance_count": 0}, "instance_count"),
+        ({"memory": "much"}, "memory"),
+        ({"max_run_time": -1}, "max_run_time"),
+        ({"source": {"folder": "relative"}}, "not an absolute path"),
+        ({"source": {"files": {"../x": ""}}}, "not a path inside"),
+        ({"source": {"files": {"/etc/x": ""}}}, "not a path inside"),
+    ],
+)
+def test_what_is_wrong_is_named(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse_spec(MINIMAL | fields)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", [], {"name": 3}])
+def test_what_is_no_spec_at_all_is_refused(value: object) -> None:
+    with pytest.raises(SpecError):
+        parse_spec(value)
+
+
+@MANY
+@given(
+    st.fixed_dictionaries(
+        {"name": VALUES, "command": VALUES},
+        optional={
+            "hyperparameters": st.dictionaries(NAMES | VALUES, VALUES, max_size=3),
+            "labels": st.dictionaries(VALUES, VALUES, max_size=3),
+            "inputs": st.dictionaries(VALUES, VALUES, max_size=2),
+            "environment": st.dictionaries(VALUES, VALUES, max_size=2),
+        },
+    )
+)
+def test_any_text_is_taken_whole_or_refused_with_a_message(fields: dict[str, Any]) -> None:
+    try:
+        spec = parse_spec(fields)
+    except SpecError as error:
+        assert error.message
+        return
+    assert JobSpec.model_validate_json(spec.model_dump_json()) == spec
+    assert spec.hyperparameters == fields.get("hyperparameters", {})
+
+
+def test_the_command_line_of_command_and_script() -> None:
+    spec = parse_spec(MINIMAL | {"command": "run $PAI_USER_ARGS", "hyperparameters": {"a": "b c"}})
+    assert spec.command_line == "run --a 'b c'"
+    spec = parse_spec({"name": "x", "entry_point": "t.py", "hyperparameters": {"a": "b c"}})
+    assert spec.command_line == "python t.py --a 'b c'"
+
+
+def test_statuses_that_are_final() -> None:
+    final = {status.value for status in JobStatus if status.ended}
+    assert final == {"succeeded", "failed", "stopped", "lost"}
+
+
+def test_a_job_goes_through_json_and_back() -> None:
+    job = Job(
+        id="a", spec=parse_spec(MINIMAL), backend="local", profile="local", status=JobStatus.QUEUED, submitted_at=now()
+    )
+    there = job.model_dump(mode="json")
+    assert there.pop("name") == "x"
+    assert Job.model_validate(there) == job
+
+
+def test_the_schema_names_every_field() -> None:
+    schema = JobSpec.model_json_schema()
+    assert set(schema["properties"]) == set(JobSpec.model_fields)
+    assert schema["additionalProperties"] is False

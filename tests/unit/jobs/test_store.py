@@ -1,0 +1,451 @@
+"""The database: rows that come back whole, two writers, and what must not happen twice."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jupyter_pai.client.summary import duration
+from jupyter_pai.core.errors import Conflict, NotFound, StateError
+from jupyter_pai.engine import disk
+from jupyter_pai.jobs.job import Job, JobStatus, now, parse_spec
+from jupyter_pai.jobs.state_dir import Home
+from jupyter_pai.jobs.store import database
+from jupyter_pai.jobs.store import jobs as store_module
+from jupyter_pai.jobs.store.jobs import Store
+from jupyter_pai.jobs.store.query import SORTS, JobFilter
+
+from ...integration.local.started import fill
+from ...support.fuzz import MANY
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "pai.sqlite3")
+    yield opened
+    opened.close()
+
+
+def job(name: str = "x", job_id: str = "aaaa", **spec: Any) -> Job:
+    asked = parse_spec({"name": name, "command": "true"} | spec)
+    return Job(
+        id=job_id,
+        spec=asked,
+        backend="local",
+        profile="work",
+        status=JobStatus.STARTING,
+        submitted_at=now(),
+        notes=("n",),
+    )
+
+
+def test_a_job_comes_back_whole(store: Store) -> None:
+    added = job(
+        hyperparameters={"lr": "0.1"}, labels={"team": "视觉"}, metric_definitions=[{"name": "a", "regex": "(b)"}]
+    )
+    store.insert(added, "key", "").result()
+    assert store.get("aaaa") == added
+
+
+def test_a_repeated_key_makes_no_second_job(store: Store) -> None:
+    assert store.insert(job(), "key", "").result().id == "aaaa"
+    assert store.insert(job(job_id="bbbb"), "key", "").result().id == "aaaa"
+    assert store.page(JobFilter())[1] == 1
+
+
+def test_one_that_has_ended_keeps_its_status(store: Store) -> None:
+    store.insert(job(), "key", "").result()
+    store.update("aaaa", status=JobStatus.FAILED, reason="why", ended_at=now()).result()
+    later = store.update("aaaa", status=JobStatus.RUNNING).result()
+    assert (later.status, later.reason) == (JobStatus.FAILED, "why")
+    assert store.running() == []
+
+
+def test_finding_by_id_beginning_name_and_last(store: Store) -> None:
+    store.insert(job("first", "abcd"), "1", "").result()
+    store.insert(job("second", "abxy"), "2", "").result()
+    store.insert(job("second", "zzzz"), "3", "").result()
+    assert store.find("abcd").id == store.find("abc").id == store.find("first").id == "abcd"
+    assert store.find("second").id == store.find("last").id == "zzzz"
+    with pytest.raises(NotFound, match=r"abcd|abxy"):
+        store.find("ab")
+    for word in ("", "nothing", "%", "\x00"):
+        with pytest.raises(NotFound):
+            store.find(word)
+
+
+def test_pages_filters_and_totals(store: Store) -> None:
+    for n in range(7):
+        store.insert(job(f"job {n}", f"id{n}", labels={"even": str(n % 2 == 0)}), str(n), "").result()
+    store.update("id3", status=JobStatus.STOPPED).result()
+    page, total = store.page(JobFilter(limit=3, offset=2))
+    assert ([found.id for found in page], total) == (["id4", "id3", "id2"], 7)
+    assert [found.id for found in store.page(JobFilter([JobStatus.STOPPED]))[0]] == ["id3"]
+    assert [found.id for found in store.page(JobFilter(name="b 5"))[0]] == ["id5"]
+    assert store.page(JobFilter(labels={"even": "True"}, limit=1))[1] == 4
+    assert store.page(JobFilter(name="%"))[1] == 0
+    assert store.page(JobFilter(backends=["local", "other"], name="job"))[1] == 7
+    assert store.page(JobFilter(backends=["other"]))[1] == 0
+    store.insert(job("of a notebook", "nb").model_copy(update={"notebook": "/a/b.ipynb"}), "nb", "").result()
+    page, total = store.page(JobFilter(notebook="/a/b.ipynb", sort="hp:lr"))
+    assert ([found.notebook for found in page], total) == (["/a/b.ipynb"], 1)
+    assert store.page(JobFilter(notebook="/a/b.ipyn"))[1] == 0
+
+
+VALUES = st.sampled_from(["1", "10", "9", "2.5", "-1e3", "1.0", "inf", "nan", "a", "B", "", "中", "0x10", " 7 "])
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "B", "b", "中"]),
+        st.none() | VALUES,
+        st.sampled_from(list(JobStatus)),
+        st.integers(0, 3),
+        st.none() | st.integers(0, 5),
+    ),
+    max_size=12,
+)
+
+
+def key_of(sort: str, found: Job) -> tuple[int, Any, str]:
+    """How a person would sort: what there is, numbers as numbers, then texts; then what has none."""
+    if sort == "hp:lr":
+        value = found.spec.hyperparameters.get("lr")
+        if value is None:
+            return 2, 0, ""
+        number = database.number_of(value)
+        return (0, number, value) if number is not None else (1, 0, value)
+    if sort == "took":
+        if found.started_at is None or found.ended_at is None:
+            return 2, 0, ""
+        return 0, (found.ended_at - found.started_at).total_seconds(), ""
+    return 0, {"name": found.name.lower(), "status": found.status.value, "submitted": 0}[sort], ""
+
+
+@settings(max_examples=MANY.max_examples // 10, deadline=None)
+@given(rows=ROWS, sort=st.sampled_from([*SORTS, "hp:lr"]), descending=st.booleans(), size=st.integers(1, 5))
+def test_any_order_in_pages_is_a_whole_one(
+    rows: list[tuple[str, str | None, JobStatus, int, int | None]], sort: str, descending: bool, size: int
+) -> None:
+    with TemporaryDirectory() as folder, contextlib.closing(Store(Path(folder, "pai.sqlite3"))) as store:
+        begun = now()
+        jobs = []
+        for n, (name, value, status, second, took) in enumerate(rows):
+            made = job(name, f"id{n}", hyperparameters={} if value is None else {"lr": value}, labels={"odd": n % 2})
+            times: dict[str, Any] = {"submitted_at": begun + timedelta(seconds=second), "status": status}
+            if took is not None:
+                times |= {"started_at": begun, "ended_at": begun + timedelta(seconds=took)}
+            jobs.append(made.model_copy(update=times))
+            store.insert(jobs[-1], str(n), "").result()
+
+        def page(offset: int, limit: int) -> list[Job]:
+            wanted = JobFilter(labels={"odd": "1"}, limit=limit, offset=offset, sort=sort, descending=descending)
+            found, total = store.page(wanted)
+            assert total == len(jobs) // 2
+            return found
+
+        whole = page(0, 500)
+        assert sorted(found.id for found in whole) == sorted(found.id for found in jobs[1::2])
+        assert [found for offset in range(0, len(whole) + size, size) for found in page(offset, size)] == whole
+        keys = [key_of(sort, found) for found in whole]
+        assert [key[0] for key in keys] == sorted(key[0] for key in keys)
+        for rank in range(3):
+            ranked = [key for key in keys if key[0] == rank]
+            assert ranked == sorted(ranked, reverse=descending)
+        newest_first = descending if sort == "submitted" else not descending
+        for one, other in itertools.pairwise(whole):
+            if key_of(sort, one) == key_of(sort, other):
+                assert (
+                    (one.submitted_at >= other.submitted_at)
+                    if newest_first
+                    else (one.submitted_at <= other.submitted_at)
+                )
+
+
+def test_jobs_of_the_first_version_can_be_sorted(tmp_path: Path) -> None:
+    path = tmp_path / "pai.sqlite3"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.executescript(FIRST)
+        db.execute("PRAGMA user_version = 1")
+        for n, value in enumerate(("10", "9", "x")):
+            made = job(job_id=f"id{n}", hyperparameters={"lr": value})
+            row = store_module._row(made) | {"key": str(n), "attach_key": ""}
+            del row["pinned"], row["notebook"]
+            db.execute(f"INSERT INTO job ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+            db.execute("INSERT INTO job_spec VALUES (?, ?)", (made.id, made.spec.model_dump_json()))
+            db.execute("INSERT INTO job_detail VALUES (?, ?)", (made.id, store_module._detail(made)))
+            db.execute("INSERT INTO hyperparameter VALUES (?, 'lr', ?)", (made.id, value))
+    with contextlib.closing(Store(path)) as store:
+        page, _total = store.page(JobFilter(sort="hp:lr", descending=False))
+    assert [found.spec.hyperparameters["lr"] for found in page] == ["9", "10", "x"]
+
+
+def test_attaching_finds_what_runs_or_succeeded(store: Store) -> None:
+    store.insert(job(job_id="a"), "1", "cell").result()
+    assert store.attachable("cell").id == "a"  # type: ignore[union-attr]
+    store.update("a", status=JobStatus.FAILED).result()
+    assert store.attachable("cell") is None
+    store.insert(job(job_id="b"), "2", "cell").result()
+    store.update("b", status=JobStatus.SUCCEEDED).result()
+    assert store.attachable("cell").id == "b"  # type: ignore[union-attr]
+    assert store.attachable("") is None
+
+
+def test_labels_are_the_jobs_own(store: Store) -> None:
+    store.insert(job(labels={"team": "x", "old": "1"}), "key", "").result()
+    assert store.get("aaaa").labels == {"team": "x", "old": "1"}
+    changed = store.label("aaaa", {"old": None, "best": "yes"}).result()
+    assert changed.labels == {"team": "x", "best": "yes"}
+    assert changed.spec.labels == {"team": "x", "old": "1"}
+    assert store.get("aaaa") == changed
+    assert [store.page(JobFilter(labels={key: "yes"}))[1] for key in ("best", "old")] == [1, 0]
+    assert store.page(JobFilter(labels={"old": "1"}))[1] == 0
+    event = store.events()[-1]
+    assert (event.kind, event.data) == ("detail", {"fields": ["labels"], "labels": {"best": "yes", "old": None}})
+    with pytest.raises(NotFound, match=r"`tem`.*`team`"):
+        store.label("aaaa", {"tem": None, "x": "y"}).result()
+    assert store.label("aaaa", {"best": "yes"}).result() == changed
+    assert store.events()[-1] == event
+
+
+def test_labels_come_back_with_a_database_that_is_made_anew(tmp_path: Path) -> None:
+    for name, labels in (("aaaa", {"a": "1"}), ("bbbb", {"b": "2"})):
+        folder = tmp_path / "jobs" / name
+        folder.mkdir(parents=True)
+        made = job(job_id=name, labels=labels)
+        (folder / "spec.json").write_text(made.spec.model_dump_json())
+        with contextlib.closing(Store(tmp_path / "pai.sqlite3")) as store:
+            store.insert(made, name, "").result()
+            store.label(name, {"new": "3"}).result()
+    record = tmp_path / "jobs" / "bbbb" / "job.json"
+    values = json.loads(record.read_text())
+    assert values["job"].pop("labels") == {"b": "2", "new": "3"}
+    record.write_text(json.dumps(values))  # As it was before labels were the job's own.
+    (tmp_path / "pai.sqlite3").unlink()
+    with contextlib.closing(Store(tmp_path / "pai.sqlite3")) as store:
+        assert store.get("aaaa").labels == {"a": "1", "new": "3"}
+        assert store.get("bbbb").labels == {"b": "2"}
+        assert store.page(JobFilter(labels={"new": "3"}))[1] == 1
+
+
+def test_events_tell_what_happened_in_order(store: Store) -> None:
+    store.insert(job(), "key", "").result()
+    store.update("aaaa", status=JobStatus.RUNNING).result()
+    store.update("aaaa", status=JobStatus.RUNNING).result()
+    store.update("aaaa", status=JobStatus.SUCCEEDED).result()
+    told = [(event.kind, event.data.get("status")) for event in store.events()]
+    assert told == [("status", "starting"), ("status", "running"), ("status", "succeeded")]
+    last = store.last_event()
+    store.delete("aaaa").result()
+    assert [event.kind for event in store.events(last)] == ["deleted"]
+    with pytest.raises(NotFound):
+        store.get("aaaa")
+
+
+def test_two_processes_write_at_once(store: Store, tmp_path: Path) -> None:
+    code = f"""
+import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+from pathlib import Path
+from jupyter_pai.jobs.store.jobs import Store
+from tests.unit.jobs.test_store import job
+store = Store(Path({str(store.database.path)!r}))
+for n in range(60):
+    store.insert(job(job_id=f"{{sys.argv[1]}}{{n}}"), f"{{sys.argv[1]}}{{n}}", "").result()
+    store.update(f"{{sys.argv[1]}}{{n}}", reason="r").result()
+"""
+    writers = [subprocess.Popen([sys.executable, "-c", code, name]) for name in "ab"]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert store.page(JobFilter())[1] == 120
+
+
+def test_closing_waits_for_those_who_read(tmp_path: Path) -> None:
+    """In a process of its own: SQLite crashes the one that closes a connection which another thread reads from."""
+    code = """
+import threading
+from pathlib import Path
+from jupyter_pai.core.errors import StateError
+from jupyter_pai.jobs.store.query import JobFilter
+from jupyter_pai.jobs.store.jobs import Store
+from tests.unit.jobs.test_store import job
+def read(store, reads):
+    try:
+        while True:
+            store.page(JobFilter())
+            reads.set()
+    except StateError:
+        pass
+for n in range(40):
+    store = Store(Path(f"{n}.sqlite3"))
+    store.insert(job(), "key", "").result()
+    started = [threading.Event() for _ in range(3)]
+    readers = [threading.Thread(target=read, args=(store, reads)) for reads in started]
+    for reader, reads in zip(readers, started):
+        reader.start()
+        reads.wait()
+    store.close()
+    for reader in readers:
+        reader.join()
+"""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite3"
+    with sqlite3.connect(path) as database:
+        database.executescript(FIRST)
+        database.execute(
+            "INSERT INTO job VALUES ('aaaa', 'k', '', 'x', 'local', 'local', '', 'failed', 1, 1.0, NULL, 2)"
+        )
+        database.execute(
+            'INSERT INTO job_spec VALUES (\'aaaa\', \'{"name": "x", "command": "y", "labels": {"team": "x"}}\')'
+        )
+        database.execute("INSERT INTO job_detail VALUES ('aaaa', '{\"reason\": \"why\"}')")
+        database.execute("PRAGMA user_version = 1")
+    store = Store(path)
+    found = store.get("aaaa")
+    assert (found.reason, found.pinned, found.rerun_of, found.labels) == ("why", False, "", {"team": "x"})
+    assert store.update("aaaa", pinned=True).result().pinned
+    store.note_sizes({"jobs/aaaa": 5, "jobs/gone": 6, "environments/k": 7}).result()
+    assert store.bytes() == 12
+    store.close()
+    again = Store(path)
+    assert [(one.id, one.pinned, one.bytes) for one in again.ended()] == [("aaaa", True, 5)]
+    again.close()
+
+
+# As it was released.
+FIRST = """
+CREATE TABLE job (
+    id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, attach_key TEXT NOT NULL, name TEXT NOT NULL,
+    backend TEXT NOT NULL, profile TEXT NOT NULL, remote_id TEXT NOT NULL,
+    status TEXT NOT NULL, ended INTEGER NOT NULL, submitted_at REAL NOT NULL, started_at REAL, ended_at REAL
+);
+CREATE INDEX job_by_time ON job (submitted_at DESC);
+CREATE INDEX job_running ON job (ended) WHERE NOT ended;
+CREATE INDEX job_by_attach_key ON job (attach_key);
+CREATE TABLE job_spec (job_id TEXT PRIMARY KEY REFERENCES job ON DELETE CASCADE, spec TEXT NOT NULL);
+CREATE TABLE job_detail (job_id TEXT PRIMARY KEY REFERENCES job ON DELETE CASCADE, detail TEXT NOT NULL);
+CREATE TABLE label (
+    job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE, key TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (job_id, key)
+) WITHOUT ROWID;
+CREATE INDEX label_by_value ON label (key, value);
+CREATE TABLE hyperparameter (
+    job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE, name TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (job_id, name)
+) WITHOUT ROWID;
+CREATE TABLE event (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, job_id TEXT NOT NULL, time REAL NOT NULL, kind TEXT NOT NULL,
+    data TEXT NOT NULL
+);
+CREATE INDEX event_by_job ON event (job_id, id);
+"""
+
+
+def test_what_may_not_be_deleted_is_not(store: Store) -> None:
+    store.insert(job(job_id="a"), "a", "").result()
+    with pytest.raises(Conflict, match="not ended"):
+        store.delete("a").result()
+    store.update("a", status=JobStatus.SUCCEEDED, pinned=True).result()
+    with pytest.raises(Conflict, match="pinned"):
+        store.delete("a").result()
+    store.update("a", pinned=False).result()
+    store.insert(job(job_id="b"), "b", "", ["a"]).result()
+    with pytest.raises(Conflict, match="b runs with files of a"):
+        store.delete("a").result()
+    assert store.ended()[0].used
+    store.update("b", status=JobStatus.FAILED).result()
+    store.delete("a").result()
+    assert store.removals() == ["a"]
+    with pytest.raises(Conflict, match="deleted"):
+        store.insert(job(job_id="c"), "c", "", ["a"]).result()
+    with pytest.raises(NotFound):
+        store.get("c")
+    store.removed("a").result()
+    assert store.removals() == []
+
+
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new.sqlite3"
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 999")
+    with pytest.raises(StateError, match="newer version") as caught:
+        Store(path)
+    assert "Upgrade" in caught.value.fix
+
+
+def test_what_is_no_database_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "pai.sqlite3"
+    path.mkdir()
+    with pytest.raises(StateError, match=r"pai\.sqlite3"):
+        Store(path)
+
+
+def test_a_full_disk_is_said_and_nothing_is_half_there(small_disk: Path) -> None:
+    store = Store(small_disk / "pai.sqlite3")
+    try:
+        store.insert(job(), "1", "").result()
+        fill(small_disk)
+        for n in range(3):
+            with pytest.raises(StateError, match=r"disk.*(full|I/O)|full"):
+                store.insert(job(command="true #" + "x" * 100_000, job_id="big"), "2", "").result()
+            assert store.page(JobFilter())[1] == 1, n
+        (small_disk / "ballast").unlink()
+        store.insert(job(command="true #" + "x" * 100_000, job_id="big"), "2", "").result()
+        assert store.page(JobFilter())[1] == 2
+    finally:
+        store.close()
+
+
+def test_what_happens_in_order_whatever_the_clock_says(store: Store) -> None:
+    """It was set back while the job ran."""
+    at = now()
+    store.insert(job(), "key", "").result()
+    ended = store.update("aaaa", status=JobStatus.SUCCEEDED, started_at=at, ended_at=at - timedelta(hours=9)).result()
+    assert [event.data["status"] for event in store.events()] == ["starting", "succeeded"]
+    assert duration(ended.model_dump(mode="json")) == "0.0 s"
+
+
+def test_a_database_made_anew_has_pins_origins_and_uses(tmp_path: Path) -> None:
+    """Each of these may be what keeps a job's files from being deleted. What was deleted does not come back."""
+    home = Home(tmp_path).create()
+    made = [job(job_id=name) for name in ("first", "gone")]
+    origin = {"rerun_of": "first", "resumed_from": "first", "notebook": "/a.ipynb"}
+    made.append(job(job_id="second").model_copy(update=origin))
+    with contextlib.closing(Store(home.database)) as store:
+        for one in made:
+            home.job(one.id).path.mkdir()
+            home.job(one.id).spec.write_text(one.spec.model_dump_json())
+            store.insert(one, one.id, "", ["first"] if one.rerun_of else []).result()
+        store.update("first", status=JobStatus.SUCCEEDED, pinned=True).result()
+        store.update("gone", status=JobStatus.FAILED).result()
+        store.delete("gone").result()
+    home.database.unlink()
+    with contextlib.closing(Store(home.database)) as store:
+        assert store.job_ids() == {"first", "second"}
+        assert (store.get("second").rerun_of, store.get("second").resumed_from) == ("first", "first")
+        assert [one.id for one in store.page(JobFilter(notebook="/a.ipynb"))[0]] == ["second"]
+        assert store.get("first").pinned
+        store.update("first", pinned=False).result()
+        with pytest.raises(Conflict, match="second runs with files of first"):
+            store.delete("first").result()
+        old = time.time() - 10**6
+        for name in ("second", "gone"):
+            os.utime(home.job(name).path, (old, old))
+        assert disk.leftovers(home, set) == ["gone"]

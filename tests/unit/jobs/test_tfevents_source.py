@@ -1,0 +1,272 @@
+"""The event files of a job: which are found, whose they are, how far they are read, and a follower that is killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tensorboard.compat.proto import summary_pb2
+
+from jupyter_pai.jobs.metrics.series import Cursor, Series, SeriesWriter
+from jupyter_pai.jobs.metrics.tfevents.source import EventFiles
+
+from ...conftest import until
+from ...support.event_writers import TIME, event, large_record, opened, records, simple, tensor, text, write
+
+SINCE = TIME - 10
+
+
+class Followed:
+    """A folder of event files, and a reader that reads it to the end of what is there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "tensorboard"
+        self.series = Series(folder / "series")
+        self.reader = EventFiles(self.folder, SINCE)
+
+    def read(self, *, ended: bool = True) -> dict[str, list[float]]:
+        """The values of each metric."""
+        writer = SeriesWriter(self.series.folder)
+        until(lambda: self.reader.advance(writer, ended=ended))
+        return {name: [point.value for point in self.series.read(name)] for name in self.series.cursor().counts}
+
+    def write(self, path: str, *events: bytes, opened_at: float = TIME) -> Path:
+        return write(self.folder / path, [opened(opened_at), *events])
+
+
+@pytest.fixture
+def followed(folder: Path) -> Followed:
+    return Followed(folder)
+
+
+def test_files_at_any_depth_by_their_run(followed: Followed) -> None:
+    followed.write("events.out.tfevents.1.host", event(1, simple("loss", 1)))
+    followed.write("train/events.out.tfevents.2.host", event(1, simple("loss", 2)))
+    followed.write("a/b/c/my.tfevents", event(1, tensor("loss", 3)))
+    followed.write("a/notes.txt", event(1, simple("never", 3)))
+    assert followed.read() == {"loss": [1.0], "a/b/c/loss": [3.0], "train/loss": [2.0]}
+
+
+def test_a_folder_that_is_not_there_yet(followed: Followed) -> None:
+    assert followed.read(ended=False) == {}
+    followed.write("train/events.out.tfevents.1", event(1, simple("loss", 1)))
+    until(lambda: followed.reader.has_news(Cursor()))
+    assert followed.read(ended=False) == {"train/loss": [1.0]}
+
+
+def test_files_that_come_late_and_grow_are_news(followed: Followed) -> None:
+    path = followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
+    assert followed.read(ended=False) == {"loss": [1.0]}
+    with path.open("ab") as file:
+        file.write(records([event(2, simple("loss", 2))]))
+    until(lambda: followed.reader.has_news(Cursor()))
+    assert followed.read(ended=False) == {"loss": [1.0, 2.0]}
+    followed.write("late/events.out.tfevents.2", event(1, simple("loss", 9)))
+    until(lambda: followed.reader.has_news(Cursor()))
+    assert followed.read(ended=False)["late/loss"] == [9.0]
+
+
+def test_a_file_that_is_empty_at_first(followed: Followed) -> None:
+    path = followed.folder / "events.out.tfevents.1"
+    path.parent.mkdir()
+    path.touch()
+    whole = records([opened(), event(1, simple("loss", 1))])
+    for size in (0, 3, 12, 20):
+        path.write_bytes(whole[:size])
+        os.utime(followed.folder, (TIME, TIME))
+        assert followed.read(ended=False) == {}
+    # The folder does not change when the file grows.
+    path.write_bytes(whole)
+    until(lambda: followed.reader.has_news(Cursor()))
+    assert followed.read(ended=False) == {"loss": [1.0]}
+
+
+def test_nothing_new_is_no_news_and_is_asked_seldom(followed: Followed) -> None:
+    followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
+    old = TIME - 5
+    os.utime(followed.folder, (old, old))
+    followed.read()
+    assert not followed.reader.has_news(Cursor())
+    followed.write("other.tfevents.2", event(1, simple("loss", 2)))
+    asked = [followed.reader.has_news(Cursor()) for _ in range(1000)]
+    assert not any(asked)
+
+
+def test_a_torn_tail_waits(followed: Followed) -> None:
+    whole = records([opened(), *(event(n, simple("loss", n)) for n in range(4))])
+    path = followed.write("events.out.tfevents.1")
+    for cut in range(len(records([opened()])), len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        values = followed.read().get("loss", [])
+        assert values == [0.0, 1.0, 2.0, 3.0][: len(values)]
+    assert values == [0.0, 1.0, 2.0, 3.0]
+    assert followed.reader.notes() == []
+
+
+def test_several_writers_of_one_tag_make_one_metric(followed: Followed) -> None:
+    followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
+    followed.write("events.out.tfevents.2", event(2, simple("loss", 2)))
+    assert followed.read() == {"loss": [1.0, 2.0]}
+
+
+def test_what_an_earlier_job_left_is_not_taken(followed: Followed) -> None:
+    followed.write("events.out.tfevents.1", event(1, simple("loss", 1)), opened_at=SINCE - 1)
+    old = followed.write("events.out.tfevents.2", event(1, simple("loss", 2)), opened_at=SINCE + 1)
+    os.utime(old, (SINCE - 60, SINCE - 60))
+    ours = followed.write("events.out.tfevents.3", event(1, simple("loss", 3), time=5.0), opened_at=SINCE + 1)
+    assert followed.read() == {"loss": [3.0]}
+    # Its own times are the job's business.
+    assert Series(followed.series.folder).read("loss")[0].time == 5.0
+    assert list(followed.series.cursor().offsets) == [f"tensorboard/{ours.name}"]
+
+
+def test_an_earlier_jobs_file_that_this_job_overwrites_is_its_own(followed: Followed) -> None:
+    """Two jobs of one second, with process trees of their own, give their files the same name."""
+    path = followed.write("events.out.tfevents.1", event(1, simple("loss", 1)), opened_at=SINCE - 1)
+    assert followed.read(ended=False) == {}
+    changed = path.stat().st_mtime_ns
+    followed.write("events.out.tfevents.1", event(1, simple("loss", 2)), opened_at=SINCE + 1)
+    assert path.stat().st_mtime_ns != changed
+    assert followed.read() == {"loss": [2.0]}
+
+
+def test_links_are_not_followed(followed: Followed, tmp_path: Path) -> None:
+    outside = write(tmp_path / "outside/events.out.tfevents.1", [opened(), event(1, simple("secret", 1))])
+    followed.folder.mkdir()
+    (followed.folder / "link").symlink_to(outside.parent)
+    (followed.folder / "events.out.tfevents.2").symlink_to(outside)
+    (followed.folder / "loop").symlink_to(followed.folder)
+    os.mkfifo(followed.folder / "events.out.tfevents.3")
+    assert followed.read() == {}
+
+
+def test_damage_is_said_and_ends_only_that_file(followed: Followed) -> None:
+    path = followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes() + b"\xff" * 100 + records([event(2, simple("loss", 2))]))
+    followed.write("train/events.out.tfevents.2", event(1, simple("loss", 2)))
+    assert followed.read() == {"loss": [1.0], "train/loss": [2.0]}
+    assert followed.reader.notes() == [f"The event file {path} is damaged at byte {size}; what follows was not read."]
+    again = EventFiles(followed.folder, SINCE)
+    assert again.advance(SeriesWriter(followed.series.folder), ended=True)
+    assert len(again.notes()) == 1
+
+
+def test_too_many_files_are_said(followed: Followed) -> None:
+    for n in range(505):
+        followed.write(f"x.tfevents.{n:03}", event(1, simple(f"loss{n}", 1)))
+    assert len(followed.read()) == 500
+    assert followed.reader.notes() == ["There are more than 500 event files; the others were not read."]
+
+
+def test_too_many_folders_are_said(followed: Followed) -> None:
+    for n in range(505):
+        (followed.folder / f"{n:03}").mkdir(parents=True)
+    followed.read()
+    (note,) = followed.reader.notes()
+    assert str(followed.folder) in note
+
+
+def with_image(step: int, size: int) -> bytes:
+    """An event with an image beside a scalar."""
+    image = summary_pb2.Summary.Value(tag="image")
+    image.image.encoded_image_string = b"x" * size
+    return large_record(event(step, image, simple("loss", step)))
+
+
+def test_records_larger_than_a_piece(followed: Followed) -> None:
+    """Those of images are looked into; what is larger than any summary is passed over, once it is whole."""
+    path = followed.write("events.out.tfevents.1")
+    huge = with_image(9, 40 << 20)
+    with path.open("ab") as file:
+        file.write(with_image(1, 3 << 20) + huge[: 20 << 20])
+    assert followed.read() == {"loss": [1.0]}
+    with path.open("ab") as file:
+        file.write(huge[20 << 20 :] + records([event(2, simple("loss", 2))]))
+    assert followed.read() == {"loss": [1.0, 2.0]}
+    assert followed.reader.notes() == []
+
+
+def test_no_file_holds_up_other_jobs_for_long(followed: Followed) -> None:
+    path = followed.write("events.out.tfevents.1")
+    with path.open("ab") as file:
+        file.write(b"".join(with_image(n, 1 << 20) for n in range(12)))
+    writer = SeriesWriter(followed.series.folder)
+    assert not followed.reader.advance(writer, ended=True)
+    assert followed.reader.has_news(writer.at)
+    assert 0 < len(followed.series.read("loss")) < 12
+    assert followed.reader.advance(writer, ended=True)
+    assert len(followed.series.read("loss")) == 12
+
+
+def test_texts_are_kept_short(followed: Followed) -> None:
+    followed.write("train/events.out.tfevents.1", event(3, text("notes", "中" * 100_000)))
+    followed.read()
+    (said,) = followed.series.texts()
+    assert (said["tag"], said["step"], said["time"]) == ("train/notes", 3, TIME + 3 / 8)
+    assert said["text"] == "中" * 16_384
+
+
+def test_the_metric_of_a_run_does_not_mix_with_a_tag_of_that_name(followed: Followed) -> None:
+    followed.write("events.out.tfevents.1", event(1, simple("train/loss", 1)))
+    followed.write("train/events.out.tfevents.2", event(1, simple("loss", 2)))
+    assert followed.read() == {"train/loss": [1.0], "train/loss (tensorboard)": [2.0]}
+
+
+FOLLOW = """
+import sys
+from pathlib import Path
+from jupyter_pai.jobs.metrics.tfevents.source import EventFiles
+from jupyter_pai.jobs.job import MetricDefinition
+from jupyter_pai.jobs.metrics.log_source import LogReader
+from jupyter_pai.jobs.metrics.series import SeriesWriter
+folder = Path(sys.argv[1])
+writer = SeriesWriter(folder / "series")
+readers = [LogReader(folder / "log", [MetricDefinition(name="n", regex=r"n=(\\d+)")]),
+           EventFiles(folder / "tensorboard", 0)]
+ended = len(sys.argv) > 2
+while not all([reader.advance(writer, ended=ended) for reader in readers]) or not ended:
+    pass
+"""
+
+
+def test_a_follower_that_is_killed_loses_and_doubles_nothing(folder: Path) -> None:
+    """Again and again while log and event files grow; each time as soon as it has counted something."""
+    (folder / "log").mkdir()
+    runs, at, kills = range(40), 0, 25
+    series = Series(folder / "series")
+    torn: dict[Path, bytes] = {}
+
+    def grow(path: Path, data: bytes) -> None:
+        """Add to a file, and keep the last bytes back until the next time."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            file.write(torn.get(path, b"") + data[:-3])
+        torn[path] = data[-3:]
+
+    command = [sys.executable, "-c", FOLLOW, str(folder)]
+    for _ in range(kills):
+        grow(folder / "log/worker-0", b"".join(b"n=%d\n" % n for n in range(at, at + 500)))
+        for run in runs:
+            new = [event(n, simple("n", n), time=1.0) for n in range(at, at + 50)]
+            grow(folder / f"tensorboard/{run}/x.tfevents", records(new if at else [opened(), *new]))
+        at += 500
+        before = series.cursor()
+        child = subprocess.Popen(command)
+        until(lambda: series.cursor() != before or child.poll() is not None)  # noqa: B023
+        assert child.poll() is None
+        child.kill()
+        child.wait()
+    for path, rest in torn.items():
+        with path.open("ab") as file:
+            file.write(rest)
+    subprocess.run([*command, "ended"], check=True)
+    wanted = [n for start in range(0, at, 500) for n in range(start, start + 50)]
+    for name, values in {"n": list(range(at)), **{f"{run}/n": wanted for run in runs}}.items():
+        points = series.read(name)
+        assert [point.value for point in points] == values
+        assert [point.step for point in points] == values
+    assert len(series.cursor().counts) == 1 + len(runs)

@@ -1,0 +1,158 @@
+"""Which files of a job are read for hyperparameters, and what is said of those that cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.jobs.job import JobSpec
+from jupyter_pai.source import script as scripts
+from jupyter_pai.source.hyperparameters.discover import Inspection, inspect
+from jupyter_pai.source.notebook import CodeCell
+
+from ...conftest import script
+
+PARSER = """
+    import argparse
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--{name}", type=int, default=1)
+    parser.parse_args()
+    """
+
+
+def look(folder: Path, **fields: Any) -> Inspection:
+    files = fields.pop("files", {})
+    return inspect(JobSpec(name="x", source={"folder": str(folder), "files": files}, **fields))
+
+
+def names(found: Inspection) -> list[str]:
+    return [one.name for one in found.hyperparameters]
+
+
+@pytest.fixture
+def code(folder: Path) -> Path:
+    """A folder with scripts that declare their own names."""
+    for path in ("train.py", "prepare.py", "sub/fit.py", "pkg/mod.py", "pkg/__main__.py"):
+        script(folder, PARSER.format(name=path.replace("/", "-").removesuffix(".py")), path)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "found", "gets"),
+    [
+        ("python train.py $PAI_USER_ARGS", ["train"], ["train"]),
+        ("python ./train.py ${PAI_USER_ARGS} > log.txt 2>&1", ["train"], ["train"]),
+        ("python train.py", ["train"], []),
+        ("python train.py '$PAI_USER_ARGS'", ["train"], []),
+        ('python train.py "$PAI_USER_ARGS"', ["train"], []),
+        ("CUDA_VISIBLE_DEVICES=0 torchrun --nproc 2 train.py $PAI_USER_ARGS", ["train"], ["train"]),
+        ("python -m torch.distributed.run train.py $PAI_USER_ARGS", ["train"], ["train"]),
+        ("python -m pkg.mod $PAI_USER_ARGS", ["pkg-mod"], ["pkg-mod"]),
+        ("python -m pkg $PAI_USER_ARGS", ["pkg-__main__"], ["pkg-__main__"]),
+        ("python prepare.py && python train.py \\\n $PAI_USER_ARGS", ["prepare", "train"], ["train"]),
+        ("cd sub; python fit.py $PAI_USER_ARGS", ["sub-fit"], ["sub-fit"]),
+        ("# python prepare.py\npython train.py $PAI_USER_ARGS", ["train"], ["train"]),
+        ("bash -c 'python train.py $PAI_USER_ARGS'", [], []),
+        ("python ../train.py; python /etc/x.py; python nowhere.py", [], []),
+        ("python 'unclosed", [], []),
+        ("echo $PAI_USER_ARGS", [], []),
+    ],
+)
+def test_the_scripts_that_a_command_names(code: Path, command: str, found: list[str], gets: list[str]) -> None:
+    looked = look(code, command=command, hyperparameters={"nonsense": "1"})
+    assert names(looked) == found
+    assert looked.closed == bool(gets)
+    assert [note.split("Known are: ")[1].rstrip(".") for note in looked.notes] == gets
+
+
+def test_the_entry_point(code: Path) -> None:
+    found = look(code, entry_point="sub/fit.py", hyperparameters={"sub-fit": "x"})
+    assert names(found) == ["sub-fit"]
+    assert found.hyperparameters[0].file == "sub/fit.py"
+    assert "no int" in found.notes[0]
+    assert look(code, entry_point="run.sh").files == ()
+
+
+def test_modules_beside_the_script(folder: Path) -> None:
+    script(folder, "from . import nothing\nimport numpy, options\nfrom lib.more import get\nfrom lib import sub\n")
+    script(folder, "import argparse, train\nWIDTH = 3\n", "options.py")
+    script(folder, "from .sub.deep import add\nfrom ..options import WIDTH\ndef get(p): add(p)\n", "lib/more.py")
+    script(folder, "", "lib/__init__.py")
+    script(folder, "from .deep import add", "lib/sub/__init__.py")
+    script(folder, "from ...options import WIDTH\ndef add(p): p.add_argument('--w', default=WIDTH)", "lib/sub/deep.py")
+    script(folder, "import argparse\nargparse.ArgumentParser().add_argument('--never')", "unused.py")
+    found = look(folder, entry_point="train.py")
+    assert [(one.name, one.default, one.file) for one in found.hyperparameters] == [("w", "3", "lib/sub/deep.py")]
+    paths = {"train.py", "options.py", "lib/__init__.py", "lib/more.py", "lib/sub/__init__.py", "lib/sub/deep.py"}
+    assert {file.path for file in found.files} == paths
+    assert {file.problem for file in found.files} == {""}
+
+
+def test_the_script_of_a_cell_lies_over_the_folder(folder: Path) -> None:
+    script(folder, PARSER.format(name="below"))
+    script(folder, "DEFAULT = 7", "settings.py")
+    above = (
+        "import argparse\nfrom settings import DEFAULT\nargparse.ArgumentParser().add_argument('--x', default=DEFAULT)"
+    )
+    found = look(folder, entry_point="train.py", files={"train.py": above})
+    assert [(one.name, one.default) for one in found.hyperparameters] == [("x", "7")]
+
+
+def test_cells_tagged_parameters_come_through_into_scripts(folder: Path) -> None:
+    cells = [CodeCell("a", "x = 1"), CodeCell("b", "lr = 0.1  # rate", ("parameters",)), CodeCell("c", "y = 2", ("z",))]
+    found = look(folder, entry_point="a.py", files={"a.py": scripts.from_cells(cells).text})
+    assert [(one.name, one.default, one.help, one.origin) for one in found.hyperparameters] == [
+        ("lr", "0.1", "rate", "cell")
+    ]
+    made = scripts.from_cell("y = lr", [CodeCell("b", "lr = 0.1", ("pai", "parameters"))])
+    assert names(look(folder, entry_point="a.py", files={"a.py": made.text})) == ["lr"]
+
+
+def test_notebooks_that_a_command_names(folder: Path) -> None:
+    cell = {"cell_type": "code", "source": "depth = 3\n", "metadata": {"tags": ["parameters"]}}
+    (folder / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
+    (folder / "broken.ipynb").write_text("{")
+    assert names(look(folder, command="papermill work.ipynb out.ipynb -p depth 4")) == ["depth"]
+    (file,) = look(folder, command="papermill broken.ipynb out.ipynb").files
+    assert "save" not in file.problem
+    assert "not a notebook" in file.problem
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_read(folder: Path) -> None:
+    script(folder, PARSER.format(name="x") + "import broken, latin, odd, large, pipe, away, folder\n")
+    script(folder, "x = (", "broken.py")
+    (folder / "latin.py").write_bytes("# -*- coding: latin-1 -*-\nx = 'é'\n".encode("latin-1"))
+    (folder / "odd.py").write_bytes(b"x = '\xe9'\n")
+    (folder / "large.py").write_text("x = 1\n" * 100_000)
+    os.mkfifo(folder / "pipe.py")
+    (folder / "away.py").symlink_to("/etc/hostname")
+    (folder / "folder.py").mkdir()
+    found = look(folder, entry_point="train.py", hyperparameters={"y": "1"})
+    problems = {file.path: file.problem for file in found.files}
+    assert problems.keys() == {"train.py", "broken.py", "latin.py", "odd.py", "large.py"}
+    assert problems["broken.py"] == "line 1: '(' was never closed"
+    assert problems["latin.py"] == problems["train.py"] == ""
+    assert "encoding" in problems["odd.py"]
+    assert "Too much" in problems["large.py"]
+    assert names(found) == ["x"]
+    # What was not read may declare the name.
+    assert (found.closed, found.notes) == (False, ())
+
+
+def test_the_number_of_files_is_bounded(folder: Path) -> None:
+    for number in range(200):
+        script(folder, f"import m{number + 1}", f"m{number}.py")
+    found = look(folder, entry_point="m0.py")
+    assert len(found.files) <= 51
+    assert found.files[-1].problem
+
+
+def test_each_name_once_and_the_command_line_first(folder: Path) -> None:
+    script(folder, PARSER.format(name="lr") + "hyperparameters = {'lr': 5, 'seed': 1}\n")
+    found = look(folder, entry_point="train.py", hyperparameters={"lr": "2"})
+    assert [(one.name, one.origin) for one in found.hyperparameters] == [("lr", "argparse"), ("seed", "dict")]
+    assert found.notes == ()

@@ -1,0 +1,50 @@
+"""What is remembered of files that were looked through: for as long as they stay as they were."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from jupyter_pai.jobs.job import Source
+from jupyter_pai.source import pack as source
+from jupyter_pai.source.archive import Content
+from jupyter_pai.source.file_cache import FileMemory
+
+LATER = 10_000_000_000
+
+
+def manifest(folder: Path) -> source.Manifest:
+    return source.scan(Source(folder=str(folder)), 10**9)
+
+
+def test_a_file_that_stays_is_known_and_one_that_changes_is_not(folder: Path) -> None:
+    for name in ("same.py", "changed.py"):
+        (folder / name).write_text("1")
+    memory, before = FileMemory(), manifest(folder).entries
+    seen = {name: Content(name) for name in ("same.py", "changed.py")}
+    began = os.stat(folder / "changed.py").st_ctime_ns + LATER
+    memory.keep(before, seen, began)
+    assert memory.known(before) == seen
+    (folder / "changed.py").write_text("2")
+    os.utime(folder / "changed.py", ns=(0, before[0].stat[1] if before[0].stat else 0))
+    assert memory.known(manifest(folder).entries) == {"same.py": seen["same.py"]}
+
+
+def test_a_file_that_was_just_written_is_read_again(folder: Path) -> None:
+    """It may be written once more without a change of its times."""
+    (folder / "a.py").write_text("1")
+    entries = manifest(folder).entries
+    memory = FileMemory()
+    memory.keep(entries, {"a.py": Content("a")}, os.stat(folder / "a.py").st_ctime_ns + 1)
+    assert memory.known(entries) == {}
+
+
+def test_it_holds_so_much_and_no_more(folder: Path) -> None:
+    for n in range(3):
+        (folder / f"{n}.py").write_text("1")
+    entries = manifest(folder).entries
+    memory = FileMemory(most=2)
+    began = max(entry.stat[2] for entry in entries if entry.stat) + LATER
+    for entry in entries:
+        memory.keep([entry], {entry.path: Content(entry.path)}, began)
+    assert set(memory.known(entries)) == {entries[-1].path}

@@ -1,0 +1,340 @@
+"""Folders as they really are: what is taken along, what is left out and why, what is refused."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_pai.core.errors import SourceError
+from jupyter_pai.jobs.job import Source
+from jupyter_pai.source import archive
+from jupyter_pai.source import pack as source
+from jupyter_pai.source.archive import Entry
+
+from ...support.fuzz import MANY
+
+LIMIT = 10**9
+
+
+def paths(folder: Path, **fields: object) -> list[str]:
+    manifest = source.scan(Source.model_validate({"folder": str(folder)} | fields), LIMIT)
+    return sorted(entry.path for entry in manifest.entries)
+
+
+def left_out(folder: Path, **fields: object) -> dict[str, str]:
+    manifest = source.scan(Source.model_validate({"folder": str(folder)} | fields), LIMIT)
+    return {left.path: left.why for left in manifest.left_out}
+
+
+def fill(folder: Path, *names: str, text: str = "x") -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    path = tmp_path / "sources"
+    path.mkdir()
+    return path
+
+
+def pack(folder: Path, sources: Path, **fields: object) -> source.Packed:
+    return source.pack(source.scan(Source.model_validate({"folder": str(folder)} | fields), LIMIT), sources)
+
+
+def test_a_real_folder(folder: Path) -> None:
+    fill(folder, "train.py", "utils/io.py", ".git/HEAD", ".venv/pyvenv.cfg", ".venv/lib/x.py", "env2/pyvenv.cfg")
+    fill(
+        folder,
+        "__pycache__/train.pyc",
+        ".ipynb_checkpoints/a.ipynb",
+        ".env",
+        ".env.example",
+        "id_rsa",
+        "node_modules/a",
+    )
+    (folder / ".venv" / "python").symlink_to("/usr/bin/python3")
+    assert paths(folder) == [".env.example", "train.py", "utils/io.py"]
+    why = left_out(folder)
+    assert why[".env"] == why["id_rsa"] == "may hold keys"
+    assert why[".git/"] == why["__pycache__/"] == "never needed"
+    assert why["env2/"] == "virtual environment"
+
+
+def test_gitignore_as_git_reads_it(folder: Path) -> None:
+    fill(folder, "a.py", "data/x.csv", "sub/data/y.csv", "m.ckpt", "keep.ckpt", "sub/z.tmp", "sub/b.py")
+    (folder / ".gitignore").write_text("/data/\n*.ckpt\n!keep.ckpt\n")
+    (folder / "sub/.gitignore").write_text("*.tmp\n")
+    assert paths(folder) == [".gitignore", "a.py", "keep.ckpt", "sub/.gitignore", "sub/b.py", "sub/data/y.csv"]
+    assert left_out(folder)["data/"] == ".gitignore: /data/"
+    assert left_out(folder)["sub/z.tmp"] == "sub/.gitignore: *.tmp"
+    assert "data/x.csv" in paths(folder, gitignore=False)
+
+
+def test_gitignore_of_the_repository_above(folder: Path) -> None:
+    notebooks = folder / "notebooks"
+    fill(folder, ".git/HEAD", "notebooks/a.py", "notebooks/out/b.py", "notebooks/c.log")
+    (folder / ".gitignore").write_text("*.log\nnotebooks/out/\n")
+    assert paths(notebooks) == ["a.py"]
+
+
+def test_paiignore_has_the_last_word_but_for_keys(folder: Path) -> None:
+    fill(folder, "a.py", "data/x.csv", "b.ckpt", ".vscode/s.json", "server.pem")
+    (folder / ".gitignore").write_text("data/\n")
+    (folder / ".paiignore").write_text("*.ckpt\n!data/\n!.vscode/\n!*.pem\n")
+    assert paths(folder) == [".gitignore", ".paiignore", ".vscode/s.json", "a.py", "data/x.csv"]
+    assert left_out(folder)["server.pem"] == "may hold keys"
+
+
+def test_include_and_exclude_globs(folder: Path) -> None:
+    fill(folder, "train.py", "run.sh", "sub/model.py", "notes.txt", "sub/old.py")
+    include = ["**/*.py", "**/*.sh"]
+    assert paths(folder, include=include, exclude=["old.py"]) == ["run.sh", "sub/model.py", "train.py"]
+    assert left_out(folder, include=include)["notes.txt"] == "not in --include"
+    assert left_out(folder, exclude=["old.py"])["sub/old.py"] == "--exclude: old.py"
+
+
+def test_folders_that_go_another_way_are_not_packed(folder: Path) -> None:
+    fill(folder, "a.py", "data/big.bin")
+    manifest = source.scan(Source(folder=str(folder)), LIMIT, {str(folder / "data"): "an input of the job"})
+    assert [entry.path for entry in manifest.entries] == ["a.py"]
+    assert manifest.left_out[0].why == "an input of the job"
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../secret", "sub/../../secret"])
+def test_links_out_are_refused_by_name(folder: Path, target: str) -> None:
+    fill(folder, "a.py", "sub/b.py")
+    fill(folder.parent, "secret")
+    (folder / "way-out").symlink_to(target)
+    with pytest.raises(SourceError, match="way-out -> ") as caught:
+        paths(folder)
+    assert "--exclude" in caught.value.fix
+    assert paths(folder, exclude=["way-out"]) == ["a.py", "sub/b.py"]
+
+
+def test_a_folder_whose_name_begins_alike_is_outside(folder: Path) -> None:
+    fill(folder, "a.py")
+    fill(folder.parent / (folder.name + "-secret"), "x")
+    (folder / "link").symlink_to(f"../{folder.name}-secret/x")
+    with pytest.raises(SourceError, match="link -> "):
+        paths(folder)
+
+
+def test_links_inside_stay_links(folder: Path, sources: Path, tmp_path: Path) -> None:
+    fill(folder, "a.py", "sub/b.py")
+    (folder / "sub/up.py").symlink_to("../a.py")
+    archive.unpack(pack(folder, sources).path, tmp_path / "there")
+    assert os.readlink(tmp_path / "there/sub/up.py") == "../a.py"
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "straight"),
+    [
+        ("a", "sub/../a.py", "a.py"),
+        ("sub/a", "../../{folder}/a.py", "../a.py"),
+        ("sub/a", "deep/../../a.py", "../a.py"),
+        # A link on the way: `..` leads where it leads on disk, not where the text says.
+        ("a", "there/../c.py", "sub/c.py"),
+        ("a", "sub/../gone", "gone"),
+    ],
+)
+def test_roundabout_links_inside_are_made_straight(
+    folder: Path, sources: Path, tmp_path: Path, link: str, target: str, straight: str
+) -> None:
+    fill(folder, "a.py", "sub/c.py", "sub/deep/b.py")
+    (folder / "there").symlink_to("sub/deep")
+    (folder / link).symlink_to(target.format(folder=folder.name))
+    archive.unpack(pack(folder, sources).path, tmp_path / "there")
+    assert os.readlink(tmp_path / "there" / link) == straight
+
+
+def test_too_large_names_the_biggest(folder: Path) -> None:
+    fill(folder, "train.py")
+    fill(folder, "data/big.bin", text="x" * 5000)
+    with pytest.raises(SourceError, match=r"data/big.bin \(5 kB\)") as caught:
+        source.scan(Source(folder=str(folder)), 1000)
+    assert "--input" in caught.value.fix
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_nothing_to_pack_is_said(folder: Path, hidden: bool) -> None:
+    if hidden:
+        fill(folder, ".git/HEAD")
+    with pytest.raises(SourceError, match="nothing to pack") as caught:
+        paths(folder)
+    assert ("left out by rules" in caught.value.fix) == hidden
+
+
+def test_a_missing_folder_is_named(folder: Path) -> None:
+    with pytest.raises(SourceError, match=str(folder / "nowhere")):
+        paths(folder / "nowhere")
+
+
+def test_pipes_and_sockets_are_left_out(folder: Path) -> None:
+    fill(folder, "a.py")
+    os.mkfifo(folder / "pipe")
+    assert paths(folder) == ["a.py"]
+    assert left_out(folder) == {"pipe": "not a file"}
+
+
+def test_modes_and_empty_folders_are_kept(folder: Path, sources: Path, tmp_path: Path) -> None:
+    fill(folder, "run.sh", "readonly.txt")
+    (folder / "run.sh").chmod(0o755)
+    (folder / "readonly.txt").chmod(0o440)
+    (folder / "logs").mkdir()
+    archive.unpack(pack(folder, sources).path, tmp_path / "there")
+    assert (tmp_path / "there/run.sh").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "there/readonly.txt").stat().st_mode & 0o777 == 0o640  # and its owner may remove it
+    assert (tmp_path / "there/logs").is_dir()
+
+
+def test_bytes_depend_on_content_only(tmp_path: Path, sources: Path) -> None:
+    packed = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        names = ["b.py", "a/c.py", "z.txt"]
+        fill(folder, *(names if name == "one" else reversed(names)))
+        os.utime(folder / "b.py", (1, 1) if name == "one" else (2e9, 2e9))
+        other = tmp_path / f"sources-{name}"
+        other.mkdir()
+        packed.append(pack(folder, other))
+    assert packed[0].path.read_bytes() == packed[1].path.read_bytes()
+    assert packed[0].digest == packed[1].digest
+
+
+def test_the_digest_knows_content_names_and_modes(folder: Path, sources: Path) -> None:
+    fill(folder, "a.py", "b.py")
+    seen = {pack(folder, sources).digest}
+    for change in (
+        lambda: fill(folder, "a.py", text="y"),
+        lambda: (folder / "b.py").rename(folder / "c.py"),
+        lambda: (folder / "a.py").chmod(0o755),
+        (folder / "empty").mkdir,
+        lambda: (folder / "link").symlink_to("a.py"),
+    ):
+        change()
+        digest = pack(folder, sources).digest
+        assert digest not in seen
+        seen.add(digest)
+
+
+def test_unchanged_content_is_not_packed_again(folder: Path, sources: Path) -> None:
+    fill(folder, "a.py", "b.py")
+    first = pack(folder, sources)
+    before = {path: path.stat().st_mtime_ns for path in sources.iterdir()}
+    assert pack(folder, sources) == first
+    assert first.path.stat().st_mtime_ns == before[first.path]
+    (folder / "a.py").touch()
+    assert pack(folder, sources) == first
+    assert first.path.stat().st_mtime_ns == before[first.path]
+
+
+def test_an_edit_with_a_restored_time_is_noticed(folder: Path, sources: Path) -> None:
+    fill(folder, "a.py", text="one")
+    # Older than what counts as racy, as files mostly are.
+    os.utime(folder / "a.py", (1e9, 1e9))
+    first = pack(folder, sources)
+    fill(folder, "a.py", text="two")
+    os.utime(folder / "a.py", (1e9, 1e9))
+    second = pack(folder, sources)
+    assert second.digest != first.digest
+    with tarfile.open(second.path) as tar:
+        member = tar.extractfile("a.py")
+        assert member and member.read() == b"two"
+
+
+def test_notebooks_go_without_outputs(folder: Path, sources: Path) -> None:
+    text = '{"cells": [{"cell_type": "code", "source": "1", "outputs": [%s], "execution_count": %s}], "nbformat": 4}'
+    fill(folder, "a.ipynb", text=text % ('{"secret": 1}', "7"))
+    first = pack(folder, sources)
+    with tarfile.open(first.path) as tar:
+        member = tar.extractfile("a.ipynb")
+        assert member and b"secret" not in member.read()
+    fill(folder, "a.ipynb", text=text % ("", "8"))
+    assert pack(folder, sources).digest == first.digest
+
+
+def test_files_that_are_no_notebooks_are_left_as_they_are(folder: Path, sources: Path, tmp_path: Path) -> None:
+    fill(folder, "broken.ipynb", text="{")
+    archive.unpack(pack(folder, sources).path, tmp_path / "there")
+    assert (tmp_path / "there/broken.ipynb").read_text() == "{"
+
+
+def test_files_laid_over_the_folder(folder: Path, sources: Path, tmp_path: Path) -> None:
+    fill(folder, "a.py", text="old")
+    packed = pack(folder, sources, files={"a.py": "new", "sub/cell.py": "print(1)"})
+    archive.unpack(packed.path, tmp_path / "there")
+    assert (tmp_path / "there/a.py").read_text() == "new"
+    assert (tmp_path / "there/sub/cell.py").read_text() == "print(1)"
+
+
+def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.tar.gz"
+    path.write_bytes(b"no archive")
+    with pytest.raises(SourceError, match=r"x\.tar\.gz"):
+        archive.unpack(path, tmp_path / "there")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [("../outside", "", b"x")],
+        [("/tmp/jupyter-pai-outside", "", b"x")],
+        [("link", "..", None), ("link/outside", "", b"x")],
+        [("link", "/etc", None)],
+        [("d", ".", None), ("link", "d/..", None)],
+        [("sub/link", "../../x", None)],
+        [("sub", "elsewhere", None), ("sub/x", "", b"x")],
+        [("a", "", b"x"), ("a", "", b"y")],
+        [("device", "", "device")],
+    ],
+)
+def test_a_foreign_archive_does_not_leave_its_folder(tmp_path: Path, members: list[tuple[str, str, object]]) -> None:
+    import io
+
+    path = tmp_path / "evil.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        for name, link, data in members:
+            info = tarfile.TarInfo(name)
+            info.type = tarfile.SYMTYPE if link else tarfile.CHRTYPE if data == "device" else tarfile.REGTYPE
+            info.linkname = link
+            info.size = len(data) if isinstance(data, bytes) else 0
+            tar.addfile(info, io.BytesIO(data) if isinstance(data, bytes) else None)
+    with pytest.raises(SourceError, match=r"evil\.tar\.gz"):
+        archive.unpack(path, tmp_path / "there")
+    assert not (tmp_path / "outside").exists()
+    assert not Path("/tmp/jupyter-pai-outside").exists()
+
+
+def test_a_file_that_vanishes_is_named(folder: Path, sources: Path) -> None:
+    fill(folder, "a.py", "gone.py")
+    manifest = source.scan(Source(folder=str(folder)), LIMIT)
+    (folder / "gone.py").unlink()
+    with pytest.raises(SourceError, match=r"gone\.py"):
+        source.pack(manifest, sources)
+    assert [path for path in sources.iterdir() if path.suffix == ".new"] == []
+
+
+NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
+    lambda name: name not in (".", "..") and len(name.encode()) < 200
+)
+
+
+@MANY
+@given(st.dictionaries(NAMES, st.binary(max_size=50), min_size=1, max_size=4))
+def test_any_file_name_goes_there_and_comes_back(files: dict[str, bytes]) -> None:
+    import io
+
+    target = io.BytesIO()
+    hashes = archive.write([Entry(name, 0o644, len(data), data=data) for name, data in files.items()], target)
+    assert hashes.keys() == files.keys()
+    target.seek(0)
+    with tarfile.open(fileobj=target) as tar:
+        assert {m.name: tar.extractfile(m).read() for m in tar if m.isfile()} == files  # type: ignore[union-attr]

@@ -1,0 +1,204 @@
+"""Cells and notebooks as scripts: magics and shell lines are Python, or are named."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_pai.core.errors import NotebookError
+from jupyter_pai.source import notebook, script
+from jupyter_pai.source.notebook import CodeCell
+
+from ...support.fuzz import MANY
+
+
+def run(text: str, folder: Path) -> str:
+    """What the script prints, run unbuffered as jobs are."""
+    path = folder / "cell.py"
+    path.write_text(text, "utf-8")
+    done = subprocess.run([sys.executable, "-u", str(path)], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_plain_python_is_left_alone() -> None:
+    made = script.from_cell("import os\nprint(os.getcwd())\n")
+    assert made.text == "# %%pai_train\nimport os\nprint(os.getcwd())\n\n"
+    assert made.notes == []
+
+
+def test_line_numbers_are_those_of_the_cell(folder: Path) -> None:
+    made = script.from_cell("x = 1\n%matplotlib inline\n\nraise SystemExit(__import__('sys')._getframe().f_lineno)\n")
+    (folder / "cell.py").write_text(made.text)
+    assert subprocess.run([sys.executable, folder / "cell.py"], check=False).returncode == 5
+
+
+def test_magics_and_shell_lines_do_what_they_did(folder: Path) -> None:
+    made = script.from_cell(
+        "import os\n"
+        "word = 'hello'\n"
+        "!echo {word} $word ${HOME:+set} {{x}}\n"
+        "names = !printf 'a\\nb\\n'\n"
+        "print(names)\n"
+        "%env COLOUR=blue\n"
+        "print(os.environ['COLOUR'])\n"
+        "%cd /\n"
+        "here = %pwd\n"
+        "print(here)\n"
+        "%time n = sum([1, 2])\n"
+        "print(n)\n"
+        "if n:\n"
+        "    !echo inside\n"
+    )
+    assert run(made.text, folder) == "hello hello set {x}\n['a', 'b']\nblue\n/\n3\ninside\n"
+    assert made.notes == []
+
+
+def test_cell_magics(folder: Path) -> None:
+    assert run(script.from_cell("%%bash\nfor i in 1 2; do echo $i; done\n").text, folder) == "1\n2\n"
+    assert run(script.from_cell("%%time\nprint(1)\n").text, folder) == "1\n"
+    run(script.from_cell("%%writefile out.txt\nline 1\nline 2\n").text, folder)
+    assert (folder / "out.txt").read_text() == "line 1\nline 2\n"
+
+
+def test_run_brings_names(folder: Path) -> None:
+    (folder / "other.py").write_text("value = 7\n")
+    assert run(script.from_cell("%run other.py\nvalue = globals()['value']\nprint(value)\n").text, folder) == "7\n"
+
+
+def test_display_prints(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As in a kernel, whose IPython has put it there; or a terminal, where there is none.
+    monkeypatch.setattr(builtins, "display", print, raising=False)
+    assert run(script.from_cell("display(3)\n").text, folder) == "3\n"
+    monkeypatch.delattr(builtins, "display")
+    assert run(script.from_cell("display(3)\n").text, folder) == "3\n"
+
+
+def test_what_means_nothing_in_a_job_is_noted() -> None:
+    made = script.from_cell("%matplotlib inline\nx = 1\n%config a=b\nx?\n")
+    assert [note.split(":")[0] for note in made.notes] == ["Line 2", "Line 4", "Line 5"]
+    assert "get_ipython" not in made.text
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("for\n", "Line 2 is no Python"),
+        ("x = 1\nls -l\n) foo\n", "Line 4 is no Python"),
+        ("x = %nosuch\n", "Line 2 uses the value of %nosuch"),
+        ("x = 1\n%%bash\nls\n", "must be the first line"),
+        ("%%ruby\nputs 1\n", "%%ruby cannot run in a job"),
+        ("await f()\n", "await"),
+        ("get_ipython().kernel\nget_ipython().set_next_input('x', replace=True)\n", "needs IPython"),
+    ],
+)
+def test_what_cannot_be_a_script_is_named(code: str, words: str) -> None:
+    with pytest.raises(NotebookError) as caught:
+        script.from_cell(code)
+    assert words in str(caught.value)
+
+
+def test_no_python_offers_a_command() -> None:
+    with pytest.raises(NotebookError) as caught:
+        script.from_cell("SELECT * FROM t\n")
+    assert "%pai submit --command" in caught.value.fix
+
+
+def test_undefined_names_are_named_with_their_lines() -> None:
+    with pytest.raises(NotebookError, match=r"`df` \(line 2\), `model` \(line 4\)") as caught:
+        script.from_cell("df.head()\nx = 1\nmodel.fit(x)\n")
+    assert "--with-above" in caught.value.fix
+    assert "`pai`" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(a, *b, c=1, **d):\n    return a, b, c, d, g\ng = 1\n",
+        "class A:\n    x = 1\n    y = x\n    def m(self):\n        return self, __class__\n",
+        "[i for i in range(3) if (j := i)]\nprint(j)\n",
+        "from os import path as p\nimport a.b.c\nprint(p, a)\n",
+        "try:\n    pass\nexcept OSError as e:\n    print(e)\n",
+        "def f():\n    global late\n    late = 1\nprint(late)\n",
+        "from numpy import *\nprint(anything)\n",
+        "print(__file__, __name__, len)\n",
+        "match 3:\n    case int(x):\n        print(x)\n",
+        "for i in []: pass\nwith open('x') as f: f\nlambda q: q\n",
+        "x: int = 1\nprint(x)\n",
+    ],
+)
+def test_defined_names_are_seen(code: str) -> None:
+    assert script.undefined_names(code) == {}
+
+
+def test_cells_before_bring_their_names(folder: Path) -> None:
+    before = [CodeCell("1", "import math"), CodeCell("2", "%matplotlib inline\nr = 2")]
+    made = script.from_cell("print(math.floor(r))\n", before)
+    assert run(made.text, folder) == "2\n"
+
+
+def test_a_whole_notebook(folder: Path) -> None:
+    cells = [CodeCell("", "%load_ext jupyter_pai"), CodeCell("", "x = 1"), CodeCell("", "%%pai_train --hp a=1\nx += 1")]
+    made = script.from_cells([*cells, CodeCell("", "%pai list"), CodeCell("", "display(x)")])
+    assert run(made.text, folder) == "2\n"
+    assert made.notes == ["Line 1: `%load_ext jupyter_pai` means nothing in a job and was left out."]
+
+
+@MANY
+@given(st.text(st.sampled_from("ab=1 \n%!?()'\"{}$:\t#"), max_size=40))
+def test_any_text_is_a_script_or_a_message(code: str) -> None:
+    try:
+        made = script.from_cell(code)
+    except NotebookError as error:
+        assert error.message
+    else:
+        compile(made.text, "cell", "exec")
+
+
+def write(path: Path, *cells: object, language: str = "python") -> Path:
+    kernel = {"kernelspec": {"language": language}}
+    path.write_text(json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+def test_reading_a_notebook(folder: Path) -> None:
+    path = write(
+        folder / "a.ipynb",
+        {"cell_type": "markdown", "source": "# title"},
+        {"cell_type": "code", "id": "one", "source": ["x = 1\n", "y = 2"], "metadata": {"tags": ["pai"]}},
+        {"cell_type": "code", "source": "z", "metadata": {}},
+    )
+    assert notebook.read(path) == [CodeCell("one", "x = 1\ny = 2", ("pai",)), CodeCell("", "z", ())]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', "\x00"])
+def test_what_is_no_notebook_is_named(folder: Path, text: str) -> None:
+    (folder / "a.ipynb").write_text(text)
+    with pytest.raises(NotebookError, match=r"a\.ipynb"):
+        notebook.read(folder / "a.ipynb")
+
+
+def test_other_languages_are_refused(folder: Path) -> None:
+    with pytest.raises(NotebookError, match="R, not in Python"):
+        notebook.read(write(folder / "a.ipynb", language="R"))
+
+
+def test_cells_above_and_tagged_cells() -> None:
+    cells = [
+        CodeCell("a", "1", ("pai",)),
+        CodeCell("b", "2"),
+        CodeCell("c", "%%pai_train\n3"),
+        CodeCell("d", "4", ("pai",)),
+    ]
+    assert notebook.above(cells, "c", "", all_above=True) == cells[:2]
+    assert notebook.above(cells, "gone", "%%pai_train\n3", all_above=True) == cells[:2]
+    assert [cell.id for cell in notebook.above(cells, "c", "", all_above=False)] == ["a", "d"]
+    with pytest.raises(NotebookError, match="as it was last saved"):
+        notebook.above(cells, "gone", "new", all_above=True)

@@ -1,0 +1,273 @@
+"""Keys in the text of files: what is one for certain, what may be one, and what is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_pai.core.errors import SourceError
+from jupyter_pai.jobs.job import Source
+from jupyter_pai.source import archive
+from jupyter_pai.source import pack as source
+from jupyter_pai.source import secret_scan as leaks
+from jupyter_pai.source.secret_scan import Leak
+
+from ...support.fake_keys import BEARER, CERTAIN, HEX, chance, private_key
+from ...support.fuzz import MANY
+
+LIMIT = 10**9
+KEYS = [(kind, key) for kind, keys in CERTAIN.items() for key in keys]
+GITHUB = CERTAIN["github"][0]
+WAYS = [
+    "{}",
+    'key = "{}"\n',
+    "  key: {}\n",
+    "export KEY='{}'\n",
+    '{{"key": "{}", "n": 1}}',
+    "密钥{}，\r\n",
+    "# {} is old\n",
+    'api_token = "{}"\n',
+]
+
+
+def kinds(text: str) -> list[tuple[str, bool]]:
+    return [(leak.kind, leak.certain) for leak in leaks.find(text.encode())]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("kind", "key"), KEYS)
+def test_what_is_a_key_for_certain(kind: str, key: str, way: str) -> None:
+    assert kinds("x = 1\n" + way.format(key)) == [(kind, True)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("jwt", f"Authorization: Bearer {BEARER}"),
+        ("url", "postgresql://ada:" + "hunter2@db.local/x"),
+        ("url", "https://ada:" + chance(20) + "@git.local/x.git"),
+        ("assignment", f'access_key_secret = "{chance(30)}"'),
+        ("assignment", f"'accessKeySecret': '{chance(30)}'"),
+        ("assignment", f"SecretKey: {chance(32)}\n"),
+        ("assignment", f"aws_secret_access_key={chance(40)}\n"),
+        ("assignment", f'"source": "password = \\"{chance(20)}\\"\\n"'),
+        ("assignment", f'os.environ["API_TOKEN"] = "{chance(40, HEX)}"'),
+        ("assignment", f'connect(token="{chance(24)}")'),
+    ],
+)
+def test_what_may_be_one(kind: str, text: str) -> None:
+    assert kinds(text) == [(kind, False)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'access_key_id = "YOUR_ACCESS_KEY"',
+        "token = <token>",
+        'key = "LT' + 'AIxxxxxxxxxxxxxxxxxxxx"',
+        "AK" + "IAIOSFODNN7EXAMPLE",
+        "AK" + "IDz8krbsJ5yKBZQpn74WFkmLPx3EXAMPLE" + "00",
+        "h" + "f_" + "x" * 34,
+        "s" + "k-" + "0" * 48,
+        'secret = "' + "a" * 30 + '"',
+        'password = "change-me-please-42"',
+        'token = os.environ["HF_TOKEN"]',
+        "api_key = settings.provider_2.access_key_v1",
+        'pad_token = "<|endoftext|>"',
+        'tokenizer = "bert-base-uncased-v2-finetuned-2024"',
+        'secret_name = "projects-my-app-secret-v2-prod-eu1"',
+        "max_tokens: 40960000000000000000",
+        f'sha256 = "{chance(64, HEX)}"',
+        "https://example.com:8080/path@version",
+        "postgres://user:" + "password@localhost/x",
+        "postgres://{user}:" + "{password}@localhost/x",
+        "postgres://ada:" + "$DB_PASSWORD@localhost/x",
+        'if line.startswith("-----BEGIN RSA PRIVATE ' + 'KEY-----"): pass',
+        "-----BEGIN PRIVATE " + "KEY-----\n...\n-----END PRIVATE " + "KEY-----\n",
+        "-----BEGIN CERTIFICATE-----\n" + chance(64) + "\n",
+        "DEFAU" + "LTAINITIALISATIONSEQUENCE",
+        "risk-" + "0f" * 20,
+        "ta" + "sk-" + chance(32),
+        "data:image/png;base64," + chance(400),
+    ],
+)
+def test_what_is_none(text: str) -> None:
+    assert kinds(text) == []
+
+
+def test_files_that_are_no_text_are_passed_over() -> None:
+    assert leaks.find(b"\x7fELF\0" + GITHUB.encode()) == []
+    assert leaks.find(b"x" * 9000 + b"\0" + b" " + GITHUB.encode()) == [Leak(1, "github", True)]
+
+
+@MANY
+@given(
+    st.lists(
+        st.sampled_from([*(key for _kind, key in KEYS), BEARER, "x = 1", "密", " ", "\n", "\\n", "-", "y" * 9000])
+    ),
+    st.lists(st.integers(1, 12000)),
+)
+def test_pieces_make_no_difference(parts: list[str], cuts: list[int]) -> None:
+    whole = " ".join(parts).encode()
+    scanner = leaks.Scanner()
+    rest = whole
+    for cut in cuts:
+        scanner.feed(rest[:cut])
+        rest = rest[cut:]
+    scanner.feed(rest)
+    assert scanner.leaks() == leaks.find(whole)
+
+
+# Packed.
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    path = tmp_path / "sources"
+    path.mkdir()
+    return path
+
+
+def manifest(folder: Path | None, **fields: object) -> source.Manifest:
+    return source.scan(Source.model_validate({"folder": str(folder or "")} | fields), LIMIT)
+
+
+def refusal(folder: Path, sources: Path, **fields: object) -> SourceError:
+    with pytest.raises(SourceError) as caught:
+        source.pack(manifest(folder, **fields), sources)
+    with pytest.raises(SourceError) as looked:
+        source.inspect(manifest(folder, **fields).ready(), sources)
+    assert str(looked.value) == str(caught.value)
+    return caught.value
+
+
+def test_a_key_is_refused_by_file_and_line_and_never_said(folder: Path, sources: Path) -> None:
+    (folder / "train.py").write_text("import os\n\nkey = '%s'\n" % GITHUB)
+    (folder / "conf").mkdir()
+    (folder / "conf/deploy").write_text(private_key())
+    error = refusal(folder, sources)
+    assert error.message == ("There are 2 keys: in conf/deploy, line 1 (private key); train.py, line 3 (GitHub token).")
+    for word in ("--secret", "--exclude", "--allow-secret"):
+        assert word in error.fix
+    assert error.details["leaks"] == [
+        {"path": "conf/deploy", "line": 1, "cell": 0, "kind": "private_key", "what": "private key"},
+        {"path": "train.py", "line": 3, "cell": 0, "kind": "github", "what": "GitHub token"},
+    ]
+    assert GITHUB[4:] not in json.dumps(error.as_json())
+    assert list(sources.glob("*.tar.gz*")) == []
+
+
+def test_it_is_packed_when_it_is_left_out_or_allowed_by_name(folder: Path, sources: Path) -> None:
+    (folder / "a.py").write_text("1")
+    (folder / "key.py").write_text(GITHUB)
+    assert source.pack(manifest(folder, exclude=["key.py"]), sources).hashes.keys() == {"a.py"}
+    for name in ("key.py", "./key.py", str(folder / "key.py")):
+        assert source.pack(manifest(folder, allow_secret=[name]), sources).hashes.keys() == {"a.py", "key.py"}
+    # What is noted of the folder knows the file by now; leave was given once, not for ever, and not to others.
+    assert "key.py, line 1" in refusal(folder, sources).message
+    (folder / "other.py").write_text(GITHUB)
+    assert "key.py" not in refusal(folder, sources, allow_secret=["key.py"]).message
+    refusal(folder, sources, allow_secret=["*.py"])
+
+
+def test_what_may_be_a_key_is_a_note(folder: Path, sources: Path) -> None:
+    (folder / "a.py").write_text('\nsecret = "%s"\n' % chance(30))
+    notes = ("a.py, line 2: this looks like a key (secret value), and goes along.",)
+    for _again in range(2):
+        assert source.pack(manifest(folder), sources).notes == notes
+        assert leaks.words(source.inspect(manifest(folder).ready(), sources)) == notes
+    assert source.pack(manifest(folder, allow_secret=["a.py"]), sources).notes == ()
+
+
+def test_very_many_are_counted(folder: Path, sources: Path) -> None:
+    (folder / "a.py").write_text("\n".join(f'secret = "{chance(30, seed=n)}"' for n in range(30)))
+    notes = source.pack(manifest(folder), sources).notes
+    assert (len(notes), notes[-1]) == (21, "and 10 more")
+    assert len(refusal_of_many(folder, sources).details["leaks"]) == 30  # type: ignore[arg-type]  # a list
+
+
+def refusal_of_many(folder: Path, sources: Path) -> SourceError:
+    (folder / "a.py").write_text("\n".join("gh" + "p_" + chance(36, seed=n) for n in range(30)))
+    error = refusal(folder, sources)
+    assert error.message.startswith("There are 30 keys: in a.py, line 1 (")
+    assert error.message.endswith("; and 10 more.")
+    return error
+
+
+def test_an_unchanged_file_is_not_read_again(folder: Path, sources: Path) -> None:
+    """Its times are those of a file that was looked into; what is in it by now is another matter."""
+    (folder / "a.py").write_text('secret = "%s"\n' % chance(30))
+    first = source.pack(manifest(folder), sources)
+    (notes,) = sources.glob("*.json")
+    noted = json.loads(notes.read_text())
+    noted["time"] += 10**10
+    noted["files"]["a.py"][2][0] = 77
+    notes.write_text(json.dumps(noted))
+    again = source.pack(manifest(folder), sources)
+    assert again.digest == first.digest
+    assert again.notes[0].startswith("a.py, line 77:")
+    # Found by other rules than ours: looked into anew.
+    notes.write_text(json.dumps(noted | {"rules": 0}))
+    assert source.pack(manifest(folder), sources).notes == first.notes
+
+
+def test_a_key_that_comes_later_is_seen(folder: Path, sources: Path) -> None:
+    (folder / "a.py").write_text("1")
+    source.pack(manifest(folder), sources)
+    (folder / "a.py").write_text(GITHUB)
+    refusal(folder, sources)
+
+
+def test_a_cell_is_looked_at_as_its_script(sources: Path) -> None:
+    files = {"pai_cell.py": f"# %%pai_train\nx = 1\nkey = '{GITHUB}'\n"}
+    with pytest.raises(SourceError, match=r"There is a key in pai_cell.py, line 3 \(GitHub token\)"):
+        source.pack(manifest(None, files=files), sources)
+    assert source.pack(manifest(None, files=files, allow_secret=["pai_cell.py"]), sources).digest
+
+
+def test_a_notebook_is_looked_at_without_outputs_and_by_cells(folder: Path, sources: Path) -> None:
+    def cell(text: str, **more: object) -> dict[str, object]:
+        return {"cell_type": "code", "id": "a", "metadata": {}, "source": text.splitlines(True), **more}
+
+    printed = [{"output_type": "stream", "name": "stdout", "text": GITHUB}]
+    notebook = {"cells": [cell("x = 1"), cell("print(1)", outputs=printed)], "metadata": {}, "nbformat": 4}
+    (folder / "work.ipynb").write_text(json.dumps(notebook))
+    assert source.pack(manifest(folder), sources).notes == ()
+    notebook["cells"] = [cell("x = 1"), cell(f"y = 2\nkey = '{GITHUB}'\n")]
+    (folder / "work.ipynb").write_text(json.dumps(notebook))
+    assert refusal(folder, sources).message == "There is a key in work.ipynb, cell 2, line 2 (GitHub token)."
+    notebook |= {"cells": [], "metadata": {"key": GITHUB}}
+    (folder / "work.ipynb").write_text(json.dumps(notebook))
+    assert "work.ipynb, line 4 (" in refusal(folder, sources).message
+
+
+def test_a_file_that_is_left_out_by_its_name_comes_back_by_name_and_alone(folder: Path) -> None:
+    for name in (".env", ".aws/credentials", ".aws/config", ".aws/sso/cache/a", "server.pem", "old/id_rsa", "old/b"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    (folder / ".gitignore").write_text(".env\nold/\n")
+    found = manifest(folder, allow_secret=[".env", ".aws/sso/cache/a", "old/id_rsa"])
+    assert {entry.path for entry in found.entries} == {".gitignore", ".env", ".aws/sso/cache/a", "old/id_rsa"}
+    why = {left.path: left.why for left in found.left_out}
+    assert why[".aws/credentials"] == why["server.pem"] == "may hold keys"
+    assert why["old/b"] == ".gitignore: old/"
+
+
+def test_a_name_that_begins_alike_is_not_meant(folder: Path) -> None:
+    for name in (".env", ".env.local"):
+        (folder / name).write_text("x")
+    assert [entry.path for entry in manifest(folder, allow_secret=[".env"]).entries] == [".env"]
+
+
+def test_what_is_packed_is_what_was_looked_at(folder: Path) -> None:
+    """One reading: what is hashed, looked through and written."""
+    import io
+
+    (folder / "a.py").write_text(GITHUB)
+    (entry,) = manifest(folder).entries
+    assert archive.write([entry], io.BytesIO()) == {"a.py": archive.look(entry)}
+    assert archive.look(entry).leaks == (Leak(1, "github", True),)
