@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +74,18 @@ def test_a_room_imports_lower_rooms_only() -> None:
         if room_of(other) not in (room_of(name), *GROUND) and RANK[room_of(other)] >= RANK.get(room_of(name), -1)
     ]
     assert uphill == []
+
+
+def test_no_room_has_a_circle() -> None:
+    for room in RANK:
+        # A package stands for its `__init__.py`, which its modules run before they do anything.
+        graph = {
+            name: {o for o in others if room_of(o) == room} for name, others in GRAPH.items() if room_of(name) == room
+        }
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            raise AssertionError(f"{room}: {' -> '.join(error.args[1])}") from None
 
 
 def test_the_standard_library_is_enough_where_we_own_no_packages() -> None:
