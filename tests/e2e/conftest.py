@@ -19,7 +19,7 @@ from jupyter_pai.jobs.state_dir import Home
 from ..conftest import ROOT
 from ..integration.server.real import RealServer
 
-SCREENSHOTS = ROOT / "tests" / "ui" / "screenshots"
+SCREENSHOTS = ROOT / "tests/e2e/screenshots"
 # Debian's Chromium; without a display, as root, and without looking anything up.
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
