@@ -244,7 +244,7 @@ async def test_a_preview_names_twenty_files(jp_fetch: Any, spec: dict[str, Any],
     assert [one["bytes"] for one in found["biggest"]] == list(range(29, 9, -1))
 
 
-async def test_a_form_becomes_text_and_again_a_form(jp_fetch: Any, project: Path) -> None:
+async def test_a_form_as_cell_and_json(jp_fetch: Any, project: Path) -> None:
     request = (await form(jp_fetch, "project/train.py", backend="local"))["request"]
     request["spec"] |= {"hyperparameters": {"lr": "0.1"}, "options": {"container": "none"}}
     written = await ask(jp_fetch, "POST", "recipe", body=request)
@@ -252,16 +252,7 @@ async def test_a_form_becomes_text_and_again_a_form(jp_fetch: Any, project: Path
         written["cell"]
         == f"%pai submit {project}/train.py --source {project} --hp lr=0.1 --container none --backend local"
     )
-    for name, text in written.items():
-        body = {"text": text, "notebook": "project/study.ipynb"}
-        read = await ask(jp_fetch, "POST", "recipe", "read", body=body)
-        assert read["form"] == name
-        assert read["request"]["notebook"] == f"{project}/study.ipynb"
-        profile = {"profile": "local"} if name == "json" else {}
-        assert read["request"]["spec"] == request["spec"] | profile
-        assert read["request"]["backend"] == ("" if name == "json" else "local")
-    details = await refused(jp_fetch, "recipe/read", {"text": "%pai submit\n--cpu"})
-    assert (details["line"], details["column"]) == (1, 1)
+    assert json.loads(written["json"]) == request["spec"] | {"profile": "local"}
 
 
 async def test_a_notebook_goes_as_a_script_where_no_notebooks_run(jp_fetch: Any, project: Path) -> None:
@@ -283,7 +274,6 @@ async def test_a_notebook_goes_as_a_script_where_no_notebooks_run(jp_fetch: Any,
     assert here["spec"]["entry_point"] == "study.ipynb"
     written = await ask(jp_fetch, "POST", "recipe", body=request)
     assert written["cell"].startswith(f"%pai submit {project}/study.ipynb ")
-    for text in written.values():
-        read = (await ask(jp_fetch, "POST", "recipe", "read", body={"text": text}))["request"]
-        assert read["spec"]["source"]["files"] == {"study.py": "# [1]\nlr = 0.1\nprint(lr)\n"}
-        assert (read["spec"]["entry_point"], read["spec"]["profile"]) == ("study.py", "far")
+    spec = json.loads(written["json"])
+    assert spec["source"]["files"] == {"study.py": "# [1]\nlr = 0.1\nprint(lr)\n"}
+    assert (spec["entry_point"], spec["profile"]) == ("study.py", "far")
