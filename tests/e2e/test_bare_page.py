@@ -171,7 +171,7 @@ def test_everyone_can_use_it(bare: Bare) -> None:
     wrong["moves"], wrong["cut off"] = moving(root), cut_off(root)
     wrong["keyboard"] = unreachable(page, root)
     view.locator('[data-tab="logs"]').click()
-    view.get_by_label("Go to a line or a time").fill("nowhere")
+    view.get_by_label("Go to line or time").fill("nowhere")
     page.keyboard.press("Enter")
     page.locator(".jp-pai-Notice").wait_for(timeout=LONG)
     wrong["notice"] = faults(page, ".jp-pai-Notices > .jp-pai-Notice")

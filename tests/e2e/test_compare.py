@@ -64,7 +64,7 @@ def test_two_jobs_are_compared(lab: Lab, page: Page) -> None:
         expect(row(page, name)).to_have_attribute("aria-selected", "true")
         assert row(page, "fast").bounding_box() == before  # What is clicked next stays where it is.
     page.get_by_role("button", name="Compare").click()
-    view = page.get_by_role("group", name="Comparison of jobs")
+    view = page.get_by_role("group", name="Job comparison")
     expect(page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="Compare 2 jobs")).to_be_visible(timeout=LONG)
 
     # What was asked: what differs is marked, what is the same is folded away.
@@ -75,7 +75,7 @@ def test_two_jobs_are_compared(lab: Lab, page: Page) -> None:
     expect(cells(view, "lr").nth(1)).to_have_class("jp-pai-mod-other")
     expect(cells(view, "lr").nth(0)).not_to_have_class("jp-pai-mod-other")
     expect(view.get_by_role("rowheader", name="batch")).to_have_count(0)
-    view.get_by_text("The same in all: 1 hyperparameters").click()
+    view.get_by_text("1 identical hyperparameter").click()
     expect(cells(view, "batch")).to_have_text(["20", "20"])
 
     # What became of it: both lines in one chart, and a legend that takes one away.

@@ -157,7 +157,7 @@ def jobs(house: House) -> Locator:
     expect(panel.locator(".jp-pai-JobRow")).to_have_count(4, timeout=LONG)
     panel.get_by_role("listbox").focus()
     house.page.keyboard.press("Control+a")
-    expect(panel.get_by_role("toolbar", name="With the selected jobs")).to_be_visible()
+    expect(panel.get_by_role("toolbar", name="Selected jobs")).to_be_visible()
     return panel
 
 
@@ -209,7 +209,7 @@ def outputs(house: House) -> Locator:
 
 def copied(house: House) -> Locator:
     view = outputs(house)
-    view.get_by_role("button", name="Copy all into the workspace…").first.click()
+    view.get_by_role("button", name="Copy all to workspace…").first.click()
     house.page.locator(".jp-Dialog .jp-mod-accept").click()
     view.locator('.jp-pai-Copy[data-status="done"]').wait_for()
     return view
@@ -266,14 +266,14 @@ def cell(house: House) -> Locator:
 def train(house: House) -> Locator:
     form = house.form()
     house.unfold(form)
-    show(form.get_by_role("button", name="Add an input"), form.locator(".jp-pai-ChannelRow"))
+    show(form.get_by_role("button", name="Add input"), form.locator(".jp-pai-ChannelRow"))
     form.get_by_role("alert", name="Secrets found").wait_for()
     return form
 
 
 def train_less(house: House) -> Locator:
     form = train(house)
-    form.get_by_role("alert").get_by_role("button", name="Leave out local.ini").click()
+    form.get_by_role("alert").get_by_role("button", name="Exclude local.ini").click()
     form.locator(".jp-pai-Chips").wait_for()
     return form
 
@@ -281,7 +281,7 @@ def train_less(house: House) -> Locator:
 def train_wrong(house: House) -> Locator:
     form = house.form()
     house.unfold(form)
-    form.get_by_label("Runs at most, in seconds").fill("soon")
+    form.get_by_label("Time limit in seconds").fill("soon")
     form.locator('[aria-invalid="true"]').first.wait_for(timeout=LONG)
     return form
 
@@ -299,8 +299,8 @@ def profiles(house: House) -> Locator:
     execute(house.page, "jupyter-pai:profiles")
     view = house.page.locator(".jp-pai-Profiles")
     view.locator("li[data-profile=pai]").wait_for(timeout=LONG)
-    view.get_by_role("button", name="Test the profile local").click()
-    view.get_by_role("status").filter(has_text="Jobs can run with it.").wait_for(timeout=LONG)
+    view.get_by_role("button", name="Test profile local").click()
+    view.get_by_role("status").filter(has_text="Jobs can run with this profile.").wait_for(timeout=LONG)
     return view
 
 
@@ -440,5 +440,5 @@ def test_the_end_of_a_job_is_heard(house: House) -> None:
     job = house.submit("heard", command="true")
     view = house.job(job, "overview")
     house.panel()
-    expect(house.page.get_by_role("alert").filter(has_text="heard has succeeded.")).to_be_visible(timeout=LONG)
+    expect(house.page.get_by_role("alert").filter(has_text="heard succeeded.")).to_be_visible(timeout=LONG)
     expect(view.locator(".jp-pai-Job-head").get_by_role("status")).to_have_text("succeeded", timeout=LONG)

@@ -75,17 +75,17 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     explorer.get_by_role("button", name=pai.bucket).focus()
     page.keyboard.press("Enter")
     expect(explorer.get_by_role("grid")).to_be_focused()
-    expect(news).to_have_text("Entries: 2")
+    expect(news).to_have_text("2 items")
     assert names(page) == ["many/", "models/"]
 
     # Thousands: only what is seen is in the page, and the end is there when one goes to it.
     row(page, "many/").dblclick()
-    expect(news).to_have_text("More than 500 entries")
+    expect(news).to_have_text("More than 500 items")
     assert page.locator(".jp-pai-Explorer-row").count() < 100
     grid = explorer.get_by_role("grid")
     grid.focus()
     explorer.get_by_role("button", name="Size").click()
-    expect(news).to_have_text("Entries: 1,500", timeout=LONG)
+    expect(news).to_have_text("1,500 items", timeout=LONG)
     explorer.get_by_role("button", name="Size").click()
     expect(page.locator(".jp-pai-Explorer-row").first).to_contain_text("99 B")
     explorer.get_by_role("button", name="Name").click()
@@ -109,7 +109,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     explorer.get_by_role("button", name="New folder…").click()
     answer(page, "新 #1")
     expect(row(page, "新 #1/")).to_have_attribute("aria-selected", "true")
-    expect(news).to_have_text("The folder 新 #1 was made.")
+    expect(news).to_have_text("Folder 新 #1 created.")
     grid.focus()
     page.keyboard.press("Enter")
     expect(explorer).to_contain_text("This folder is empty.")
@@ -132,17 +132,17 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     assert not page.evaluate(closing)
     held[0].continue_()
     page.unroute("**/pai/api/v1/uploads/*")
-    expect(news).to_have_text("Uploaded: a b.csv", timeout=LONG)
+    expect(news).to_have_text("Uploaded a b.csv", timeout=LONG)
     assert page.evaluate(closing)
     explorer.locator('[data-upload="folder"]').set_input_files(data)
-    expect(news).to_have_text("Uploaded: files: 2", timeout=LONG)
+    expect(news).to_have_text("Uploaded 2 files", timeout=LONG)
     expect(row(page, "data/")).to_be_visible()
     assert pai.objects.read("新 #1/data/sub/large.bin") == (data / "sub/large.bin").read_bytes()
 
     # A name that is taken is asked about.
     (data / "a b.csv").write_text("22")
     explorer.locator('[data-upload="files"]').set_input_files([data / "a b.csv"])
-    expect(explorer.get_by_role("alert")).to_contain_text("There already: 1 (a b.csv)")
+    expect(explorer.get_by_role("alert")).to_contain_text("1 file already exists: a b.csv")
     explorer.get_by_role("button", name="Keep both").click()
     expect(row(page, "a b (2).csv")).to_be_visible()
     assert (pai.objects.read("新 #1/a b.csv"), pai.objects.read("新 #1/a b (2).csv")) == (b"1", b"22")
@@ -174,7 +174,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(news).to_have_text("3 selected")
     page.keyboard.press("Delete")
     dialog = page.locator(".jp-Dialog")
-    expect(dialog).to_contain_text("Files: 4, 5.1 MB.", timeout=LONG)
+    expect(dialog).to_contain_text("4 files, 5.1 MB", timeout=LONG)
     dialog.locator(".jp-mod-reject").click()
     assert len(pai.objects.keys("新 #1/")) == 5
     row(page, "data/").click()
@@ -186,11 +186,11 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
 
     # Into the workspace, and what is there on from here.
     row(page, "b.csv").click(button="right")
-    page.get_by_role("menuitem", name="Copy into the workspace…").click()
+    page.get_by_role("menuitem", name="Copy to workspace…").click()
     answer(page, "work")
     until((lab.root / "work/b.csv").is_file)
     explorer.get_by_role("button", name="Upload").click()
-    page.get_by_role("menuitem", name="From the workspace…").click()
+    page.get_by_role("menuitem", name="From workspace…").click()
     answer(page, "work")
     expect(row(page, "work/")).to_be_visible(timeout=LONG)
     assert pai.objects.read("新 #1/work/train.csv") == b"1,2"
@@ -238,7 +238,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     until(lambda: f"oss://{pai.bucket}/新 #1/work/" in fields(page))
 
     # An address that leads nowhere says so, and one stays; one of a file shows it.
-    address = explorer.get_by_role("textbox", name="Address")
+    address = explorer.get_by_role("textbox", name="Path")
     address.fill(f"oss://{pai.bucket}/no/such")
     address.press("Enter")
     expect(explorer.get_by_role("alert")).to_contain_text("There is nothing at")

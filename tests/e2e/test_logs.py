@@ -58,7 +58,7 @@ def test_a_long_log_is_there_at_once_and_as_a_whole(lab: Lab, page: Page, folder
         return max(map(int, re.findall(r"^line (\d+) ", seen.inner_text(), re.MULTILINE)), default=0) >= 3210
 
     until(further)
-    field = page.get_by_role("textbox", name="Search the whole log")
+    field = page.get_by_role("textbox", name="Search the log")
     terminal.click()
     page.keyboard.press("Control+f")
     expect(field).to_be_focused()
@@ -74,12 +74,12 @@ def test_a_long_log_is_there_at_once_and_as_a_whole(lab: Lab, page: Page, folder
     field.press("Shift+Enter")
     expect(seen).to_contain_text("line 98765 needle", timeout=LONG)
     page.get_by_role("button", name="Match case").click()
-    expect(hits).to_have_text("No line", timeout=LONG)
-    goto = page.get_by_role("textbox", name="Go to a line or a time")
+    expect(hits).to_have_text("No results", timeout=LONG)
+    goto = page.get_by_role("textbox", name="Go to line or time")
     goto.fill("50,001")
     goto.press("Enter")
     expect(seen).to_contain_text("line 50000 \n", timeout=LONG)
-    page.get_by_role("button", name="To the end").click()
+    page.get_by_role("button", name="Jump to end").click()
     expect(seen).to_contain_text(f"line {LINES - 1}", timeout=LONG)
 
 
@@ -115,7 +115,7 @@ def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, fo
     until(lambda: last_number("tick", seen.inner_text()) > count)
     # The network drops, and looks whole.
     page.context.set_offline(True)
-    expect(page.locator(".jp-pai-Broken")).to_contain_text("trying again", timeout=LONG)
+    expect(page.locator(".jp-pai-Broken")).to_contain_text("Retrying in", timeout=LONG)
     page.context.set_offline(False)
     expect(page.locator(".jp-pai-Broken")).to_have_count(0, timeout=LONG)
     # Scrolling up pauses; lines still come.
@@ -152,12 +152,12 @@ def test_nothing_that_a_job_prints_is_obeyed(lab: Lab, page: Page, folder: Path)
     assert "evil" not in page.title()
     assert page.locator(f"{ROWS} a, .jp-pai-Log img, .jp-pai-Log script").count() == 0
     total = int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
-    field = page.get_by_role("textbox", name="Go to a line or a time")
+    field = page.get_by_role("textbox", name="Go to line or time")
     for line in (1, total // 3, total // 2):
         field.fill(str(line + 1))
         field.press("Enter")
         expect(page.locator(PLACE)).to_contain_text("of " + format(total, ","), timeout=LONG)
-    page.get_by_role("textbox", name="Search the whole log").fill("<script>")
+    page.get_by_role("textbox", name="Search the log").fill("<script>")
     expect(seen).to_contain_text("<script>alert(1)</script>", timeout=LONG)
 
 

@@ -51,7 +51,7 @@ def figure(page: Page, name: str) -> Locator:
 def test_charts_move_are_zoomed_and_saved(lab: Lab, page: Page, tmp_path: Path) -> None:
     watched(lab, page, tmp_path)
     view = page.locator(".jp-pai-Metrics")
-    expect(view).to_contain_text("This job has written no metrics yet.", timeout=LONG)
+    expect(view).to_contain_text("No metrics logged yet.", timeout=LONG)
     expect(view).to_contain_text("report.metric")
     (tmp_path / "begin").touch()
     loss = figure(page, "train/loss")
@@ -59,7 +59,7 @@ def test_charts_move_are_zoomed_and_saved(lab: Lab, page: Page, tmp_path: Path) 
     expect(loss.locator("canvas")).to_be_visible(timeout=LONG)
     expect(figure(page, "train/acc")).to_have_accessible_name(re.compile("max 0.9"))
     expect(page.get_by_role("button", name="train (2)")).to_have_attribute("aria-expanded", "true")
-    expect(page.get_by_role("button", name="Use of the machine")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("button", name="System")).to_be_visible(timeout=LONG)
     assert page.evaluate("window.evil") is None
     before = picture(loss)
 
@@ -82,7 +82,7 @@ def test_charts_move_are_zoomed_and_saved(lab: Lab, page: Page, tmp_path: Path) 
     with page.expect_request(re.compile("/metrics.*first=1[12]")) as asked:
         page.mouse.up()
     assert "last=" in asked.value.url
-    back = loss.get_by_role("button", name="Show all")
+    back = loss.get_by_role("button", name="Reset zoom")
     expect(back).to_be_visible()
     over.dblclick()
     expect(back).to_have_count(0)
@@ -93,17 +93,17 @@ def test_charts_move_are_zoomed_and_saved(lab: Lab, page: Page, tmp_path: Path) 
     assert [row["step"] for row in rows] == [str(step) for step in range(3010)]
     assert (rows[0]["value"], rows[1500]["value"], rows[3009]["value"]) == ("1", "NaN", "0.5")
     with page.expect_download() as saved:
-        loss.get_by_role("button", name="Save train/loss as a PNG picture").click()
+        loss.get_by_role("button", name="Save train/loss as PNG").click()
     assert saved.value.path().read_bytes().startswith(b"\x89PNG")
 
     (tmp_path / "end").touch()
     page.get_by_label("Smoothing").fill("0.9")
-    page.get_by_label("Logarithmic").check()
-    page.get_by_label("Along").select_option("elapsed")
+    page.get_by_label("Log scale").check()
+    page.get_by_label("X axis").select_option("elapsed")
     page.get_by_role("tab", name="Overview").click()
     page.get_by_role("tab", name="Metrics").click()
-    expect(page.get_by_label("Along")).to_have_value("elapsed")
-    expect(page.get_by_label("Logarithmic")).to_be_checked()
+    expect(page.get_by_label("X axis")).to_have_value("elapsed")
+    expect(page.get_by_label("Log scale")).to_be_checked()
     expect(loss.locator("canvas")).to_be_visible(timeout=LONG)
 
 

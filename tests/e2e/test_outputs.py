@@ -49,7 +49,7 @@ def test_files_are_looked_at_and_nothing_of_them_runs(lab: Lab, page: Page) -> N
         row(channel, name).locator(".jp-pai-Files-path button").click()
     expect(channel.locator('pre[aria-label="page.html"]')).to_have_text(EVIL)
     expect(channel.locator('pre[aria-label$=".json"]')).to_contain_text('\n  "seed": 12345678901234567890,\n')
-    expect(channel.get_by_text("This is no text: 1.3 MB of bytes.")).to_be_visible()
+    expect(channel.get_by_text("Binary file (1.3 MB).")).to_be_visible()
     picture = channel.locator("img")
     expect(picture).to_have_count(1)
     page.wait_for_function("document.querySelector('.jp-pai-Channel img').naturalWidth === 40")
@@ -91,13 +91,13 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     dialog.locator(".jp-mod-accept").click()
     copy = page.locator(".jp-pai-Copy")
     expect(copy).to_have_attribute("data-status", "done", timeout=LONG)
-    expect(copy).to_contain_text("Copied, files: 1; they are in my models/a.")
+    expect(copy).to_contain_text("Copied 1 file to my models/a.")
     assert (lab.root / "my models/a/last.txt").read_text() == "last"
 
     mine = lab.root / "my models/a/last.txt"
     mine.write_text("mine")
     for answer in (".jp-mod-reject", ".jp-mod-accept"):
-        channel.get_by_role("button", name="Copy all into the workspace…").click()
+        channel.get_by_role("button", name="Copy all to workspace…").click()
         dialog.locator("input").fill("my models/a")
         dialog.locator(".jp-mod-accept").click()
         expect(dialog).to_contain_text("has files of that name already: last.txt")
@@ -111,7 +111,7 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     there = {path.relative_to(lab.root / "my models/a").as_posix() for path in (lab.root / "my models/a").rglob("*")}
     assert there >= {"last.txt", "sub dir/训练 #1?.json", "weights.bin"}
     assert "out" not in there
-    expect(page.locator(".jp-pai-Copies")).to_contain_text("Left out, since they cannot be read: 1.")
+    expect(page.locator(".jp-pai-Copies")).to_contain_text("Skipped 1 unreadable file.")
 
     row(channel, "last.txt").get_by_role("button", name="Open").click()
     expect(page.locator(".jp-FileEditor .cm-content")).to_have_text("last", timeout=LONG)

@@ -68,7 +68,7 @@ def test_one_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: St
     assert boards(lab) == []
     assert faults(page, TAB) == []
     start.press("Enter")
-    expect(part.get_by_role("status")).to_have_text("It can be opened.", timeout=LONG)
+    expect(part.get_by_role("status")).to_have_text("Ready to open.", timeout=LONG)
     # The button has gone: the keyboard goes on from the part's title.
     expect(part.locator(".jp-pai-TensorBoard-title")).to_be_focused()
     link = part.get_by_role("link", name="Open on the platform")
@@ -106,7 +106,7 @@ def test_one_makes_room_where_all_places_are_taken(lab: Lab, page: Page, pai: St
     expect(rows).to_have_count(5)
     expect(rows.filter(has_text="number-2")).to_contain_text("ada")
     assert faults(page, TAB) == []
-    other = rows.filter(has_text="number-2").get_by_role("button", name="Stop it and start the one of this job")
+    other = rows.filter(has_text="number-2").get_by_role("button", name="Stop it and start one for this job")
     expect(other).to_have_accessible_description(re.compile("^number-2 · ada"))
     pai.faults.add("refused", "dlc:StopTensorboard", count=1, status=403)
     other.click()
@@ -130,11 +130,11 @@ def test_what_goes_wrong_is_said_with_what_to_do(lab: Lab, page: Page, pai: Stan
     expect(part.get_by_role("alert")).to_contain_text("refused by the test", timeout=LONG)
     assert faults(page, TAB) == []
     pai.faults.clear()
-    part.get_by_role("button", name="Look again").click()
+    part.get_by_role("button", name="Refresh").click()
     pai.fail_next_board("no room for it")
     start = part.get_by_role("button", name=START)
     start.click(timeout=LONG)
-    expect(part.get_by_role("status")).to_have_text("It did not start.", timeout=LONG)
+    expect(part.get_by_role("status")).to_have_text("Failed to start.", timeout=LONG)
     expect(part.get_by_role("group", name="digits")).to_contain_text("failed · PodFailed: no room for it")
     pai.faults.add("refused", "dlc:CreateTensorboard", status=403)
     start.click()

@@ -55,7 +55,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     # By keyboard alone: which platform, what it is called, where it is.
     view.get_by_role("button", name="Add…").focus()
     page.keyboard.press("Enter")
-    expect(view.get_by_role("group", name="Which platform?").get_by_role("button").first).to_be_focused()
+    expect(view.get_by_role("group", name="Select a platform").get_by_role("button").first).to_be_focused()
     view.get_by_role("button", name="Alibaba Cloud PAI").focus()
     page.keyboard.press("Enter")
     form = view.get_by_role("form")
@@ -63,7 +63,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     page.keyboard.press("Control+A")
     page.keyboard.type("local")
     page.keyboard.press("Control+Enter")
-    expect(form.get_by_text("There is a profile of this name already.")).to_be_visible()
+    expect(form.get_by_text("A profile with this name already exists.")).to_be_visible()
     expect(form.get_by_label("Name", exact=True)).to_be_focused()
     form.get_by_label("Name", exact=True).fill("mine")
     for name, value in bare.settings().items():
@@ -88,7 +88,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     hint = f"{key.id[:4]}…{key.id[-4:]}"
     secrets = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "jupyter_pai_secrets.json"
     expect(view.get_by_role("status").first).to_contain_text(
-        f"The profile mine is saved. Credentials {hint} of its own, kept in {secrets}, readable by you only."
+        f"Profile mine saved. Credentials {hint}, stored in {secrets}, readable only by you."
     )
     assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
     row = view.locator("li[data-profile=mine]")
@@ -96,7 +96,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     expect(row.get_by_role("button").first).to_be_focused()
 
     # What is typed is still there after a look at something else, and is not thrown away by a key alone.
-    row.get_by_role("button", name="Edit the profile mine").click()
+    row.get_by_role("button", name="Edit profile mine").click()
     form.get_by_label("AccessKey ID").fill("half")
     execute(page, "jupyter-pai:train")
     expect(form).to_have_count(0)
@@ -106,21 +106,21 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
     expect(form.get_by_label("AccessKey ID")).to_have_value("half")
     form.get_by_label("AccessKey ID").press("Escape")
-    page.locator(".jp-Dialog").get_by_role("button", name="Leave").click()
+    page.locator(".jp-Dialog").get_by_role("button", name="Discard").click()
     expect(form).to_have_count(0)
 
     # It is tested, and jobs can go with it.
-    row.get_by_role("button", name="Test the profile mine").click()
-    expect(row.get_by_role("status")).to_have_text("Jobs can run with it.", timeout=LONG)
+    row.get_by_role("button", name="Test profile mine").click()
+    expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
     expect(row.locator("[data-state=ok]", has_text="credentials")).to_contain_text(hint)
     assert {request["key"] for request in bare.requests if request["status"] == 200} == {key.id}
     found = lab.rest("GET", "/pai/api/v1/instances?profile=mine")
     assert found["instances"]
-    row.get_by_role("button", name="Make default: mine").click()
+    row.get_by_role("button", name="Make mine the default").click()
     expect(row.get_by_text("default", exact=True)).to_be_visible()
 
     # The form has nothing of the key when it is opened again.
-    row.get_by_role("button", name="Edit the profile mine").click()
+    row.get_by_role("button", name="Edit profile mine").click()
     expect(form.get_by_label("AccessKey secret")).to_have_value("")
     expect(form.get_by_label("AccessKey ID")).to_have_value("")
     page.keyboard.press("Escape")
@@ -133,9 +133,9 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
         assert word not in lab.log.read_text("utf-8", "replace")
         assert files_with(tmp_path, word) == [secrets.name]
 
-    row.get_by_role("button", name="Remove the profile mine").click()
+    row.get_by_role("button", name="Remove profile mine").click()
     dialog = page.locator(".jp-Dialog")
-    expect(dialog).to_contain_text(f"Its credentials {hint} are taken out of {secrets}.")
+    expect(dialog).to_contain_text(f"Its credentials {hint} are removed from {secrets}.")
     dialog.get_by_role("button", name="Remove").click()
     expect(row).to_have_count(0)
     assert json.loads(secrets.read_text()) == {"keyring": [], "file": {}}
@@ -190,5 +190,5 @@ def test_a_profile_that_the_administrator_refuses_says_so(managed: Lab, page: Pa
     view = page.locator(".jp-pai-Profiles")
     row = view.locator("li[data-profile=own]")
     expect(row).to_contain_text(why, timeout=LONG)
-    expect(row.get_by_role("button", name="Use the profile own")).to_have_count(0)
+    expect(row.get_by_role("button", name="Use profile own")).to_have_count(0)
     expect(view.locator("li[data-profile=team]")).not_to_contain_text("not allowed")

@@ -45,7 +45,7 @@ def test_a_button_starts_it_and_a_tab_shows_the_scalar(lab: Lab, page: Page, hom
     other = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec | {"name": "letters"}})["job"]["id"]
     until(lambda: any((home.job(job).path / "output" / "tensorboard").glob("*tfevents*")))
     view.get_by_role("button", name="Start TensorBoard").click()
-    running = view.get_by_role("region", name="TensorBoard runs")
+    running = view.get_by_role("region", name="TensorBoard is running")
     board = page.frame_locator("iframe[src*='/user/x/pai/tensorboard/']")
     expect(board.locator("body")).to_contain_text("loss", timeout=LONG)
     expect(board.locator("body")).to_contain_text("digits")

@@ -119,7 +119,7 @@ def test_what_a_job_says_is_text(lab: Lab, page: Page, tmp_path: Path) -> None:
     page.get_by_role("listbox", name="Jobs").focus()
     page.keyboard.press("Control+a")
     page.get_by_role("button", name="Compare").click()
-    compare = page.get_by_role("group", name="Comparison of jobs")
+    compare = page.get_by_role("group", name="Job comparison")
     for text in (EVIL, CORPUS[1], CORPUS[2]):
         expect(compare).to_contain_text(text, timeout=LONG)
     # One chart for both, and both jobs are told of each metric.
@@ -142,11 +142,11 @@ def _overview(shown: Locator) -> None:
     expect(shown.locator(f"{VIEW}-log")).to_contain_text(CORPUS[-1], timeout=LONG)
     expect(shown.locator(f"{VIEW}-name")).to_have_text(EVIL)
     expect(shown.locator(f"{VIEW}-metrics")).to_contain_text(f"{EVIL} 1")
-    for section in ("Hyperparameters", "Inputs and outputs", "Job", "Provenance", "As code"):
+    for section in ("Hyperparameters", "Inputs and outputs", "Job", "Provenance", "Export as code"):
         shown.locator("summary", has_text=section).click()
     expect(shown.locator(".jp-pai-Code-text")).to_contain_text("<script>", timeout=LONG)
     expect(shown.get_by_role("list", name="Labels")).to_contain_text(CORPUS[4])
-    expect(shown.get_by_text("Digest of the code")).to_be_visible(timeout=LONG)
+    expect(shown.get_by_text("Code digest")).to_be_visible(timeout=LONG)
     shown.get_by_role("button", name="Edit and rerun").click()
     expect(shown.get_by_role("form").locator("label[for]", has_text="ontoggle")).to_have_count(1, timeout=LONG)
     shown.get_by_role("button", name="Edit and rerun").click()

@@ -106,8 +106,8 @@ export class KernelEngine implements IEngine {
 
   private silence(): EngineError {
     return new EngineError(
-      this.trans.__('The kernel does not answer: it is busy, or it has ended.'),
-      this.trans.__('Wait for its cell, or run the cell of the job again.')
+      this.trans.__('The kernel does not respond: it is busy or has exited.'),
+      this.trans.__('Wait for the running cell, or rerun the cell that shows the job.')
     );
   }
 

@@ -15,9 +15,9 @@ export const NO_SERVER_PART = 'NoServerPart';
 /** The error for a server that has no such addresses. */
 export function missing(trans: TranslationBundle): EngineError {
   return new EngineError(
-    trans.__('The server part of jupyter-pai is missing.'),
+    trans.__('The jupyter-pai server extension is not installed.'),
     trans.__(
-      'Run "pip install jupyter-pai" where the Jupyter server is installed, restart the server and reload this page.'
+      'Run "pip install jupyter-pai" in the environment of the Jupyter server, restart the server and reload this page.'
     ),
     NO_SERVER_PART,
     404
@@ -36,7 +36,7 @@ export async function faultOf(engine: IEngine, trans: TranslationBundle): Promis
 
 function differing(version: string, trans: TranslationBundle): EngineError {
   return new EngineError(
-    trans.__('This page has version %1 of jupyter-pai, the server version %2.', VERSION, version || '?'),
+    trans.__('jupyter-pai version mismatch: this page has %1, the server has %2.', VERSION, version || '?'),
     trans.__('Restart the Jupyter server, then reload this page.'),
     'OtherVersion'
   );

@@ -41,7 +41,7 @@ function Found({ engine, trans, jobIds, labels }: IProps): React.JSX.Element {
   const values = found.values.filter(({ name }) => !name.startsWith('hyperparameters.'));
   return (
     <>
-      {!values.length && !files.length && <p>{trans.__('There are none.')}</p>}
+      {!values.length && !files.length && <p>{trans.__('No differences.')}</p>}
       {values.length > 0 && (
         <CompareTable
           label={trans.__('Differences')}

@@ -18,7 +18,7 @@ import { loadChartSettings } from '../metrics/settings.js';
 import { startOf } from '../metrics/view.js';
 import type { IContext } from '../ui/context.js';
 import { useClock } from '../ui/context.js';
-import { duration, moment } from '../ui/format.js';
+import { duration, moment, plural } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { Status } from '../ui/statusbadge.js';
 import { Difference } from './difference.js';
@@ -73,12 +73,7 @@ export function Compare(props: IProps): React.JSX.Element {
     [all, labels.join('\n'), starts.join()]
   );
   return (
-    <section
-      ref={box}
-      className="jp-pai-Compare jp-pai-Charts"
-      role="group"
-      aria-label={trans.__('Comparison of jobs')}
-    >
+    <section ref={box} className="jp-pai-Compare jp-pai-Charts" role="group" aria-label={trans.__('Job comparison')}>
       {all.map(({ model, metrics }) => {
         const trouble = model.trouble ?? metrics.trouble;
         return (
@@ -166,12 +161,18 @@ function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[
   );
   return (
     <>
-      {table(trans.__('Jobs and the hyperparameters in which they differ'), facts, {
-        title: trans.__('Hyperparameters in which they differ'),
+      {table(trans.__('Jobs and differing hyperparameters'), facts, {
+        title: trans.__('Differing hyperparameters'),
         rows: texts(different)
       })}
       {same.length > 0 && (
-        <Folded title={trans.__('The same in all: %1 hyperparameters', same.length)}>
+        <Folded
+          title={plural(
+            same.length,
+            trans.__('%1 identical hyperparameter', same.length),
+            trans.__('%1 identical hyperparameters', same.length)
+          )}
+        >
           {() => table(trans.__('Hyperparameters'), texts(same))}
         </Folded>
       )}

@@ -38,7 +38,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
     }
   };
   const rerun = async (changes: Json) => {
-    const question = { title: trans.__('Run %1?', job.name), yes: trans.__('Run'), warn: true };
+    const question = { title: trans.__('Run %1 again?', job.name), yes: trans.__('Run'), warn: true };
     const answer = await key.use([job.id, changes], once => {
       const call = (confirmed: boolean) => engine.call('rerun', parameters, { key: once, changes, confirmed });
       return agreed(call, text => host.confirm({ ...question, text }));
@@ -55,7 +55,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
     const question = {
       title: trans.__('Stop %1?', job.name),
       text: trans.__(
-        'The job ends now. Its log, its metrics and what it has written to its outputs stay; what it has not written is lost.'
+        'The job is stopped now. Its log, metrics and written outputs are kept; unsaved results are lost.'
       ),
       yes: trans.__('Stop'),
       warn: true
@@ -67,8 +67,8 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
   const remove = async () => {
     const files = keptWith(job).join(', ');
     const text = files
-      ? trans.__('Its log, metrics, code and these outputs are deleted for good: %1.', files)
-      : trans.__('Its log, metrics and code are deleted for good. Its outputs stay where they are.');
+      ? trans.__('Its log, metrics, code and these outputs are permanently deleted: %1.', files)
+      : trans.__('Its log, metrics and code are permanently deleted. Its outputs are kept.');
     const question = { title: trans.__('Delete %1?', job.name), text, yes: trans.__('Delete'), warn: true };
     if (await host.confirm(question)) {
       await engine.call('delete', parameters);
@@ -88,7 +88,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
     <>
       <div className="jp-pai-Actions" role="group" data-lm-suppress-shortcuts="true" aria-label={trans.__('Actions')}>
         {!hasEnded(job) && button(trans.__('Stop'), stop)}
-        {button(trans.__('Rerun'), () => rerun({}), trans.__('Run its spec and code once more'))}
+        {button(trans.__('Rerun'), () => rerun({}), trans.__('Submit the same spec and code again'))}
         <button
           ref={editButton}
           type="button"
@@ -100,9 +100,11 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
           {trans.__('Edit and rerun')}
         </button>
         {job.pinned
-          ? button(trans.__('Unpin'), pin, trans.__('No longer keep it from being deleted'))
-          : button(trans.__('Pin'), pin, trans.__('Keep it from being deleted and pruned'))}
-        {job.terminal && host.openTerminal && button(trans.__('Terminal'), terminal, trans.__('Open a terminal in it'))}
+          ? button(trans.__('Unpin'), pin, trans.__('Allow this job to be deleted'))
+          : button(trans.__('Pin'), pin, trans.__('Protect this job from deletion and pruning'))}
+        {job.terminal &&
+          host.openTerminal &&
+          button(trans.__('Terminal'), terminal, trans.__('Open a terminal in the job'))}
         {hasEnded(job) && button(trans.__('Delete'), remove)}
       </div>
       <Trouble trouble={task.trouble} />

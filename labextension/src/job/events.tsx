@@ -24,7 +24,7 @@ export function Events(props: ITabProps): React.JSX.Element {
         <thead>
           <tr>
             <th scope="col">{trans.__('Time')}</th>
-            <th scope="col">{trans.__('What')}</th>
+            <th scope="col">{trans.__('Event')}</th>
             <th scope="col">{trans.__('Details')}</th>
           </tr>
         </thead>

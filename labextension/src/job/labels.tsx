@@ -31,8 +31,8 @@ export function Labels({ engine, model, trans, job }: ITabProps & { job: IJob })
             {text ? `${label}=${text}` : label}
             <button
               type="button"
-              title={trans.__('Remove the label %1', label)}
-              aria-label={trans.__('Remove the label %1', label)}
+              title={trans.__('Remove label %1', label)}
+              aria-label={trans.__('Remove label %1', label)}
               disabled={task.isBusy}
               onClick={() => change({ [label]: null })}
             >
@@ -43,13 +43,13 @@ export function Labels({ engine, model, trans, job }: ITabProps & { job: IJob })
       </ul>
       <form onSubmit={add}>
         <input
-          aria-label={trans.__('Name of the new label')}
+          aria-label={trans.__('New label name')}
           placeholder={trans.__('name')}
           value={name}
           onChange={event => setName(event.target.value)}
         />
         <input
-          aria-label={trans.__('Value of the new label')}
+          aria-label={trans.__('New label value')}
           placeholder={trans.__('value')}
           value={value}
           onChange={event => setValue(event.target.value)}

@@ -53,7 +53,7 @@ export function TailView({ engine, model, trans, isVisible }: ITabProps): React.
     <pre
       className="jp-pai-Job-log"
       role="log"
-      aria-label={trans.__('The last lines of the log')}
+      aria-label={trans.__('Last log lines')}
       tabIndex={0}
       ref={box}
       onScroll={look}

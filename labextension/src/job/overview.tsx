@@ -59,7 +59,7 @@ export function Overview(props: ITabProps): React.JSX.Element {
       <Section title={trans.__('Provenance')}>
         <Provenance {...props} />
       </Section>
-      <Section title={trans.__('As code')}>
+      <Section title={trans.__('Export as code')}>
         <Code {...props} />
       </Section>
     </div>
@@ -76,11 +76,11 @@ function About({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.Eleme
   return (
     <Facts
       facts={[
-        [trans.__('Id'), job.id],
+        [trans.__('ID'), job.id],
         [trans.__('Rerun of'), job.rerunOf && <JobLink host={host} jobId={job.rerunOf} />],
         [trans.__('Resumed from'), job.resumedFrom && <JobLink host={host} jobId={job.resumedFrom} />],
         [trans.__('Backend'), [job.backend, job.profile !== job.backend && job.profile].filter(Boolean).join(', ')],
-        [trans.__('Status of the platform'), job.platformStatus],
+        [trans.__('Platform status'), job.platformStatus],
         [
           trans.__('Console'),
           link && (
@@ -104,12 +104,12 @@ function About({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.Eleme
         [trans.__('Environment variables'), names('environment')],
         [trans.__('Secrets'), secrets.map(([name, kept]) => (name === kept ? name : `${name}=${kept}`)).join(', ')],
         [
-          trans.__('Metrics read from the log'),
+          trans.__('Metrics from the log'),
           list(spec['metric_definitions'])
             .map(one => string(record(one)['name']))
             .join(', ')
         ],
-        [trans.__('Longest run'), limit === null ? '' : trans.__('%1 s', limit)]
+        [trans.__('Time limit'), limit === null ? '' : trans.__('%1 s', limit)]
       ]}
     />
   );

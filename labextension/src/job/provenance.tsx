@@ -19,8 +19,8 @@ export function Provenance({ engine, model, trans, isVisible }: ITabProps): Reac
   }
   const git = record(found['git']);
   const changes = [
-    git['dirty'] === true && trans.__('with changes that were not committed'),
-    git['untracked'] === true && trans.__('with files that git does not know')
+    git['dirty'] === true && trans.__('with uncommitted changes'),
+    git['untracked'] === true && trans.__('with untracked files')
   ].filter(Boolean);
   const packages = [...mapped(found['packages'], string)];
   return (
@@ -30,7 +30,7 @@ export function Provenance({ engine, model, trans, isVisible }: ITabProps): Reac
           [trans.__('Commit'), string(git['commit']) && [string(git['commit']), ...changes].join(', ')],
           [trans.__('Branch'), string(git['branch'])],
           [trans.__('Repository'), string(git['remote'])],
-          [trans.__('Digest of the code'), string(found['source_digest'])],
+          [trans.__('Code digest'), string(found['source_digest'])],
           [trans.__('Interpreter'), [string(found['python']), string(found['python_version'])].join(' ').trim()],
           [trans.__('Environment'), string(found['environment'])],
           ['jupyter-pai', string(found['jupyter_pai'])]

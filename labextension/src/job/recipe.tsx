@@ -43,11 +43,16 @@ export function CodeForms({ trans, code, trouble, insert }: ICodeForms): React.J
   };
   const text = string(code?.[form]);
   const copyIt = async () => {
-    setSaid((await copy(text)) ? trans.__('Copied') : trans.__('The browser does not allow copying.'));
+    setSaid((await copy(text)) ? trans.__('Copied') : trans.__('The browser blocked copying.'));
   };
   return (
     <div className="jp-pai-Code">
-      <div className="jp-pai-Code-bar" role="group" data-lm-suppress-shortcuts="true" aria-label={trans.__('As code')}>
+      <div
+        className="jp-pai-Code-bar"
+        role="group"
+        data-lm-suppress-shortcuts="true"
+        aria-label={trans.__('Export as code')}
+      >
         {FORMS.map(name => (
           <button
             key={name}
@@ -67,7 +72,7 @@ export function CodeForms({ trans, code, trouble, insert }: ICodeForms): React.J
         </button>
         {insert && form === 'cell' && (
           <button type="button" className="jp-pai-Button" disabled={!text} onClick={() => void insert(text)}>
-            {trans.__('Insert as a cell below')}
+            {trans.__('Insert as cell below')}
           </button>
         )}
         <span role="status">{said}</span>

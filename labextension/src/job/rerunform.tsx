@@ -57,9 +57,9 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
     const own = rows.flatMap((row, n): [number, string][] => {
       const said =
         !row.name && !isEmpty(row)
-          ? trans.__('It needs a name.')
+          ? trans.__('Name is required.')
           : twice.has(row.name)
-            ? trans.__('It is there twice.')
+            ? trans.__('Duplicate name.')
             : '';
       return said ? [[n, said]] : [];
     });
@@ -113,7 +113,7 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
           ref={first}
           value={name}
           placeholder={string(spec['name'])}
-          title={trans.__('Left empty, it is the old name with the time')}
+          title={trans.__('Default: the previous name with a timestamp')}
           aria-invalid={faults.name !== ''}
           onChange={event => setName(event.target.value)}
         />
@@ -125,7 +125,7 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
           <div key={row.key} className="jp-pai-EditForm-row">
             {row.isNew ? (
               <input
-                aria-label={trans.__('Name of the hyperparameter')}
+                aria-label={trans.__('Hyperparameter name')}
                 placeholder={trans.__('name')}
                 aria-invalid={faults.rows.has(n)}
                 value={row.name}
@@ -136,7 +136,7 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
             )}
             <input
               id={`${id}-value-${row.key}`}
-              aria-label={row.isNew ? trans.__('Value of the hyperparameter') : row.name}
+              aria-label={row.isNew ? trans.__('Hyperparameter value') : row.name}
               aria-invalid={faults.rows.has(n) && !row.isNew}
               aria-describedby={faults.rows.has(n) ? `${id}-${n}` : undefined}
               placeholder={row.isNew ? trans.__('value') : undefined}
@@ -156,7 +156,7 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
           </div>
         ))}
         <button type="button" className="jp-pai-Button" onClick={add}>
-          {trans.__('Add a hyperparameter')}
+          {trans.__('Add hyperparameter')}
         </button>
       </fieldset>
       <Trouble trouble={faults.rest ? { message: faults.rest, fix: '' } : null} />

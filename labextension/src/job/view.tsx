@@ -74,7 +74,7 @@ export function JobView(props: IProps): React.JSX.Element {
 function Snapshot({ snapshot, trans }: IProps): React.JSX.Element | null {
   return snapshot ? (
     <>
-      <p className="jp-pai-Job-facts">{trans.__('As it was when the notebook was saved:')}</p>
+      <p className="jp-pai-Job-facts">{trans.__('As of the last notebook save:')}</p>
       <pre className="jp-pai-Job-log" tabIndex={0}>
         {snapshot}
       </pre>
@@ -101,7 +101,7 @@ function Head(props: IProps & { job: IJob }): React.JSX.Element {
         </span>
         <span className="jp-pai-Job-name">{job.name}</span>
         <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
-        {job.paid && <span className="jp-pai-Job-facts">{trans.__('costs money until it ends')}</span>}
+        {job.paid && <span className="jp-pai-Job-facts">{trans.__('billed until it ends')}</span>}
         {job.pinned && <span className="jp-pai-Job-facts">{trans.__('pinned')}</span>}
       </div>
       <Actions {...props} />

@@ -32,12 +32,12 @@ export function JobSelection(props: IProps): React.JSX.Element | null {
   };
   const { running, deletable } = selection;
   return (
-    <div className="jp-pai-JobSelection" role="toolbar" aria-label={trans.__('With the selected jobs')}>
+    <div className="jp-pai-JobSelection" role="toolbar" aria-label={trans.__('Selected jobs')}>
       <button
         type="button"
         className="jp-pai-JobSelection-clear"
-        title={trans.__('Clear')}
-        aria-label={trans.__('Clear')}
+        title={trans.__('Clear selection')}
+        aria-label={trans.__('Clear selection')}
         onClick={clear}
       >
         ×
@@ -58,7 +58,7 @@ export function JobSelection(props: IProps): React.JSX.Element | null {
       <button
         type="button"
         disabled={isBusy || deletable.length === 0}
-        title={deletable.length ? '' : trans.__('Jobs that run or are pinned are not deleted.')}
+        title={deletable.length ? '' : trans.__('Running and pinned jobs cannot be deleted.')}
         onClick={() => during(remove(props))}
       >
         {trans.__('Delete')}
@@ -89,7 +89,7 @@ export async function remove(props: Omit<IProps, 'clear'>): Promise<void> {
   if (jobs.length === 0) {
     return;
   }
-  const kept = rest ? trans.__('%1 of the selected jobs run or are pinned, and stay.', rest) : '';
+  const kept = rest ? trans.__('%1 of the selected jobs are running or pinned and will be kept.', rest) : '';
   const question = {
     title:
       jobs.length === 1
@@ -124,6 +124,6 @@ async function each({ engine, host, trans }: IContext, verb: Verb, jobs: readonl
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   if (faults[0] !== undefined) {
-    host.notify(trans.__('%1 of %2 jobs were refused: %3', faults.length, jobs.length, faults[0]), 'error');
+    host.notify(trans.__('Failed for %1 of %2 jobs: %3', faults.length, jobs.length, faults[0]), 'error');
   }
 }

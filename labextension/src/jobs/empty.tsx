@@ -12,7 +12,7 @@ export function NoJobs({ model, trans }: IContext & { readonly model: JobsModel 
   if (model.isFiltered) {
     return (
       <div className="jp-pai-Jobs-none">
-        <p>{trans.__('No job fits.')}</p>
+        <p>{trans.__('No matching jobs.')}</p>
         <button type="button" onClick={() => model.search(EVERYTHING)}>
           {trans.__('Show all jobs')}
         </button>
@@ -21,10 +21,10 @@ export function NoJobs({ model, trans }: IContext & { readonly model: JobsModel 
   }
   return (
     <div className="jp-pai-Jobs-none">
-      <p>{trans.__('There are no jobs yet. In a notebook, run these two cells:')}</p>
+      <p>{trans.__('No jobs yet. To submit one, run these two cells in a notebook:')}</p>
       <pre>%load_ext jupyter_pai</pre>
       <pre>{'%%pai_train\nprint("trained")'}</pre>
-      <p>{trans.__('A longer tour: %1 copies a tutorial notebook.', '%pai tutorial')}</p>
+      <p>{trans.__('To copy a tutorial notebook, run %1.', '%pai tutorial')}</p>
     </div>
   );
 }

@@ -32,14 +32,14 @@ export function JobFilters(props: IProps): React.JSX.Element {
   const labels = React.useId();
   const all = known.flatMap(job => [...job.labels].map(([key, value]) => `${key}=${value}`));
   return (
-    <div className="jp-pai-JobFilters" role="search" aria-label={trans.__('Which jobs are listed')}>
+    <div className="jp-pai-JobFilters" role="search" aria-label={trans.__('Filter jobs')}>
       <Typed label={trans.__('Search by name')} value={query.name} take={name => search({ name })} />
       <StatusChoice {...props} />
       <Order {...props} />
       <Backends {...props} />
       <Notebooks {...props} />
       <Typed
-        label={trans.__('Label, as KEY=VALUE')}
+        label={trans.__('Label (KEY=VALUE)')}
         value={query.label}
         options={labels}
         // One that is only half typed is no label yet.
@@ -94,7 +94,7 @@ function StatusChoice({ query, search, trans }: IProps): React.JSX.Element {
   return (
     <select aria-label={trans.__('Status')} value={value} onChange={event => choose(event.target.value)}>
       <option value="">{trans.__('Any status')}</option>
-      <option value="live">{trans.__('Not ended')}</option>
+      <option value="live">{trans.__('Active')}</option>
       {STATUSES.map(status => (
         <option key={status} value={status}>
           {word(status, trans)}
@@ -189,7 +189,7 @@ function Order({ query, search, trans }: IProps): React.JSX.Element {
     search({ sort, order });
   };
   return (
-    <select aria-label={trans.__('Order')} value={value} onChange={event => choose(Number(event.target.value))}>
+    <select aria-label={trans.__('Sort by')} value={value} onChange={event => choose(Number(event.target.value))}>
       {orders.map(([, , text], index) => (
         <option key={text} value={index}>
           {text}

@@ -11,6 +11,7 @@ import { hasEnded } from '../api/wire.js';
 import { Connection } from '../ui/connectionbanner.js';
 import type { IContext } from '../ui/context.js';
 import { useClock } from '../ui/context.js';
+import { jobCount } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { Selection } from '../ui/selection.js';
 import { useRowWindow } from '../ui/virtualrows.js';
@@ -68,7 +69,7 @@ export function JobsList(props: IProps): React.JSX.Element {
       {selection.size === 0 && (
         // What is selected is told in its place, so that no row moves away from the pointer.
         <p className="jp-pai-Jobs-count" role="status">
-          {model.total === null ? !model.trouble && trans.__('Loading…') : trans.__('Jobs: %1', model.total)}
+          {model.total === null ? !model.trouble && trans.__('Loading…') : jobCount(model.total, trans)}
         </p>
       )}
       {model.total === 0 ? <NoJobs {...props} /> : <Rows {...props} selection={selection} select={select} />}

@@ -5,6 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
+import { jobCount } from '../ui/format.js';
 import type { JobNews } from './feed.js';
 
 export class StatusItem extends Widget {
@@ -17,13 +18,13 @@ export class StatusItem extends Widget {
     super({ node });
     node.type = 'button';
     node.onclick = click;
-    node.title = trans.__('Training jobs that have not ended');
+    node.title = trans.__('Active training jobs');
     this.addClass('jp-pai-StatusItem');
     this.addClass('jp-mod-highlighted');
     news.runningChanged.connect(this.write);
   }
 
   private readonly write = (): void => {
-    this.node.textContent = this.trans.__('Jobs: %1', this.news.running ?? 0);
+    this.node.textContent = jobCount(this.news.running ?? 0, this.trans);
   };
 }

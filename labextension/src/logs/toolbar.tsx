@@ -5,7 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import { count } from '../ui/format.js';
+import { count, plural } from '../ui/format.js';
 import type { ILogHit, ILogQuery } from './pager.js';
 
 interface ISearchProps {
@@ -56,7 +56,7 @@ export function LogSearch({ trans, search, hit, trouble, field, close }: ISearch
     </button>
   );
   return (
-    <div className="jp-pai-Log-search" role="search" aria-label={trans.__('Search the whole log')}>
+    <div className="jp-pai-Log-search" role="search" aria-label={trans.__('Search the log')}>
       <input
         ref={field}
         type="text"
@@ -64,14 +64,14 @@ export function LogSearch({ trans, search, hit, trouble, field, close }: ISearch
         maxLength={1000}
         spellCheck={false}
         placeholder={trans.__('Search')}
-        aria-label={trans.__('Search the whole log')}
+        aria-label={trans.__('Search the log')}
         onChange={event => setQuery({ ...query, text: event.target.value })}
         onKeyDown={press}
       />
       {toggle('case', trans.__('Match case'), 'Aa')}
       {toggle('regex', trans.__('Regular expression'), '.*')}
-      {step(-1, trans.__('Previous hit'), '↑')}
-      {step(1, trans.__('Next hit'), '↓')}
+      {step(-1, trans.__('Previous match'), '↑')}
+      {step(1, trans.__('Next match'), '↓')}
       <span className="jp-pai-Log-hits" role="status">
         {trouble || (query.text && hit && counted(hit, trans))}
       </span>
@@ -83,8 +83,8 @@ function counted(hit: ILogHit, trans: TranslationBundle): string {
   const total = count(hit.total) + (hit.isComplete ? '' : '+');
   return hit.line === null
     ? hit.isComplete && !hit.total
-      ? trans.__('No line')
-      : trans.__('%1 lines', total)
+      ? trans.__('No results')
+      : plural(hit.total, trans.__('%1 line', total), trans.__('%1 lines', total))
     : trans.__('%1 of %2 lines', count(hit.place), total);
 }
 
@@ -101,9 +101,9 @@ export function Goto({ trans, go }: IGotoProps): React.JSX.Element {
       className="jp-pai-Log-goto"
       type="text"
       value={words}
-      placeholder={trans.__('Line or time')}
-      title={trans.__('The number of a line, or a time like 14:03 or 14:03:20; then Enter')}
-      aria-label={trans.__('Go to a line or a time')}
+      placeholder={trans.__('Go to line or time')}
+      title={trans.__('Enter a line number, or a time such as 14:03 or 14:03:20')}
+      aria-label={trans.__('Go to line or time')}
       onChange={event => setWords(event.target.value)}
       onKeyDown={event => {
         if (event.key === 'Enter') {
@@ -133,7 +133,7 @@ export function InstanceChoice({ trans, instances, chosen, choose }: IInstancePr
       aria-label={trans.__('Instance')}
       onChange={event => choose(event.target.value || null)}
     >
-      <option value="">{trans.__('All, by time')}</option>
+      <option value="">{trans.__('All instances, by time')}</option>
       {instances.map(name => (
         <option key={name} value={name}>
           {name}

@@ -36,7 +36,7 @@ export function Logs(props: ITabProps): React.JSX.Element {
     const place = destination(words, job?.startedAt ?? null);
     const line = place && ('line' in place ? place.line : await pager.lineAt(place.at));
     if (line === null) {
-      host.notify(trans.__('`%1` is no line and no time.', words), 'warning');
+      host.notify(trans.__('Not a line number or time: `%1`.', words), 'warning');
     } else {
       await session.go(line, ABOVE, true);
     }
@@ -44,7 +44,7 @@ export function Logs(props: ITabProps): React.JSX.Element {
   const firstError = async () => {
     const found = await look({ text: '', regex: false, case: false, errors: true }, 0);
     if (found?.line === null) {
-      host.notify(trans.__('No line looks like an error.'), 'info');
+      host.notify(trans.__('No errors found in the log.'), 'info');
     }
   };
   const copy = async () => {
@@ -53,7 +53,7 @@ export function Logs(props: ITabProps): React.JSX.Element {
       await navigator.clipboard.writeText(selected || pager.window.lines.map(plain).join('\n'));
       host.notify(trans.__('Copied.'), 'info');
     } catch {
-      host.notify(trans.__('The browser does not allow copying here.'), 'warning');
+      host.notify(trans.__('The browser blocked copying.'), 'warning');
     }
   };
   const search = (event: React.KeyboardEvent) => {
@@ -80,11 +80,7 @@ export function Logs(props: ITabProps): React.JSX.Element {
         </button>
         <Goto trans={trans} go={words => void goTo(words)} />
         <InstanceChoice trans={trans} instances={instances} chosen={choice} choose={choose} />
-        <button
-          type="button"
-          onClick={() => void copy()}
-          title={trans.__('The selection, or all lines that are loaded')}
-        >
+        <button type="button" onClick={() => void copy()} title={trans.__('Copy the selection, or all loaded lines')}>
           {trans.__('Copy')}
         </button>
         {address && (
@@ -104,8 +100,8 @@ export function Logs(props: ITabProps): React.JSX.Element {
           {total > 0
             ? trans.__('Lines %1 to %2 of %3', count(seen.from + 1), count(seen.to), count(total))
             : isRunning || !job
-              ? trans.__('Nothing has been printed yet.')
-              : trans.__('The job has printed nothing.')}
+              ? trans.__('No log output yet.')
+              : trans.__('The log is empty.')}
         </span>
         {pager.trouble && <span className="jp-pai-Job-trouble">{pager.trouble}</span>}
         <button
@@ -114,10 +110,10 @@ export function Logs(props: ITabProps): React.JSX.Element {
           disabled={isRunning ? pager.isFollowing : seen.to >= total}
           onClick={() => session.toEnd()}
         >
-          {isRunning ? trans.__('Follow') : trans.__('To the end')}
+          {isRunning ? trans.__('Follow') : trans.__('Jump to end')}
         </button>
       </div>
-      <pre className="jp-pai-Log-text" role="region" aria-label={trans.__('The lines that are seen')}>
+      <pre className="jp-pai-Log-text" role="region" aria-label={trans.__('Visible lines')}>
         {seen.text}
       </pre>
     </div>

@@ -84,7 +84,7 @@ function PlainChart(props: IProps): React.JSX.Element {
         <div className="jp-pai-Chart-buttons">
           {window && (
             <button type="button" onClick={() => setWindow(null)}>
-              {trans.__('Show all')}
+              {trans.__('Reset zoom')}
             </button>
           )}
           <button type="button" aria-label={trans.__('Save %1 as CSV', name)} onClick={() => void saveCsv(props)}>
@@ -92,7 +92,7 @@ function PlainChart(props: IProps): React.JSX.Element {
           </button>
           <button
             type="button"
-            aria-label={trans.__('Save %1 as a PNG picture', name)}
+            aria-label={trans.__('Save %1 as PNG', name)}
             onClick={() => void savePicture(props, plot.current, card.current)}
           >
             PNG
@@ -130,7 +130,7 @@ function Numbers(props: IProps & { track: ITrack; unit: Unit }): React.JSX.Eleme
         type="button"
         className="jp-pai-Chart-best"
         title={top ? trans.__('at step %1', top.step) : ''}
-        aria-description={which === 'min' ? trans.__('Show the largest') : trans.__('Show the smallest')}
+        aria-description={which === 'min' ? trans.__('Show maximum') : trans.__('Show minimum')}
         onClick={() => onBest(name, which === 'min' ? 'max' : 'min')}
       >
         {which === 'min' ? trans.__('min %1', say(top?.value)) : trans.__('max %1', say(top?.value))}

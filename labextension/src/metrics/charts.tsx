@@ -139,7 +139,7 @@ function Groups(props: IGroupsProps): React.JSX.Element {
 }
 
 function titleOf(key: string, trans: TranslationBundle): string {
-  return key === SYSTEM ? trans.__('Use of the machine') : key || trans.__('Metrics');
+  return key === SYSTEM ? trans.__('System') : key || trans.__('Metrics');
 }
 
 /** Charts that fold under a title. */

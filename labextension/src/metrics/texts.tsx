@@ -37,9 +37,9 @@ export function Texts({ engine, jobId, trans }: IProps): React.JSX.Element {
   };
   return (
     <details className="jp-pai-Texts" onToggle={event => event.currentTarget.open && void read()}>
-      <summary>{trans.__('Texts written for TensorBoard')}</summary>
+      <summary>{trans.__('TensorBoard text')}</summary>
       {trouble && <p className="jp-pai-Job-trouble">{trouble}</p>}
-      {texts?.length === 0 && <p>{trans.__('There are none.')}</p>}
+      {texts?.length === 0 && <p>{trans.__('No texts.')}</p>}
       {texts?.map(({ tag, step, text }, i) => (
         <div key={i}>
           <b>{tag}</b> <small>{trans.__('at step %1', step)}</small>

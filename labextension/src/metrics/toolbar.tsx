@@ -26,26 +26,26 @@ const MANY = 8;
 export function ChartBar(props: IProps): React.JSX.Element {
   const { trans, settings, onSettings, filter, total, shown } = props;
   const axes: Readonly<Record<Axis, string>> = {
-    step: trans.__('Steps'),
-    elapsed: trans.__('Time since the start'),
-    clock: trans.__('Time of day')
+    step: trans.__('Step'),
+    elapsed: trans.__('Relative time'),
+    clock: trans.__('Wall time')
   };
   return (
-    <div className="jp-pai-ChartBar" role="group" aria-label={trans.__('How charts are drawn')}>
+    <div className="jp-pai-ChartBar" role="group" aria-label={trans.__('Chart settings')}>
       {(total > MANY || filter) && (
         <label>
           {trans.__('Metrics')}
           <input
             type="search"
             value={filter}
-            placeholder={trans.__('part of a name')}
+            placeholder={trans.__('filter by name')}
             onChange={event => props.onFilter(event.target.value)}
           />
           <span role="status">{filter && trans.__('%1 of %2', shown, total)}</span>
         </label>
       )}
       <label>
-        {trans.__('Along')}
+        {trans.__('X axis')}
         <select
           value={settings.axis}
           onChange={event =>
@@ -80,7 +80,7 @@ export function ChartBar(props: IProps): React.JSX.Element {
           checked={settings.isLog}
           onChange={event => onSettings({ ...settings, isLog: event.target.checked })}
         />
-        {trans.__('Logarithmic')}
+        {trans.__('Log scale')}
       </label>
       <button type="button" disabled={props.isSaving} onClick={props.onSave}>
         {props.isSaving ? trans.__('Saving…') : trans.__('Save all as CSV')}

@@ -45,16 +45,17 @@ export function startOf(job: IJob | null): number {
 function Empty({ trans, isOver }: { trans: TranslationBundle; isOver: boolean }): React.JSX.Element {
   return (
     <div className="jp-pai-Metrics-empty">
-      <p>{isOver ? trans.__('This job wrote no metrics.') : trans.__('This job has written no metrics yet.')}</p>
+      <p>{isOver ? trans.__('This job logged no metrics.') : trans.__('No metrics logged yet.')}</p>
       <ul>
         <li>
-          {trans.__('From the log, by a pattern:')} <code>{"--metric 'loss=loss=([0-9.]+)'"}</code>
+          {trans.__('Read metrics from the log with a pattern:')} <code>{"--metric 'loss=loss=([0-9.]+)'"}</code>
         </li>
         <li>
-          {trans.__('From the script:')} <code>from jupyter_pai import report; report.metric("loss", 0.1, step=3)</code>
+          {trans.__('Report metrics from the script:')}{' '}
+          <code>from jupyter_pai import report; report.metric("loss", 0.1, step=3)</code>
         </li>
         <li>
-          {trans.__('From TensorBoard files in')} <code>PAI_OUTPUT_TENSORBOARD</code>
+          {trans.__('Write TensorBoard files to')} <code>PAI_OUTPUT_TENSORBOARD</code>
         </li>
       </ul>
     </div>

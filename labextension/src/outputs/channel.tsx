@@ -5,7 +5,7 @@
 import * as React from 'react';
 
 import type { ITabProps } from '../ui/context.js';
-import { count, moment, size } from '../ui/format.js';
+import { count, fileCount, moment, size } from '../ui/format.js';
 import type { ICopies } from './downloads.js';
 import type { Column, IChannel, IOutputFile, IQuery } from './model.js';
 import { joined, split, variable } from './model.js';
@@ -22,8 +22,7 @@ interface IProps extends ITabProps {
 export function Channel(props: IProps): React.JSX.Element {
   const { trans, channel } = props;
   const [isOpen, setOpen] = React.useState<boolean | null>(null);
-  const facts =
-    channel.count > 0 ? trans.__('files: %1, %2', count(channel.count), size(channel.bytes)) : trans.__('empty');
+  const facts = channel.count > 0 ? fileCount(channel.count, channel.bytes, trans) : trans.__('empty');
   return (
     <details
       className="jp-pai-Channel"
@@ -46,24 +45,24 @@ function Body(props: IProps): React.JSX.Element {
   const paths = channel.files.filter(file => chosen.has(file.path)).map(file => file.path);
   const copyAddress = () =>
     void navigator.clipboard.writeText(channel.uri).then(
-      () => host.notify(trans.__('The address is in the clipboard.'), 'success'),
-      () => host.notify(trans.__('The browser does not give us the clipboard.'), 'warning')
+      () => host.notify(trans.__('Path copied.'), 'success'),
+      () => host.notify(trans.__('The browser blocked copying.'), 'warning')
     );
   return (
     <>
       <div className="jp-pai-Outputs-bar">
         <code className="jp-pai-Channel-uri">{channel.uri}</code>
         <button type="button" className="jp-pai-Button" onClick={copyAddress}>
-          {trans.__('Copy address')}
+          {trans.__('Copy path')}
         </button>
         {copies.canStart && channel.count > 0 && (
           <button type="button" className="jp-pai-Button" onClick={() => void copies.start(channel.name, null)}>
-            {trans.__('Copy all into the workspace…')}
+            {trans.__('Copy all to workspace…')}
           </button>
         )}
         {copies.canStart && paths.length > 0 && (
           <button type="button" className="jp-pai-Button" onClick={() => void copies.start(channel.name, paths)}>
-            {trans.__('Copy the %1 chosen…', paths.length)}
+            {trans.__('Copy %1 selected…', paths.length)}
           </button>
         )}
       </div>
@@ -71,7 +70,7 @@ function Body(props: IProps): React.JSX.Element {
       {channel.files.length > 0 && <Files {...props} chosen={chosen} choose={choose} />}
       {channel.files.length < channel.matching && (
         <p className="jp-pai-Outputs-note">
-          {trans.__('%1 of %2 files are shown.', channel.files.length, count(channel.matching))}{' '}
+          {trans.__('Showing %1 of %2 files.', channel.files.length, count(channel.matching))}{' '}
           <button type="button" className="jp-pai-Button" onClick={props.more}>
             {trans.__('Show more')}
           </button>
@@ -90,14 +89,11 @@ function Note({ trans, channel, model }: IProps): React.JSX.Element | null {
   } else if (channel.state === 'gone') {
     text = trans.__('This folder has been removed.');
   } else if (channel.count === 0 && model.hasEnded) {
-    text = trans.__('The job has written nothing here. Its script finds the folder in the variable %1.', name);
+    text = trans.__('Empty. Write files to $%1 to save them here.', name);
   } else if (channel.count === 0) {
-    text = trans.__(
-      'Nothing here yet. The script finds the folder in the variable %1; what it saves there shows up.',
-      name
-    );
+    text = trans.__('No files yet. Files written to $%1 appear here.', name);
   } else if (channel.matching === 0) {
-    text = trans.__('No path has this text in it.');
+    text = trans.__('No matching files.');
   }
   return text ? <p className="jp-pai-Outputs-note">{text}</p> : null;
 }
@@ -119,7 +115,7 @@ function Files(props: IFilesProps): React.JSX.Element {
             <th>
               <input
                 type="checkbox"
-                aria-label={trans.__('Choose all that are shown')}
+                aria-label={trans.__('Select all shown files')}
                 checked={areAllChosen}
                 onChange={() => choose(new Set(areAllChosen ? [] : readable))}
               />
@@ -127,7 +123,7 @@ function Files(props: IFilesProps): React.JSX.Element {
           )}
           <Heading {...props} column="path" title={trans.__('File')} />
           <Heading {...props} column="bytes" title={trans.__('Size')} />
-          <Heading {...props} column="modified" title={trans.__('Written')} />
+          <Heading {...props} column="modified" title={trans.__('Modified')} />
           <th>
             <span className="jp-pai-Heard">{trans.__('Actions')}</span>
           </th>
@@ -181,7 +177,7 @@ function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
           <td>
             <input
               type="checkbox"
-              aria-label={trans.__('Choose %1', file.path)}
+              aria-label={trans.__('Select %1', file.path)}
               disabled={file.problem !== ''}
               checked={chosen.has(file.path)}
               onChange={toggle}
@@ -192,7 +188,7 @@ function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
           {file.problem ? (
             label
           ) : (
-            <button type="button" aria-expanded={isShown} title={trans.__('Look at it')} onClick={() => show(!isShown)}>
+            <button type="button" aria-expanded={isShown} title={trans.__('Preview')} onClick={() => show(!isShown)}>
               {label}
             </button>
           )}

@@ -7,7 +7,7 @@ import * as React from 'react';
 import { EngineError } from '../api/engine.js';
 import { list, record } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
-import { count, size } from '../ui/format.js';
+import { count, plural, size } from '../ui/format.js';
 import type { ICopy } from './model.js';
 import { isUnderWay, joined, parseCopy, said } from './model.js';
 
@@ -61,7 +61,7 @@ export function useCopies({ engine, host, trans, model, isVisible, folder: here 
       try {
         const found = list(record(await engine.call('copies', { job }))['copies']).map(parseCopy);
         if (!isOver) {
-          const broken = trans.__('The server was started anew meanwhile. Copy once more.');
+          const broken = trans.__('The server was restarted. Copy again.');
           setBegun(known => merged(known, found, asked, broken));
         }
       } catch {
@@ -82,9 +82,9 @@ export function useCopies({ engine, host, trans, model, isVisible, folder: here 
     put(parseCopy(await engine.call('download', { job }, { channel, folder, files, overwrite })), files);
 
   const start = async (channel: string, files: readonly string[] | null) => {
-    const title = files ? trans.__('Copy files of %1', channel) : trans.__('Copy all of %1', channel);
+    const title = files ? trans.__('Copy files from %1', channel) : trans.__('Copy all files from %1', channel);
     const folder = joined(here?.() ?? host.folder?.() ?? '', `${channel}-${job}`);
-    const answer = await host.ask(title, trans.__('Folder of the workspace'), folder);
+    const answer = await host.ask(title, trans.__('Workspace folder'), folder);
     if (answer === null) {
       return;
     }
@@ -194,13 +194,22 @@ function Copy({ trans, copies, begun, host }: ITabProps & { copies: ICopies; beg
 function outcome(copy: ICopy, trans: ITabProps['trans']): string {
   switch (copy.status) {
     case 'done': {
-      const text = trans.__('Copied, files: %1; they are in %2.', count(copy.files), copy.place ?? copy.folder);
-      return copy.leftOut
-        ? `${text} ${trans.__('Left out, since they cannot be read: %1.', count(copy.leftOut))}`
-        : text;
+      const { files, leftOut } = copy;
+      const args = [count(files), copy.place ?? copy.folder];
+      const text = plural(
+        files,
+        trans.__('Copied %1 file to %2.', ...args),
+        trans.__('Copied %1 files to %2.', ...args)
+      );
+      const skipped = plural(
+        leftOut,
+        trans.__('Skipped %1 unreadable file.', count(leftOut)),
+        trans.__('Skipped %1 unreadable files.', count(leftOut))
+      );
+      return leftOut ? `${text} ${skipped}` : text;
     }
     case 'cancelled':
-      return trans.__('The copy of %1 was ended; nothing of it is left.', copy.channel);
+      return trans.__('Cancelled copying %1. Partial files were removed.', copy.channel);
     default:
       return copy.trouble;
   }

@@ -27,7 +27,7 @@ export function Preview(props: IProps): React.JSX.Element {
 function Picture({ trans, file, address }: IProps & { address: string }): React.JSX.Element {
   const [isBroken, breakIt] = React.useState(false);
   return isBroken ? (
-    <p className="jp-pai-Outputs-note">{trans.__('The browser cannot show this picture.')}</p>
+    <p className="jp-pai-Outputs-note">{trans.__('The browser cannot display this image.')}</p>
   ) : (
     <img className="jp-pai-Preview-picture" src={address} alt={file.path} onError={() => breakIt(true)} />
   );
@@ -38,24 +38,24 @@ function Text(props: IProps): React.JSX.Element {
   const found = useText(props);
   const kind = kindOf(file.path);
   if (found === null) {
-    return <p className="jp-pai-Outputs-note">{trans.__('Reading…')}</p>;
+    return <p className="jp-pai-Outputs-note">{trans.__('Loading…')}</p>;
   }
   if (typeof found === 'string') {
     return <p className="jp-pai-Job-trouble">{found}</p>;
   }
   if (found.binary) {
-    return <p className="jp-pai-Outputs-note">{trans.__('This is no text: %1 of bytes.', size(found.bytes))}</p>;
+    return <p className="jp-pai-Outputs-note">{trans.__('Binary file (%1).', size(found.bytes))}</p>;
   }
   return (
     <>
       {kind === 'page' && (
-        <p className="jp-pai-Outputs-note">{trans.__('A page is shown as its source: nothing in it runs.')}</p>
+        <p className="jp-pai-Outputs-note">{trans.__('HTML is shown as source. Nothing in it runs.')}</p>
       )}
       <pre className="jp-pai-Preview-text" tabIndex={0} aria-label={file.path}>
         {kind === 'json' && found.whole ? indented(found.text) : found.text}
       </pre>
       {!found.whole && (
-        <p className="jp-pai-Outputs-note">{trans.__('This is the beginning; the file has %1.', size(found.bytes))}</p>
+        <p className="jp-pai-Outputs-note">{trans.__('Preview truncated. File size: %1.', size(found.bytes))}</p>
       )}
     </>
   );

@@ -50,7 +50,7 @@ export function Outputs(props: ITabProps): React.JSX.Element {
         />
       ))}
       {channels?.length === 0 && <p className="jp-pai-Outputs-note">{trans.__('The job has no output channels.')}</p>}
-      {!channels && !trouble && <p className="jp-pai-Outputs-note">{trans.__('Looking at the files…')}</p>}
+      {!channels && !trouble && <p className="jp-pai-Outputs-note">{trans.__('Loading files…')}</p>}
     </div>
   );
 }

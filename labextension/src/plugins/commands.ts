@@ -75,10 +75,7 @@ export function addCommands(
     execute: async args => {
       const job = await find(context, { id: tabs.currentJob ?? '', ...args });
       const yes = trans.__('Stop');
-      if (
-        job &&
-        (await host.confirm({ title: trans.__('Stop the job %1?', job.name), text: job.id, yes, warn: true }))
-      ) {
+      if (job && (await host.confirm({ title: trans.__('Stop %1?', job.name), text: job.id, yes, warn: true }))) {
         await engine.call('stop', { job: job.id }).catch((error: unknown) => say(error, context));
       }
     }
@@ -94,7 +91,7 @@ async function find(context: IContext, args: ReadonlyPartialJSONObject): Promise
   const { engine, host, trans } = context;
   const title = trans.__('Which job?');
   const given = string(args['id']);
-  const word = given || (await host.ask(title, trans.__('Id, beginning of an id, name, or "last"'), 'last'));
+  const word = given || (await host.ask(title, trans.__('ID, ID prefix, name, or "last"'), 'last'));
   if (!word) {
     return null;
   }

@@ -95,7 +95,7 @@ function addItems(app: JupyterFrontEnd, { trans }: IContext, files: IFileBrowser
   const { commands, serviceManager } = app;
   commands.addCommand(COMMANDS.trainItem, {
     label: args => ('cwd' in args ? trans.__('Train') : trans.__('Train…')),
-    caption: trans.__('Train what is in this folder'),
+    caption: trans.__('Train the code in this folder'),
     icon: trainIcon,
     describedBy: { args: CARD },
     isVisible: args => 'cwd' in args || canTrain(itemAt(app, files)),

@@ -83,14 +83,14 @@ class Teller implements ITeller {
     const actions = [{ label: trans.__('Open'), callback: () => void this.run(COMMANDS.openJob, { id: job.id }) }];
     const name = job.name.length > NAME ? `${job.name.slice(0, NAME)}…` : job.name;
     if (job.status === 'succeeded') {
-      Notification.success(trans.__('%1 has succeeded.', name), { autoClose: SHORTLY, actions });
+      Notification.success(trans.__('%1 succeeded.', name), { autoClose: SHORTLY, actions });
     } else if (job.status === 'stopped') {
       Notification.info(trans.__('%1 was stopped.', name), { autoClose: SHORTLY, actions });
     } else {
       const text =
         job.status === 'lost'
-          ? trans.__('%1 is lost: %2', name, job.reason)
-          : trans.__('%1 has failed: %2', name, job.reason);
+          ? trans.__('%1 was lost: %2', name, job.reason)
+          : trans.__('%1 failed: %2', name, job.reason);
       Notification.error(text, { autoClose: false, actions });
     }
   }
@@ -104,7 +104,7 @@ class Teller implements ITeller {
     const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
     const bad = count('failed') + count('lost');
     const actions = [{ label: trans.__('Show jobs'), callback: () => void this.run(COMMANDS.showJobs) }];
-    const text = trans.__('%1 jobs have ended: %2 succeeded, %3 failed.', all, count('succeeded'), bad);
+    const text = trans.__('%1 jobs ended: %2 succeeded, %3 failed.', all, count('succeeded'), bad);
     Notification.emit(text, bad ? 'warning' : 'success', { autoClose: false, actions });
   }
 

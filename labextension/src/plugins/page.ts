@@ -74,5 +74,5 @@ function titled(plugin: ISettingRegistry.IPlugin, trans: TranslationBundle): ISe
 
 function askToReload(trans: TranslationBundle): void {
   const actions = [{ label: trans.__('Reload'), callback: () => location.reload() }];
-  Notification.info(trans.__('The language changes when this page is loaded anew.'), { autoClose: false, actions });
+  Notification.info(trans.__('Reload the page to change the language.'), { autoClose: false, actions });
 }

@@ -100,7 +100,7 @@ export class JobTabs {
       // It was not at once that the user had asked for it.
       const { trans } = this.context;
       const actions = [{ label: trans.__('Open'), callback: () => void opened(url) }];
-      Notification.warning(trans.__('The browser did not let the page be opened.'), { autoClose: false, actions });
+      Notification.warning(trans.__('The browser blocked the new page.'), { autoClose: false, actions });
     }
   }
 

@@ -71,7 +71,7 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
     addCommands(app, page, train, () => reveal(app, labShell, panel), palette);
     app.commands.addCommand(COMMANDS.profiles, {
       label: page.trans.__('Profiles'),
-      caption: page.trans.__('Where jobs can go, and with which account'),
+      caption: page.trans.__('Platforms and accounts for training jobs'),
       describedBy: { args: { type: 'object', properties: {} } },
       execute: async () => {
         reveal(app, labShell, panel);
@@ -99,7 +99,7 @@ function addCommands(
   });
   commands.addCommand(COMMANDS.train, {
     label: trans.__('Train…'),
-    caption: trans.__('See what will be sent, and submit it as a training job'),
+    caption: trans.__('Review the files and settings, and submit a training job'),
     icon: trainIcon,
     describedBy: { args: PATH },
     execute: ({ path }) => train.open(meant(path))

@@ -29,7 +29,7 @@ export function addTutorials(app: JupyterFrontEnd, { engine, host, trans }: ICon
   const { contents } = app.serviceManager;
   app.commands.addCommand(COMMANDS.openTutorials, {
     label: args => ('cwd' in args ? trans.__('Tutorials') : trans.__('Open Training Tutorials')),
-    caption: trans.__('Notebooks that show how to train, in a folder of their own'),
+    caption: trans.__('Copy the tutorial notebooks to a folder and open them'),
     icon: tutorialsIcon,
     describedBy: { args: FOLDER },
     execute: async ({ cwd }) => {

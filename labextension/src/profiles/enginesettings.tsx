@@ -44,7 +44,7 @@ export function EngineSettings({ engine, trans }: IProps): React.JSX.Element {
     try {
       const reply = await engine.call('set_engine_settings', {}, withText(settings.values, row, text));
       setSettings(parse(reply));
-      setSaid(trans.__('Written to %1', settings.file));
+      setSaid(trans.__('Saved to %1', settings.file));
       setTrouble('');
     } catch (error) {
       setSaid('');
@@ -58,7 +58,7 @@ export function EngineSettings({ engine, trans }: IProps): React.JSX.Element {
           <Row key={`${row.table}.${row.key}`} row={row} settings={settings} onWrite={text => void write(row, text)} />
         ))}
       <p className="jp-pai-Field-about" role="status">
-        {said || (settings && trans.__('They stand in %1.', settings.file))}
+        {said || (settings && trans.__('Stored in %1.', settings.file))}
       </p>
       {trouble && (
         <p className="jp-pai-Trouble" role="alert">
@@ -103,22 +103,22 @@ function rowsOf(trans: IProps['trans']): readonly IRow[] {
     {
       table: 'disk',
       key: 'limit',
-      title: trans.__('Room for jobs and environments'),
-      about: trans.__('Like 50GB. Above it you are told at each submit; nothing is deleted by itself.'),
+      title: trans.__('Disk limit for jobs and environments'),
+      about: trans.__('For example 50GB. Each submit above this limit warns; nothing is deleted automatically.'),
       isNumber: false
     },
     {
       table: 'disk',
       key: 'environment_days',
-      title: trans.__('Days that unused environments are kept'),
-      about: trans.__('Environments and fetched inputs that no job used for so long go.'),
+      title: trans.__('Days to keep unused environments'),
+      about: trans.__('Environments and downloaded inputs unused for this long are deleted.'),
       isNumber: true
     },
     {
       table: 'tensorboard',
       key: 'idle_minutes',
-      title: trans.__('Minutes that an unused TensorBoard runs'),
-      about: trans.__('One that nobody looks at ends after so long.'),
+      title: trans.__('TensorBoard idle timeout in minutes'),
+      about: trans.__('A TensorBoard without viewers stops after this time.'),
       isNumber: true
     }
   ];

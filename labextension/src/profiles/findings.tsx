@@ -17,7 +17,11 @@ interface IProps {
 }
 
 export function Findings({ test, name, trans }: IProps): React.JSX.Element {
-  const marks = { ok: ['✓', trans.__('well')], warn: ['!', trans.__('warning')], bad: ['✗', trans.__('bad')] } as const;
+  const marks = {
+    ok: ['✓', trans.__('passed')],
+    warn: ['!', trans.__('warning')],
+    bad: ['✗', trans.__('error')]
+  } as const;
   const bad = test.findings.filter(finding => finding.state === 'bad').length;
   return (
     <div className="jp-pai-Findings">
@@ -25,12 +29,13 @@ export function Findings({ test, name, trans }: IProps): React.JSX.Element {
         {test.isRunning ? (
           <Running trans={trans} />
         ) : (
-          !test.trouble && (bad ? trans.__('Jobs cannot run with it yet.') : trans.__('Jobs can run with it.'))
+          !test.trouble &&
+          (bad ? trans.__('Jobs cannot run with this profile yet.') : trans.__('Jobs can run with this profile.'))
         )}
       </p>
       <Trouble trouble={test.trouble} />
       {test.findings.length > 0 && (
-        <ul aria-label={trans.__('What the test of %1 has found', name)}>
+        <ul aria-label={trans.__('Test results for %1', name)}>
           {test.findings.map(({ state, what, text, fix }, n) => {
             const [mark, word] = marks[state];
             return (

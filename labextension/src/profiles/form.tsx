@@ -41,9 +41,9 @@ export function ProfileForm(props: IProps): React.JSX.Element {
   };
   const leave = async () => {
     const question = {
-      title: trans.__('Leave without saving?'),
-      text: trans.__('What you have typed is lost, also the credentials.'),
-      yes: trans.__('Leave'),
+      title: trans.__('Discard changes?'),
+      text: trans.__('Your changes, including credentials, will be lost.'),
+      yes: trans.__('Discard'),
       warn: true
     };
     if (!editing.isTyped || (await host.confirm(question))) {
@@ -60,8 +60,8 @@ export function ProfileForm(props: IProps): React.JSX.Element {
     }
   };
   const title = editing.profile
-    ? trans.__('The profile %1', editing.profile.name)
-    : trans.__('A new profile: %1', editing.platform.title);
+    ? trans.__('Profile %1', editing.profile.name)
+    : trans.__('New profile: %1', editing.platform.title);
   return (
     <form
       ref={box}
@@ -150,7 +150,7 @@ function Keys({ model, editing, trans, id }: IProps & { id: string }): React.JSX
           open={isOpen}
           onToggle={event => setOpen(staysOpen(event.currentTarget, isWrong))}
         >
-          <summary>{given ? trans.__('More settings (%1 are set)', given) : trans.__('More settings')}</summary>
+          <summary>{given ? trans.__('More settings (%1 set)', given) : trans.__('More settings')}</summary>
           {isOpen && form(rest)}
         </details>
       )}
@@ -164,9 +164,9 @@ function Login({ model, host, editing, trans, id }: IProps & { id: string }): Re
   const schema = React.useMemo(() => ({ ...platform.credentials, required: [] }), [platform]);
   const forget = async () => {
     const question = {
-      title: trans.__('Forget the credentials?'),
-      text: trans.__('%1 logs in with what is found on this machine then.', profile?.name ?? ''),
-      yes: trans.__('Forget'),
+      title: trans.__('Delete the credentials?'),
+      text: trans.__('%1 will then use the credentials found on this machine.', profile?.name ?? ''),
+      yes: trans.__('Delete credentials'),
       warn: true
     };
     if (profile && (await host.confirm(question))) {
@@ -175,18 +175,18 @@ function Login({ model, host, editing, trans, id }: IProps & { id: string }): Re
   };
   return (
     <fieldset className="jp-pai-ProfileForm-login">
-      <legend>{trans.__('Credentials of its own')}</legend>
+      <legend>{trans.__('Profile credentials')}</legend>
       {profile?.hasOwn ? (
         <p>
-          {keptText(profile.kept, model.file, trans)} {trans.__('What you fill in here takes their place.')}{' '}
+          {keptText(profile.kept, model.file, trans)} {trans.__('New values replace them.')}{' '}
           <button type="button" className="jp-pai-Link" onClick={() => void forget()}>
-            {trans.__('Forget')}
+            {trans.__('Delete credentials')}
           </button>
         </p>
       ) : (
         <p>
           {trans.__(
-            'Left empty, what is found on this machine counts. They are kept in the keyring, or in a file that you alone can read, and never shown again.'
+            'If empty, the credentials found on this machine are used. Values are stored in the keyring, or in a file that only you can read, and are never shown again.'
           )}
         </p>
       )}
@@ -206,10 +206,10 @@ function Login({ model, host, editing, trans, id }: IProps & { id: string }): Re
 export function keptText(kept: IKept, file: string, trans: IContext['trans']): string {
   switch (kept.place) {
     case 'keyring':
-      return trans.__('Credentials %1 of its own, kept in the keyring.', kept.hint);
+      return trans.__('Credentials %1, stored in the keyring.', kept.hint);
     case 'file':
-      return trans.__('Credentials %1 of its own, kept in %2, readable by you only.', kept.hint, file);
+      return trans.__('Credentials %1, stored in %2, readable only by you.', kept.hint, file);
     case '':
-      return trans.__('Its own credentials are not kept here: fill them in again.');
+      return trans.__('The credentials of this profile are not stored on this machine. Enter them again.');
   }
 }

@@ -176,10 +176,10 @@ export class ProfilesModel {
 
   private faultOfName(name: string): string {
     if (!name) {
-      return this.trans.__('It needs a name.');
+      return this.trans.__('Name is required.');
     }
     const isTaken = this.profiles?.some(profile => profile.name === name);
-    return isTaken ? this.trans.__('There is a profile of this name already.') : '';
+    return isTaken ? this.trans.__('A profile with this name already exists.') : '';
   }
 
   /** Settings first: credentials are kept for a profile that there is. */

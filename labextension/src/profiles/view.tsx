@@ -60,7 +60,7 @@ function Profiles(props: IProps): React.JSX.Element {
     const profile = model.profiles?.find(one => one.name === name);
     from.current = name;
     const kept = profile?.kept.place ? keptText(profile.kept, model.file, trans) : '';
-    say(`${trans.__('The profile %1 is saved.', name)} ${kept}`.trim());
+    say(`${trans.__('Profile %1 saved.', name)} ${kept}`.trim());
   };
   const choose = (platform: IPlatform) => {
     setChoosing(false);
@@ -128,8 +128,8 @@ function Platforms({ model, trans, choose }: IChoice): React.JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
   React.useEffect(() => box.current?.querySelector('button')?.focus(), []);
   return (
-    <div ref={box} className="jp-pai-Profiles-platforms" role="group" aria-label={trans.__('Which platform?')}>
-      <p>{trans.__('Which platform?')}</p>
+    <div ref={box} className="jp-pai-Profiles-platforms" role="group" aria-label={trans.__('Select a platform')}>
+      <p>{trans.__('Select a platform')}</p>
       {model.platforms.map(platform => (
         <button key={platform.name} type="button" className="jp-pai-Button" onClick={() => choose(platform)}>
           {platform.title}
@@ -149,7 +149,7 @@ function Profile(props: IProfile): React.JSX.Element {
   const platform = model.platformOf(profile);
   const facts = factsOf(profile, platform);
   const test = model.tests.get(profile.name);
-  const written = profile.file ? trans.__('Written in %1', profile.file) : trans.__('Needs no file');
+  const written = profile.file ? trans.__('Defined in %1', profile.file) : trans.__('Built in');
   return (
     <li data-profile={profile.name}>
       <p className="jp-pai-Profiles-name">
@@ -173,27 +173,27 @@ function Buttons({ model, profile, host, trans, say, onChosen }: IProfile): Reac
   const remove = async () => {
     if (await host.confirm({ ...question(profile, model.file, trans), yes: trans.__('Remove'), warn: true })) {
       await model.remove(profile);
-      say(model.trouble ? '' : trans.__('The profile %1 is removed.', name));
+      say(model.trouble ? '' : trans.__('Profile %1 removed.', name));
     }
   };
   const makeDefault = async () => {
     await model.makeDefault(profile);
-    say(model.trouble ? '' : trans.__('Jobs that name no profile go with %1 now.', name));
+    say(model.trouble ? '' : trans.__('%1 is now the default profile.', name));
   };
   const buttons: readonly (readonly [string, string, () => void])[] = [
     ...(onChosen && !profile.refused
-      ? [[trans.__('Use'), trans.__('Use the profile %1', name), () => onChosen(name)] as const]
+      ? [[trans.__('Use'), trans.__('Use profile %1', name), () => onChosen(name)] as const]
       : []),
     ...(profile.isLocked || !model.platformOf(profile)
       ? []
-      : [[trans.__('Edit'), trans.__('Edit the profile %1', name), () => model.change(profile)] as const]),
-    [trans.__('Test'), trans.__('Test the profile %1', name), () => void model.test(profile)],
+      : [[trans.__('Edit'), trans.__('Edit profile %1', name), () => model.change(profile)] as const]),
+    [trans.__('Test'), trans.__('Test profile %1', name), () => void model.test(profile)],
     ...(profile.isDefault || profile.refused
       ? []
-      : [[trans.__('Make default'), trans.__('Make default: %1', name), () => void makeDefault()] as const]),
+      : [[trans.__('Make default'), trans.__('Make %1 the default', name), () => void makeDefault()] as const]),
     ...(profile.isLocked || !profile.file
       ? []
-      : [[trans.__('Remove'), trans.__('Remove the profile %1', name), () => void remove()] as const])
+      : [[trans.__('Remove'), trans.__('Remove profile %1', name), () => void remove()] as const])
   ];
   return (
     <div className="jp-pai-Profiles-buttons">
@@ -212,11 +212,11 @@ function question(
   secrets: string,
   trans: IContext['trans']
 ): { title: string; text: string } {
-  const lost = [trans.__('Its settings are taken out of %1.', file)];
+  const lost = [trans.__('Its settings are removed from %1.', file)];
   if (hasOwn && kept.place) {
     const place = kept.place === 'file' ? secrets : trans.__('the keyring');
-    lost.push(trans.__('Its credentials %1 are taken out of %2.', kept.hint, place));
+    lost.push(trans.__('Its credentials %1 are removed from %2.', kept.hint, place));
   }
-  lost.push(trans.__('Jobs that went with it stay, but cannot be followed or stopped from here any more.'));
-  return { title: trans.__('Remove the profile %1?', name), text: lost.join('\n') };
+  lost.push(trans.__('Jobs submitted with it are kept, but can no longer be monitored or stopped from here.'));
+  return { title: trans.__('Remove profile %1?', name), text: lost.join('\n') };
 }

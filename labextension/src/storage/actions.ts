@@ -6,7 +6,7 @@ import { number, record, string } from '../api/wire.js';
 import { copy } from '../host/clipboard.js';
 import { said } from '../outputs/model.js';
 import type { IContext } from '../ui/context.js';
-import { count, size } from '../ui/format.js';
+import { count, fileCount } from '../ui/format.js';
 import { droppedFiles } from './droppedfiles.js';
 import type { IEntry } from './entries.js';
 import { nameOf } from './entries.js';
@@ -64,12 +64,12 @@ export function actionsOf(explorer: IExplorer, say: (text: string) => void): rea
     host.openFile
       ? {
           id: 'here',
-          label: trans.__('Copy into the workspace…'),
+          label: trans.__('Copy to workspace…'),
           isOn: chosen.length > 0,
           run: () => copyHere(explorer, chosen, say)
         }
       : null,
-    { id: 'address', label: trans.__('Copy address'), isOn: isOne, run: () => copyAddress(explorer, first) },
+    { id: 'address', label: trans.__('Copy path'), isOn: isOne, run: () => copyAddress(explorer, first) },
     { id: 'rename', label: trans.__('Rename…'), key: 'F2', isOn: isOne, run: () => rename(explorer, first, say) },
     {
       id: 'delete',
@@ -111,7 +111,7 @@ export async function makeFolder(explorer: IExplorer, say: (text: string) => voi
       const made = await engine.call('make_data_folder', {}, { uri, path, profile: root.profile });
       await model.refresh();
       model.reveal(string(record(made)['uri']));
-      say(trans.__('The folder %1 was made.', path));
+      say(trans.__('Folder %1 created.', path));
     });
   }
 }
@@ -135,10 +135,10 @@ export async function upload(
   const { model, trans } = explorer;
   const [first] = items;
   if (place && first) {
-    const what = items.length === 1 ? first.path : trans.__('files: %1', count(items.length));
+    const what = items.length === 1 ? first.path : trans.__('%1 files', count(items.length));
     const target = { uri: place.uri, profile: place.root.profile };
-    const transfer = await model.transfers.upload(trans.__('Upload: %1', what), target, items);
-    tell(transfer, trans.__('Uploaded: %1', what), say);
+    const transfer = await model.transfers.upload(trans.__('Upload %1', what), target, items);
+    tell(transfer, trans.__('Uploaded %1', what), say);
   }
 }
 
@@ -150,7 +150,7 @@ export async function put(explorer: IExplorer, paths: readonly string[], say: (t
     const name = nameOf(path);
     const call = (overwrite: boolean) =>
       engine.call('put_data', {}, { uri: place?.uri, name, path, overwrite, profile: place?.root.profile });
-    tell(await model.transfers.begin(trans.__('Upload: %1', name), call), trans.__('Uploaded: %1', name), say);
+    tell(await model.transfers.begin(trans.__('Upload %1', name), call), trans.__('Uploaded %1', name), say);
   });
   await Promise.all(copies);
 }
@@ -158,8 +158,8 @@ export async function put(explorer: IExplorer, paths: readonly string[], say: (t
 /** Ask for a path of the workspace, and copy that here: what dragging does, by the keyboard. */
 export async function putFromWorkspace(explorer: IExplorer, say: (text: string) => void): Promise<void> {
   const { host, trans } = explorer;
-  const title = trans.__('Copy from the workspace');
-  const path = await host.ask(title, trans.__('A file or folder of the workspace'), host.folder?.() ?? '');
+  const title = trans.__('Copy from workspace');
+  const path = await host.ask(title, trans.__('Workspace file or folder'), host.folder?.() ?? '');
   if (path) {
     await put(explorer, [path.replace(/^\/+|\/+$/g, '')], say);
   }
@@ -172,8 +172,8 @@ export async function bring(explorer: IExplorer, paths: readonly string[], say: 
     await model.start();
   }
   const here = model.place?.uri ?? model.roots?.filter(root => root.uri && root.writable).at(-1)?.uri ?? '';
-  const title = trans.__('Copy to storage: %1', named(paths));
-  const uri = (await host.ask(title, trans.__('Address of a folder'), here))?.trim();
+  const title = trans.__('Copy %1 to storage', named(paths));
+  const uri = (await host.ask(title, trans.__('Destination folder'), here))?.trim();
   if (uri && (uri === model.place?.uri || (await model.open(uri)))) {
     await put(explorer, paths, say);
   }
@@ -184,8 +184,8 @@ async function download(explorer: IExplorer, entries: readonly IEntry[]): Promis
   const profile = model.place?.root.profile ?? '';
   const folders = entries.filter(entry => entry.isFolder).map(entry => entry.path);
   if (folders.length) {
-    const text = trans.__('Only files are downloaded, not: %1.', named(folders));
-    host.notify(`${text} ${trans.__('Copy folders into the workspace.')}`, 'warning');
+    const text = trans.__('Folders cannot be downloaded: %1.', named(folders));
+    host.notify(`${text} ${trans.__('Copy folders to the workspace instead.')}`, 'warning');
   }
   const files = entries.filter(entry => !entry.isFolder);
   for (const [n, { uri, path }] of files.entries()) {
@@ -205,8 +205,8 @@ async function download(explorer: IExplorer, entries: readonly IEntry[]): Promis
 async function copyHere(explorer: IExplorer, entries: readonly IEntry[], say: (text: string) => void): Promise<void> {
   const { model, engine, host, trans } = explorer;
   const profile = model.place?.root.profile;
-  const title = trans.__('Copy into the workspace');
-  const folder = await host.ask(title, trans.__('Folder of the workspace'), host.folder?.() ?? '');
+  const title = trans.__('Copy to workspace');
+  const folder = await host.ask(title, trans.__('Workspace folder'), host.folder?.() ?? '');
   if (folder === null) {
     return;
   }
@@ -215,17 +215,15 @@ async function copyHere(explorer: IExplorer, entries: readonly IEntry[], say: (t
     const name = nameOf(path);
     const target = isFolder ? [top, name].filter(Boolean).join('/') : top;
     const call = (overwrite: boolean) => engine.call('get_data', {}, { uri, path: target, overwrite, profile });
-    const transfer = await model.transfers.begin(trans.__('Copy into the workspace: %1', name), call);
-    tell(transfer, trans.__('Copied into the workspace: %1', name), say);
+    const transfer = await model.transfers.begin(trans.__('Copy %1 to workspace', name), call);
+    tell(transfer, trans.__('Copied %1 to workspace', name), say);
   });
   await Promise.all(copies);
 }
 
 async function copyAddress({ host, trans }: IExplorer, entry: IEntry | undefined): Promise<void> {
   const isCopied = await copy(entry?.uri ?? '');
-  const text = isCopied
-    ? trans.__('The address is in the clipboard.')
-    : trans.__('The browser does not give us the clipboard.');
+  const text = isCopied ? trans.__('Path copied.') : trans.__('The browser blocked copying.');
   host.notify(text, isCopied ? 'success' : 'warning');
 }
 
@@ -243,10 +241,10 @@ async function rename(explorer: IExplorer, entry: IEntry | undefined, say: (text
       moved = string(record(begun)['folder']);
       return begun;
     };
-    const transfer = await model.transfers.begin(trans.__('Rename: %1', before), call);
+    const transfer = await model.transfers.begin(trans.__('Rename %1', before), call);
     await model.refresh();
     model.reveal(moved);
-    tell(transfer, trans.__('%1 is called %2 now.', before, name), say);
+    tell(transfer, trans.__('Renamed %1 to %2.', before, name), say);
     settle(explorer, transfer);
   }
 }
@@ -267,15 +265,16 @@ async function remove(explorer: IExplorer, entries: readonly IEntry[], say: (tex
     }
     const text = [
       entries.length > 1 ? named(entries.map(entry => entry.path)) : '',
-      trans.__('Files: %1, %2. They cannot be brought back.', count(files), size(bytes))
+      fileCount(files, bytes, trans),
+      trans.__('This cannot be undone.')
     ];
-    const what = entries.length === 1 ? nameOf(first.path) : trans.__('what is selected: %1', entries.length);
+    const what = entries.length === 1 ? nameOf(first.path) : trans.__('%1 items', entries.length);
     const title = trans.__('Delete %1?', what);
     if (await host.confirm({ title, text: text.filter(Boolean).join('\n'), yes: trans.__('Delete'), warn: true })) {
       for (const { uri, path } of entries) {
         const call = () => engine.call('remove_data', { uri, profile });
-        const transfer = await model.transfers.begin(trans.__('Delete: %1', nameOf(path)), call);
-        tell(transfer, trans.__('Deleted: %1', nameOf(path)), say);
+        const transfer = await model.transfers.begin(trans.__('Delete %1', nameOf(path)), call);
+        tell(transfer, trans.__('Deleted %1', nameOf(path)), say);
         settle(explorer, transfer);
       }
     }

@@ -107,7 +107,7 @@ export function ExplorerRows(props: IProps): React.JSX.Element {
       <div className="jp-pai-Explorer-head" role="row" style={{ height: ROW }}>
         <Heading {...props} column="name" title={trans.__('Name')} />
         <Heading {...props} column="size" title={trans.__('Size')} />
-        <Heading {...props} column="modified" title={trans.__('Written')} />
+        <Heading {...props} column="modified" title={trans.__('Modified')} />
       </div>
       <div role="rowgroup" style={{ height: entries.length * ROW, position: 'relative' }}>
         {rows.map(row => {

@@ -5,7 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import { size } from '../ui/format.js';
+import { plural, size } from '../ui/format.js';
 import type { Answer, Transfer, Transfers } from './transfermodel.js';
 
 interface IProps {
@@ -28,14 +28,14 @@ export function TransferList({ transfers, trans }: IProps): React.JSX.Element | 
   }
   const over = transfers.known.filter(transfer => transfer.isOver);
   return (
-    <ul className="jp-pai-Transfers" aria-label={trans.__('On their way')}>
+    <ul className="jp-pai-Transfers" aria-label={trans.__('Transfers')}>
       {transfers.known.map((transfer, n) => (
         <Row key={transfers.known.length - n} {...{ transfer, transfers, trans }} />
       ))}
       {over.length > 1 && (
         <li>
           <button type="button" className="jp-pai-Link" onClick={() => over.forEach(one => transfers.hide(one))}>
-            {trans.__('Hide all that have ended')}
+            {trans.__('Clear finished')}
           </button>
         </li>
       )}
@@ -50,7 +50,7 @@ function Row({ transfer, transfers, trans }: IProps & { transfer: Transfer }): R
     keep: trans.__('Keep both'),
     skip: trans.__('Skip')
   };
-  const part = bytes ? trans.__('%1 of %2', size(done), size(bytes)) : trans.__('working');
+  const part = bytes ? trans.__('%1 of %2', size(done), size(bytes)) : trans.__('in progress');
   const names = [...taken.slice(0, NAMED), ...(taken.length > NAMED ? ['…'] : [])].join(', ');
   const button = (text: string, act: () => void) => (
     <button key={text} type="button" className="jp-pai-Button" onClick={act}>
@@ -69,12 +69,18 @@ function Row({ transfer, transfers, trans }: IProps & { transfer: Transfer }): R
       )}
       {state === 'asking' && (
         <>
-          <span role="alert">{trans.__('There already: %1 (%2)', taken.length, names)}</span>
+          <span role="alert">
+            {plural(
+              taken.length,
+              trans.__('%1 file already exists: %2', taken.length, names),
+              trans.__('%1 files already exist: %2', taken.length, names)
+            )}
+          </span>
           {transfer.answers.map(answer => button(words[answer], () => void transfers.goOn(transfer, answer)))}
         </>
       )}
       {state === 'done' && <span>{trans.__('done')}</span>}
-      {state === 'cancelled' && <span>{trans.__('ended; nothing half is left')}</span>}
+      {state === 'cancelled' && <span>{trans.__('cancelled, partial files removed')}</span>}
       {(state === 'failed' || state === 'running') && trouble && (
         <span role="alert" className="jp-pai-Job-trouble">
           {trouble}

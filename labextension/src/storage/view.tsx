@@ -4,7 +4,7 @@
 
 import * as React from 'react';
 
-import { count } from '../ui/format.js';
+import { count, plural } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { popUp } from '../ui/menu.js';
 import type { IAction, IExplorer } from './actions.js';
@@ -102,8 +102,10 @@ function facts({ model, trans }: IProps): string {
   if (model.selected.size) {
     return trans.__('%1 selected', count(model.selected.size));
   }
-  const entries = count(model.entries.length);
-  return model.more ? trans.__('More than %1 entries', entries) : trans.__('Entries: %1', entries);
+  const { length } = model.entries;
+  return model.more
+    ? trans.__('More than %1 items', count(length))
+    : plural(length, trans.__('%1 item', count(length)), trans.__('%1 items', count(length)));
 }
 
 /** Where one is; another address can be typed. */
@@ -117,7 +119,7 @@ function Address(props: IProps): React.JSX.Element {
   const example = model.roots?.filter(root => root.uri).at(-1)?.uri;
   return (
     <>
-      <nav className="jp-pai-Explorer-crumbs" aria-label={trans.__('Where you are')}>
+      <nav className="jp-pai-Explorer-crumbs" aria-label={trans.__('Breadcrumbs')}>
         <button
           type="button"
           className="jp-pai-Link"
@@ -149,7 +151,7 @@ function Address(props: IProps): React.JSX.Element {
       >
         <input
           className="jp-pai-Input"
-          aria-label={trans.__('Address')}
+          aria-label={trans.__('Path')}
           placeholder={example}
           spellCheck={false}
           value={text}
@@ -181,7 +183,7 @@ function Roots({ model, trans }: IProps): React.JSX.Element {
           )}
         </li>
       ))}
-      {model.roots?.length === 0 && <li>{trans.__('There are no storages.')}</li>}
+      {model.roots?.length === 0 && <li>{trans.__('No storages.')}</li>}
     </ul>
   );
 }
@@ -208,10 +210,10 @@ function Folder(props: IProps): React.JSX.Element {
   const { canWrite } = model;
   const ways = (): readonly IAction[] => [
     { id: 'files', label: trans.__('Files…'), isOn: true, run: () => files.current?.click() },
-    { id: 'folder', label: trans.__('A folder…'), isOn: true, run: () => folder.current?.click() },
+    { id: 'folder', label: trans.__('Folder…'), isOn: true, run: () => folder.current?.click() },
     {
       id: 'workspace',
-      label: trans.__('From the workspace…'),
+      label: trans.__('From workspace…'),
       isOn: props.host.openFile !== undefined,
       run: () => putFromWorkspace(props, say)
     }
@@ -237,7 +239,7 @@ function Folder(props: IProps): React.JSX.Element {
   );
   return (
     <>
-      <div className="jp-pai-Explorer-bar" role="toolbar" aria-label={trans.__('This folder')}>
+      <div className="jp-pai-Explorer-bar" role="toolbar" aria-label={trans.__('Folder actions')}>
         {button(trans.__('New folder…'), () => void makeFolder(props, say), canWrite)}
         {menuButton(trans.__('Upload'), ways, canWrite)}
         {button(trans.__('Refresh'), () => void model.refresh())}
@@ -257,7 +259,9 @@ function Folder(props: IProps): React.JSX.Element {
       <ExplorerRows {...props} actions={actions} ask={ask} />
       {model.entries.length === 0 && !model.isLoading && (
         <p className="jp-pai-Explorer-none">
-          {canWrite ? trans.__('This folder is empty. Files can be dropped here.') : trans.__('This folder is empty.')}
+          {canWrite
+            ? trans.__('This folder is empty. Drop files here to upload them.')
+            : trans.__('This folder is empty.')}
         </p>
       )}
     </>

@@ -55,7 +55,7 @@ function Part(props: ITabProps): React.JSX.Element {
       {!known && trouble && (
         <div className="jp-pai-TensorBoard-buttons">
           <button type="button" className="jp-mod-styled" onClick={acts.look}>
-            {trans.__('Look again')}
+            {trans.__('Refresh')}
           </button>
         </div>
       )}
@@ -68,11 +68,11 @@ function Part(props: ITabProps): React.JSX.Element {
 function costs({ most, minutes }: IPlatformBoards, trans: Trans): string {
   return most && minutes
     ? trans.__(
-        'The platform runs it. It takes one of the %1 places of the account, and may cost money. After %2 minutes it ends by itself.',
+        'Runs on the platform. It takes one of the %1 TensorBoard slots of the account, may be billed, and stops automatically after %2 minutes.',
         most,
         minutes
       )
-    : trans.__('The platform runs it. It may take a place that the account has for others, and cost money.');
+    : trans.__('Runs on the platform. It may take a TensorBoard slot of the account, and may be billed.');
 }
 
 /** What is read out when it changes. */
@@ -81,20 +81,20 @@ function news(act: Act | null, isWell: boolean, known: IPlatformBoards | null, t
     starting: trans.__('Starting…'),
     stopping: trans.__('Stopping…'),
     deleting: trans.__('Deleting…'),
-    replacing: trans.__('Stopping that one and starting the one of this job…')
+    replacing: trans.__('Stopping it and starting one for this job…')
   };
   if (act) {
     return words[act];
   }
   if (!known) {
-    return isWell ? trans.__('Looking…') : '';
+    return isWell ? trans.__('Loading…') : '';
   }
   const newest = known.boards[0]?.status ?? 'stopped';
   return {
-    starting: trans.__('It starts, which may take some minutes.'),
-    running: trans.__('It can be opened.'),
+    starting: trans.__('Starting. This may take a few minutes.'),
+    running: trans.__('Ready to open.'),
     stopped: '',
-    failed: trans.__('It did not start.')
+    failed: trans.__('Failed to start.')
   }[newest];
 }
 
@@ -114,15 +114,15 @@ function Board({ board, acts, host, trans }: IBoardProps): React.JSX.Element {
     failed: trans.__('failed')
   };
   const stop = async () => {
-    const text = trans.__('Whoever looks at it cannot go on. It can be started again, and shows the same.');
-    const question = { title: trans.__('Stop the TensorBoard %1?', name), text, yes: trans.__('Stop'), warn: true };
+    const text = trans.__('Current viewers are disconnected. It can be started again with the same data.');
+    const question = { title: trans.__('Stop TensorBoard %1?', name), text, yes: trans.__('Stop'), warn: true };
     if (await host.confirm(question)) {
       acts.stop(board);
     }
   };
   const remove = async () => {
-    const text = trans.__('It ends, and the platform forgets it. What the job has written for it stays.');
-    const question = { title: trans.__('Delete the TensorBoard %1?', name), text, yes: trans.__('Delete'), warn: true };
+    const text = trans.__('It is stopped and removed from the platform. The event files of the job are kept.');
+    const question = { title: trans.__('Delete TensorBoard %1?', name), text, yes: trans.__('Delete'), warn: true };
     if (await host.confirm(question)) {
       acts.remove(board);
     }
@@ -137,7 +137,7 @@ function Board({ board, acts, host, trans }: IBoardProps): React.JSX.Element {
       <div className="jp-pai-TensorBoard-buttons">
         {link && (
           <a href={link} target="_blank" rel="noopener noreferrer" className="jp-pai-TensorBoard-link">
-            {trans.__('Open on the platform, in a new window')}
+            {trans.__('Open on the platform in a new window')}
           </a>
         )}
         {(status === 'starting' || status === 'running') && (

@@ -16,11 +16,11 @@ export function Occupants({ occupants, replace, host, trans }: IProps): React.JS
   const id = React.useId();
   const ask = async (board: IPlatformBoard) => {
     const question = {
-      title: trans.__('Stop the TensorBoard %1?', board.name),
+      title: trans.__('Stop TensorBoard %1?', board.name),
       text: trans.__(
-        'Whoever looks at it cannot go on, and it may be of another person. In its place the one of this job starts.'
+        'Current viewers are disconnected, and it may belong to another user. One for this job starts in its slot.'
       ),
-      yes: trans.__('Stop it and start the one of this job'),
+      yes: trans.__('Stop it and start one for this job'),
       warn: true
     };
     if (await host.confirm(question)) {
@@ -30,7 +30,7 @@ export function Occupants({ occupants, replace, host, trans }: IProps): React.JS
   return (
     <div className="jp-pai-TensorBoard-full">
       <p role="alert" className="jp-pai-TensorBoard-trouble">
-        {trans.__('No more TensorBoards may run on the platform. Stop one of these, and the one of this job starts:')}
+        {trans.__('All TensorBoard slots on the platform are in use. Stop one of these to start one for this job:')}
       </p>
       <ul>
         {occupants.map(board => (
@@ -42,7 +42,7 @@ export function Occupants({ occupants, replace, host, trans }: IProps): React.JS
               aria-describedby={`${id}-${board.id}`}
               onClick={() => void ask(board)}
             >
-              {trans.__('Stop it and start the one of this job')}
+              {trans.__('Stop it and start one for this job')}
             </button>
           </li>
         ))}

@@ -39,7 +39,7 @@ function Here(props: ITabProps): React.JSX.Element {
   const isAlone = boards?.some(board => board.jobs.length === 1) ?? false;
   return (
     <>
-      <p>{trans.__('Shows what the job writes for TensorBoard, while it runs and afterwards.')}</p>
+      <p>{trans.__('Shows the TensorBoard event files of the job, during and after the run.')}</p>
       {boards?.map(board => (
         <Board key={board.id} {...props} board={board} open={open} isBusy={busy !== null} stop={stop} />
       ))}
@@ -59,7 +59,7 @@ function Here(props: ITabProps): React.JSX.Element {
       </p>
       {trouble && (
         <p role="alert" className="jp-pai-TensorBoard-trouble">
-          {trouble.message || trans.__('The server does not answer.')} {trouble.fix}
+          {trouble.message || trans.__('The server does not respond.')} {trouble.fix}
         </p>
       )}
     </>
@@ -70,11 +70,11 @@ function Here(props: ITabProps): React.JSX.Element {
 function ByHand({ model, trans }: ITabProps): React.JSX.Element {
   const folder = /^file:\/\/(\/.*)/.exec(model.job?.outputs.get('tensorboard') ?? '')?.[1] ?? '';
   if (!folder) {
-    return <p>{trans.__('This page knows no Jupyter server that could show a TensorBoard.')}</p>;
+    return <p>{trans.__('TensorBoard needs a Jupyter server; this page is not connected to one.')}</p>;
   }
   return (
     <>
-      <p>{trans.__('This page knows no Jupyter server that could show a TensorBoard. In a terminal:')}</p>
+      <p>{trans.__('TensorBoard needs a Jupyter server; this page is not connected to one. In a terminal, run:')}</p>
       <code>{`tensorboard --logdir '${decoded(folder).replace(/'/g, "'\\''")}'`}</code>
     </>
   );
@@ -100,13 +100,13 @@ function Board({ board, open, isBusy, stop, engine, trans }: IBoardProps): React
   const address = boardAddress(engine, board);
   const title =
     board.jobs.length === 1
-      ? trans.__('TensorBoard runs')
-      : trans.__('A TensorBoard compares %1', board.jobs.map(job => job.name).join(', '));
+      ? trans.__('TensorBoard is running')
+      : trans.__('TensorBoard comparing %1', board.jobs.map(job => job.name).join(', '));
   return (
     <section className="jp-pai-TensorBoard-one" aria-label={title}>
       <p className="jp-pai-TensorBoard-title">{title}</p>
       <p className="jp-pai-TensorBoard-facts">
-        {trans.__('Since %1. It ends when nobody has looked at it for %2 minutes.', ...facts(board))}
+        {trans.__('Running since %1. Stops after %2 minutes without viewers.', ...facts(board))}
       </p>
       <div className="jp-pai-TensorBoard-buttons">
         {open && (
@@ -115,7 +115,7 @@ function Board({ board, open, isBusy, stop, engine, trans }: IBoardProps): React
           </button>
         )}
         {address === null ? (
-          <span>{trans.__('It is at %1 on the Jupyter server.', board.address)}</span>
+          <span>{trans.__('Available at %1 on the Jupyter server.', board.address)}</span>
         ) : (
           <a href={address} target="_blank" rel="noopener" className="jp-pai-TensorBoard-link">
             {trans.__('Open in a new window')}

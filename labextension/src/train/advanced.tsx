@@ -31,18 +31,18 @@ export function TrainMore(props: IPart): React.JSX.Element {
     <>
       <Surroundings {...props} />
       <Metrics {...props} />
-      <Fold title={trans.__('Name, limit, labels')} said={said} isWrong={isWrong(props, FIELDS)}>
+      <Fold title={trans.__('Name, time limit, labels')} said={said} isWrong={isWrong(props, FIELDS)}>
         <TextField
           label={trans.__('Name')}
           value={textAt(props, 'name')}
-          placeholder={trans.__('the file and the time')}
+          placeholder={trans.__('file name and timestamp')}
           fault={faultAt(props, 'name')}
           onChange={value => set(props, 'name', value)}
         />
         <NumberField
-          label={trans.__('Runs at most, in seconds')}
+          label={trans.__('Time limit in seconds')}
           value={field(draft, 'max_run_time')}
-          placeholder={trans.__('as long as it takes')}
+          placeholder={trans.__('no limit')}
           fault={faultAt(props, 'max_run_time')}
           hint={seconds === null ? '' : duration(1000 * seconds, trans)}
           onChange={value => set(props, 'max_run_time', value)}
@@ -55,7 +55,7 @@ export function TrainMore(props: IPart): React.JSX.Element {
               checked={field(draft, 'tty') === true}
               onChange={event => set(props, 'tty', event.target.checked || undefined)}
             />
-            {trans.__('Give the job a terminal')}
+            {trans.__('Allocate a terminal (TTY)')}
           </label>
         )}
       </Fold>
@@ -71,8 +71,8 @@ function Surroundings(props: IPart): React.JSX.Element {
   const packages = strings(field(draft, 'requirements'));
   const names = [...draft.tables.environment, ...draft.tables.secrets].map(row => row.name);
   const hint = kept?.length
-    ? trans.__('By its name only. Kept here: %1', kept.join(', '))
-    : trans.__('By its name only; %pai secret set NAME keeps one.');
+    ? trans.__('Secrets are passed by name. Stored here: %1', kept.join(', '))
+    : trans.__('Secrets are passed by name. To store one, run %pai secret set NAME.');
   return (
     <Fold
       title={trans.__('Interpreter, packages, variables')}
@@ -82,31 +82,26 @@ function Surroundings(props: IPart): React.JSX.Element {
       <TextField
         label={trans.__('Interpreter')}
         value={python}
-        placeholder={desk.preview?.python || trans.__('that of the server')}
+        placeholder={desk.preview?.python || trans.__('same as the server')}
         fault={faultAt(props, 'python')}
-        hint={trans.__('A path, or the name of a kernel or of a conda environment')}
+        hint={trans.__('Path, or name of a kernel or conda environment')}
         onChange={value => set(props, 'python', value)}
       />
       <LinesField
-        label={trans.__('Packages, beside those of requirements.txt')}
+        label={trans.__('Extra packages')}
         value={packages}
         placeholder={EXAMPLE}
         fault={faultsOf(props, 'requirements')}
         onChange={value => set(props, 'requirements', value)}
       />
-      <Texts
-        {...props}
-        table="environment"
-        title={trans.__('Environment variables')}
-        add={trans.__('Add a variable')}
-      />
+      <Texts {...props} table="environment" title={trans.__('Environment variables')} add={trans.__('Add variable')} />
       <Texts
         {...props}
         table="secrets"
         title={trans.__('Secrets')}
-        add={trans.__('Add a secret')}
+        add={trans.__('Add secret')}
         hint={hint}
-        value={trans.__('name of the secret')}
+        value={trans.__('secret name')}
         proposals={kept ?? []}
       />
     </Fold>
@@ -154,7 +149,7 @@ function Metrics(props: IPart): React.JSX.Element {
       .join(' ');
   return (
     <Fold
-      title={trans.__('Metrics in the log')}
+      title={trans.__('Metrics from the log')}
       said={rows.map(row => row.name).join(', ')}
       isWrong={isWrong(props, ['metric_definitions'])}
     >
@@ -162,9 +157,9 @@ function Metrics(props: IPart): React.JSX.Element {
       <Rows
         trans={trans}
         title={trans.__('Metrics')}
-        add={trans.__('Add a metric')}
+        add={trans.__('Add metric')}
         value={trans.__('pattern')}
-        hint={trans.__('The group of the pattern is the value: loss=([0-9.]+)')}
+        hint={trans.__('The capture group is the value: loss=([0-9.]+)')}
         rows={rows}
         onChange={now =>
           set(

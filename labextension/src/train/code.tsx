@@ -14,7 +14,7 @@ import type { IPart } from './part.js';
 export function TrainCode(props: IPart): React.JSX.Element {
   const { trans } = props;
   return (
-    <Fold title={trans.__('As code')} said={trans.__('cell, command line, Python, JSON')}>
+    <Fold title={trans.__('Export as code')} said={trans.__('cell, command line, Python, JSON')}>
       <Recipe {...props} />
     </Fold>
   );

@@ -29,7 +29,7 @@ export function TrainCommand(props: IPart): React.JSX.Element {
   };
   return (
     <>
-      <Field label={trans.__('Runs')} fault={faultAt(props, 'entry_point')}>
+      <Field label={trans.__('Run')} fault={faultAt(props, 'entry_point')}>
         {control => (
           <select
             {...control}
@@ -40,7 +40,7 @@ export function TrainCommand(props: IPart): React.JSX.Element {
             {entries.map(path => (
               <option key={path}>{path}</option>
             ))}
-            <option value={COMMAND}>{trans.__('A command…')}</option>
+            <option value={COMMAND}>{trans.__('Command…')}</option>
           </select>
         )}
       </Field>
@@ -48,7 +48,7 @@ export function TrainCommand(props: IPart): React.JSX.Element {
         <Field
           label={trans.__('Command')}
           fault={faultAt(props, 'command')}
-          hint={trans.__('A shell runs it in the folder. $PAI_USER_ARGS stands for the hyperparameters.')}
+          hint={trans.__('Run by a shell in the folder. $PAI_USER_ARGS expands to the hyperparameters.')}
         >
           {control => (
             <textarea

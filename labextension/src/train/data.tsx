@@ -7,6 +7,7 @@ import * as React from 'react';
 import { mapped, string } from '../api/wire.js';
 import { Channels } from '../ui/fields/channels.js';
 import { FaultText } from '../ui/fields/fielderror.js';
+import { plural } from '../ui/format.js';
 import { field } from './draft.js';
 import { Fold, TextField } from './field.js';
 import type { IPart } from './part.js';
@@ -16,7 +17,11 @@ export function TrainData(props: IPart): React.JSX.Element {
   const { desk, draft, engine, host, trans } = props;
   const [inputs, outputs] = [sizeAt(props, 'inputs'), sizeAt(props, 'outputs')];
   const path = textAt(props, 'output_path');
-  const said = [inputs && trans.__('Inputs: %1', inputs), outputs && trans.__('Outputs: %1', outputs), path];
+  const said = [
+    inputs && plural(inputs, trans.__('%1 input', inputs), trans.__('%1 inputs', inputs)),
+    outputs && plural(outputs, trans.__('%1 output', outputs), trans.__('%1 outputs', outputs)),
+    path
+  ];
   const channels = (kind: 'inputs' | 'outputs') => (
     <>
       <FaultText text={faultAt(props, kind)} />
@@ -42,9 +47,9 @@ export function TrainData(props: IPart): React.JSX.Element {
       {channels('inputs')}
       {channels('outputs')}
       <TextField
-        label={trans.__('All outputs go to')}
+        label={trans.__('Output folder')}
         value={path}
-        placeholder={trans.__('the folder of the job')}
+        placeholder={trans.__('job folder')}
         fault={faultAt(props, 'output_path')}
         onChange={value => set(props, 'output_path', value)}
       />

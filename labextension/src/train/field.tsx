@@ -176,9 +176,9 @@ export function Rows(props: IRows): React.JSX.Element {
   const saidOf = (row: IDraftRow) => {
     const own = wrong.get(row.key);
     return own === 'nameless'
-      ? trans.__('It needs a name.')
+      ? trans.__('Name is required.')
       : own === 'twice'
-        ? trans.__('It is there twice.')
+        ? trans.__('Duplicate name.')
         : fault(row);
   };
   return (

@@ -92,28 +92,30 @@ export function MoreRules(props: IPart): React.JSX.Element {
   const common = { back: trans.__('Remove'), backOf: (rule: string) => trans.__('Remove %1', rule) };
   return (
     <Fold
-      title={trans.__('Further rules')}
+      title={trans.__('More rules')}
       said={[...only, ...allowed].join(', ')}
       isWrong={isWrong(props, ['source.include', 'source.allow_secret'])}
     >
-      <p className="jp-pai-Train-hint">{trans.__('Send only what fits one of these, if there are any')}</p>
+      <p className="jp-pai-Train-hint">
+        {trans.__('If set, only files that match one of these patterns are uploaded')}
+      </p>
       <Chips
         {...props}
         {...common}
         path="source.include"
-        title={trans.__('Sent alone')}
-        about={trans.__('Send only what fits')}
-        give={trans.__('Send only')}
+        title={trans.__('Include only matching files')}
+        about={trans.__('Include pattern')}
+        give={trans.__('Include')}
         example="*.py, conf/"
       />
-      <p className="jp-pai-Train-hint">{trans.__('Send these files although secrets were found in them')}</p>
+      <p className="jp-pai-Train-hint">{trans.__('Files allowed despite detected secrets')}</p>
       <Chips
         {...props}
         {...common}
         path="source.allow_secret"
-        title={trans.__('Sent with their secrets')}
-        about={trans.__('Send a file with its secrets')}
-        give={trans.__('Send all the same')}
+        title={trans.__('Allowed files')}
+        about={trans.__('File to allow')}
+        give={trans.__('Send anyway')}
         example="conf/settings.ini"
       />
     </Fold>

@@ -6,7 +6,7 @@ import * as React from 'react';
 
 import { record } from '../api/wire.js';
 import { FaultText } from '../ui/fields/fielderror.js';
-import { count, size } from '../ui/format.js';
+import { fileCount, plural, size } from '../ui/format.js';
 import { field, ruleFor, withRule } from './draft.js';
 import { Fold } from './field.js';
 import { Chips, MoreRules } from './filerules.js';
@@ -29,22 +29,22 @@ export function TrainFiles(props: IPart): React.JSX.Element {
   const own = desk.form?.kind === 'folder' ? desk.path : desk.path.slice(0, Math.max(desk.path.lastIndexOf('/'), 0));
   const fault = [faultAt(props, 'source'), faultAt(props, 'source.folder')].filter(Boolean).join(' ');
   return (
-    <section className="jp-pai-Train-part" aria-label={trans.__('What is sent')} aria-busy={desk.isLooking}>
+    <section className="jp-pai-Train-part" aria-label={trans.__('Files to upload')} aria-busy={desk.isLooking}>
       <div className="jp-pai-Train-line">
-        <h3>{trans.__('What is sent')}</h3>
+        <h3>{trans.__('Files to upload')}</h3>
         <button
           type="button"
           className="jp-pai-Button jp-pai-Train-remove"
-          title={trans.__('Look again')}
-          aria-label={trans.__('Look again')}
+          title={trans.__('Refresh')}
+          aria-label={trans.__('Refresh')}
           onClick={() => void desk.refresh()}
         >
           ⟳
         </button>
       </div>
       <p className="jp-pai-Train-count" role="status">
-        {preview && !fault ? trans.__('Files: %1, %2', count(preview.files), size(preview.bytes)) : ''}
-        {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Looking at the folder…')}</span>}
+        {preview && !fault ? fileCount(preview.files, preview.bytes, trans) : ''}
+        {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Scanning the folder…')}</span>}
       </p>
       {folder && !folder.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
       {wrong.leaks.length === 0 && <FaultText text={fault} role="alert" />}
@@ -52,18 +52,25 @@ export function TrainFiles(props: IPart): React.JSX.Element {
       <Chips
         {...props}
         path="source.exclude"
-        title={trans.__('Left out')}
-        about={trans.__('Leave out what fits')}
-        give={trans.__('Leave out')}
-        back={trans.__('Take along again')}
-        backOf={rule => trans.__('Take %1 along again', rule)}
+        title={trans.__('Exclude patterns')}
+        about={trans.__('Exclude pattern')}
+        give={trans.__('Exclude')}
+        back={trans.__('Include again')}
+        backOf={rule => trans.__('Include %1 again', rule)}
         example={EXAMPLE}
       />
       <MoreRules {...props} />
       <Laid {...props} />
       {preview && preview.biggest.length > 0 && <Biggest {...props} leave={leave} />}
       {preview && preview.leftOut.length > 0 && (
-        <Fold title={trans.__('Stays here')} said={trans.__('Paths: %1', preview.leftOut.length)}>
+        <Fold
+          title={trans.__('Excluded')}
+          said={plural(
+            preview.leftOut.length,
+            trans.__('%1 path', preview.leftOut.length),
+            trans.__('%1 paths', preview.leftOut.length)
+          )}
+        >
           <ul className="jp-pai-Train-files">
             {preview.leftOut.map(({ path, why }) => (
               <li key={path}>
@@ -80,7 +87,7 @@ export function TrainFiles(props: IPart): React.JSX.Element {
           checked={field(draft, 'source.gitignore') !== false}
           onChange={event => set(props, 'source.gitignore', event.target.checked ? undefined : false)}
         />
-        {trans.__('Leave out what .gitignore names')}
+        {trans.__('Respect .gitignore')}
       </label>
     </section>
   );
@@ -104,9 +111,7 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
       role={isCertain ? 'alert' : 'group'}
       aria-label={trans.__('Secrets found')}
     >
-      <strong>
-        {isCertain ? trans.__('Secrets found: nothing is sent with them') : trans.__('These look like secrets')}
-      </strong>
+      <strong>{isCertain ? trans.__('Secrets found. Remove them to continue') : trans.__('Possible secrets')}</strong>
       <ul className="jp-pai-Train-files">
         {leaks.map(({ path, line, cell, what }) => (
           <li key={`${path}:${cell}:${line}:${what}`}>
@@ -117,19 +122,19 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
             <button
               type="button"
               className="jp-pai-Button"
-              aria-label={trans.__('Leave out %1', path)}
+              aria-label={trans.__('Exclude %1', path)}
               onClick={() => leave(path)}
             >
-              {trans.__('Leave out')}
+              {trans.__('Exclude')}
             </button>
             {isCertain && (
               <button
                 type="button"
                 className="jp-pai-Button"
-                aria-label={trans.__('Send all the same: %1', path)}
+                aria-label={trans.__('Send anyway: %1', path)}
                 onClick={() => allow(path)}
               >
-                {trans.__('Send all the same')}
+                {trans.__('Send anyway')}
               </button>
             )}
           </li>
@@ -149,7 +154,7 @@ function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
   return (
     <div className="jp-pai-Train-exclude">
       <span className="jp-pai-Train-hint" id={id}>
-        {trans.__('Files laid over the folder, as they were when this was written: %1', paths.length)}
+        {trans.__('Files stored in this request, replacing those in the folder: %1', paths.length)}
       </span>
       <ul className="jp-pai-Chips" aria-labelledby={id}>
         {paths.map(path => (
@@ -157,8 +162,8 @@ function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
             {path}
             <button
               type="button"
-              title={trans.__('Take what is in the folder instead')}
-              aria-label={trans.__('Take what is in the folder instead of %1', path)}
+              title={trans.__('Use the file in the folder instead')}
+              aria-label={trans.__('Use the file in the folder instead of %1', path)}
               onClick={() => desk.uncover(path)}
             >
               ×
@@ -184,15 +189,15 @@ function Biggest({ desk, trans, leave }: ILeaving): React.JSX.Element {
     <button
       type="button"
       className="jp-pai-Button jp-pai-Train-remove"
-      title={trans.__('Leave out %1', path)}
-      aria-label={trans.__('Leave out %1', path)}
+      title={trans.__('Exclude %1', path)}
+      aria-label={trans.__('Exclude %1', path)}
       onClick={() => leave(path)}
     >
       ×
     </button>
   );
   return (
-    <Fold title={trans.__('The largest')} said={shown[0] ? `${shown[0].path} ${size(shown[0].bytes)}` : ''}>
+    <Fold title={trans.__('Largest files')} said={shown[0] ? `${shown[0].path} ${size(shown[0].bytes)}` : ''}>
       <ul className="jp-pai-Train-files">
         {[...folders].map(([folder, inside]) => (
           <React.Fragment key={folder}>
@@ -216,7 +221,7 @@ function Biggest({ desk, trans, leave }: ILeaving): React.JSX.Element {
       </ul>
       {files.length > FIRST && (
         <button type="button" className="jp-pai-Link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
-          {isAll ? trans.__('Fewer') : trans.__('More')}
+          {isAll ? trans.__('Show fewer') : trans.__('Show more')}
         </button>
       )}
     </Fold>

@@ -88,13 +88,13 @@ function Parts(props: IPart): React.JSX.Element {
   // A field that keeps what is typed is another notebook's, or another text's.
   return (
     <React.Fragment key={desk.id}>
-      <section className="jp-pai-Train-part" aria-label={trans.__('What runs')}>
+      <section className="jp-pai-Train-part" aria-label={trans.__('Entry point')}>
         <TrainCommand {...props} />
       </section>
       <TrainHyper {...props} />
       <TrainFiles {...props} />
       <TrainWhere {...props} />
-      <section className="jp-pai-Train-part" aria-label={trans.__('More')}>
+      <section className="jp-pai-Train-part" aria-label={trans.__('More settings')}>
         <TrainData {...props} />
         <TrainMore {...props} />
         <TrainCode {...props} />

@@ -150,7 +150,7 @@ export class Desk {
       for (const path of mine) {
         await host.save(path);
       }
-      host.notify(trans.__('Saved: %1', mine.join(', ')), 'info');
+      host.notify(trans.__('Saved %1', mine.join(', ')), 'info');
     }
   }
 

@@ -17,26 +17,26 @@ export function TrainHead({ model, host, trans }: IContext & { model: TrainModel
   const notebook = host.notebook?.() ?? '';
   return (
     <header className="jp-pai-Train-head">
-      <h2 title={path}>{path.slice(cut + 1) || trans.__('The top folder')}</h2>
+      <h2 title={path}>{path.slice(cut + 1) || trans.__('Root folder')}</h2>
       {cut > 0 && <p className="jp-pai-Train-hint">{path.slice(0, cut)}</p>}
       <div className="jp-pai-Train-places">
         {notebook && notebook !== path && (
           <button type="button" className="jp-pai-Link" onClick={() => model.turn(notebook)}>
-            {trans.__('The notebook %1', notebook.slice(notebook.lastIndexOf('/') + 1))}
+            {trans.__('Notebook: %1', notebook.slice(notebook.lastIndexOf('/') + 1))}
           </button>
         )}
         {folder !== undefined && folder !== path && (
           <button type="button" className="jp-pai-Link" onClick={() => model.turn(folder)}>
-            {trans.__('The folder %1 of the file browser', folder.slice(folder.lastIndexOf('/') + 1) || '/')}
+            {trans.__('Folder: %1', folder.slice(folder.lastIndexOf('/') + 1) || '/')}
           </button>
         )}
       </div>
       {last && (
         <p className="jp-pai-Train-hint">
-          {trans.__('Settings of %1, %2', last.name, moment(last.submittedAt))}{' '}
+          {trans.__('Using settings from %1 (%2)', last.name, moment(last.submittedAt))}{' '}
           {host.openJob && (
             <button type="button" className="jp-pai-Link" onClick={() => host.openJob?.(last.id, path)}>
-              {trans.__('Show it')}
+              {trans.__('View')}
             </button>
           )}
         </p>
@@ -50,7 +50,7 @@ export function TrainHead({ model, host, trans }: IContext & { model: TrainModel
           )}
           {last && (
             <button type="button" className="jp-pai-Link" onClick={() => desk.clear()}>
-              {trans.__('Use the defaults')}
+              {trans.__('Reset to defaults')}
             </button>
           )}
         </div>

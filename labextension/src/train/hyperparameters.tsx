@@ -28,13 +28,13 @@ export function TrainHyper(props: IPart): React.JSX.Element {
     <section className="jp-pai-Train-part" aria-label={trans.__('Hyperparameters')}>
       <h3>{trans.__('Hyperparameters')}</h3>
       {found.length > 0 && (
-        <p className="jp-pai-Train-hint">{trans.__('Found in %1; only what you change is sent.', files)}</p>
+        <p className="jp-pai-Train-hint">{trans.__('Detected in %1. Only changed values are passed.', files)}</p>
       )}
       {desk.preview && desk.declared.length === 0 && (
         <p className="jp-pai-Train-hint">
           {string(field(draft, 'entry_point')).endsWith('.ipynb')
-            ? trans.__('None found. Those of a cell with the tag parameters would be here.')
-            : trans.__('None found in the code.')}
+            ? trans.__('None detected. Define them in a cell tagged "parameters".')
+            : trans.__('None detected in the code.')}
         </p>
       )}
       <FaultText text={faultAt(props, 'hyperparameters')} />
@@ -49,13 +49,13 @@ export function TrainHyper(props: IPart): React.JSX.Element {
       ))}
       {others.length > 0 && (
         <p className="jp-pai-Train-hint">
-          {trans.__('Only a command can set these: %1', others.map(one => one.name).join(', '))}
+          {trans.__('Can only be set in a command: %1', others.map(one => one.name).join(', '))}
         </p>
       )}
       <Rows
         trans={trans}
-        title={found.length ? trans.__('Further hyperparameters') : trans.__('Hyperparameters')}
-        add={trans.__('Add a hyperparameter')}
+        title={found.length ? trans.__('Other hyperparameters') : trans.__('Hyperparameters')}
+        add={trans.__('Add hyperparameter')}
         rows={free}
         all={rows}
         isTitleHidden
@@ -85,7 +85,7 @@ function Hyperparameter(props: IHyperparameter): React.JSX.Element {
         label={name}
         mark={(required ? trans.__('required') : type) + range}
         fault={faultAt(props, `hyperparameters.${row?.name ?? name}`)}
-        doubt={isMissing ? trans.__('The code asks for a value.') : doubtAbout(props, row?.name ?? name)}
+        doubt={isMissing ? trans.__('A value is required.') : doubtAbout(props, row?.name ?? name)}
         hint={help}
       >
         {control => <Control {...props} control={{ ...control, 'aria-required': required }} />}
@@ -94,8 +94,8 @@ function Hyperparameter(props: IHyperparameter): React.JSX.Element {
         <button
           type="button"
           className="jp-pai-Button jp-pai-Train-remove"
-          title={trans.__('Back to the default')}
-          aria-label={trans.__('%1: back to the default', name)}
+          title={trans.__('Reset to default')}
+          aria-label={trans.__('Reset %1 to default', name)}
           onClick={() => onChange(null)}
         >
           ↺

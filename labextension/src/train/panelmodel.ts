@@ -161,8 +161,12 @@ export class TrainModel {
     if (!asked && reader === goes) {
       return withField(draft, 'profile', profile);
     }
-    const text = trans.__('This data is in the account of %1; the job reads it with that of %2.', profile, reader.name);
-    host.notify(`${text} ${trans.__('If it may not, choose the profile %1.', profile)}`, 'warning');
+    const text = trans.__(
+      'This data belongs to the account of %1; the job reads it with the account of %2.',
+      profile,
+      reader.name
+    );
+    host.notify(`${text} ${trans.__('If access is denied, select profile %1.', profile)}`, 'warning');
     return draft;
   }
 

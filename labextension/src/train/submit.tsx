@@ -7,7 +7,7 @@ import * as React from 'react';
 import type { IContext } from '../ui/context.js';
 import { Trouble } from '../ui/errormessage.js';
 import { FaultText } from '../ui/fields/fielderror.js';
-import { size } from '../ui/format.js';
+import { plural, size } from '../ui/format.js';
 import type { TrainModel } from './panelmodel.js';
 import { strayFaults } from './part.js';
 import type { IStage } from './submitjob.js';
@@ -35,14 +35,12 @@ export function TrainSubmit(props: IProps): React.JSX.Element {
         </p>
       ))}
       {unsaved.length > 0 && (
-        <p className="jp-pai-Train-hint">
-          {trans.__('Not saved yet, and saved before it is sent: %1', unsaved.join(', '))}
-        </p>
+        <p className="jp-pai-Train-hint">{trans.__('Unsaved; will be saved first: %1', unsaved.join(', '))}</p>
       )}
       {faults > 0 && (
         <p className="jp-pai-Train-faults">
           <button type="button" className="jp-pai-Link" onClick={showWrong}>
-            {trans.__('Fields with a mistake: %1', faults)}
+            {plural(faults, trans.__('%1 field needs attention', faults), trans.__('%1 fields need attention', faults))}
           </button>
         </p>
       )}
@@ -50,7 +48,7 @@ export function TrainSubmit(props: IProps): React.JSX.Element {
       <Trouble trouble={desk?.wrong.trouble ?? null} />
       {lookAgain && (
         <button type="button" className="jp-pai-Button" onClick={lookAgain}>
-          {trans.__('Look again')}
+          {trans.__('Refresh')}
         </button>
       )}
       <div className="jp-pai-Actions">
@@ -78,8 +76,8 @@ function Progress({ stage, trans }: { stage: IStage | null; trans: IContext['tra
   const texts: Readonly<Record<IStage['what'], string>> = {
     saving: trans.__('Saving…'),
     checking: trans.__('Checking…'),
-    bringing: trans.__('Bringing the inputs…'),
-    submitting: trans.__('Packing and sending…')
+    bringing: trans.__('Transferring inputs…'),
+    submitting: trans.__('Packing and uploading…')
   };
   const copy = stage?.copy;
   return (

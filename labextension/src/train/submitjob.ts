@@ -43,7 +43,7 @@ export async function launch(
     tell({ what: 'submitting' });
     return signal.aborted ? null : await engine.call('submit', {}, asked);
   };
-  const question = { title: trans.__('Submit it?'), yes: trans.__('Submit'), warn: true };
+  const question = { title: trans.__('Submit job?'), yes: trans.__('Submit'), warn: true };
   const answer = await agreed(call, text => host.confirm({ ...question, text }));
   return answer === null ? null : parseJob(record(answer)['job']);
 }

@@ -25,8 +25,8 @@ export function Connection({ connection, engine, trans }: IProps): React.JSX.Ele
   return (
     <p className="jp-pai-Broken" role="status">
       {engine.kind === 'kernel'
-        ? trans.__('The kernel is not heard; asking again in %1 s.', seconds)
-        : trans.__('The connection to the server is broken; trying again in %1 s.', seconds)}
+        ? trans.__('The kernel does not respond. Retrying in %1 s.', seconds)
+        : trans.__('Connection to the server lost. Retrying in %1 s.', seconds)}
     </p>
   );
 }

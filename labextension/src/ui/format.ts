@@ -47,6 +47,25 @@ export function moment(milliseconds: number | null, parts?: Intl.DateTimeFormatO
   return milliseconds === null ? '–' : new Date(milliseconds).toLocaleString(locale, parts);
 }
 
+/**
+ * Return the text for a count of one, or for any other count. They are two messages, since JupyterLab's `_n` drops the
+ * translation of languages with a single plural form.
+ */
+export function plural(n: number, one: string, many: string): string {
+  return n === 1 ? one : many;
+}
+
+/** Return a number of jobs, as `3 jobs`. */
+export function jobCount(n: number, trans: TranslationBundle): string {
+  return plural(n, trans.__('%1 job', n), trans.__('%1 jobs', n));
+}
+
+/** Return a number of files and their size, as `3 files, 1.2 MB`. */
+export function fileCount(files: number, bytes: number, trans: TranslationBundle): string {
+  const args = [count(files), size(bytes)];
+  return plural(files, trans.__('%1 file, %2', ...args), trans.__('%1 files, %2', ...args));
+}
+
 /** A number whose digits are in groups, as the page's language has them. */
 export function count(value: number, digits?: Intl.NumberFormatOptions): string {
   return value.toLocaleString(locale, digits);

@@ -65,10 +65,10 @@ export class LazyWidget<T extends Widget> extends Widget {
     const text = document.createElement('p');
     text.className = 'jp-pai-Trouble';
     text.setAttribute('role', 'alert');
-    text.textContent = this.trans.__('This could not be loaded.');
+    text.textContent = this.trans.__('Failed to load.');
     const again = document.createElement('button');
     again.className = 'jp-pai-Button';
-    again.textContent = this.trans.__('Look again');
+    again.textContent = this.trans.__('Refresh');
     again.onclick = () => this.fill();
     words.node.append(text, again);
     return words;

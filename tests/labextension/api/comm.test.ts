@@ -114,7 +114,7 @@ test('a kernel that lives is waited for, one that is silent is not', () =>
     assert.deepEqual(refused, []);
     mock.timers.tick(30_000);
     await turn();
-    assert.match(String(refused[0]), /EngineError: .* does not answer/);
+    assert.match(String(refused[0]), /EngineError: .* does not respond/);
   }));
 
 test('a stream has what is subscribed, in order and for nobody else', () =>

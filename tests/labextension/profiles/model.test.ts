@@ -156,7 +156,7 @@ test('what the engine refuses stands beside its field, and what was typed stays'
   begin(model);
   model.type({ name: ' local ' });
   assert.equal(await model.save(), false);
-  assert.equal(form(model).nameFault, 'There is a profile of this name already.');
+  assert.equal(form(model).nameFault, 'A profile with this name already exists.');
   model.type({ name: 'mine', values: { region_id: 'nowhere' }, login: { id: 'me' } });
   assert.equal(await model.save(), false);
   assert.deepEqual([form(model).faults.get('region_id'), form(model).trouble], ['no region', null]);

@@ -128,12 +128,12 @@ test('what of the workspace is to go to a storage goes to the folder that its us
   const paths = ['work/a.csv', 'work/sub'];
   const { explorer, engine, said } = begin(`${BUCKET}data/`);
   await bring(explorer, paths, say); // Nothing is shown yet: what can be written is offered.
-  assert.deepEqual(said, [`Copy to storage: a.csv, sub? ${BUCKET}`]);
+  assert.deepEqual(said, [`Copy a.csv, sub to storage? ${BUCKET}`]);
   const copies = ['a.csv work/a.csv', 'sub work/sub'].map(names => `put_data ${BUCKET}data/ ${names} pai`);
   assert.deepEqual(engine.put, copies);
   assert.equal(explorer.model.place?.uri, `${BUCKET}data/`);
   await bring(explorer, paths, say);
-  assert.equal(said[1], `Copy to storage: a.csv, sub? ${BUCKET}data/`);
+  assert.equal(said[1], `Copy a.csv, sub to storage? ${BUCKET}data/`);
   assert.equal(engine.put.length, 4);
 
   for (const answer of [null, `${BUCKET}none/`]) {
@@ -157,5 +157,5 @@ test('folders that are not downloaded are named', async () => {
   assert.deepEqual(said, []);
   model.choose(['a', 'sub/', 'z/']);
   await run();
-  assert.deepEqual(said, ['Only files are downloaded, not: sub, z. Copy folders into the workspace.']);
+  assert.deepEqual(said, ['Folders cannot be downloaded: sub, z. Copy folders to the workspace instead.']);
 });

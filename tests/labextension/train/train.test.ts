@@ -619,7 +619,7 @@ test('data is read with the account that it is in, or it is said that it is not'
   assert.deepEqual(await after({ spec: { profile: 'b' } }, 'a', 'b'), ['b']);
   assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', ''), ['a']);
   const said =
-    'This data is in the account of b; the job reads it with that of a. If it may not, choose the profile b.';
+    'This data belongs to the account of b; the job reads it with the account of a. If access is denied, select profile b.';
   assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', 'b'), ['a', said]);
   // A job of this machine stays one: what it reads from elsewhere, it reads with the first account of that kind.
   assert.deepEqual(await after({ spec: {} }, 'local', 'b'), ['', said]);

@@ -158,13 +158,13 @@ test('what cannot be read is given as it was typed, and stands in the field agai
 });
 
 test('the rules of the schema are said where they are broken', () => {
-  assert.equal(fault('count', '0'), 'It must be at least 1.');
-  assert.equal(fault('count', '11'), 'It must be at most 10.');
+  assert.equal(fault('count', '0'), 'Must be at least 1.');
+  assert.equal(fault('count', '11'), 'Must be at most 10.');
   const limit = field('spot').fields[1];
   assert.ok(limit);
-  assert.equal(read(limit, '0', trans).fault, 'It must be more than 0.');
-  assert.equal(fault('memory', '4 GB'), 'It does not have the form that is needed here.');
-  assert.equal(fault('memory', '123456GiB'), 'It is too long: it has 9 characters, and may have 8.');
+  assert.equal(read(limit, '0', trans).fault, 'Must be greater than 0.');
+  assert.equal(fault('memory', '4 GB'), 'Invalid format.');
+  assert.equal(fault('memory', '123456GiB'), 'Too long: 9 characters, at most 8 allowed.');
   assert.equal(fault('memory', '4GiB'), '');
 });
 
@@ -332,9 +332,9 @@ test('what is wrong with a channel stands at its row', () => {
   assert.deepEqual(
     [...faults],
     [
-      [0, 'It is there twice.'],
-      [1, 'It is there twice.'],
-      [2, 'It needs a name.'],
+      [0, 'Duplicate name.'],
+      [1, 'Duplicate name.'],
+      [2, 'Name is required.'],
       [3, 'not there']
     ]
   );

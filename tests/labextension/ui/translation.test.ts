@@ -26,13 +26,17 @@ test('the setting wins over JupyterLab, whose Chinese is ours unless it is Tradi
 });
 
 test('titles and descriptions are translated, names and values are not', () => {
-  const words: Record<string, string> = { Language: '语言', 'As JupyterLab': '与 JupyterLab 相同', title: 'WRONG' };
+  const words: Record<string, string> = {
+    Language: '语言',
+    'Same as JupyterLab': '与 JupyterLab 相同',
+    title: 'WRONG'
+  };
   const trans = { __: (text: string) => words[text] ?? text };
   const schema = {
     title: 'Language',
     type: 'object',
     properties: {
-      title: { description: 'Language', default: 'Language', oneOf: [{ const: 'auto', title: 'As JupyterLab' }] }
+      title: { description: 'Language', default: 'Language', oneOf: [{ const: 'auto', title: 'Same as JupyterLab' }] }
     }
   };
   assert.deepEqual(translated(schema, trans as never), {

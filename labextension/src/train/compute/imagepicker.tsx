@@ -64,7 +64,7 @@ export function ImagePicker(props: IProps): React.JSX.Element {
           ref={field}
           className="jp-pai-Input"
           aria-label={trans.__('Image')}
-          placeholder={trans.__('As the profile says')}
+          placeholder={trans.__('Profile default')}
           spellCheck={false}
           value={value}
           aria-invalid={fault !== ''}
@@ -80,7 +80,7 @@ export function ImagePicker(props: IProps): React.JSX.Element {
             aria-controls={isOpen ? `${id}-list` : undefined}
             onClick={() => setOpen(!isOpen)}
           >
-            {trans.__('Choose an image…')}
+            {trans.__('Select image…')}
           </button>
         )}
       </div>
@@ -117,13 +117,13 @@ function Listed(props: IProps & { readonly onNone: () => void }): React.JSX.Elem
     ['training', trans.__('For training')],
     ['develop', trans.__('For development')],
     ['inference', trans.__('For inference')],
-    ['own', trans.__('Of the workspace')]
+    ['own', trans.__('Workspace images')]
   ];
   return (
     <>
       <select
         className="jp-pai-Input"
-        aria-label={trans.__('What the images are for')}
+        aria-label={trans.__('Image purpose')}
         value={scope}
         onChange={event => setScope(event.target.value)}
       >
@@ -137,7 +137,7 @@ function Listed(props: IProps & { readonly onNone: () => void }): React.JSX.Elem
         <>
           <Trouble trouble={trouble} />
           <button type="button" className="jp-pai-Button" onClick={again}>
-            {trans.__('Look again')}
+            {trans.__('Refresh')}
           </button>
         </>
       ) : answer?.scope === scope ? (
@@ -163,7 +163,7 @@ function Filtered(props: IProps & { readonly found: IImages }): React.JSX.Elemen
   const filters = [
     ['framework', trans.__('Framework'), trans.__('Any framework')],
     ['version', trans.__('Version'), trans.__('Any version')],
-    ['accelerator', trans.__('CPU or GPU'), trans.__('CPU and GPU')]
+    ['accelerator', trans.__('Accelerator'), trans.__('Any accelerator')]
   ] as const;
   // Versions are those of the framework that is chosen.
   const offered = (name: 'framework' | 'version' | 'accelerator') =>
@@ -195,7 +195,7 @@ function Filtered(props: IProps & { readonly found: IImages }): React.JSX.Elemen
         <input
           type="search"
           className="jp-pai-Input"
-          aria-label={trans.__('Search the images')}
+          aria-label={trans.__('Search images')}
           placeholder={trans.__('Search')}
           spellCheck={false}
           value={want.text}
@@ -205,10 +205,10 @@ function Filtered(props: IProps & { readonly found: IImages }): React.JSX.Elemen
       <Rows {...props} rows={rows.slice(0, most)} />
       <p className="jp-pai-Fields-note" role="status">
         {rows.length
-          ? trans.__('%1 of %2 are shown.', Math.min(most, rows.length), found.images.length)
+          ? trans.__('Showing %1 of %2', Math.min(most, rows.length), found.images.length)
           : found.images.length
-            ? trans.__('No image is like that.')
-            : trans.__('There are no images for that.')}
+            ? trans.__('No matching images.')
+            : trans.__('No images for this purpose.')}
       </p>
       {most < rows.length && (
         <button type="button" className="jp-pai-Button" onClick={() => show(most + PAGE)}>
@@ -216,7 +216,7 @@ function Filtered(props: IProps & { readonly found: IImages }): React.JSX.Elemen
         </button>
       )}
       {found.leftOut > 0 && (
-        <p className="jp-pai-Fields-note">{trans.__('Left out by the administrator: %1', found.leftOut)}</p>
+        <p className="jp-pai-Fields-note">{trans.__('Hidden by the administrator: %1', found.leftOut)}</p>
       )}
     </>
   );
@@ -224,7 +224,7 @@ function Filtered(props: IProps & { readonly found: IImages }): React.JSX.Elemen
 
 function Rows({ trans, rows, value, onChange }: IProps & { readonly rows: readonly IImage[] }): React.JSX.Element {
   const group = React.useId();
-  const all = [{ uri: '', text: trans.__('As the profile says'), facts: '' }, ...rows.map(described)];
+  const all = [{ uri: '', text: trans.__('Profile default'), facts: '' }, ...rows.map(described)];
   return (
     <div className="jp-pai-Images-rows" role="radiogroup" aria-label={trans.__('Images')}>
       {all.map(({ uri, text, facts }) => (

@@ -53,7 +53,7 @@ function Asked(props: IProps): React.JSX.Element {
       )}
       <Trouble trouble={trouble} />
       <button type="button" className="jp-pai-Button" onClick={again}>
-        {trans.__('Look again')}
+        {trans.__('Refresh')}
       </button>
     </>
   );
@@ -64,8 +64,8 @@ function Other({ trans, value, onChange }: IProps): React.JSX.Element {
   return (
     <input
       className="jp-pai-Input"
-      aria-label={trans.__('Name of the instance type')}
-      placeholder={trans.__('Name of the instance type')}
+      aria-label={trans.__('Instance type name')}
+      placeholder={trans.__('Instance type name')}
       spellCheck={false}
       value={value}
       onChange={event => onChange(event.target.value.trim())}
@@ -86,7 +86,7 @@ function Loaded(props: IProps & { readonly found: IInstances }): React.JSX.Eleme
   if (!found.types.length) {
     return (
       <>
-        <p className="jp-pai-Fields-note">{trans.__('This backend lists no instance types.')}</p>
+        <p className="jp-pai-Fields-note">{trans.__('This backend does not list instance types.')}</p>
         <Other {...props} />
         <Rest {...props} />
       </>
@@ -99,8 +99,8 @@ function Loaded(props: IProps & { readonly found: IInstances }): React.JSX.Eleme
       <input
         type="search"
         className="jp-pai-Input"
-        aria-label={trans.__('Filter the instance types')}
-        placeholder={trans.__('Filter: name, GPU')}
+        aria-label={trans.__('Filter instance types')}
+        placeholder={trans.__('Filter by name or GPU')}
         spellCheck={false}
         value={text}
         onChange={event => {
@@ -111,17 +111,17 @@ function Loaded(props: IProps & { readonly found: IInstances }): React.JSX.Eleme
       <Rows {...props} rows={shown} order={order} setOrder={setOrder} starred={starred} isPriceless={isPriceless} />
       <p className="jp-pai-Fields-note" role="status">
         {rows.length
-          ? trans.__('%1 of %2 are shown.', shown.length, found.types.length)
-          : trans.__('None has this text in its name or that of its GPU.')}
+          ? trans.__('Showing %1 of %2', shown.length, found.types.length)
+          : trans.__('No matching instance types.')}
       </p>
       {shown.length < rows.length && (
         <button type="button" className="jp-pai-Button" onClick={() => show(most + PAGE)}>
           {trans.__('Show more')}
         </button>
       )}
-      {isPriceless && <p className="jp-pai-Fields-note">{trans.__('Prices are not published.')}</p>}
+      {isPriceless && <p className="jp-pai-Fields-note">{trans.__('Pricing unavailable')}</p>}
       {value && !found.types.some(one => one.name === value) && (
-        <p className="jp-pai-Fields-note">{trans.__('%1 is chosen, which is not listed.', value)}</p>
+        <p className="jp-pai-Fields-note">{trans.__('Selected type %1 is not listed.', value)}</p>
       )}
       <Rest {...props} />
     </>
@@ -157,7 +157,7 @@ function Rows(props: IRowsProps): React.JSX.Element {
             <td role="cell" className="jp-pai-Instances-name" colSpan={6}>
               <label>
                 <input type="radio" name={group} checked={value === ''} onChange={() => choose('')} />
-                <span>{trans.__('As the profile says')}</span>
+                <span>{trans.__('Profile default')}</span>
               </label>
             </td>
           </tr>
@@ -186,8 +186,8 @@ function Heads({ trans, order, setOrder }: IRowsProps): React.JSX.Element {
     ['cpu', trans.__('Cores')],
     ['gpu', 'GPU'],
     ['memory', trans.__('Memory')],
-    ['price', trans.__('Price an hour')],
-    ['available', trans.__('Free')]
+    ['price', trans.__('Price per hour')],
+    ['available', trans.__('Availability')]
   ];
   return (
     <thead role="rowgroup">
@@ -241,8 +241,8 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
           // One stop for the Tab key, not one a row: that of the chosen one.
           tabIndex={isChosen ? 0 : -1}
           aria-pressed={isStarred}
-          aria-label={trans.__('Favourite: %1', name)}
-          title={trans.__('Favourite: %1', name)}
+          aria-label={trans.__('Favorite: %1', name)}
+          title={trans.__('Favorite: %1', name)}
           onClick={() => star(name)}
         >
           <span aria-hidden="true">{isStarred ? '★' : '☆'}</span>
@@ -256,11 +256,11 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
       <td role="cell">{memoryText(memory)}</td>
       <td role="cell">
         {price === null ? (
-          <span className={isPriceless ? 'jp-pai-Instances-none' : ''}>{trans.__('not published')}</span>
+          <span className={isPriceless ? 'jp-pai-Instances-none' : ''}>{trans.__('unavailable')}</span>
         ) : (
           <>
             <span className="jp-pai-Instances-wide">{amount(price)}</span>
-            <span className="jp-pai-Instances-narrow">{trans.__('%1 an hour', amount(price))}</span>
+            <span className="jp-pai-Instances-narrow">{trans.__('%1 per hour', amount(price))}</span>
           </>
         )}
         {spotDiscount !== null && (
@@ -272,7 +272,7 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
       </td>
       <td role="cell">
         {isAvailable === null ? (
-          <span className="jp-pai-Instances-none">{trans.__('not known')}</span>
+          <span className="jp-pai-Instances-none">{trans.__('unknown')}</span>
         ) : isAvailable ? (
           trans.__('free')
         ) : (
@@ -301,7 +301,7 @@ function Rest({ trans, found }: IProps & { readonly found: IInstances }): React.
   return (
     <>
       {found.leftOut > 0 && (
-        <p className="jp-pai-Fields-note">{trans.__('Left out by the administrator: %1', found.leftOut)}</p>
+        <p className="jp-pai-Fields-note">{trans.__('Hidden by the administrator: %1', found.leftOut)}</p>
       )}
       {found.quotas.length > 0 && (
         <section aria-label={trans.__('Quotas')}>
@@ -326,5 +326,5 @@ function freeOf(quota: IQuota, trans: TranslationBundle): string {
     `${trans.__('%1 of %2', gibibytes(freeMemory), gibibytes(memory))} GiB`,
     ...(gpu ? [`${trans.__('%1 of %2', freeGpu, gpu)} ${gpuName || 'GPU'}`] : [])
   ];
-  return trans.__('free: %1', parts.join(', '));
+  return trans.__('available: %1', parts.join(', '));
 }

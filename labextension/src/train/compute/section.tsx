@@ -37,8 +37,8 @@ export function TrainWhere(props: IPart): React.JSX.Element {
   const notes = otherNotes(props);
   const refused = platforms.profiles.filter(one => one.refused);
   return (
-    <section className="jp-pai-Train-part" aria-label={trans.__('Where')}>
-      <h3>{trans.__('Where')}</h3>
+    <section className="jp-pai-Train-part" aria-label={trans.__('Compute')}>
+      <h3>{trans.__('Compute')}</h3>
       <Field
         label={trans.__('Profile')}
         fault={faultAt(props, 'profile') || faultAt(props, 'backend') || chosen?.refused}
@@ -64,7 +64,7 @@ export function TrainWhere(props: IPart): React.JSX.Element {
       </Field>
       {props.onProfiles && (
         <button type="button" className="jp-pai-Link" onClick={props.onProfiles}>
-          {trans.__('Profiles…')}
+          {trans.__('Manage profiles…')}
         </button>
       )}
       <Machine
@@ -99,7 +99,7 @@ function Options(props: IPart & { backend: IBackend }): React.JSX.Element | null
   }
   return (
     <Fold
-      title={trans.__('Options of %1', backend.title)}
+      title={trans.__('%1 options', backend.title)}
       said={Object.keys(record(given)).join(', ')}
       isWrong={isWrong(props, ['options'])}
     >

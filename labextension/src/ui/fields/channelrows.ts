@@ -64,9 +64,9 @@ export function channelFaults(
   const twice = repeated(rows.map(row => ({ name: row.name.trim(), value: row.value })));
   const said = (row: IChannelRow) =>
     row.name.trim() === '' && !isEmpty(row)
-      ? trans.__('It needs a name.')
+      ? trans.__('Name is required.')
       : row.name && twice.has(row.name.trim())
-        ? trans.__('It is there twice.')
+        ? trans.__('Duplicate name.')
         : (faults.get(row.name.trim()) ?? '');
   return new Map(rows.map(row => [row.key, said(row)] as const).filter(([, text]) => text !== ''));
 }

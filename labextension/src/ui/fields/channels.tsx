@@ -72,7 +72,7 @@ export function Channels(props: IProps): React.JSX.Element {
         />
       ))}
       <button type="button" data-add className="jp-pai-Button" onClick={add}>
-        {kind === 'inputs' ? trans.__('Add an input') : trans.__('Add an output')}
+        {kind === 'inputs' ? trans.__('Add input') : trans.__('Add output')}
       </button>
     </fieldset>
   );
@@ -89,15 +89,14 @@ interface IRowProps extends IProps {
 function Row(props: IRowProps): React.JSX.Element {
   const { trans, kind, row, names, fault, change, remove } = props;
   const variable = variableOf(kind, row.name);
-  const about =
-    kind === 'inputs' ? trans.__('Where the data of %1 is', row.name) : trans.__('Where the data of %1 goes', row.name);
+  const about = kind === 'inputs' ? trans.__('Location of %1', row.name) : trans.__('Destination of %1', row.name);
   return (
     <div className="jp-pai-ChannelRow" data-row={row.key}>
       <input
         className="jp-pai-Input"
-        aria-label={kind === 'inputs' ? trans.__('Name of the input') : trans.__('Name of the output')}
+        aria-label={kind === 'inputs' ? trans.__('Input name') : trans.__('Output name')}
         placeholder={trans.__('name')}
-        title={variable && trans.__('The script finds it in the variable %1.', variable)}
+        title={variable && trans.__('Available to the script as $%1', variable)}
         list={names}
         spellCheck={false}
         value={row.name}

@@ -71,11 +71,11 @@ function readNumber({ kind, rules }: IField, text: string, trans: TranslationBun
   if (!Number.isFinite(value)) {
     return {
       value: text,
-      fault: kind === 'integer' ? trans.__('It must be a whole number.') : trans.__('It must be a number.')
+      fault: kind === 'integer' ? trans.__('Must be an integer.') : trans.__('Must be a number.')
     };
   }
   if (kind === 'integer' && !Number.isSafeInteger(value)) {
-    return { value: text, fault: trans.__('It must be a whole number.') };
+    return { value: text, fault: trans.__('Must be an integer.') };
   }
   return { value, fault: faultOfNumber(value, rules, trans) };
 }
@@ -89,15 +89,15 @@ function faultOfNumber(value: number, rules: Json, trans: TranslationBundle): st
     bound('exclusiveMaximum')
   ];
   if (least !== null && value < least) {
-    return trans.__('It must be at least %1.', least);
+    return trans.__('Must be at least %1.', least);
   }
   if (above !== null && value <= above) {
-    return trans.__('It must be more than %1.', above);
+    return trans.__('Must be greater than %1.', above);
   }
   if (most !== null && value > most) {
-    return trans.__('It must be at most %1.', most);
+    return trans.__('Must be at most %1.', most);
   }
-  return under !== null && value >= under ? trans.__('It must be less than %1.', under) : '';
+  return under !== null && value >= under ? trans.__('Must be less than %1.', under) : '';
 }
 
 function faultOfText({ rules }: IField, text: string, trans: TranslationBundle): string {
@@ -105,12 +105,12 @@ function faultOfText({ rules }: IField, text: string, trans: TranslationBundle):
   // As Python counts: by characters, not by halves of them.
   const length = Array.from(text).length;
   if (least !== null && length < least) {
-    return trans.__('It must have at least %1 characters.', least);
+    return trans.__('Must have at least %1 characters.', least);
   }
   if (most !== null && length > most) {
-    return trans.__('It is too long: it has %1 characters, and may have %2.', length, most);
+    return trans.__('Too long: %1 characters, at most %2 allowed.', length, most);
   }
-  return pattern && !matches(pattern, text) ? trans.__('It does not have the form that is needed here.') : '';
+  return pattern && !matches(pattern, text) ? trans.__('Invalid format.') : '';
 }
 
 /** A pattern that a browser does not know is left to the engine. */
@@ -126,7 +126,7 @@ function readJson(text: string, trans: TranslationBundle): IReading {
   try {
     return { value: JSON.parse(text), fault: '' };
   } catch {
-    return { value: text, fault: trans.__('It must be JSON, like {"name": "value"}.') };
+    return { value: text, fault: trans.__('Must be JSON, such as {"name": "value"}.') };
   }
 }
 

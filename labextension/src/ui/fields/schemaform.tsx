@@ -167,7 +167,7 @@ function Choice({ field, value, faults, onChange, trans, id }: IFieldProps): Rea
         aria-describedby={described(id, field, fault)}
         onChange={event => onChange(read(field, event.target.value, trans).value)}
       >
-        <option value="">{start ? trans.__('Not set: %1', start) : trans.__('Not set')}</option>
+        <option value="">{start ? trans.__('Default: %1', start) : trans.__('Not set')}</option>
         {!isKnown && <option>{text}</option>}
         {field.choices.map(choice => (
           <option key={String(choice)} value={String(choice)}>
@@ -224,16 +224,16 @@ function Typed({ field, value, faults, onChange, trans, id }: IFieldProps): Reac
 function Title({ field, id, trans }: Pick<IFieldProps, 'field' | 'id' | 'trans'>): React.JSX.Element {
   const form =
     field.kind === 'list'
-      ? trans.__('one a line')
+      ? trans.__('one per line')
       : field.kind === 'map'
-        ? trans.__('NAME=VALUE, one a line')
+        ? trans.__('NAME=VALUE, one per line')
         : field.kind === 'json'
           ? 'JSON'
           : '';
   return (
     <label htmlFor={id} className="jp-pai-Field-title">
       {field.title}
-      {field.isRequired && ` (${trans.__('needed')})`}
+      {field.isRequired && ` (${trans.__('required')})`}
       {form && <span className="jp-pai-Field-form"> · {form}</span>}
     </label>
   );

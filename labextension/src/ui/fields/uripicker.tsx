@@ -8,6 +8,7 @@ import * as React from 'react';
 import type { IEngine } from '../../api/engine.js';
 import { EngineError } from '../../api/engine.js';
 import type { ITrouble } from '../../api/jobmodel.js';
+import { plural } from '../format.js';
 import { troubleOf } from '../hooks.js';
 import type { IOption } from './uricompletion.js';
 import { beginnings, common, inFolder } from './uricompletion.js';
@@ -155,7 +156,7 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
         onBlur={close}
       />
       {options.length > 0 && (
-        <ul role="listbox" id={`${id}-list`} aria-label={trans.__('What there is')} className="jp-pai-Uri-list">
+        <ul role="listbox" id={`${id}-list`} aria-label={trans.__('Suggestions')} className="jp-pai-Uri-list">
           {options.map((one, n) => (
             <Option
               key={one.text}
@@ -168,7 +169,8 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
         </ul>
       )}
       <span className="jp-pai-Uri-count" role="status">
-        {options.length ? trans.__('%1 to choose from', options.length) : ''}
+        {options.length > 0 &&
+          plural(options.length, trans.__('%1 suggestion', options.length), trans.__('%1 suggestions', options.length))}
       </span>
       {said && (
         <span
