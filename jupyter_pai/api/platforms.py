@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, RootModel
 
 from ..backends import load_backends
-from ..backends.base import Capability, ImageQuery
+from ..backends.base import Capability
+from ..backends.resources import ImageQuery
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..engine.requests import Adopt

@@ -7,8 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ..backends.base import Capability
-from ..backends.remote import RemoteBackend
+from ..backends.base import Backend, Capability
 from ..core.errors import BackendError, Conflict, NotFound, Refused, Unsupported
 from ..core.i18n import _
 from ..engine.service import JobService
@@ -49,10 +48,10 @@ class RemoteVerbs:
             )
         return {"instance": chosen, "url": url}
 
-    def _platform(self, job: Job, capability: Capability, otherwise: str) -> RemoteBackend:
+    def _platform(self, job: Job, capability: Capability, otherwise: str) -> Backend:
         """The platform that a job runs on. What it cannot do is said, with what to do instead."""
         backend = self.service.profiles.backend_of(job)
-        if capability not in backend.capabilities or not isinstance(backend, RemoteBackend):
+        if capability not in backend.capabilities:
             raise Unsupported(
                 _("The backend `{name}` cannot do this: {what}.").format(name=job.backend, what=capability.value),
                 fix=otherwise,

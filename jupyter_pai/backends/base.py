@@ -1,14 +1,14 @@
-"""The seam to a platform that jobs run on: few verbs, stated capabilities.
+"""The seam to training platforms: the methods and capabilities of a backend.
 
-A backend knows its platform and nothing of storage, database or windows. Callers ask for a capability, never for a
-platform's name. What platforms have beyond it whose jobs run elsewhere is in `remote`.
+A backend knows only its platform: neither storage nor database nor user interface. Callers test capabilities, never
+the class or name of a backend.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypeVar
@@ -20,10 +20,11 @@ from ..core.errors import SpecError, Unsupported
 from ..core.field_errors import of_validation
 from ..core.i18n import _
 from ..core.secret import Secret
-from ..jobs.events import MetricPoint
-from ..jobs.job import Job, JobSpec, JobStatus
+from ..jobs.job import Job, JobSpec
 from ..jobs.state_dir import Home, JobFolder
-from . import pricing as cost
+from . import pricing
+from .reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
+from .resources import Image, ImageQuery, InstanceType, Quota
 from .tensorboards import Boards
 
 __all__ = [
@@ -32,12 +33,7 @@ __all__ = [
     "Capability",
     "Check",
     "Finding",
-    "Image",
-    "ImageQuery",
-    "InstanceType",
     "Prepared",
-    "Quota",
-    "Report",
     "Submission",
     "Trial",
     "parse_options",
@@ -47,34 +43,34 @@ _Options = TypeVar("_Options", bound=BaseModel)
 
 
 class Capability(StrEnum):
-    """What a backend may be able to do beyond the verbs."""
+    """Optional features of a backend."""
 
-    RUNS_HERE = "runs_here"  # jobs are processes of this machine: it must stay up for them
-    CODE_LAYOUT = "code_layout"  # knows the layout of PAI's older CustomJob, with the code in /ml/code
+    RUNS_HERE = "runs_here"  # jobs are processes of this machine, which must stay up; their logs are local files
+    CODE_LAYOUT = "code_layout"  # supports the layout of PAI's older CustomJob, with the code in /ml/code
     TTY = "tty"
-    SECRETS = "secrets"  # gives jobs secrets, and masks them in logs
+    SECRETS = "secrets"  # passes secrets to jobs and masks them in logs
     MULTI_NODE = "multi_node"
-    IMAGES = "images"  # knows images that jobs can run in
-    PAID = "paid"  # what runs there costs money
-    BOARDS = "boards"  # runs TensorBoards itself
-    SIZES = "sizes"  # picks an instance type for a job that says what it needs by sizes
-    DATASETS = "datasets"  # jobs can read data sets that the platform keeps
-    TERMINAL = "terminal"  # opens terminals in instances that run
-    NOTEBOOKS = "notebooks"  # runs notebooks, cell by cell; elsewhere their code runs as a script
-    OUTPUT_MODELS = "output_models"  # notes which models a job has made
+    IMAGES = "images"  # lists container images for jobs
+    PAID = "paid"  # jobs are billed
+    BOARDS = "boards"  # runs TensorBoards on the platform
+    SIZES = "sizes"  # selects an instance type for --cpu, --memory and --gpu
+    DATASETS = "datasets"  # jobs can read data sets registered on the platform
+    TERMINAL = "terminal"  # opens terminals in running instances
+    NOTEBOOKS = "notebooks"  # runs notebooks cell by cell; other backends run their code as a script
+    OUTPUT_MODELS = "output_models"  # registers the models of a job
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who submits: the interpreter of the kernel or of the command line."""
+    """The submitting process: the Python interpreter of the kernel or command line."""
 
     python: str = ""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What is to be said before a job is submitted. `cost`: on which machines it runs, and their price, where that is
-    to be paid. `questions` are for the user to agree to; the cost may be one of them."""
+    """The result of checking a spec. `cost` describes the machines and their price. The user must confirm each of
+    `questions`; the cost may be one of them."""
 
     notes: tuple[str, ...] = ()
     python: str = ""
@@ -82,16 +78,16 @@ class Check:
     cost: str = ""
 
     def paid(self, spec: JobSpec) -> Check:
-        """The same for what is to be paid: the cost is told, and for how long."""
-        price = self.cost or cost.unpriced(cost.machines(spec.instance_type, spec.instance_count))
-        told = f"{price} {cost.lasting()}"
-        questions = tuple(told if question == self.cost else question for question in self.questions)
-        return replace(self, cost=told, questions=questions)
+        """Return the check of a billed job: `cost` is filled in and names the billing period."""
+        price = self.cost or pricing.unpriced(pricing.machines(spec.instance_type, spec.instance_count))
+        text = f"{price} {pricing.lasting()}"
+        questions = tuple(text if question == self.cost else question for question in self.questions)
+        return replace(self, cost=text, questions=questions)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that `doctor` looked at. `state` is ok, warn (jobs run, but) or bad (jobs do not run)."""
+    """One result of `doctor`. `state` is ok, warn (jobs run with limits) or bad (jobs cannot run)."""
 
     state: Literal["ok", "warn", "bad"]
     what: str
@@ -101,7 +97,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Trial:
-    """Something that only a person with an account can see, once: what is to be seen, and how."""
+    """A manual check that needs a real account: the expected behaviour and the steps to see it."""
 
     name: str
     what: str
@@ -109,76 +105,8 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class InstanceType:
-    """A kind of machine that jobs can ask for by name: cores, bytes of memory, GPUs with so many bytes each.
-
-    `available`: whether a job would start at once; None where the platform does not tell. `price` is that of an hour,
-    None where the platform publishes none; `spot_discount` the share of it that a machine costs which may be taken
-    away, None where there are no such. `pool` is the platform's name for where it comes from.
-    """
-
-    name: str
-    cpu: float
-    memory: int
-    gpu: int = 0
-    gpu_name: str = ""
-    available: bool | None = None
-    gpu_memory: int = 0
-    price: float | None = None
-    spot_discount: float | None = None
-    pool: str = ""
-
-
-@dataclass(frozen=True)
-class Quota:
-    """A share of machines that is the account's own: cores, bytes of memory and GPUs, in all and free by now."""
-
-    id: str
-    name: str
-    status: str
-    cpu: float
-    memory: int
-    gpu: int
-    free_cpu: float
-    free_memory: int
-    free_gpu: int
-    gpu_name: str = ""
-
-
-@dataclass(frozen=True)
-class Image:
-    """An image that jobs can run in. `uri` is what a job names; the rest is empty where the platform does not tell.
-
-    `accelerator` is CPU or GPU. `created` is an ISO time.
-    """
-
-    uri: str
-    name: str
-    framework: str = ""
-    version: str = ""
-    accelerator: str = ""
-    python: str = ""
-    cuda: str = ""
-    description: str = ""
-    created: str = ""
-
-
-@dataclass(frozen=True)
-class ImageQuery:
-    """Which images are wanted. `version` may be ``latest``: the newest one alone. An empty word leaves it open.
-
-    `scope` is what they are for: training, develop, inference; or own, those of the workspace.
-    """
-
-    framework: str = ""
-    version: str = ""
-    accelerator: str = ""
-    scope: str = "training"
-
-
-@dataclass(frozen=True)
 class Prepared:
-    """What is known of a job that is ready to be submitted. `remote_id` is empty where the platform gives it."""
+    """A job that is ready to be submitted. `remote_id` is empty if the platform assigns it."""
 
     outputs: dict[str, str]
     notes: tuple[str, ...] = ()
@@ -187,156 +115,230 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Submission:
-    """What a platform answered to a submit."""
+    """A platform's reply to a submit."""
 
     remote_id: str
     console_url: str = ""
 
 
-@dataclass(frozen=True)
-class Report:
-    """Where a job stands on its platform. `exit_code` is 128 + n where signal n ended the command.
-
-    `instance`: of a job of several, the one that failed first. `elsewhere`: only an engine on another host can tell how
-    the job ends. `silent`: nothing is heard from there. `progress` (0 to 1) and the newest point of each metric: where
-    the platform reads them itself.
-    """
-
-    status: JobStatus
-    platform_status: str = ""
-    reason: str = ""
-    fix: str = ""
-    exit_code: int | None = None
-    instance: str = ""
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
-    output_parameters: dict[str, str] = field(default_factory=dict)
-    elsewhere: bool = False
-    silent: bool = False
-    console_url: str = ""
-    progress: float | None = None
-    metrics: Mapping[str, MetricPoint] = field(default_factory=dict)
-
-
 def parse_options(model: type[_Options], options: Mapping[str, Any]) -> _Options:
-    """What a spec's `options` say to a platform that has these.
+    """Parse a spec's `options` for a platform.
 
     Raises:
-        SpecError: naming each field that is wrong, so that forms show it there.
+        SpecError: naming each invalid field.
     """
     try:
         return model.model_validate(dict(options))
     except ValidationError as error:
         faults = of_validation(error, "options", fields=model.model_fields)
-        raise SpecError("\n".join(f"{place}: {said}" for place, said in faults.items()), faults=faults) from None
+        text = "\n".join(f"{field}: {message}" for field, message in faults.items())
+        raise SpecError(text, faults=faults) from None
 
 
 class Backend(ABC):
-    """One platform with one profile's settings."""
+    """One platform with the settings of one profile.
+
+    Methods that are not abstract have a default, which fits jobs on this machine. Platforms reached over a network
+    inherit from `RemoteBackend`.
+    """
 
     name: ClassVar[str]
-    # As people call it; the name where nothing is said.
+    # Display name; empty: `name`.
     title: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[Capability]]
     settings_model: ClassVar[type[ProfileSettings]] = ProfileSettings
-    # What a profile may log in with, if it is to have credentials of its own (`credentials.own`); None for a platform
-    # that wants none. Its first field that is no password tells people which they are.
+    # Credentials that a profile may have of its own (`credentials.own`). The first field that is not a password
+    # identifies them to users. None if the platform needs none.
     credentials_model: ClassVar[type[BaseModel] | None] = None
-    # What a spec's `options` may have: forms draw it, `parse_options` reads it. None where there are none, or nobody
-    # says which.
+    # Fields of a spec's `options`, for forms and `parse_options`. None if there are none or they are not known.
     options_model: ClassVar[type[BaseModel] | None] = None
-    # The TensorBoards that the platform runs itself; None where it runs none.
+    # TensorBoards run by the platform; None if it runs none.
     boards: Boards | None = None
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         self.settings = settings
         self.home = home
-        # Whether the administrator lets jobs have an instance type: for backends that pick one.
+        # The administrator's rule on instance types, for backends that select one.
         self.allows: Callable[[str], bool] = lambda instance_type: True
 
     @classmethod
     def discover(cls) -> dict[str, Any]:
-        """The keys of a profile that needs no file, because they lie ready on this machine. It is named like the
-        backend; what the files say of a profile of that name goes above. Asks nobody."""
+        """Return the settings of a profile found on this machine. The profile has the backend's name; settings files
+        override these values. Sends no requests."""
         return {}
 
     @classmethod
     def is_here(cls, folder: JobFolder) -> bool:
-        """Whether a job that has not ended is this machine's, for those with `Capability.RUNS_HERE`: several machines
-        may share a state folder."""
+        """Return whether this host runs an active job. Hosts may share a state folder. Only for `RUNS_HERE`."""
         return True
 
     @classmethod
     def trials(cls) -> Sequence[Trial]:
-        """What a person should try once, since no test can prove it."""
+        """Return the manual checks that no automated test can replace."""
         return ()
+
+    # Submit.
 
     @abstractmethod
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
-        """Look at a spec before anything is packed. Contacts nobody.
+        """Check a spec before the code is packed. Sends no requests.
 
         Raises:
-            BadInput: for what the platform cannot run.
+            BadInput: if the platform cannot run it.
         """
 
-    async def settle(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
-        """Settle what only the platform can tell of a spec that was checked: the spec with that filled in, and the
-        check with what is to be said and asked. Before anything is packed, so that a refusal costs nothing.
+    async def resolve(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
+        """Resolve the fields that only the platform knows, such as instance type and price, before the code is packed.
 
-        A backend with `Capability.SIZES` fills in the instance type of a spec that names sizes and none of its own.
+        Returns the completed spec and check. A backend with `Capability.SIZES` fills in the instance type of a spec
+        that has sizes and no instance type.
 
         Raises:
-            BadInput: if the platform has nothing that fits.
-            PaiError: if it has to be asked and does not answer.
+            BadInput: if no instance type fits.
+            PaiError: if the platform does not respond.
         """
         return spec, check
 
     @abstractmethod
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
-        """Make ready all that can be before the job is stored; its code is ``folder.source``. Nothing runs yet.
+        """Do all work that precedes storing the job; its code is ``folder.source``. Nothing runs yet.
 
         Raises:
-            PaiError: if it cannot be run; then nothing of it is kept.
+            PaiError: if the job cannot run; nothing of it is kept then.
         """
 
     @abstractmethod
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
-        """Start a job that is prepared and stored. At most once for a job's id.
+        """Start a prepared and stored job, at most once per job id.
 
-        It gets `secrets` as environment variables. Their values are written nowhere, and masked in its log.
+        The job receives `secrets` as environment variables. Their values are stored nowhere and masked in the log.
 
         Raises:
-            BackendError: if the platform did not take it.
+            BackendError: if the platform rejects it.
         """
+
+    async def code_uri(self, digest: str) -> str:
+        """Return the storage folder from which the platform reads packed code; its last name is the content's digest.
+
+        Empty if the platform reads ``folder.source``.
+        """
+        return ""
+
+    async def input_uri(self) -> str:
+        """Return the storage folder for inputs uploaded from this machine; empty if jobs read inputs here."""
+        return ""
+
+    def can_read(self, uri: str) -> bool:
+        """Return whether jobs can read a file or folder of this machine (path or ``file://`` URI) without a copy.
+
+        Other files are uploaded below `input_uri`. Sends no requests.
+        """
+        return False
+
+    async def find(self, job_id: str) -> str:
+        """Return the platform's id of a job by our id; empty if the platform does not have it.
+
+        Called after a lost reply to a submit, before anything is sent again.
+        """
+        return job_id
+
+    # Follow.
+
+    def poll_interval(self, jobs: int, *, watched: bool) -> float:
+        """Return the seconds between two polls for this number of jobs; fewer if a user watches one. 0: no limit."""
+        return 0.0
 
     @abstractmethod
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
-        """Where each of these jobs stands: one call for many."""
+        """Fetch the state of these jobs, in one request where possible."""
+
+    async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
+        """Fetch the part of an instance's log after `cursor`; the first part if `cursor` is empty."""
+        return LogPiece(b"", cursor)
+
+    async def instances(self, remote_id: str) -> Sequence[str]:
+        """Return the names of a job's instances in the order of their ranks; empty before the job starts."""
+        return ()
+
+    async def events(self, remote_id: str, known: int) -> Sequence[str]:
+        """Fetch the platform's events of a job after the first `known` ones."""
+        return ()
+
+    async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
+        """Fetch the resource usage of a job after a Unix time, in order."""
+        return ()
+
+    async def metric_names(self, remote_id: str) -> Collection[str]:
+        """Return the metrics whose points the platform stores."""
+        return ()
+
+    async def points(self, remote_id: str, name: str, known: int) -> PointPage:
+        """Fetch the points of such a metric after the first `known` ones, oldest first."""
+        return PointPage(())
+
+    # Change.
 
     @abstractmethod
     async def stop(self, remote_id: str) -> None:
-        """Ask for the job's end. Returns at once; `poll` tells when it has ended. Does nothing if it has."""
+        """Request the end of a job and return at once; `poll` reports its end. Does nothing to an ended job."""
 
     @abstractmethod
     async def delete(self, remote_id: str) -> None:
-        """Forget a job that has ended, on the platform."""
+        """Delete an ended job on the platform."""
+
+    # Query.
+
+    async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:
+        """List the account's jobs, newest first, also those submitted elsewhere; with `before`, older ones only.
+
+        Raises:
+            Unsupported: if the engine's own list has all jobs.
+        """
+        raise self._has_no_other_jobs()
+
+    async def job(self, remote_id: str) -> RemoteJob:
+        """Fetch one job of the platform.
+
+        Raises:
+            NotFound: if the platform has no job of this id.
+            Unsupported: if the engine's own list has all jobs.
+        """
+        raise self._has_no_other_jobs()
+
+    def _has_no_other_jobs(self) -> Unsupported:
+        return Unsupported(
+            _("The backend `{name}` has no jobs but those that are listed here.").format(name=self.name),
+            fix=_("Name a profile of a platform: --profile, --backend."),
+        )
 
     @abstractmethod
     async def instance_types(self) -> list[InstanceType]:
-        """The kinds of machine that jobs of this profile can ask for."""
+        """List the instance types that jobs of this profile can request."""
 
     async def quotas(self) -> list[Quota]:
-        """The shares of machines that jobs of this profile can run in; none where there is no such thing."""
+        """List the resource quotas that jobs of this profile can use."""
         return []
 
-    async def images(self, wanted: ImageQuery) -> list[Image]:
-        """The images that jobs of this profile can run in, newest version first. For those with `Capability.IMAGES`.
+    async def images(self, query: ImageQuery) -> list[Image]:
+        """List the images that jobs of this profile can use, newest version first. For `Capability.IMAGES`.
 
         Raises:
-            ImageError: if there is none of the framework or version that is named; it says which there are.
+            ImageError: if no image has the framework or version; it lists the existing ones.
         """
         raise Unsupported(_("The backend `{name}` lists no images.").format(name=self.name))
 
+    async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
+        """List the models that a job has registered so far. For `Capability.OUTPUT_MODELS`."""
+        raise Unsupported(_("The backend `{name}` notes no models of its jobs.").format(name=self.name))
+
+    async def terminal(self, remote_id: str, instance: str) -> str:
+        """Return the address of a new terminal in a running instance: a web page or a WebSocket.
+
+        Anyone who has the address can open the terminal for a short time; it is stored nowhere. For
+        `Capability.TERMINAL`.
+        """
+        raise Unsupported(_("The backend `{name}` opens no terminals.").format(name=self.name))
+
     @abstractmethod
     def examine(self) -> list[Finding]:
-        """Check what jobs of this profile need, by trying it. May block."""
+        """Check the requirements of this profile's jobs by trying them. May block."""

@@ -13,8 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..backends import load_backends
-from ..backends.base import Capability, Finding
-from ..backends.remote import RemoteBackend
+from ..backends.base import Backend, Capability, Finding
 from ..cloud import http as transport
 from ..config.policy import Policy
 from ..config.settings import Profile, user_file
@@ -62,7 +61,7 @@ def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:
         return [Finding("bad", _("profile {name}").format(name=profile.name), error.message, error.fix)]
     if Capability.RUNS_HERE in backend.capabilities:
         return found
-    if isinstance(backend, RemoteBackend) and all(finding.state != "bad" for finding in found):
+    if all(finding.state != "bad" for finding in found):
         found.append(_storage(backend, storages, profile))
     return [replace(finding, what=f"{profile.name}: {finding.what}") for finding in found]
 
@@ -91,7 +90,7 @@ def audited(profiles: Profiles, audit: Audit) -> list[Finding]:
     return [Finding("bad" if rules.audit_required else "warn", _("audit log"), text, fix)]
 
 
-def _storage(backend: RemoteBackend, storages: Storages, profile: Profile) -> Finding:
+def _storage(backend: Backend, storages: Storages, profile: Profile) -> Finding:
     """Whether code and inputs can be sent, and outputs be had."""
     try:
         uri = asyncio.run(_folder(backend))
@@ -101,7 +100,7 @@ def _storage(backend: RemoteBackend, storages: Storages, profile: Profile) -> Fi
     return Finding("ok", _("storage"), _("{uri} can be read and written").format(uri=uri))
 
 
-async def _folder(backend: RemoteBackend) -> str:
+async def _folder(backend: Backend) -> str:
     try:
         return await backend.input_uri()
     finally:

@@ -6,10 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
-from ..backends.remote import RemoteBackend, RemoteJob
+from ..backends.reports import RemoteJob
 from ..config.settings import Profile
-from ..core.errors import Unsupported
-from ..core.i18n import _
 from ..jobs.job import Job, JobStatus
 from ..jobs.job_dir import claim, new_id
 from ..jobs.state_dir import Home, writing
@@ -39,7 +37,7 @@ class Adoption:
             NotAllowed: if the administrator does not allow the profile.
         """
         chosen = self.profiles.chosen(profile, backend)
-        return chosen, await self._backend(chosen).jobs(before, limit)
+        return chosen, await self.profiles.backend(chosen).jobs(before, limit)
 
     async def adopt(self, remote_id: str, profile: str = "", backend: str = "") -> Job:
         """Follow a job of the platform from now on; the one of ours that it is, if it is one.
@@ -49,7 +47,7 @@ class Adoption:
             NotAllowed: if the administrator does not allow the profile.
         """
         chosen = self.profiles.chosen(profile, backend)
-        found = await self._backend(chosen).job(remote_id)
+        found = await self.profiles.backend(chosen).job(remote_id)
         if there := self.store.by_remote_id(chosen.backend, found.remote_id):
             return there
         job, key = _job(found, chosen), f"adopted:{chosen.backend}:{found.remote_id}"
@@ -60,15 +58,6 @@ class Adoption:
         if held.is_kept:
             self.feed.follow(job, held.lease)
         return held.stored
-
-    def _backend(self, profile: Profile) -> RemoteBackend:
-        backend = self.profiles.backend(profile)
-        if not isinstance(backend, RemoteBackend):
-            raise Unsupported(
-                _("The backend `{name}` has no jobs but those that are listed here.").format(name=backend.name),
-                fix=_("Name a profile of a platform: --profile, --backend."),
-            )
-        return backend
 
 
 def _job(found: RemoteJob, profile: Profile) -> Job:

@@ -14,8 +14,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ..backends import load_backends
-from ..backends.base import Capability, Finding, Report
-from ..backends.remote import RemoteBackend
+from ..backends.base import Capability, Finding
+from ..backends.reports import Report
 from ..cloud import http as transport
 from ..config.secret_store import SecretStore
 from ..core.errors import Conflict, NotFound, SettingsError
@@ -306,10 +306,7 @@ class JobService:
 
     async def _remote_id(self, job: Job) -> str:
         """The platform's name for a job, also of one whose submit was cut short."""
-        backend = self.profiles.backend_of(job)
-        if isinstance(backend, RemoteBackend):
-            return job.remote_id or await backend.find(job.id)
-        return job.remote_id or job.id
+        return job.remote_id or await self.profiles.backend_of(job).find(job.id)
 
     async def _silent(self, job: Job) -> Report | None:
         """The platform's report on a job, if that is that nothing is heard of it any more."""

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..backends.base import Backend, Caller, Capability, Check, Submission
-from ..backends.remote import RemoteBackend
 from ..config import jupyterhub as hub
 from ..config.secret_store import SecretStore
 from ..config.settings import Profile
@@ -240,7 +239,7 @@ class Submitter:
         await self._open_secrets(spec)
         with named(JobSpec.model_fields):
             check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
-            spec, check = await backend.settle(spec, check)
+            spec, check = await backend.resolve(spec, check)
         if Capability.PAID in backend.capabilities:
             check = check.paid(spec)
         policy.check(spec, profile.name, profile.backend)
@@ -308,8 +307,8 @@ class Submitter:
             if spec.inputs:
                 way = await self.inputs.way(spec, profile.name, backend)
                 job = job.model_copy(update={"inputs": await asyncio.to_thread(way.bring, None)})
-            if isinstance(backend, RemoteBackend):
-                await self._send(job, backend, code)
+            if uri := await backend.code_uri(code.digest):
+                await self._send(job, uri, code)
             prepared = await backend.prepare(job, held.folder)
             notes = (*filter(None, [check.cost]), *check.notes, *code.notes, *prepared.notes)
             update = {"notes": notes, "outputs": prepared.outputs}
@@ -323,9 +322,8 @@ class Submitter:
         self.recorder.also(lambda: self.retention.measure_again(job.id, _MEASURED))
         return job
 
-    async def _send(self, job: Job, backend: RemoteBackend, code: Code) -> None:
+    async def _send(self, job: Job, uri: str, code: Code) -> None:
         """Bring packed code to where the platform takes it from, once for the same content."""
-        uri = await backend.code_uri(code.digest)
         await asyncio.to_thread(delivery.send_code, self.storages.of(uri, job.profile), uri, code.archive, code.hashes)
 
     async def _submit(self, job: Job, backend: Backend, held: Claim, values: Mapping[str, Secret]) -> Job:

@@ -118,3 +118,17 @@ def test_traitlets_stops_at_the_server_and_the_widget() -> None:
 def test_files_are_short_enough_to_read() -> None:
     lengths = {name: len(path.read_text("utf-8").splitlines()) for name, path in modules().items()}
     assert {name: lines for name, lines in lengths.items() if lines > 400} == {}
+
+
+def test_callers_of_a_backend_test_its_capabilities_not_its_class() -> None:
+    """Only the room itself, and the suite that plug-ins inherit, may name `RemoteBackend`."""
+    names = {
+        name
+        for name, path in modules().items()
+        if not name.startswith(("backends", "engine.testing", "__init__"))
+        and any(
+            isinstance(node, ast.Name) and node.id in ("RemoteBackend", "LocalBackend", "PaiBackend")
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        )
+    }
+    assert names == set()

@@ -45,10 +45,10 @@ class TestNeighbour(RemoteBackendPromises):
     @story
     async def test_an_input_in_the_shared_folder_is_not_copied(self, bench: Bench, shared: Path) -> None:
         (shared / "data.txt").write_text("here")
-        assert bench.remote.sees(str(shared / "data.txt"))
-        assert bench.remote.sees((shared / "data.txt").as_uri())
-        assert not bench.remote.sees("/etc/hosts")
-        assert not bench.remote.sees(f"{shared}/../elsewhere")
+        assert bench.backend.can_read(str(shared / "data.txt"))
+        assert bench.backend.can_read((shared / "data.txt").as_uri())
+        assert not bench.backend.can_read("/etc/hosts")
+        assert not bench.backend.can_read(f"{shared}/../elsewhere")
 
     @story
     async def test_a_submit_whose_answer_was_lost_may_be_repeated(self, bench: Bench) -> None:

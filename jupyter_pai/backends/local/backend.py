@@ -20,18 +20,9 @@ from ...core.i18n import N_, _, ngettext
 from ...core.secret import Secret
 from ...jobs.job import Job, JobSpec, JobStatus
 from ...jobs.state_dir import Home, JobFolder, writing
-from ..base import (
-    Backend,
-    Caller,
-    Capability,
-    Check,
-    Finding,
-    InstanceType,
-    Prepared,
-    Report,
-    Submission,
-    parse_options,
-)
+from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Submission, parse_options
+from ..reports import Report
+from ..resources import InstanceType
 from . import checks as examination
 from . import container, interpreter, process
 from . import resources as machine

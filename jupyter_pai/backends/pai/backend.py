@@ -23,21 +23,10 @@ from ...core.secret import Secret
 from ...jobs import datasets
 from ...jobs.job import Job, JobSpec, JobStatus
 from ...jobs.state_dir import Home, JobFolder
-from ..base import (
-    Caller,
-    Capability,
-    Check,
-    Finding,
-    Image,
-    ImageQuery,
-    InstanceType,
-    Prepared,
-    Quota,
-    Report,
-    Submission,
-    Trial,
-)
-from ..remote import LogPiece, OutputModel, PointPage, RemoteBackend, RemoteJob, Sample
+from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Trial
+from ..remote import RemoteBackend
+from ..reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
+from ..resources import Image, ImageQuery, InstanceType, Quota
 from . import logs, usage
 from .api import RUNNING, PaiStudio
 from .imported_job import adopted
@@ -162,10 +151,10 @@ class PaiBackend(RemoteBackend):
             notes.append(_("Sizes count where no instance type is named; {name} is.").format(name=spec.instance_type))
         return Check(tuple(notes))
 
-    async def settle(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
-        from .resolve import settle
+    async def resolve(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
+        from .resolve import resolve
 
-        return await settle(spec, check, lambda: self.catalogue, self.settings, self.allows)
+        return await resolve(spec, check, lambda: self.catalogue, self.settings, self.allows)
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
         base = await self.output_uri(job)
@@ -223,7 +212,7 @@ class PaiBackend(RemoteBackend):
 
     # Following.
 
-    def pace(self, jobs: int, *, watched: bool) -> float:
+    def poll_interval(self, jobs: int, *, watched: bool) -> float:
         if watched:
             return 1.0
         return 5.0 if jobs <= _LIST else 10.0
@@ -342,10 +331,10 @@ class PaiBackend(RemoteBackend):
 
         return await machines.list_quotas(self.account)
 
-    async def images(self, wanted: ImageQuery) -> list[Image]:
+    async def images(self, query: ImageQuery) -> list[Image]:
         from . import images
 
-        return await images.list_images(self.account, wanted)
+        return await images.list_images(self.account, query)
 
     def examine(self) -> list[Finding]:
         from . import checks as examination

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from ...cloud.alibaba.account import Account
 from ...core.errors import PaiError
-from ..base import InstanceType
+from ..resources import InstanceType
 from . import instance_types as machines
 from . import spot
 from .api import PaiStudio

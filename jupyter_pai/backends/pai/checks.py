@@ -9,7 +9,8 @@ from ...cloud.alibaba.account import Account
 from ...cloud.alibaba.openapi import STS, STUDIO, WORKSPACE
 from ...core.errors import ClockError, CredentialsError, PaiError, RegionError, Unreachable
 from ...core.i18n import _, ngettext
-from ..base import Finding, Quota
+from ..base import Finding
+from ..resources import Quota
 from . import instance_types as machines
 
 __all__ = ["examine"]

@@ -16,7 +16,7 @@ from ...cloud.alibaba.account import Account
 from ...cloud.alibaba.openapi import WORKSPACE
 from ...core.errors import BadInput, ImageError
 from ...core.i18n import _
-from ..base import Image, ImageQuery
+from ..resources import Image, ImageQuery
 from .pagination import gather
 
 __all__ = ["SCOPES", "choose", "image_of", "list_images"]

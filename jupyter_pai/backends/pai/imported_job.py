@@ -9,7 +9,7 @@ from ...core.errors import SpecError
 from ...jobs.datasets import DataSet
 from ...jobs.job import JobSpec, MetricDefinition, now
 from ...jobs.metrics.patterns import compile_pattern
-from ..remote import RemoteJob
+from ..reports import RemoteJob
 from .job_response import moment, report_of
 from .request_body import HOME_LABEL, JOB_LABEL
 

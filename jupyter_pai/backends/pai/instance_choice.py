@@ -12,7 +12,7 @@ from ...core.errors import SpecError
 from ...core.i18n import _, ngettext
 from ...core.sizes import parse_size, show_memory
 from ...jobs.job import JobSpec
-from ..base import InstanceType
+from ..resources import InstanceType
 
 __all__ = ["note", "pick"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...cloud.alibaba.account import Account
 from ...cloud.alibaba.openapi import DLC, STUDIO
-from ..base import InstanceType, Quota
+from ..resources import InstanceType, Quota
 from .pagination import gather
 
 __all__ = ["list_instance_types", "list_quotas"]

@@ -15,7 +15,7 @@ from typing import Any
 from ...core.i18n import _
 from ...jobs.events import MetricPoint
 from ...jobs.job import JobStatus, now
-from ..base import Report
+from ..reports import Report
 
 __all__ = ["moment", "points_of", "remedy", "report_of"]
 

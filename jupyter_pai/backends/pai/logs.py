@@ -12,7 +12,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 
-from ..remote import LogPiece
+from ..reports import LogPiece
 
 __all__ = ["LARGEST_PAGE", "Pages", "read_log"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..remote import OutputModel
+from ..reports import OutputModel
 from .imported_job import pairs
 
 __all__ = ["output_model"]

@@ -21,10 +21,10 @@ from .options import PaiOptions, options_of
 if TYPE_CHECKING:
     from .catalog import Catalogue
 
-__all__ = ["settle"]
+__all__ = ["resolve"]
 
 
-async def settle(
+async def resolve(
     spec: JobSpec,
     check: Check,
     catalogue: Callable[[], Catalogue],

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ..remote import Sample
+from ..reports import Sample
 from .api import PaiStudio
 from .job_response import moment
 

@@ -19,7 +19,6 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from ...backends.base import Backend, Capability
-from ...backends.remote import RemoteBackend
 from ...core.errors import BadInput, NotFound, PaiError, SourceError, Unsupported
 from ...core.i18n import _
 from ...core.lease import Lease
@@ -71,7 +70,7 @@ class Inputs:
             PaiError: if a storage has no account, or none is known for a URI.
         """
         far = self._far(spec, backend)
-        base = await backend.input_uri() if far and isinstance(backend, RemoteBackend) else ""
+        base = await backend.input_uri() if far else ""
 
         def bring(tell: Progress | None) -> dict[str, str]:
             whole = _Whole(tell)
@@ -88,11 +87,12 @@ class Inputs:
     def _far(self, spec: JobSpec, backend: Backend) -> tuple[str, ...]:
         if Capability.DATASETS not in backend.capabilities:
             _refuse_datasets(spec, backend)
-        if isinstance(backend, RemoteBackend):
-            return tuple(channel for channel, uri in spec.inputs.items() if _is_local(uri) and not backend.sees(uri))
-        if Capability.RUNS_HERE in backend.capabilities:
-            return tuple(channel for channel, uri in spec.inputs.items() if not _is_local(uri))
-        return ()
+        runs_here = Capability.RUNS_HERE in backend.capabilities
+        return tuple(
+            channel
+            for channel, uri in spec.inputs.items()
+            if _is_local(uri) != runs_here and not (_is_local(uri) and backend.can_read(uri))
+        )
 
     # To the platform.
 

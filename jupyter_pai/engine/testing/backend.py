@@ -44,6 +44,7 @@ class BackendPromises:
 
     def test_it_is_held_to_all_that_holds_for_its_kind(self, bench: Bench) -> None:
         assert isinstance(bench.backend, RemoteBackend) == isinstance(self, RemoteBackendPromises)
+        assert (Capability.RUNS_HERE in bench.backend.capabilities) != isinstance(self, RemoteBackendPromises)
 
     @story
     async def test_a_job_that_succeeds(self, bench: Bench) -> None:
@@ -101,9 +102,9 @@ class BackendPromises:
     async def test_who_picks_by_sizes_gives_a_machine_that_there_is(self, bench: Bench) -> None:
         spec = parse_spec({"name": "x", "command": "true", "image": bench.backend.settings.default_image, "cpu": 1})
         check = await bench.backend.check(spec, Caller(sys.executable))
-        spec, again = await bench.backend.settle(spec, check)
+        spec, again = await bench.backend.resolve(spec, check)
         assert set(check.notes) <= set(again.notes)
-        assert (await bench.backend.settle(spec, check))[0] == spec, "what is settled stays so"
+        assert (await bench.backend.resolve(spec, check))[0] == spec, "what is settled stays so"
         names = [kind.name for kind in await bench.backend.instance_types()]
         assert not spec.instance_type or spec.instance_type in names
         assert bool(spec.instance_type) == (Capability.SIZES in bench.backend.capabilities)
@@ -124,7 +125,7 @@ class BackendPromises:
     async def test_a_job_that_was_never_started_has_failed(self, bench: Bench) -> None:
         """What is left of a submit during which everything died."""
         bench.home.job("gone").path.mkdir()
-        if isinstance(bench.backend, RemoteBackend):
+        if Capability.RUNS_HERE not in bench.backend.capabilities:
             assert await bench.backend.find("gone") == ""
             assert await bench.backend.poll(["gone"]) == {}
             return
@@ -191,7 +192,7 @@ class RemoteBackendPromises(BackendPromises):
     @story
     async def test_its_folders_can_be_written_and_read(self, bench: Bench) -> None:
         digest = uuid.uuid4().hex
-        code, inputs = await bench.remote.code_uri(digest), await bench.remote.input_uri()
+        code, inputs = await bench.backend.code_uri(digest), await bench.backend.input_uri()
         assert code.endswith(f"/{digest}/")
         for uri in (code, inputs):
             assert uri.endswith("/")
@@ -207,67 +208,67 @@ class RemoteBackendPromises(BackendPromises):
         expected = "".join(f"line {n}\n" for n in range(500)).encode() + "\n完\n".encode()
         job, remote_id = await bench.submit(command)
         await bench.until(remote_id, lambda report: report.status.ended)
-        (instance,) = await bench.remote.instances(remote_id)
+        (instance,) = await bench.backend.instances(remote_id)
         await bench.log(job, remote_id, instance, expected)
 
     @story
     async def test_a_job_is_found_by_our_id(self, bench: Bench) -> None:
         job, remote_id = await bench.submit("true")
-        assert await bench.remote.find(job.id) == remote_id
+        assert await bench.backend.find(job.id) == remote_id
         await bench.ended(remote_id)
-        assert await bench.remote.find(job.id) == remote_id
+        assert await bench.backend.find(job.id) == remote_id
 
     @story
     async def test_jobs_are_listed_newest_first_and_told(self, bench: Bench) -> None:
         ids = [(await bench.submit("true"))[1] for _n in range(2)]
         for remote_id in ids:
             await bench.ended(remote_id)
-        found = await bench.remote.jobs()
+        found = await bench.backend.jobs()
         assert {one.remote_id for one in found} >= {*ids}
         times = [one.submitted_at for one in found]
         assert times == sorted(times, reverse=True)
-        assert len(await bench.remote.jobs(limit=1)) == 1
-        assert await bench.remote.jobs(before=min(times) - timedelta(days=1)) == []
-        told = await bench.remote.job(ids[0])
+        assert len(await bench.backend.jobs(limit=1)) == 1
+        assert await bench.backend.jobs(before=min(times) - timedelta(days=1)) == []
+        told = await bench.backend.job(ids[0])
         assert (told.remote_id, told.report.status) == (ids[0], JobStatus.SUCCEEDED)
         assert told.outputs.keys() >= {"model"}
         with pytest.raises(NotFound):
-            await bench.remote.job("gone")
+            await bench.backend.job("gone")
 
     @story
     async def test_events_go_on_where_they_were(self, bench: Bench) -> None:
         _job, remote_id = await bench.submit("true")
         await bench.ended(remote_id)
-        events = list(await bench.remote.events(remote_id, 0))
+        events = list(await bench.backend.events(remote_id, 0))
         assert all(events)
-        assert list(await bench.remote.events(remote_id, len(events))) == []
-        assert list(await bench.remote.events(remote_id, 1)) == events[1:]
+        assert list(await bench.backend.events(remote_id, len(events))) == []
+        assert list(await bench.backend.events(remote_id, 1)) == events[1:]
 
     @story
     async def test_samples_are_those_after_a_time(self, bench: Bench) -> None:
         _job, remote_id = await bench.submit("true")
         await bench.ended(remote_id)
-        times = [sample.time for sample in await bench.remote.samples(remote_id, 0)]
+        times = [sample.time for sample in await bench.backend.samples(remote_id, 0)]
         assert times == sorted(times)
-        assert list(await bench.remote.samples(remote_id, now().timestamp() + 3600)) == []
+        assert list(await bench.backend.samples(remote_id, now().timestamp() + 3600)) == []
 
     @story
     async def test_metrics_that_the_platform_reads_go_on_where_they_were(self, bench: Bench) -> None:
         _job, remote_id = await bench.submit("true")
         await bench.ended(remote_id)
-        for name in await bench.remote.metric_names(remote_id):
-            points = list((await bench.remote.points(remote_id, name, 0)).points)
-            assert list((await bench.remote.points(remote_id, name, 1)).points) == points[1:]
+        for name in await bench.backend.metric_names(remote_id):
+            points = list((await bench.backend.points(remote_id, name, 0)).points)
+            assert list((await bench.backend.points(remote_id, name, 1)).points) == points[1:]
 
     @story
     async def test_what_is_not_claimed_is_refused(self, bench: Bench) -> None:
         _job, remote_id = await bench.submit("true")
         if Capability.OUTPUT_MODELS not in bench.backend.capabilities:
             with pytest.raises(Unsupported):
-                await bench.remote.output_models(remote_id)
+                await bench.backend.output_models(remote_id)
         if Capability.TERMINAL not in bench.backend.capabilities:
             with pytest.raises(Unsupported):
-                await bench.remote.terminal(remote_id, "")
+                await bench.backend.terminal(remote_id, "")
         await bench.ended(remote_id)
 
     @story
@@ -277,8 +278,8 @@ class RemoteBackendPromises(BackendPromises):
         await bench.backend.delete(remote_id)
         await bench.backend.delete(remote_id)
         assert await bench.backend.poll([remote_id]) == {}
-        assert await bench.remote.find(job.id) == ""
+        assert await bench.backend.find(job.id) == ""
 
     def test_it_is_asked_the_more_often_the_fewer_there_are_and_if_somebody_waits(self, bench: Bench) -> None:
-        assert 0 < bench.remote.pace(1, watched=True) <= bench.remote.pace(1, watched=False)
-        assert bench.remote.pace(1, watched=False) <= bench.remote.pace(1000, watched=False)
+        assert 0 < bench.backend.poll_interval(1, watched=True) <= bench.backend.poll_interval(1, watched=False)
+        assert bench.backend.poll_interval(1, watched=False) <= bench.backend.poll_interval(1000, watched=False)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...backends.base import Backend, Caller, Capability, Report
-from ...backends.remote import RemoteBackend
+from ...backends.base import Backend, Caller, Capability
+from ...backends.reports import Report
 from ...cloud import http as transport
 from ...config.settings import Profile
 from ...core.secret import Secret
@@ -49,17 +49,12 @@ class Bench:
         """The backend as another process has it, which knows nothing of what this one has seen."""
         return Profiles(self.home).backend(self.profile)
 
-    @property
-    def remote(self) -> RemoteBackend:
-        assert isinstance(self.backend, RemoteBackend)
-        return self.backend
-
     async def submit(self, command: str, values: dict[str, Secret] | None = None, **fields: Any) -> tuple[Job, str]:
         """Submit a command beside which lies a file `a.txt`: the job, and the platform's name for it."""
         defaults = self.backend.settings
         places = {"image": defaults.default_image, "instance_type": defaults.default_instance_type}
         spec = parse_spec({"name": "x", "command": command, "source": _SOURCE} | places | fields)
-        spec, check = await self.backend.settle(spec, await self.backend.check(spec, Caller(sys.executable)))
+        spec, check = await self.backend.resolve(spec, await self.backend.check(spec, Caller(sys.executable)))
         job = Job(
             id=uuid.uuid4().hex[:8], spec=spec, backend=self.backend.name, profile=PROFILE, status=JobStatus.STARTING,
             submitted_at=now(), python=check.python, source_digest=uuid.uuid4().hex,
@@ -68,8 +63,7 @@ class Bench:
         folder.path.mkdir(parents=True)
         packed = source.pack(source.scan(Source.model_validate(_SOURCE), 10**6), self.home.sources)
         folder.source.write_bytes(packed.path.read_bytes())
-        if isinstance(self.backend, RemoteBackend):
-            uri = await self.backend.code_uri(job.source_digest)
+        if uri := await self.backend.code_uri(job.source_digest):
             delivery.send_code(self.storages.of(uri, PROFILE), uri, folder.source, packed.hashes)
         prepared = await self.backend.prepare(job, folder)
         job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
@@ -77,10 +71,9 @@ class Bench:
 
     async def put(self, data: bytes, elsewhere: Path) -> str:
         """A file where the platform reads inputs: its URI. One that runs here reads it `elsewhere`."""
-        if not isinstance(self.backend, RemoteBackend):
+        if not (base := await self.backend.input_uri()):
             elsewhere.write_bytes(data)
             return elsewhere.as_uri()
-        base = await self.backend.input_uri()
         storage = self.storages.of(base, PROFILE)
         uri = storage.join(storage.join(base, uuid.uuid4().hex), elsewhere.name)
         storage.put(data, uri)
@@ -112,7 +105,7 @@ class Bench:
         """The instances that have a log."""
         if Capability.RUNS_HERE in self.backend.capabilities:
             return logs.instances(self.folder(job).log)
-        return await self.remote.instances(remote_id)
+        return await self.backend.instances(remote_id)
 
     async def log(self, job: Job, remote_id: str, instance: str, wanted: bytes) -> bytes:
         """The log of an instance of a job that has ended, when it has what is wanted: once, whoever reads on."""
@@ -127,9 +120,7 @@ class Bench:
     async def _read_on(self, job: Job, remote_id: str, instance: str, data: bytes, cursor: str) -> tuple[bytes, str]:
         if Capability.RUNS_HERE in self.backend.capabilities:
             return (self.folder(job).log / instance).read_bytes(), ""
-        backend = self.another()
-        assert isinstance(backend, RemoteBackend)
-        piece = await backend.log(remote_id, instance, cursor)
+        piece = await self.another().log(remote_id, instance, cursor)
         return data + piece.data, piece.cursor
 
     def folder(self, job: Job) -> JobFolder:

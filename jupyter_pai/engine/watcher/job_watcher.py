@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 
-from ...backends.base import Report
+from ...backends.reports import Report
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus

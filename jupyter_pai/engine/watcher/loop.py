@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-from ...backends.base import Backend, Report
-from ...backends.remote import RemoteBackend
+from ...backends.base import Backend, Capability
+from ...backends.reports import Report
 from ...core.errors import NotFound, PaiError
 from ...core.i18n import _
 from ...core.lease import Lease
@@ -146,7 +146,7 @@ class Feed:
         """Bring what there is by now of a job that runs elsewhere, for somebody who is about to read it: what cannot be
         had within so many seconds is not waited for."""
         follower = self._followers.get(job.id)
-        if follower is None or not isinstance(self.backend_of(job), RemoteBackend):
+        if follower is None or Capability.RUNS_HERE in self.backend_of(job).capabilities:
             return
         begun = time.monotonic()
         with self.watch(job.id), contextlib.suppress(TimeoutError):
@@ -220,14 +220,15 @@ class Feed:
         begun: list[asyncio.Task[None]] = []
         try:
             backend = self.backend_of(followers[0].job)
-            if isinstance(backend, RemoteBackend):
-                followers = await self._pace(backend, followers)
+            is_remote = Capability.RUNS_HERE not in backend.capabilities
+            if is_remote:
+                followers = await self._set_next_poll(backend, followers)
             reports = await backend.poll([follower.job.remote_id or follower.job.id for follower in followers])
             for follower in followers:
                 lost = Report(JobStatus.LOST, reason=_("The platform does not know the job any more."))
                 report = reports.get(follower.job.remote_id or follower.job.id, lost)
                 follower.report, follower.trouble = report, ""
-                watched = isinstance(backend, RemoteBackend) and self._is_watched(follower)
+                watched = is_remote and self._is_watched(follower)
                 if (news := follower.has_news()) or watched or self.intake.tells_more(follower, report):
                     task = asyncio.create_task(self._attend(follower, backend, report, news))
                     self._busy[follower.job.id] = task
@@ -241,15 +242,15 @@ class Feed:
         if begun:
             await asyncio.wait(begun)
 
-    async def _pace(self, backend: RemoteBackend, followers: Sequence[Follower]) -> list[Follower]:
+    async def _set_next_poll(self, backend: Backend, followers: Sequence[Follower]) -> list[Follower]:
         """When to look at them again; those of them that the platform has, as far as is known."""
         for follower in followers:
             watched = self._is_watched(follower)
             follower.looked_at = time.monotonic()
-            follower.look_at = follower.looked_at + backend.pace(len(followers), watched=watched)
+            follower.look_at = follower.looked_at + backend.poll_interval(len(followers), watched=watched)
         return [follower for follower in followers if follower.job.remote_id or await self._recover(backend, follower)]
 
-    async def _recover(self, backend: RemoteBackend, follower: Follower) -> bool:
+    async def _recover(self, backend: Backend, follower: Follower) -> bool:
         """Look for a job whose submit was cut short: nobody is submitting it, or they would hold the lease."""
         job = follower.job
         if remote_id := await backend.find(job.id):
@@ -270,7 +271,7 @@ class Feed:
                 continue  # The numbers of requests, which such texts have, are no news.
             follower.trouble = kind_of(error)
             with contextlib.suppress(PaiError):  # A profile that was removed; its jobs wait for it to come back.
-                if isinstance(self.backend_of(job), RemoteBackend):
+                if Capability.RUNS_HERE not in self.backend_of(job).capabilities:
                     report = Report(job.status, job.platform_status, error.message, error.fix)
                     await self.intake.store_report(follower, report)
 

@@ -6,8 +6,8 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from ...backends.base import Backend, Report
-from ...backends.remote import RemoteBackend
+from ...backends.base import Backend, Capability
+from ...backends.reports import Report
 from ...jobs.job import JobStatus, now
 from ...jobs.store.jobs import Store
 from .job_watcher import Follower
@@ -48,7 +48,8 @@ class Intake:
         Whether the platform has given all it has by now; what an ended job left there is to be asked for again.
         """
         whole, ended = True, report.status.ended
-        if isinstance(backend, RemoteBackend) and report.status is not JobStatus.LOST and (ended or watched):
+        is_remote = Capability.RUNS_HERE not in backend.capabilities
+        if is_remote and report.status is not JobStatus.LOST and (ended or watched):
             whole = await follower.gatherer.bring(backend, follower.job.remote_id, ended=ended)
             news = follower.has_news() or news  # It may say so once only.
         if whole or not ended:

@@ -11,7 +11,8 @@ import json
 import re
 import time
 
-from ...backends.remote import LogPiece, RemoteBackend
+from ...backends.base import Backend
+from ...backends.reports import LogPiece
 from ...core.filesystem import replacing
 from ...jobs.logs.file import Log, sizes
 from ...jobs.state_dir import JobFolder
@@ -33,7 +34,7 @@ class RemoteLog:
         """Another process writes now: what we know is out of date."""
         self._cursors = None
 
-    async def fetch(self, backend: RemoteBackend, remote_id: str) -> tuple[bool, bool]:
+    async def fetch(self, backend: Backend, remote_id: str) -> tuple[bool, bool]:
         """Bring what is new: whether that is all there is by now, and whether there was anything."""
         complete, news = True, False
         for instance in await backend.instances(remote_id):

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Sequence
 
-from ...backends.remote import RemoteBackend
+from ...backends.base import Backend
 from ...jobs.events import MetricPoint
 from ...jobs.metrics.series import Cursor, Piece, Series, SeriesWriter, pack
 from ...jobs.metrics.source import Reader
@@ -47,7 +47,7 @@ class PlatformPoints(Reader):
 
     # Bringing.
 
-    async def bring(self, backend: RemoteBackend, remote_id: str, *, ended: bool) -> bool:
+    async def bring(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
         """Bring what is new; whether that is all. What a pattern of ours may yet find is left to it until the end.
 
         Raises:

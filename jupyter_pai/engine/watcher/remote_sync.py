@@ -13,7 +13,8 @@ import os
 import time
 from collections.abc import Sequence
 
-from ...backends.remote import RemoteBackend, Sample
+from ...backends.base import Backend
+from ...backends.reports import Sample
 from ...core.errors import EngineError, PaiError
 from ...core.i18n import _
 from ...jobs.metrics.resource_samples import RECORD
@@ -57,7 +58,7 @@ class Gatherer:
         if self.points:
             self.points.forget()
 
-    async def bring(self, backend: RemoteBackend, remote_id: str, *, ended: bool) -> bool:
+    async def bring(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
         """Bring what is new; of a job that has ended, whether that is all.
 
         Raises:
@@ -94,7 +95,7 @@ class Gatherer:
             return True
         raise error
 
-    async def _bring_events(self, backend: RemoteBackend, remote_id: str, *, ended: bool) -> None:
+    async def _bring_events(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
         if not self._is_due("events", _EVENTS_EVERY, ended=ended):
             return
         known = self.store.count_events(self.folder.id, "platform")
@@ -102,7 +103,7 @@ class Gatherer:
             told = self.store.tell(self.folder.id, "platform", [{"text": text} for text in texts])
             await asyncio.wrap_future(told)
 
-    async def _bring_samples(self, backend: RemoteBackend, remote_id: str, *, ended: bool) -> None:
+    async def _bring_samples(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
         if self._is_due("samples", _SAMPLES_EVERY, ended=ended):
             self._append(await backend.samples(remote_id, self._sampled_until()))
 
@@ -119,7 +120,7 @@ class Gatherer:
             self._due["curves"] = 0.0
         return whole
 
-    async def _bring_points(self, backend: RemoteBackend, remote_id: str, *, ended: bool) -> bool:
+    async def _bring_points(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
         """Whether that is all. Where they cannot be had, the job goes on without."""
         if self.points is None or not self._is_due("points", _POINTS_EVERY, ended=ended):
             return True

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.backends.base import InstanceType
 from jupyter_pai.backends.pai import instance_choice as choice
 from jupyter_pai.backends.pai.catalog import Catalogue
+from jupyter_pai.backends.resources import InstanceType
 from jupyter_pai.client.base import EmbeddedClient
 from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.account import Account, AliyunSettings

@@ -13,18 +13,10 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
 
-from jupyter_pai.backends.base import (
-    Caller,
-    Capability,
-    Check,
-    Finding,
-    InstanceType,
-    Prepared,
-    Report,
-    Submission,
-    parse_options,
-)
-from jupyter_pai.backends.remote import LogPiece, RemoteBackend, RemoteJob, Sample
+from jupyter_pai.backends.base import Caller, Capability, Check, Finding, Prepared, Submission, parse_options
+from jupyter_pai.backends.remote import RemoteBackend
+from jupyter_pai.backends.reports import LogPiece, RemoteJob, Report, Sample
+from jupyter_pai.backends.resources import InstanceType
 from jupyter_pai.cloud import http as transport
 from jupyter_pai.config.settings import ProfileSettings
 from jupyter_pai.core.errors import BackendError, NotFound, PaiError, SpecError
@@ -105,7 +97,7 @@ class NeighbourBackend(RemoteBackend):
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
         parse_options(NeighbourOptions, spec.options)
         for channel, uri in spec.inputs.items():
-            if not uri.startswith("neighbour://") and not self.sees(uri):
+            if not uri.startswith("neighbour://") and not self.can_read(uri):
                 raise SpecError(
                     f"inputs.{channel}: a neighbour reads nothing from {uri}.",
                     fix="Give a folder or a file of this machine, which is copied there, or neighbour://SHELF/path.",
@@ -142,7 +134,7 @@ class NeighbourBackend(RemoteBackend):
     async def input_uri(self) -> str:
         return self.place.uri("inputs")
 
-    def sees(self, uri: str) -> bool:
+    def can_read(self, uri: str) -> bool:
         """What lies in the shared folder need not be brought there."""
         path = unquote(urlsplit(uri).path) if uri.startswith("file://") else uri
         return "://" not in path and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.place.path))
@@ -155,7 +147,7 @@ class NeighbourBackend(RemoteBackend):
 
     # Following.
 
-    def pace(self, jobs: int, *, watched: bool) -> float:
+    def poll_interval(self, jobs: int, *, watched: bool) -> float:
         return 0.5 if watched else 2.0
 
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:

@@ -29,9 +29,11 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler, stream_request_body
 
-from jupyter_pai.backends.base import Caller, InstanceType, Report, parse_options
+from jupyter_pai.backends.base import Caller, parse_options
 from jupyter_pai.backends.local.backend import LocalBackend
 from jupyter_pai.backends.local.options import LocalSettings
+from jupyter_pai.backends.reports import Report
+from jupyter_pai.backends.resources import InstanceType
 from jupyter_pai.core.errors import CredentialsError, EngineError, NotFound, PaiError
 from jupyter_pai.core.secret import Secret
 from jupyter_pai.jobs.job import Job

@@ -1,0 +1,90 @@
+"""Data of a job as its platform reports it: status, logs, samples, metrics and models.
+
+A cursor is text of the backend's own format that marks a position in a log. It is stored with the data, so another
+process continues there without losing or repeating a byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from ..jobs.events import MetricPoint
+from ..jobs.job import JobSpec, JobStatus
+
+__all__ = ["LogPiece", "OutputModel", "PointPage", "RemoteJob", "Report", "Sample"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The state of a job on its platform. `exit_code` is 128 + n if signal n ended the command.
+
+    `instance` is the first failed instance of a multi-instance job. `elsewhere`: the job runs on another host, whose
+    engine records its end. `silent`: that host sends no sign of life. `progress` (0 to 1) and the latest point of each
+    metric are set by platforms that read them from the log.
+    """
+
+    status: JobStatus
+    platform_status: str = ""
+    reason: str = ""
+    fix: str = ""
+    exit_code: int | None = None
+    instance: str = ""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    output_parameters: dict[str, str] = field(default_factory=dict)
+    elsewhere: bool = False
+    silent: bool = False
+    console_url: str = ""
+    progress: float | None = None
+    metrics: Mapping[str, MetricPoint] = field(default_factory=dict)
+
+
+class LogPiece(NamedTuple):
+    """The next part of an instance's log. `more`: further data is available now."""
+
+    data: bytes
+    cursor: str
+    more: bool = False
+
+
+class Sample(NamedTuple):
+    """Resource usage at a time (Unix seconds): cores, bytes, GPU percent and bytes of GPU memory; NaN if unknown."""
+
+    time: float
+    cpu: float
+    memory: float
+    gpu: float
+    gpu_memory: float
+
+
+class PointPage(NamedTuple):
+    """The next points of a platform metric; their steps are ignored. `more`: further points are available now."""
+
+    points: Sequence[MetricPoint]
+    more: bool = False
+
+
+@dataclass(frozen=True)
+class RemoteJob:
+    """A job as its platform lists it, also one submitted elsewhere. `spec` has the fields that the platform returns."""
+
+    remote_id: str
+    spec: JobSpec
+    report: Report
+    submitted_at: datetime
+    user: str = ""
+    console_url: str = ""
+    outputs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OutputModel:
+    """A model that a job registered on its platform: its URI and output channel. `metrics` are plain JSON values."""
+
+    uri: str
+    channel: str
+    labels: dict[str, str] = field(default_factory=dict)
+    metrics: dict[str, object] = field(default_factory=dict)

@@ -1,0 +1,75 @@
+"""Compute resources of a platform: instance types, quotas and images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Image", "ImageQuery", "InstanceType", "Quota"]
+
+
+@dataclass(frozen=True)
+class InstanceType:
+    """An instance type that jobs can request by name: cores, memory in bytes, GPUs and the memory of each in bytes.
+
+    `available`: a job would start at once; None if unknown. `price` is per hour; None if the platform publishes none.
+    `spot_discount` is the spot price as a share of the regular price; None without spot instances. `pool` is the
+    platform's name for the resource pool.
+    """
+
+    name: str
+    cpu: float
+    memory: int
+    gpu: int = 0
+    gpu_name: str = ""
+    available: bool | None = None
+    gpu_memory: int = 0
+    price: float | None = None
+    spot_discount: float | None = None
+    pool: str = ""
+
+
+@dataclass(frozen=True)
+class Quota:
+    """A resource quota of the account: total and free cores, memory in bytes, and GPUs."""
+
+    id: str
+    name: str
+    status: str
+    cpu: float
+    memory: int
+    gpu: int
+    free_cpu: float
+    free_memory: int
+    free_gpu: int
+    gpu_name: str = ""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A container image for jobs. Jobs refer to it by `uri`; unknown fields are empty.
+
+    `accelerator` is CPU or GPU. `created` is an ISO 8601 time.
+    """
+
+    uri: str
+    name: str
+    framework: str = ""
+    version: str = ""
+    accelerator: str = ""
+    python: str = ""
+    cuda: str = ""
+    description: str = ""
+    created: str = ""
+
+
+@dataclass(frozen=True)
+class ImageQuery:
+    """A filter for images; empty fields match all. `version` may be ``latest``, which matches the newest only.
+
+    `scope` is the purpose (training, develop, inference), or `own` for the images of the workspace.
+    """
+
+    framework: str = ""
+    version: str = ""
+    accelerator: str = ""
+    scope: str = "training"
