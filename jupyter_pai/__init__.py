@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from .client.job import JobHandle, get_job, list_jobs, submit
     from .client.widgets.form import form
     from .core.errors import JobFailed, PaiError
-    from .jobs.job import Job, JobSpec, JobStatus
+    from .jobs.job import Job, JobStatus
+    from .jobs.spec import JobSpec
     from .sdk.estimator import Estimator
 
 __version__ = "0.1.0"
@@ -44,7 +45,7 @@ _HOMES = {
     "Job": "jobs.job",
     "JobFailed": "core.errors",
     "JobHandle": "client.job",
-    "JobSpec": "jobs.job",
+    "JobSpec": "jobs.spec",
     "JobStatus": "jobs.job",
     "PaiError": "core.errors",
     "connect": "client.base",

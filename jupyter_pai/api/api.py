@@ -23,11 +23,12 @@ from ..engine.retention import Criteria
 from ..engine.service import JobService
 from ..engine.tensorboard import TensorBoards
 from ..jobs.events import LogChunk
-from ..jobs.job import Job, JobSpec, JobStatus
+from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import Log
 from ..jobs.logs.search import ERRORS
 from ..jobs.logs.view import parse_moment
 from ..jobs.metrics.query import columns
+from ..jobs.spec import JobSpec
 from ..jobs.store.query import SORTS, JobFilter
 from .data import DataVerbs
 from .forms import FormVerbs

@@ -14,7 +14,7 @@ from ..engine import form_defaults as form_beginning
 from ..engine.adaptation import adapted
 from ..engine.recipe import recipe
 from ..engine.requests import submit_request
-from ..jobs.job import JobSpec
+from ..jobs.spec import JobSpec
 from .outputs import OutputVerbs
 
 __all__ = ["FormVerbs"]

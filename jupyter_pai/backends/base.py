@@ -20,7 +20,8 @@ from ..core.errors import SpecError, Unsupported
 from ..core.field_errors import of_validation
 from ..core.i18n import _
 from ..core.secret import Secret
-from ..jobs.job import Job, JobSpec
+from ..jobs.job import Job
+from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, JobFolder
 from . import pricing
 from .reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample

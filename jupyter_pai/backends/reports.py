@@ -12,7 +12,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..jobs.events import MetricPoint
-from ..jobs.job import JobSpec, JobStatus
+from ..jobs.job import JobStatus
+from ..jobs.spec import JobSpec
 
 __all__ = ["LogPiece", "OutputModel", "PointPage", "RemoteJob", "Report", "Sample"]
 

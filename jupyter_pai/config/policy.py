@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..core.errors import NotAllowed
 from ..core.i18n import N_, _, ngettext
 from ..core.sizes import parse_size, show_size
-from ..jobs.job import JobSpec
+from ..jobs.spec import JobSpec
 
 __all__ = ["Policy", "Rules"]
 

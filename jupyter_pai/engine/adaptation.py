@@ -8,7 +8,7 @@ from pathlib import Path
 from ..backends.base import Capability
 from ..core.field_errors import about
 from ..core.i18n import _
-from ..jobs.job import JobSpec
+from ..jobs.spec import JobSpec
 from ..source.entry_point import script_of
 from .requests import SubmitRequest
 

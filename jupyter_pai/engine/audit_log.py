@@ -26,7 +26,8 @@ from ..config.policy import Policy
 from ..core import host
 from ..core.errors import NotAllowed, PaiError
 from ..core.i18n import _
-from ..jobs.job import Job, JobSpec, now
+from ..jobs.job import Job, now
+from ..jobs.spec import JobSpec
 
 __all__ = ["Audit", "Entry"]
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..core.i18n import _
-from ..jobs.job import Job, JobSpec
+from ..jobs.job import Job
 from ..jobs.provenance import Provenance
+from ..jobs.spec import JobSpec
 from ..jobs.state_dir import JobFolder
 from ..source import archive, notebook
 from ..source.archive import Entry

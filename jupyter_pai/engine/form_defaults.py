@@ -15,7 +15,8 @@ from ..config.settings import Settings
 from ..core.errors import NotFound, UsageError
 from ..core.i18n import _
 from ..jobs import names as job_name
-from ..jobs.job import Job, JobSpec
+from ..jobs.job import Job
+from ..jobs.spec import JobSpec
 from ..jobs.store.query import JobFilter
 from ..source.entry_point import ENTRY_POINTS
 from . import lineage

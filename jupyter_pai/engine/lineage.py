@@ -13,7 +13,8 @@ from urllib.parse import unquote
 from ..config.settings import ProfileSettings
 from ..core.errors import Conflict, SpecError
 from ..core.i18n import _
-from ..jobs.job import Job, JobSpec, parse_spec
+from ..jobs.job import Job
+from ..jobs.spec import JobSpec, parse_spec
 from ..jobs.state_dir import Home
 from ..storage.base import Storage
 

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from ..core.errors import NotebookError
-from ..jobs.job import JobSpec
+from ..jobs.spec import JobSpec
 from ..source import script
 
 __all__ = ["Recipe", "recipe"]

@@ -12,7 +12,8 @@ from ..core.errors import SpecError
 from ..core.field_errors import of_validation
 from ..core.i18n import _
 from ..jobs import names as job_name
-from ..jobs.job import Job, JobSpec, JobStatus, parse_spec
+from ..jobs.job import Job, JobStatus
+from ..jobs.spec import JobSpec, parse_spec
 from ..source.hyperparameters import Hyperparameter
 
 __all__ = [

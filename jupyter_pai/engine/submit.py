@@ -20,11 +20,12 @@ from ..core.i18n import _
 from ..core.secret import Secret
 from ..core.sizes import parse_size
 from ..jobs import names as job_name
-from ..jobs.job import Job, JobSpec, JobStatus, now
+from ..jobs.job import Job, JobStatus, now
 from ..jobs.job_dir import Claim, claim, new_id
 from ..jobs.metrics.patterns import compile_pattern
 from ..jobs.packed_code import Code, code_of, write_folder
 from ..jobs.provenance import Recorder
+from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, writing
 from ..jobs.store.jobs import Store
 from ..source import pack as source

@@ -17,7 +17,7 @@ from pathlib import Path
 from ..core.errors import SourceError
 from ..core.i18n import _, ngettext
 from ..core.sizes import show_size
-from ..jobs.job import Source
+from ..jobs.spec import Source
 from ..jobs.state_dir import writing
 from . import archive, notebook
 from . import secret_scan as leaks

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from jupyter_pai.jobs.job import Job, JobStatus, parse_spec
+from jupyter_pai.jobs.job import Job, JobStatus
+from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.jobs.store.jobs import Store
 

@@ -27,9 +27,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from jupyter_pai.backends.local import process
 from jupyter_pai.backends.local.supervisor import namespaces
-from jupyter_pai.jobs.job import Source
 from jupyter_pai.jobs.metrics.series import POINT, Piece, SeriesWriter
 from jupyter_pai.jobs.metrics.tfevents.source import EventFiles
+from jupyter_pai.jobs.spec import Source
 from jupyter_pai.jobs.state_dir import Home, JobFolder
 from jupyter_pai.source import pack as source
 

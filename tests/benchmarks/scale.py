@@ -17,8 +17,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from jupyter_pai.jobs.job import Job, JobStatus, now, parse_spec
+from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.metrics.series import Piece, SeriesWriter, pack
+from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.jobs.store.jobs import Store
 

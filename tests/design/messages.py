@@ -21,7 +21,7 @@ from jupyter_pai.api.subscriptions import Subscribe
 from jupyter_pai.backends import load_backends
 from jupyter_pai.core.i18n import speak
 from jupyter_pai.core.json_schema import form_schema
-from jupyter_pai.jobs.job import JobSpec
+from jupyter_pai.jobs.spec import JobSpec
 from jupyter_pai.server.openapi import document
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ from jupyter_pai.api.subscriptions import _TOPICS, Subscribe
 from jupyter_pai.backends import load_backends
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.config.policy import Rules
-from jupyter_pai.jobs.job import JobSpec
+from jupyter_pai.jobs.spec import JobSpec
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from docs.site.reference.tables import head, of
 from docs.site.words import word
 from jupyter_pai.backends import load_backends
-from jupyter_pai.jobs.job import JobSpec
+from jupyter_pai.jobs.spec import JobSpec
 
 __all__ = ["spec"]
 

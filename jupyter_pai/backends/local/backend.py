@@ -18,7 +18,8 @@ from ...core.field_errors import about
 from ...core.host import boot_id
 from ...core.i18n import N_, _, ngettext
 from ...core.secret import Secret
-from ...jobs.job import Job, JobSpec, JobStatus
+from ...jobs.job import Job, JobStatus
+from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, writing
 from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Submission, parse_options
 from ..reports import Report

@@ -18,7 +18,8 @@ from typing import TypeVar
 from ...core.errors import BadInput, Unsupported
 from ...core.i18n import _
 from ...core.sizes import parse_size
-from ...jobs.job import Job, JobSpec
+from ...jobs.job import Job
+from ...jobs.spec import JobSpec
 from ...jobs.state_dir import JobFolder
 from . import process
 from .resources import NAMES

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...config.settings import ProfileSettings
 from ...core.i18n import N_
-from ...jobs.job import SIZE
+from ...jobs.spec import SIZE
 
 __all__ = ["LocalOptions", "LocalSettings"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...core.i18n import _
 from ...core.sizes import parse_size, show_memory
-from ...jobs.job import JobSpec
+from ...jobs.spec import JobSpec
 from ..resources import InstanceType
 from .queue import Need, Room, Slot
 from .supervisor import nvml

@@ -11,7 +11,8 @@ from pathlib import Path
 from ...core import contract
 from ...core.errors import BadInput
 from ...core.i18n import _, language
-from ...jobs.job import Job, JobSpec
+from ...jobs.job import Job
+from ...jobs.spec import JobSpec
 from ...jobs.state_dir import JobFolder
 from ...source import archive
 from ..runtime import launcher

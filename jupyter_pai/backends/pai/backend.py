@@ -21,7 +21,8 @@ from ...core.field_errors import about
 from ...core.i18n import N_, _
 from ...core.secret import Secret
 from ...jobs import datasets
-from ...jobs.job import Job, JobSpec, JobStatus
+from ...jobs.job import Job, JobStatus
+from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder
 from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Trial
 from ..remote import RemoteBackend

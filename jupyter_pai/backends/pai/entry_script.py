@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 
-from ...jobs.job import JobSpec
+from ...jobs.spec import JobSpec
 
 __all__ = ["ARCHIVE", "script_of"]
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from ...core.errors import SpecError
 from ...jobs.datasets import DataSet
-from ...jobs.job import JobSpec, MetricDefinition, now
+from ...jobs.job import now
 from ...jobs.metrics.patterns import compile_pattern
+from ...jobs.spec import JobSpec, MetricDefinition
 from ..reports import RemoteJob
 from .job_response import moment, report_of
 from .request_body import HOME_LABEL, JOB_LABEL

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ...core.errors import SpecError
 from ...core.i18n import _, ngettext
 from ...core.sizes import parse_size, show_memory
-from ...jobs.job import JobSpec
+from ...jobs.spec import JobSpec
 from ..resources import InstanceType
 
 __all__ = ["note", "pick"]

@@ -16,7 +16,7 @@ from ...core.field_errors import Fault
 from ...core.i18n import N_, _
 from ...core.sizes import parse_size
 from ...jobs import datasets
-from ...jobs.job import JobSpec
+from ...jobs.spec import JobSpec
 from ..base import parse_options
 
 __all__ = [

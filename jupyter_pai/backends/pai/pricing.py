@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...core.i18n import _
-from ...jobs.job import JobSpec
+from ...jobs.spec import JobSpec
 from .. import pricing as cost
 
 __all__ = ["has_gpu", "said"]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...jobs.datasets import DataSet, is_dataset
-from ...jobs.job import Job, JobSpec
+from ...jobs.job import Job
+from ...jobs.spec import JobSpec
 from .entry_script import script_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...cloud.alibaba.account import AliyunSettings
 from ...core.field_errors import about
-from ...jobs.job import JobSpec
+from ...jobs.spec import JobSpec
 from ..base import Check
 from . import pricing as money
 from .options import PaiOptions, options_of

@@ -23,7 +23,7 @@ from ...core.errors import BadInput, NotFound, PaiError, SourceError, Unsupporte
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.datasets import is_dataset
-from ...jobs.job import JobSpec
+from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, writing
 from ...source import archive
 from ...storage.base import File, Progress, Storage

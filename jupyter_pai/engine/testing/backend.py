@@ -15,7 +15,8 @@ from ...backends.remote import RemoteBackend
 from ...core.errors import BadInput, NotFound, Unsupported
 from ...core.json_schema import form_schema
 from ...core.secret import Secret
-from ...jobs.job import JobStatus, now, parse_spec
+from ...jobs.job import JobStatus, now
+from ...jobs.spec import parse_spec
 from ...jobs.state_dir import Home
 from .harness import PROFILE, Bench, story
 

@@ -15,8 +15,9 @@ from ...backends.reports import Report
 from ...cloud import http as transport
 from ...config.settings import Profile
 from ...core.secret import Secret
-from ...jobs.job import Job, JobStatus, Source, now, parse_spec
+from ...jobs.job import Job, JobStatus, now
 from ...jobs.logs import file as logs
+from ...jobs.spec import Source, parse_spec
 from ...jobs.state_dir import Home, JobFolder
 from ...source import pack as source
 from .. import upload_code as delivery

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...core.i18n import _
-from ..job import MetricDefinition, now
+from ..job import now
 from ..logs.file import Log, instances, sizes
+from ..spec import MetricDefinition
 from .patterns import Scanner
 from .series import Cursor, Piece, SeriesWriter, pack
 from .source import Reader

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...core.errors import SpecError
 from ...core.i18n import _
-from ..job import MetricDefinition
+from ..spec import MetricDefinition
 
 if TYPE_CHECKING:
     import regex

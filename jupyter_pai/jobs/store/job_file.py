@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...core.filesystem import replacing
-from ..job import STORED, Job, JobSpec
+from ..job import Job
+from ..spec import STORED, JobSpec
 from ..state_dir import JobFolder
 
 __all__ = ["Record", "records"]

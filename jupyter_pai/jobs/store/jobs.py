@@ -19,7 +19,8 @@ from typing import Any
 
 from ...core.errors import Conflict, NotFound
 from ...core.i18n import _
-from ..job import STORED, Job, JobStatus
+from ..job import Job, JobStatus
+from ..spec import STORED
 from ..state_dir import JobFolder, writing
 from .change import relabelled, told
 from .database import Database, number_of, storable

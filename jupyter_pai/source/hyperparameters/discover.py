@@ -13,7 +13,7 @@ from pathlib import Path
 from ...core import contract
 from ...core.errors import BadInput, SourceError
 from ...core.i18n import _
-from ...jobs.job import JobSpec
+from ...jobs.spec import JobSpec
 from .. import hyperparameters, notebook, script
 from . import Hyperparameter, Module, Program
 

@@ -23,7 +23,8 @@ from jupyter_pai.core.errors import Conflict
 from jupyter_pai.engine import disk
 from jupyter_pai.engine.profiles import Profiles
 from jupyter_pai.engine.retention import Criteria, Retention
-from jupyter_pai.jobs.job import Job, JobStatus, now, parse_spec
+from jupyter_pai.jobs.job import Job, JobStatus, now
+from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.jobs.store.jobs import Store
 

@@ -13,7 +13,7 @@ import pytest
 from jupyter_pai.backends.base import Check
 from jupyter_pai.client.base import EmbeddedClient
 from jupyter_pai.core.errors import Unconfirmed
-from jupyter_pai.jobs.job import JobSpec
+from jupyter_pai.jobs.spec import JobSpec
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import script, submit

@@ -18,7 +18,7 @@ from jupyter_pai.client.base import EmbeddedClient
 from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.account import Account, AliyunSettings
 from jupyter_pai.core.errors import PermissionDenied, SpecError, Unconfirmed
-from jupyter_pai.jobs.job import JobSpec, parse_spec
+from jupyter_pai.jobs.spec import JobSpec, parse_spec
 
 from ...conftest import script, submit
 from ...fakes.alibaba import StandIn

@@ -19,7 +19,7 @@ from jupyter_pai.commands.magic_variables import words_of
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.commands.spec_from_options import spec_of
 from jupyter_pai.engine.recipe import recipe
-from jupyter_pai.jobs.job import JobSpec, parse_spec
+from jupyter_pai.jobs.spec import JobSpec, parse_spec
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.source import script
 

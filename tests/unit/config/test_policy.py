@@ -14,7 +14,7 @@ from jupyter_pai.client.base import EmbeddedClient
 from jupyter_pai.config import settings as files
 from jupyter_pai.config.policy import Policy, Rules
 from jupyter_pai.core.errors import NotAllowed, PaiError, SettingsError
-from jupyter_pai.jobs.job import JobSpec
+from jupyter_pai.jobs.spec import JobSpec
 
 from ...conftest import ROOT, SystemFile, submit, until
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jupyter_pai.core.errors import SpecError
 from jupyter_pai.engine import compare as comparison
 from jupyter_pai.engine import lineage
-from jupyter_pai.jobs.job import JobSpec, parse_spec
+from jupyter_pai.jobs.spec import JobSpec, parse_spec
 from jupyter_pai.jobs.state_dir import Home
 
 from ...support.fuzz import MANY, NAMES, VALUES

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_pai.core.errors import SpecError
-from jupyter_pai.jobs.job import MetricDefinition
 from jupyter_pai.jobs.metrics.patterns import Scanner, compile_pattern
+from jupyter_pai.jobs.spec import MetricDefinition
 
 from ...support.fuzz import MANY
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from jupyter_pai.core.errors import SpecError
-from jupyter_pai.jobs.job import Job, JobSpec, JobStatus, now, parse_spec
+from jupyter_pai.jobs.job import Job, JobStatus, now
+from jupyter_pai.jobs.spec import JobSpec, parse_spec
 
 from ...support.fuzz import MANY, NAMES, VALUES
 

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from jupyter_pai.client.summary import duration
 from jupyter_pai.core.errors import Conflict, NotFound, StateError
 from jupyter_pai.engine import disk
-from jupyter_pai.jobs.job import Job, JobStatus, now, parse_spec
+from jupyter_pai.jobs.job import Job, JobStatus, now
+from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.jobs.store import database
 from jupyter_pai.jobs.store import jobs as store_module

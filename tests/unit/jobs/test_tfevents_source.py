@@ -220,7 +220,7 @@ FOLLOW = """
 import sys
 from pathlib import Path
 from jupyter_pai.jobs.metrics.tfevents.source import EventFiles
-from jupyter_pai.jobs.job import MetricDefinition
+from jupyter_pai.jobs.spec import MetricDefinition
 from jupyter_pai.jobs.metrics.log_source import LogReader
 from jupyter_pai.jobs.metrics.series import SeriesWriter
 folder = Path(sys.argv[1])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.jobs.job import JobSpec
+from jupyter_pai.jobs.spec import JobSpec
 from jupyter_pai.source import script as scripts
 from jupyter_pai.source.hyperparameters.discover import Inspection, inspect
 from jupyter_pai.source.notebook import CodeCell

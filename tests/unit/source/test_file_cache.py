@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from jupyter_pai.jobs.job import Source
+from jupyter_pai.jobs.spec import Source
 from jupyter_pai.source import pack as source
 from jupyter_pai.source.archive import Content
 from jupyter_pai.source.file_cache import FileMemory

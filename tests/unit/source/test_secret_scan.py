@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_pai.core.errors import SourceError
-from jupyter_pai.jobs.job import Source
+from jupyter_pai.jobs.spec import Source
 from jupyter_pai.source import archive
 from jupyter_pai.source import pack as source
 from jupyter_pai.source import secret_scan as leaks

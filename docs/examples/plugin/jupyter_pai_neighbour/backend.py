@@ -21,7 +21,8 @@ from jupyter_pai.cloud import http as transport
 from jupyter_pai.config.settings import ProfileSettings
 from jupyter_pai.core.errors import BackendError, NotFound, PaiError, SpecError
 from jupyter_pai.core.secret import Secret
-from jupyter_pai.jobs.job import Job, JobSpec
+from jupyter_pai.jobs.job import Job
+from jupyter_pai.jobs.spec import JobSpec
 from jupyter_pai.jobs.state_dir import Home, JobFolder
 
 from .place import Place
