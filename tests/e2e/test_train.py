@@ -167,7 +167,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     shown.get_by_label("optimizer", exact=True).select_option("sgd")
     epochs = shown.get_by_label("epochs", exact=True)
     epochs.fill("many")
-    expect(epochs).to_have_accessible_description("`epochs`: `many` is no int, which train.py, line 7, asks for.")
+    expect(epochs).to_have_accessible_description("`epochs`: `many` is not a valid int (train.py, line 7).")
     epochs.fill("5")
     expect(epochs).not_to_have_accessible_description("many", timeout=LONG)
     shown.get_by_label("lr", exact=True).fill("0.01")

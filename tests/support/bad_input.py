@@ -59,8 +59,8 @@ FAILING = [
 QUESTIONED = [
     ("takes.py --hp epohcs=3", "`epohcs`", "Did you mean `epochs`?"),
     ("takes.py --hp learning_rate=1", "`learning_rate`", "written `learning-rate`"),
-    ("takes.py --hp epochs=many", "`many` is no int", "takes.py, line 4"),
-    ("takes.py --hp model=vti", "`vti` is none of the choices", "resnet, vit"),
+    ("takes.py --hp epochs=many", "`many` is not a valid int", "takes.py, line 4"),
+    ("takes.py --hp model=vti", "`vti` is not one of the choices", "resnet, vit"),
     ("takes.py --hp fast=True", "a flag", "--command"),
     ("--command 'python -u takes.py $PAI_USER_ARGS' --hp dropout=0.1", "`dropout`", "Known are: epochs"),
 ]

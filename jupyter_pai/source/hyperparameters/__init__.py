@@ -1,16 +1,26 @@
-"""Hyperparameters as code declares them, read from its syntax tree. Code is never run.
+"""Hyperparameters that code declares, read from its syntax tree. The code never runs.
 
-`syntax` has the modules of a program, `values` what their expressions are worth as far as that is written down; the
-readers (`argparse_reader`, `click_reader`, `table_reader`) find definitions; `openness` tells whether a program takes
-names that nobody declares, and `question` what is wrong with values that are given.
+`syntax` parses the modules of a program and `values` evaluates constant expressions. `from_argparse`, `from_click` and
+`parameters_cell` find declarations; `check` compares values with them.
 """
 
 from __future__ import annotations
 
-from .check import questions
+from .check import check_values, is_closed
+from .from_argparse import read_argparse
+from .from_click import read_click, read_typer
 from .model import Hyperparameter
-from .openness import is_closed
-from .reader import read
+from .parameters_cell import read_cells, read_dataclasses, read_dicts
 from .syntax import Module, Program, parse
+from .values import Values
 
-__all__ = ["Hyperparameter", "Module", "Program", "is_closed", "parse", "questions", "read"]
+__all__ = ["Hyperparameter", "Module", "Program", "check_values", "is_closed", "parse", "read"]
+
+# The command line first: `--hp` sets its options.
+_READERS = (read_argparse, read_click, read_typer, read_cells, read_dicts, read_dataclasses)
+
+
+def read(program: Program) -> list[Hyperparameter]:
+    """Return every hyperparameter that a program declares, with duplicates."""
+    values = Values(program)
+    return [one for reader in _READERS for one in reader(program, values)]

@@ -1,115 +1,249 @@
-"""What is wrong with the hyperparameters that a program is given, as far as its code tells."""
+"""Checks hyperparameter values against the options that a program declares: names, types, choices and ranges.
+
+Only a program that certainly rejects undeclared options is checked: a wrong warning is worse than none.
+"""
 
 from __future__ import annotations
 
+import ast
+import builtins
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 
 from ...core.i18n import _
+from .from_click import commands
 from .model import Hyperparameter, one_line
+from .syntax import Definition, Module, Program, dotted
+from .values import Values
 
-__all__ = ["questions", "range_words"]
+__all__ = ["check_values", "is_closed"]
 
 _NUMBERS: dict[str, Callable[[str], object]] = {"int": int, "float": float}
-_MOST = 8
+_MAX_LISTED = 8
+
+_PARSE = ("parse_args", "parse_intermixed_args")
+# Calls that leave unknown options unparsed, or import modules that are not read.
+_OPEN_CALLS = frozenset(
+    "parse_known_args parse_known_intermixed_args parse_args_into_dataclasses import_module __import__".split()
+)
+# Command-line libraries that are not supported.
+_OTHERS = frozenset(
+    "absl argh configargparse cyclopts defopt docopt draccus fire gflags hydra jsonargparse plac pydantic_settings "
+    "pyrallis simple_parsing tap tyro".split()
+)
+# A script with these texts reads hyperparameters without its command line.
+_CONTRACT = re.compile(r"PAI_HPS|PAI_USER_ARGS|PAI_CONFIG_DIR|hyperparameters\.json")
+_PARSER = re.compile(r"(?i)(^|_)(arg_?)?(parser|group)$")
+_MAKERS = {"ArgumentParser", "add_parser", "add_argument_group", "add_mutually_exclusive_group", "add_subparsers"}
+_CLICK = frozenset("option argument command group pass_context pass_obj callback version_option help_option".split())
 
 
-def questions(found: Sequence[Hyperparameter], given: Mapping[str, str], *, closed: bool) -> Iterator[str]:
-    """A note for each name and value that will end the script with an error.
-
-    `found` is all that is declared, `given` what the script is started with as ``--name value``; `closed` says that it
-    takes no names but the declared ones: of a script that does, or may read values in another way, nothing is said.
-    """
-    if not closed:
-        return
-    line = [one for one in found if one.origin in ("argparse", "click", "typer")]
-    for name, value in given.items():
-        meant = [one for one in line if one.form == "option" and name in (one.name, *one.aliases)]
-        if meant:
-            doubts = [_value(name, value, one) for one in meant]
-            if all(doubts):
-                yield doubts[0]
-        elif not _is_abbreviation(name, line):
-            yield _unknown(name, value, line)
-
-
-def _is_abbreviation(name: str, line: Sequence[Hyperparameter]) -> bool:
-    """Whether argparse may take it for the beginning of an option's name."""
-    names = (known for one in line if one.origin == "argparse" and one.form == "option" for known in _names(one))
-    return any(known.startswith(name) for known in names)
+def check_values(declared: Sequence[Hyperparameter], values: Mapping[str, str]) -> Iterator[str]:
+    """Yield a message for each name and value (passed as ``--name value``) that makes a closed program fail."""
+    options = [one for one in declared if one.origin in ("argparse", "click", "typer")]
+    for name, value in values.items():
+        matches = [one for one in options if one.form == "option" and name in _names(one)]
+        if matches:
+            messages = [_check_value(name, value, one) for one in matches]
+            if all(messages):
+                yield messages[0]
+        elif not _is_abbreviation(name, options):
+            yield _unknown(name, value, options)
 
 
 def _names(one: Hyperparameter) -> tuple[str, ...]:
     return (one.name, *one.aliases)
 
 
-def _value(name: str, value: str, one: Hyperparameter) -> str:
-    """What is wrong with a value; empty if nothing is known to be."""
+def _is_abbreviation(name: str, options: Sequence[Hyperparameter]) -> bool:
+    """Return whether argparse may complete the name to that of an option."""
+    names = (full for one in options if one.origin == "argparse" and one.form == "option" for full in _names(one))
+    return any(full.startswith(name) for full in names)
+
+
+def _check_value(name: str, value: str, one: Hyperparameter) -> str:
+    """Return the error of a value; empty if none is known."""
     convert = _NUMBERS.get(one.type, str)
-    place = {"name": name, "value": one_line(value), "file": one.file, "line": one.line}
+    blanks = {"name": name, "value": one_line(value), "file": one.file, "line": one.line}
     try:
-        read = convert(value)
+        number = convert(value)
     except ValueError:
-        return _("`{name}`: `{value}` is no {type}, which {file}, line {line}, asks for.").format(
-            type=one.type, **place
+        return _("`{name}`: `{value}` is not a valid {type} ({file}, line {line}).").format(type=one.type, **blanks)
+    if one.choices and one.type in ("str", *_NUMBERS) and number not in list(map(convert, one.choices)):
+        return _("`{name}`: `{value}` is not one of the choices in {file}, line {line}: {choices}.").format(
+            choices=", ".join(one.choices[:_MAX_LISTED]) + (", …" if len(one.choices) > _MAX_LISTED else ""), **blanks
         )
-    if one.choices and one.type in ("str", *_NUMBERS) and read not in list(map(convert, one.choices)):
-        return _("`{name}`: `{value}` is none of the choices in {file}, line {line}: {choices}.").format(
-            choices=", ".join(one.choices[:_MOST]) + (", …" if len(one.choices) > _MOST else ""), **place
-        )
-    if one.type in _NUMBERS and not _is_within(float(value), one):
+    least, most = float(one.minimum or "-inf"), float(one.maximum or "inf")
+    # NaN is not out of range.
+    if one.type in _NUMBERS and (float(value) < least or float(value) > most):
         return _("`{name}`: `{value}` is out of the range in {file}, line {line}: {range}.").format(
-            range=range_words(one.minimum, one.maximum), **place
+            range=_range(one.minimum, one.maximum), **blanks
         )
     return ""
 
 
-def _is_within(value: float, one: Hyperparameter) -> bool:
-    is_enough = one.minimum is None or value >= float(one.minimum)
-    return is_enough and (one.maximum is None or value <= float(one.maximum))
-
-
-def range_words(least: str | None, most: str | None) -> str:
-    """Which numbers are allowed, for people; empty where all are."""
+def _range(least: str | None, most: str | None) -> str:
     if least is not None and most is not None:
         return _("{least} to {most}").format(least=least, most=most)
-    if least is not None:
-        return _("{least} or more").format(least=least)
-    return "" if most is None else _("{most} or less").format(most=most)
+    return _("{least} or more").format(least=least) if most is None else _("{most} or less").format(most=most)
 
 
-def _unknown(name: str, value: str, line: Sequence[Hyperparameter]) -> str:
-    """A name that no option has: what comes of it, and what was meant."""
-    for one in line:
+def _unknown(name: str, value: str, options: Sequence[Hyperparameter]) -> str:
+    """Return the message for a name that no option has, with the closest one."""
+    for one in options:
         if one.form != "option" and name in _names(one):
             return _other_form(name, value, one)
-    known = {known for one in line if one.form == "option" for known in _names(one)}
-    said = _("No option of the script is called `{name}`, and it will end with an error.").format(name=name)
-    twin = next((other for other in sorted(known) if _plain(other) == _plain(name)), None)
-    if twin:
-        return said + " " + _("It is written `{name}`: `_`, `-` and capitals matter.").format(name=twin)
-    if near := get_close_matches(name, sorted(known), 1, 0.5):
-        return said + " " + _("Did you mean `{name}`?").format(name=near[0])
-    if known:
-        return said + " " + _("Known are: {names}.").format(names=", ".join(sorted(known)[:_MOST]))
-    return said
-
-
-def _other_form(name: str, value: str, one: Hyperparameter) -> str:
-    place = {"name": name, "file": one.file, "line": one.line}
-    if one.form == "flag":
-        return _(
-            "`{name}` is a flag in {file}, line {line}, and takes no value: `{value}` would be an argument of its own. "
-            "Write --{name} into --command instead."
-        ).format(value=one_line(value), **place)
-    if one.form == "argument":
-        return _(
-            "`{name}` is an argument without a name in {file}, line {line}: write its value into --command instead."
-        ).format(**place)
-    return _(
-        "`{name}` is called -{name} in {file}, line {line}, and is given as --{name}: write it into --command instead."
-    ).format(**place)
+    known = sorted({full for one in options if one.form == "option" for full in _names(one)})
+    message = _("The script has no option `{name}` and will exit with an error.").format(name=name)
+    if twin := next((other for other in known if _plain(other) == _plain(name)), None):
+        return message + " " + _("The option is spelled `{name}`: `_`, `-` and case matter.").format(name=twin)
+    if near := get_close_matches(name, known, 1, 0.5):
+        return message + " " + _("Did you mean `{name}`?").format(name=near[0])
+    return message + " " + _("Known are: {names}.").format(names=", ".join(known[:_MAX_LISTED])) if known else message
 
 
 def _plain(name: str) -> str:
     return name.replace("-", "_").casefold()
+
+
+def _other_form(name: str, value: str, one: Hyperparameter) -> str:
+    if one.form == "flag":
+        text = _(
+            "`{name}` is a flag in {file}, line {line}, and takes no value: `{value}` would become a positional "
+            "argument. Write --{name} into --command instead."
+        )
+    elif one.form == "argument":
+        text = _("`{name}` is a positional argument in {file}, line {line}: write its value into --command instead.")
+    else:
+        text = _(
+            "`{name}` is called -{name} in {file}, line {line}, but is passed as --{name}: write it into --command "
+            "instead."
+        )
+    return text.format(name=name, value=one_line(value), file=one.file, line=one.line)
+
+
+def is_closed(program: Program) -> bool:
+    """Return whether the program certainly exits with an error on an undeclared option."""
+    options = _CommandLine(program)
+    return not any(options.opens(module, node) for module, node in options.nodes) and options.is_parsed
+
+
+class _CommandLine:
+    """How a program parses its command line."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.values = Values(program)
+        self.nodes = [(module, node) for module, nodes in program.reached for node in nodes]
+        # Calls with the last part of the called name; an ``import … as`` is resolved.
+        self.calls = [(module, node, _name(module, node)) for module, node in self.nodes if isinstance(node, ast.Call)]
+        # The program's own functions and classes, and the builtins.
+        self.own = set(dir(builtins)) | {
+            node.name for module in program.modules.values() for node in module.nodes if isinstance(node, Definition)
+        }
+
+    @property
+    def is_parsed(self) -> bool:
+        """An argparse parser reads the command line, or a command of click or typer is called (by name or app)."""
+        makes_parser = any(module.meaning(call.func) == "argparse.ArgumentParser" for module, call, _name in self.calls)
+        if makes_parser and any(name in _PARSE and _reads_argv(module, call) for module, call, name in self.calls):
+            return True
+        called = {dotted(call.func) for _module, call, _name in self.calls}
+        runs = any(module.meaning(call.func) == "typer.run" for module, call, _name in self.calls)
+        return any(
+            function.name in called or (library == "typer" and (runs or bool(called & module.constants.keys())))
+            for module, function, library in commands(self.program)
+        )
+
+    @cached_property
+    def parsers(self) -> set[str]:
+        """The names of parsers and argument groups."""
+        assigned = [(module, node) for module, node in self.nodes if isinstance(node, ast.Assign)]
+        return {
+            dotted(target)
+            for module, node in assigned
+            if isinstance(node.value, ast.Call) and _name(module, node.value) in _MAKERS
+            for target in node.targets
+        } - {""}
+
+    @cached_property
+    def harmless(self) -> set[int]:
+        """Uses of `sys.argv` that read no options: its first word, and the list passed to the parser."""
+        first = (node for _module, node in self.nodes if isinstance(node, ast.Subscript))
+        ids = {id(node.value) for node in first if isinstance(node.slice, ast.Constant) and node.slice.value == 0}
+        parsing = [call for module, call, name in self.calls if name in _PARSE and _reads_argv(module, call)]
+        return ids | {id(part) for call in parsing for words in _argv(call) for part in ast.walk(words)}
+
+    def opens(self, module: Module, node: ast.AST) -> bool:
+        """Return whether a node may add options that are not declared, or read values in another way."""
+        match node:
+            case ast.Constant(str(text)):
+                return bool(_CONTRACT.search(text))
+            case ast.Import(names):
+                return any(alias.name.split(".")[0] in _OTHERS for alias in names)
+            case ast.ImportFrom(str(name), names, 0):
+                known = name in ("argparse", "click") or name in module.paths
+                has_parser = not known and any(_PARSER.search(alias.name) for alias in names)
+                return name.split(".")[0] in _OTHERS or has_parser
+            case ast.Assign(targets, ast.Call() as call):
+                return any(map(self.is_parser, targets)) and _name(module, call) not in self.own | _MAKERS
+            case ast.ExceptHandler(ast.expr() as kind):
+                return any(isinstance(part, ast.Name) and part.id == "SystemExit" for part in ast.walk(kind))
+            case ast.ClassDef():
+                return any(dotted(base).endswith(("Parser", "Command")) for base in node.bases)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                # A command of click with a decorator of another package.
+                calls = [item.func if isinstance(item, ast.Call) else item for item in node.decorator_list]
+                is_click = {"click.command", "click.group", "click.option"} & set(map(module.meaning, calls))
+                return bool(is_click) and not {dotted(call).rpartition(".")[2] for call in calls} <= _CLICK | self.own
+            case ast.Attribute() | ast.Name():
+                return module.meaning(node) == "sys.argv" and id(node) not in self.harmless
+            case ast.Call():
+                return self.call_opens(module, node)
+        return False
+
+    def call_opens(self, module: Module, call: ast.Call) -> bool:
+        """Return whether a call allows undeclared options."""
+        name, keys = _name(module, call), {key.arg: key.value for key in call.keywords}
+        if name in _OPEN_CALLS or ("nargs" in keys and _is_rest(keys["nargs"])):
+            return True
+        if name == "add_argument" or module.meaning(call.func) in ("click.option", "click.argument"):
+            return any(not isinstance(self.values.known(module, word), str) for word in call.args)
+        if name in ("command", "group", "Typer", "callback"):
+            return bool(keys.keys() & {"context_settings", "cls", None})
+        if name in ("ArgumentParser", "add_parser"):
+            parents = keys.get("parents", ast.List([]))
+            makers = (part.func if isinstance(part, ast.Call) else part for part in getattr(parents, "elts", [parents]))
+            known = {dotted(maker).rpartition(".")[2] for maker in makers} <= self.own | self.parsers
+            return bool(keys.keys() & {"prefix_chars", "exit_on_error", None}) or not known
+        # A function of another package may add arguments to a parser passed to it.
+        return any(map(self.is_parser, [*call.args, *keys.values()])) and name not in self.own
+
+    def is_parser(self, node: ast.expr) -> bool:
+        name = dotted(node)
+        return name in self.parsers or bool(_PARSER.search(name.rpartition(".")[2]))
+
+
+def _name(module: Module, call: ast.Call) -> str:
+    return module.meaning(call.func).rpartition(".")[2] or getattr(call.func, "attr", "")
+
+
+def _is_rest(node: ast.expr) -> bool:
+    """Return whether `nargs` takes all remaining words, including options."""
+    return dotted(node).endswith(("REMAINDER", "PARSER")) or getattr(node, "value", "") in ("...", "A...")
+
+
+def _argv(call: ast.Call) -> list[ast.expr]:
+    return [*call.args[:1], *(key.value for key in call.keywords if key.arg == "args")]
+
+
+def _reads_argv(module: Module, call: ast.Call) -> bool:
+    """Return whether `parse_args` parses the command line and not a list of the program."""
+    return all(
+        (isinstance(words, ast.Constant) and words.value is None)
+        or (isinstance(words, ast.Name) and words.id not in module.constants)
+        or (isinstance(words, ast.Subscript) and module.meaning(words.value) == "sys.argv")
+        for words in _argv(call)
+    )

@@ -65,7 +65,7 @@ def inspect(spec: JobSpec) -> Inspection:
             declared.setdefault(hyperparameter.name, hyperparameter)
         if one.gets:
             closed.append(is_closed)
-            notes |= dict.fromkeys(hyperparameters.questions(found, spec.hyperparameters, closed=is_closed))
+            notes |= dict.fromkeys(hyperparameters.check_values(found, spec.hyperparameters) if is_closed else ())
     files = tuple(code.looked_at.values())
     return Inspection(tuple(declared.values()), files, bool(closed) and all(closed), tuple(notes))
 

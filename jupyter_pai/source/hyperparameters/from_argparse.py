@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from . import limits
 from .model import Form, Hyperparameter
 from .syntax import Module, Program
-from .values import Values
+from .values import Values, range_limits
 
 __all__ = ["read_argparse"]
 
@@ -51,7 +50,7 @@ def _argument(module: Module, call: ast.Call, defaults: dict[str, ast.expr], val
     destination = values.known(module, options.get("dest"), names[0].replace("-", "_"))
     default = defaults.get(str(destination), options.get("default"))
     form = _form(flags, action)
-    least, most = limits.of_range(module, options.get("choices"), values)
+    least, most = range_limits(module, options.get("choices"), values)
     return Hyperparameter(
         name=names[0],
         type=_type(module, options, action, default, values),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from . import limits
 from .annotations import annotation, type_of
 from .model import Form, Hyperparameter
 from .syntax import Module, Program
-from .values import Values
+from .values import Values, click_limits, limits
 
 __all__ = ["commands", "read_click", "read_typer"]
 
@@ -46,7 +45,7 @@ def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperp
         type_word, unset, is_flag = "int", "0", True
     elif off or "flag_value" in options or values.known(module, options.get("is_flag")) is True:
         type_word, unset, is_flag = "bool", "False", True
-    least, most = limits.of_click(module, options.get("type"), values)
+    least, most = click_limits(module, options.get("type"), values)
     form: Form = "flag" if is_flag else "option"
     if not any(word.startswith("--") for word in words):
         form = "argument" if kind == "click.argument" else "short"
@@ -176,7 +175,7 @@ def _parameter(module: Module, argument: ast.arg, default: ast.expr | None, valu
         form, names, off = "argument", [argument.arg], []
     elif form == "flag" and not off and not any(word.startswith("-") for word in words):
         off = [f"no-{names[0]}"]
-    least, most = limits.of_options(module, options, values)
+    least, most = limits(module, options, values)
     return Hyperparameter(
         name=names[0],
         type=type_word or ("" if argument.annotation else "str"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import operator
 import posixpath
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sized
 
 from .model import default_text, one_line
 from .syntax import Module, Program
 
-__all__ = ["Values"]
+__all__ = ["Limits", "Values", "click_limits", "limits", "range_limits"]
+
+# The least and greatest allowed number as texts; None if unknown.
+Limits = tuple[str | None, str | None]
 
 _STEPS = 5_000
 _DEEPEST = 50
@@ -166,3 +169,40 @@ def _binary(operation: ast.operator, left: object, right: object) -> object:
     if kind is ast.Div and isinstance(left, str):
         return posixpath.join(left, str(right))  # A path, which is its text here.
     return _BINARY[kind](left, right)
+
+
+def click_limits(module: Module, node: ast.expr | None, values: Values) -> Limits:
+    """Return the limits of a `click.IntRange(1, 10)`."""
+    if not isinstance(node, ast.Call) or module.meaning(node.func) not in ("click.IntRange", "click.FloatRange"):
+        return None, None
+    arguments = dict(zip(("min", "max", "min_open", "max_open", "clamp"), node.args, strict=False))
+    return limits(module, arguments | {key.arg: key.value for key in node.keywords if key.arg}, values)
+
+
+def limits(module: Module, options: Mapping[str, ast.expr], values: Values) -> Limits:
+    """Return the limits of a `typer.Option(min=1, max=10)`.
+
+    Open limits are unknown, and so are those to which values are moved (``clamp``).
+    """
+    if values.known(module, options.get("clamp")) is True:
+        return None, None
+    return _limit(module, options, "min", values), _limit(module, options, "max", values)
+
+
+def range_limits(module: Module, node: ast.expr | None, values: Values) -> Limits:
+    """Return the limits of argparse's `choices=range(1, 11)`."""
+    if not isinstance(node, ast.Call) or module.meaning(node.func) != "range" or node.keywords:
+        return None, None
+    bounds = [values.known(module, argument) for argument in node.args]
+    numbers = [number for number in bounds if isinstance(number, int)]
+    if len(numbers) != len(bounds) or len(numbers) not in (1, 2):
+        return None, None
+    low, end = (0, numbers[0]) if len(numbers) == 1 else numbers
+    return (str(low), str(end - 1)) if low < end else (None, None)
+
+
+def _limit(module: Module, options: Mapping[str, ast.expr], side: str, values: Values) -> str | None:
+    value = values.known(module, options.get(side))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_open = values.known(module, options.get(f"{side}_open")) is True
+    return values.text(module, options.get(side)) if is_number and not is_open else None

@@ -73,7 +73,7 @@ def test_the_entry_point(code: Path) -> None:
     found = look(code, entry_point="sub/fit.py", hyperparameters={"sub-fit": "x"})
     assert names(found) == ["sub-fit"]
     assert found.hyperparameters[0].file == "sub/fit.py"
-    assert "no int" in found.notes[0]
+    assert "not a valid int" in found.notes[0]
     assert look(code, entry_point="run.sh").files == ()
 
 

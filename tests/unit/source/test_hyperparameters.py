@@ -54,7 +54,9 @@ def parsed(line: str) -> Hyperparameter:
 
 def questions(text: str, **given: str) -> list[str]:
     code = program(text)
-    return list(hyperparameters.questions(hyperparameters.read(code), given, closed=hyperparameters.is_closed(code)))
+    return (
+        list(hyperparameters.check_values(hyperparameters.read(code), given)) if hyperparameters.is_closed(code) else []
+    )
 
 
 def test_ranges_of_numbers_are_found_and_held() -> None:
@@ -128,7 +130,7 @@ def test_a_name_that_is_doubted_ends_the_script_and_no_other(
     assert run(path, *before, *_words(needed)) == 0
     doubts = " ".join(questions(text, **{given: "1"}))
     # Where there is a place for it, a flag's value becomes an argument without a name.
-    swallowed = "argument of its own" in doubts and "data" in read(text) and library != "typer"
+    swallowed = "takes no value" in doubts and "data" in read(text) and library != "typer"
     if given not in needed:
         assert run(path, *before, *_words(needed | {given: "1"})) == (2 if doubts and not swallowed else 0)
 
@@ -163,22 +165,22 @@ PLAIN = dedent(ARGPARSE["plain"])
     [
         ("epochs", "3", ""),
         ("epochs", " 1_0 ", ""),
-        ("epochs", "1e3", "no int"),
+        ("epochs", "1e3", "not a valid int"),
         ("learning-rate", "nan", ""),
-        ("learning-rate", "fast", "no float"),
+        ("learning-rate", "fast", "not a valid float"),
         ("learn", "0.1", ""),
         ("model", "vit", ""),
         ("model", "vti", "choices in train.py, line 13: resnet, vit"),
         ("depth", "02", ""),
         ("depth", "3", "0, 1, 2"),
-        ("learning_rate", "1", "written `learning-rate`"),
-        ("batch-size", "1", "written `batch_size`"),
-        ("Epochs", "1", "written `epochs`"),
+        ("learning_rate", "1", "spelled `learning-rate`"),
+        ("batch-size", "1", "spelled `batch_size`"),
+        ("Epochs", "1", "spelled `epochs`"),
         ("epohcs", "1", "Did you mean `epochs`?"),
-        ("verbose", "True", "takes no value: `True` would be"),
+        ("verbose", "True", "takes no value: `True` would become"),
         ("no-amp", "1", "takes no value"),
         ("v", "1", "`v` is called -v"),
-        ("data", "x", "argument without a name"),
+        ("data", "x", "positional argument"),
         ("zzz", "1", "Known are: "),
     ],
 )
@@ -494,7 +496,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     for one in hyperparameters.read(code):
         assert one.name or one.form == "argument"
         assert (one.default or "").encode() + one.help.encode() is not None
-    list(hyperparameters.questions(hyperparameters.read(code), {"x": "1"}, closed=hyperparameters.is_closed(code)))
+    assert isinstance(hyperparameters.is_closed(code), bool)
+    list(hyperparameters.check_values(hyperparameters.read(code), {"x": "1"}))
 
 
 # Programs that differ in each argument: what is said of defaults is what argparse gives.
