@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from . import report
-    from .client.base import Client, connect
+    from .client.base import Client
+    from .client.connect import connect
     from .client.job import JobHandle, get_job, list_jobs, submit
     from .client.widgets.form import form
     from .core.errors import JobFailed, PaiError
@@ -48,7 +49,7 @@ _HOMES = {
     "JobSpec": "jobs.spec",
     "JobStatus": "jobs.job",
     "PaiError": "core.errors",
-    "connect": "client.base",
+    "connect": "client.connect",
     "form": "client.widgets.form",
     "get_job": "client.job",
     "list_jobs": "client.job",

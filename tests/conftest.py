@@ -22,7 +22,8 @@ import pytest
 
 from jupyter_pai.backends.local import process
 from jupyter_pai.backends.local.supervisor import namespaces
-from jupyter_pai.client.base import Client, EmbeddedClient
+from jupyter_pai.client.base import Client
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.config import settings
 from jupyter_pai.jobs.state_dir import Home

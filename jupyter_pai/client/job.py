@@ -13,10 +13,10 @@ from ..core.errors import JobFailed, ServerUnreachable
 from ..core.i18n import _
 from ..core.text import printable
 from . import summary
-from .base import Client, connect
+from .base import Client
+from .connect import connect
 from .context import page_of
 from .log_printer import Printer
-from .platform_handle import PlatformHandle
 from .transfers import finish_copy
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _FILES = 500
 _PATIENCE = 10
 
 
-class JobHandle(PlatformHandle):
+class JobHandle:
     """A job that was submitted. What it tells is asked from the engine, so it is never older than the question."""
 
     def __init__(self, job: dict[str, Any], client: Client | None = None) -> None:
@@ -268,6 +268,25 @@ class JobHandle(PlatformHandle):
             return found
 
         return Path(finish_copy(ask, copy, progress)["folder"])
+
+    def output_models(self) -> list[dict[str, Any]]:
+        """The models that the job has made, as its platform notes them: uri, channel, labels, metrics.
+
+        Raises:
+            Unsupported: on a platform that notes none; see `files` for what the job has written.
+        """
+        return list(self._call("output_models")["models"])
+
+    def terminal(self, instance: str = "") -> str:
+        """The address of a terminal in an instance of the job, which must run; in the first if none is named. It is
+        made anew each time, and lets in whoever has it, for a moment.
+
+        Raises:
+            Conflict: if the job has ended, or has no instance yet.
+            NotFound: if it has no instance of that name.
+            Unsupported: on a platform that opens none.
+        """
+        return str(self._call("open_terminal", instance=instance)["url"])
 
     def text(self) -> str:
         """The job in several lines."""

@@ -1,4 +1,4 @@
-"""Waiting for a copy that the engine makes."""
+"""Waiting for transfers between storage and this machine, and reporting their progress."""
 
 from __future__ import annotations
 
@@ -9,35 +9,53 @@ from typing import Any
 
 from ..core.errors import PaiError
 from ..core.i18n import _
+from ..core.sizes import show_size
 
-__all__ = ["finish_copy"]
+__all__ = ["finish_copy", "progress_printer"]
 
-_ASK_EVERY = 0.2
+# Seconds between two polls of a transfer.
+_POLL_INTERVAL = 0.2
+# Seconds between two lines of progress.
+_PRINT_INTERVAL = 3.0
 
 
 def finish_copy(
-    ask: Callable[[str, str], dict[str, Any]],
+    call: Callable[[str, str], dict[str, Any]],
     copy: dict[str, Any],
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
-    """A copy when it is done. `ask` calls a verb of the engine with a copy's id; `progress` is told bytes done and in
-    all. Interrupting ends the copy.
+    """Wait for a transfer and return its final state. `call` calls a verb of the engine with a transfer's id;
+    `progress` receives the bytes copied so far and in total. An interrupt cancels the transfer.
 
     Raises:
-        PaiError: as the copy ended.
+        PaiError: the error with which the transfer ended.
     """
     number, pause = copy["id"], 0.02
     try:
         while copy["status"] in ("waiting", "running"):
             time.sleep(pause)
-            pause = min(pause * 1.5, _ASK_EVERY)
-            copy = ask("copy", number)
+            pause = min(pause * 1.5, _POLL_INTERVAL)
+            copy = call("copy", number)
             if progress:
                 progress(copy["done"], copy["bytes"])
     except BaseException:
         with contextlib.suppress(PaiError):
-            ask("cancel_copy", number)
+            call("cancel_copy", number)
         raise
     if copy["status"] == "done":
         return copy
     raise PaiError.from_json(copy["error"] or {"message": _("The copy was ended."), "code": "Conflict"})
+
+
+def progress_printer(write: Callable[[str], object]) -> Callable[[int, int], None]:
+    """Return a progress callback that writes a line every few seconds."""
+    written = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal written
+        if time.monotonic() - written >= _PRINT_INTERVAL:
+            written = time.monotonic()
+            values = {"done": show_size(done), "whole": show_size(total), "percent": 100 * done // max(total, 1)}
+            write(_("{done} of {whole} copied, {percent} %").format(**values))
+
+    return progress

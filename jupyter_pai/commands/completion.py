@@ -7,7 +7,7 @@ import contextlib
 import re
 import threading
 
-from ..client.base import connect
+from ..client.connect import connect
 from ..client.context import Place
 from ..client.uri_completion import continuations
 from ..core.errors import PaiError

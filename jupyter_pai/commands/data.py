@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..client.progress import saying
-from ..client.transfers import finish_copy
+from ..client.transfers import finish_copy, progress_printer
 from ..core.errors import Conflict
 from ..core.i18n import _, ngettext
 from ..core.sizes import show_size
@@ -107,7 +106,7 @@ class Storehouse(Room):
 
     def progress(self) -> Callable[[int, int], None]:
         """Says how far a copy is that takes long."""
-        return saying(self.screen.say)
+        return progress_printer(self.screen.say)
 
     def _say_done(self, copy: dict[str, Any], place: str) -> None:
         said = ngettext("{n} file, {size}: {place}", "{n} files, {size}: {place}", copy["files"])

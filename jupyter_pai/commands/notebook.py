@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ..client.base import connect
+from ..client.connect import connect
 from ..client.context import Place, of_shell
 from ..client.job import JobHandle, job_failed
 from ..client.log_printer import Printer, print_end

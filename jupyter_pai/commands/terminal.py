@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 
-from ..client.base import connect
+from ..client.connect import connect
 from ..client.context import of_command_line
 from ..client.job import JobHandle
 from ..core.errors import EngineError, PaiError, UsageError

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from ..client.base import connect
+from ..client.connect import connect
 from ..client.job import JobHandle
 from ..core.errors import Conflict
 from ..core.i18n import _

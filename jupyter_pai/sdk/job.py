@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..client.base import connect
+from ..client.connect import connect
 from ..client.job import JobHandle
 from .inputs import DatasetConfig
 from .options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, SpotStrategy, UserVpcConfig

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ..client.job import JobHandle, job_failed
-from ..client.progress import saying
+from ..client.transfers import progress_printer
 from ..core.i18n import _
 from .target import Place
 
@@ -16,7 +16,7 @@ __all__ = ["named", "run", "waited"]
 def run(place: Place, spec: dict[str, Any]) -> JobHandle:
     """Submit a spec, and say so. Who calls this from code has agreed to what it costs."""
     client, asked = place.client, spec | {"profile": place.profile}
-    submitted = client.submit(asked, backend=place.backend, confirmed=True, progress=saying(print))
+    submitted = client.submit(asked, backend=place.backend, confirmed=True, progress=progress_printer(print))
     handle = JobHandle(submitted["job"], client)
     print(handle.info["console_url"] or repr(handle))
     return handle

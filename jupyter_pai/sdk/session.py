@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..client.base import Client, connect
+from ..client.base import Client
+from ..client.connect import connect
 from ..cloud.alibaba.access_key import AccessKey
 from ..core.errors import SettingsError
 from ..core.i18n import _

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..client.base import Client
-from ..client.progress import saying
-from ..client.transfers import finish_copy
+from ..client.transfers import finish_copy, progress_printer
 from ..core.errors import SourceError
 from ..core.i18n import _
 
@@ -60,7 +59,7 @@ class Place:
     def _copy(self, verb: str, uri: str, path: Path) -> None:
         body = {"uri": uri, "path": str(path.absolute()), "overwrite": True, "profile": self.profile}
         copy: dict[str, Any] = self.client.call(verb, body=body)
-        finish_copy(lambda verb, number: self.client.call(verb, copy=number), copy, saying(print))
+        finish_copy(lambda verb, number: self.client.call(verb, copy=number), copy, progress_printer(print))
 
 
 @contextmanager

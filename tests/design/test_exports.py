@@ -101,7 +101,7 @@ def test_the_supervisor_is_light() -> None:
 
 
 def test_a_client_of_a_server_is_light() -> None:
-    modules = ("client.base", "client.job", "commands.parser.parser", "commands.jobs", "commands.spec_from_options")
+    modules = ("client.connect", "client.job", "commands.parser.parser", "commands.jobs", "commands.spec_from_options")
     code = "import " + ", ".join(f"jupyter_pai.{module}" for module in modules)
     assert loaded_by(code) & {"pydantic", "tornado", "httpx", "numpy", "pandas", "sqlite3", "jupyter_server"} == set()
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import ElementHandle, Page, Route, expect
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.widgets.comm import Bridge
 
 from ..conftest import ROOT, submit

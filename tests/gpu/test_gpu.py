@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.backends.local.supervisor import nvml
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.metrics.resource_samples import RECORD
 
 from ..conftest import script, submit, until

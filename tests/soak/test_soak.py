@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.backends.local import process
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.job import JobStatus
 from jupyter_pai.jobs.state_dir import Home
 

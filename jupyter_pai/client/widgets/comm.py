@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 from ...api.routes import ROUTES, Route
 from ...core.errors import PaiError, ServerUnreachable, Unsupported, UsageError
 from ...core.i18n import _
-from ..base import Client, connect
+from ..base import Client
+from ..connect import connect
 
 if TYPE_CHECKING:
     from ..streams import Stream

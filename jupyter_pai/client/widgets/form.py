@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..base import connect
+from ..connect import connect
 from ..context import Place, of_command_line, of_shell
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.commands.magic_variables import words_of
 from jupyter_pai.core.errors import BadInput, NotFound, SettingsError, SourceError

@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorboard.compat.proto import summary_pb2
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.jobs.state_dir import Home
 
@@ -140,7 +140,7 @@ def test_what_could_not_be_read_is_a_note(engine: EmbeddedClient, folder: Path) 
 
 NO_NUMPY = """
 import sys
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 engine = EmbeddedClient()
 metric = {"name": "n", "regex": "n=([0-9])"}
 spec = {"name": "x", "command": "echo n=1", "source": {"files": {"a": ""}}, "metric_definitions": [metric]}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.config.toml_file import SettingsFile
 from jupyter_pai.core.errors import NotFound, SettingsError

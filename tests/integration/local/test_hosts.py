@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.host import VARIABLE, Process, boot_id
 from jupyter_pai.core.lease import SILENT
@@ -159,7 +159,7 @@ def test_an_engine_that_was_killed_is_followed_by_another_only_after_its_silence
 ) -> None:
     code = f"""
 import os, signal
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 command = "while [ ! -e {tmp_path}/go ]; do sleep 0.01; done"
 spec = {{"name": "x", "command": command, "source": {{"files": {{"a": ""}}}}}}
 print(EmbeddedClient().submit(spec)["job"]["id"], flush=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.backends.local import process
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 
 from ...conftest import processes_of, script, submit, until
 from .started import DAEMONS, MODES, Started, is_alive

@@ -14,7 +14,7 @@ from typing import Any
 import pandas
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle, job_failed
 from jupyter_pai.core.errors import BadInput, Conflict, NotFound, SpecError, StateError, Unsupported
 from jupyter_pai.jobs.state_dir import Home

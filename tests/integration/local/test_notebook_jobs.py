@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from jupyter_pai.backends.local import workspace
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 
 from ...conftest import submit, until

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.backends.local.queue import Need, Room, Slots
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.host import boot_id
 from jupyter_pai.core.lease import Lease

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import Conflict
 from jupyter_pai.engine import disk
 from jupyter_pai.engine.profiles import Profiles
@@ -159,7 +159,7 @@ def test_a_delete_that_is_killed_is_finished_later(home: Home) -> None:
     engine.close()
     folder = home.job(job.id).path
     many_files(folder / "output")
-    code = f"from jupyter_pai.client.base import connect; connect().call('delete', job={job.id!r})"
+    code = f"from jupyter_pai.client.connect import connect; connect().call('delete', job={job.id!r})"
     process = subprocess.Popen([sys.executable, "-c", code])
     until(lambda: len(os.listdir(folder / "output")) < 19_000)
     process.send_signal(signal.SIGKILL)
@@ -177,7 +177,7 @@ def test_a_delete_that_is_killed_is_finished_later(home: Home) -> None:
 def test_two_engines_prune_at_once(engine: EmbeddedClient, home: Home) -> None:
     first = submit(engine, "true").wait()
     jobs = [first.rerun().wait() for _ in range(8)]
-    code = "from jupyter_pai.client.base import connect; print(connect().call('prune', body={'keep': 0}))"
+    code = "from jupyter_pai.client.connect import connect; print(connect().call('prune', body={'keep': 0}))"
     both = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(2)]
     for process in both:
         _out, err = process.communicate(timeout=60)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.config.secret_store import SecretStore
 from jupyter_pai.core.errors import BadInput, NotFound, SpecError, StateError
 from jupyter_pai.core.secret import Secret

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.config.settings import user_file
 from jupyter_pai.jobs.state_dir import Home
 

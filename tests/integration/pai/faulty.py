@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from jupyter_pai.backends.pai.request_body import JOB_LABEL
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 
 from ...conftest import script, submit
 from ...fakes.alibaba import StandIn

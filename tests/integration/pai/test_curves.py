@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.engine.watcher.remote_event_files import EventMirror
 from jupyter_pai.storage.base import Storage

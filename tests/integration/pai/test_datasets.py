@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import NotFound, SpecError, Unsupported
 from jupyter_pai.jobs.datasets import DataSet
 from jupyter_pai.sdk.estimator import DatasetConfig, Estimator

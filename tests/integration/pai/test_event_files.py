@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import script, submit, until

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import jupyter_pai
-from jupyter_pai.client.base import EmbeddedClient, connect
+from jupyter_pai.client.connect import connect
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import PaiError, Unconfirmed
 
 from ...fakes.alibaba import StandIn

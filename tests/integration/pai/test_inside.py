@@ -19,7 +19,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import Conflict, NotFound, Unsupported
 from jupyter_pai.jobs.state_dir import Home
 

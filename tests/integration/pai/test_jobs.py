@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import Conflict, NotFound, Refused, SpecError, Unconfirmed, Unsupported
 
 from ...conftest import script, submit, until

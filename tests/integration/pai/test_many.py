@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from jupyter_pai.backends.pai.request_body import HOME_LABEL
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home

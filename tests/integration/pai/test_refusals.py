@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import (
     BucketError,
     CredentialsError,

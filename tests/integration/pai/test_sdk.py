@@ -15,7 +15,8 @@ import oss2
 import pandas
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient, connect
+from jupyter_pai.client.connect import connect
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.config.settings import user_file
 from jupyter_pai.core.errors import BadInput, ImageError, JobFailed, PaiError, SettingsError, SpecError, UsageError
 from jupyter_pai.jobs.state_dir import Home

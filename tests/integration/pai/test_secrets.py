@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import PaiError
 from jupyter_pai.jobs.state_dir import Home
 

@@ -13,7 +13,7 @@ import pytest
 from jupyter_pai.backends.pai import spot
 from jupyter_pai.backends.pai.catalog import Catalogue
 from jupyter_pai.backends.pai.spot import Discount
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.account import Account, AliyunSettings
 from jupyter_pai.core.errors import SpecError, Unconfirmed

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.errors import NotFound, QuotaExceeded, SpecError, Unsupported
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import get_job
 from jupyter_pai.config.settings import user_file
 from jupyter_pai.core.errors import JobFailed

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.client.base import HttpClient
+from jupyter_pai.client.http import HttpClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.discovery import ServerInfo
 from jupyter_pai.jobs.state_dir import Home
@@ -62,7 +62,7 @@ def test_fifty_at_once_of_engines_without_a_server(home: Home, server: RealServe
     code = """
 import json, sys
 from concurrent.futures import ThreadPoolExecutor
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 engine, specs = EmbeddedClient(), json.loads(sys.argv[1])
 with ThreadPoolExecutor(len(specs)) as pool:
     list(pool.map(engine.submit, specs))

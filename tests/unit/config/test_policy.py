@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.backends import load_backends
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.config import settings as files
 from jupyter_pai.config.policy import Policy, Rules
 from jupyter_pai.core.errors import NotAllowed, PaiError, SettingsError

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.client.base import EmbeddedClient
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.config.policy import Policy, Rules
 from jupyter_pai.core.errors import NotAllowed, NotFound
 from jupyter_pai.engine.audit_log import Audit
