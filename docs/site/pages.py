@@ -23,24 +23,27 @@ ROOT = Path(__file__).parents[2]
 # Each language, and where its pages are in the site.
 LANGUAGES = {"en": "", "zh-CN": "zh"}
 _TUTORIALS = ["tutorial", "folder", "metrics", "notebook", "pai"]
+# The pages of the guide, in the order of its table of contents.
+_CONTENTS = (ROOT / "docs/guide/index.md").read_text("utf-8")
+_GUIDE = list(dict.fromkeys(["index", *re.findall(r"\]\((\w+)\.md", _CONTENTS)]))
 
 # Headings of the navigation, and the pages below: title, page, and the document that it is made of.
 _NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "For users": {
-        "What it is": ("index.md", "README.md"),
-        "Guide": ("guide.md", "docs/guide.md"),
-        "Training contract": ("contract.md", "docs/contract.md"),
+        "Overview": ("index.md", "README.md"),
         **{f"Tutorial: {name}": (f"{name}.md", f"binder/tutorials/{name}.ipynb") for name in _TUTORIALS},
-        "The PAI SDK's names": ("seeds.md", "docs/seeds.md"),
-        "What others ask for": ("asks.md", "docs/asks.md"),
+        "Training contract": ("contract.md", "docs/contract.md"),
+        "The names of the PAI SDK": ("seeds.md", "docs/seeds.md"),
+        "Requested features": ("asks.md", "docs/asks.md"),
     },
+    "Guide": {f"Guide: {name}": (f"guide/{name}.md", f"docs/guide/{name}.md") for name in _GUIDE},
     "For operators": {"For operators": ("operators.md", "docs/operators.md")},
     "For plug-in authors": {"Plug-ins": ("plugins.md", "docs/plugins.md")},
     "For contributors": {
         "Contributing": ("contributing.md", "CONTRIBUTING.md"),
         "Architecture": ("architecture.md", "docs/architecture.md"),
         "Benchmarks": ("benchmarks.md", "docs/benchmarks.md"),
-        "What no test could prove": ("unverified.md", "docs/unverified.md"),
+        "Unverified behaviour": ("unverified.md", "docs/unverified.md"),
         "Changelog": ("changelog.md", "CHANGELOG.md"),
     },
 }
@@ -64,6 +67,7 @@ def lay_out(folder: Path, language: str) -> dict[str, dict[str, str]]:
         for title, (page, document) in below.items():
             path = _in(language, document)
             if path.exists():
+                (folder / page).parent.mkdir(exist_ok=True)
                 (folder / page).write_text(_page(path, language), "utf-8")
                 found.setdefault(word(heading, language), {})[_title(title, path, language)] = page
     with speak(language):
@@ -81,9 +85,14 @@ def _in(language: str, document: str) -> Path:
 
 
 def _title(title: str, path: Path, language: str) -> str:
-    if path.suffix != ".ipynb":
+    """The title in a language; that of a tutorial or a page of the guide is its first heading."""
+    if path.suffix == ".ipynb":
+        heading = cells(path)[0][1]
+    elif path.parent.name == "guide":
+        heading = path.read_text("utf-8")
+    else:
         return word(title, language)
-    return str(cells(path)[0][1].splitlines()[0].removeprefix("# "))
+    return heading.splitlines()[0].removeprefix("# ").replace("`", "")
 
 
 def cells(path: Path) -> list[tuple[str, str]]:
@@ -120,17 +129,20 @@ def led(text: str, document: Path) -> str:
         target, mark, anchor = link.partition("#")
         if not (document.parent / target).exists():
             raise SystemExit(f"{document.name}: {link} leads nowhere")
-        return f"{before}{_page_of(document.parent, target)}{mark}{anchor}{after}"
+        page = _page_of((document.parent / target).resolve())
+        page = os.path.relpath(page, Path(_page_of(document)).parent) if page else "#nowhere"
+        return f"{before}{page}{mark}{anchor}{after}"
 
     return re.sub(_LINK, lead, text)
 
 
-def _page_of(folder: Path, target: str) -> str:
-    name = os.path.relpath(folder / target, ROOT)
+def _page_of(document: Path) -> str:
+    """The page of a document, or a picture, as a path in the folder of a language. Empty if it is not in the site."""
+    name = document.relative_to(ROOT).as_posix()
     if name.startswith("docs/images/"):
         return name.removeprefix("docs/")
-    documents = {document: page for below in _NAVIGATION.values() for page, document in below.values()}
-    return documents.get(name.replace(".zh-CN.", "."), "#nowhere")
+    pages = {document: page for below in _NAVIGATION.values() for page, document in below.values()}
+    return pages.get(name.replace(".zh-CN.", "."), "")
 
 
 def _without_links(text: str) -> str:

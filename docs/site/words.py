@@ -6,11 +6,11 @@ __all__ = ["word"]
 
 _CHINESE = {
     "For users": "给用户",
-    "What it is": "它是什么",
+    "Overview": "概览",
     "Guide": "使用指南",
     "Training contract": "训练约定",
-    "The PAI SDK's names": "PAI SDK 的名字",
-    "What others ask for": "别人提出的要求",
+    "The names of the PAI SDK": "PAI SDK 的名字",
+    "Requested features": "别人提出的要求",
     "For operators": "给管理员",
     "For plug-in authors": "给插件作者",
     "Plug-ins": "插件",
@@ -18,7 +18,7 @@ _CHINESE = {
     "Contributing": "参与贡献",
     "Architecture": "架构",
     "Benchmarks": "性能测量",
-    "What no test could prove": "没有测试能证明的",
+    "Unverified behaviour": "没有测试能证明的",
     "Changelog": "更新日志",
     "Reference": "参考",
     "Magics and commands": "魔法命令与命令行",

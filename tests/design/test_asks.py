@@ -37,7 +37,7 @@ def test_what_is_named_is_there(name: str) -> None:
     for path, _both, test in re.findall(r"`(tests/[\w/.]+)(::(\w+))?`", text(name)):
         assert (ROOT / path).exists(), path
         assert not test or f"def {test}(" in text(path), f"{path}::{test}"
-    for document, part in re.findall(r"\]\(([\w.-]+\.md)#([^)]+)\)", text(name)):
+    for document, part in re.findall(r"\]\(([\w./-]+\.md)#([^)]+)\)", text(name)):
         headings = re.findall(r"^#+ (.*)$", text(f"docs/{document}"), re.MULTILINE)
         assert part in {slug(heading.replace("`", ""), "-") for heading in headings}, f"{document}#{part}"
 

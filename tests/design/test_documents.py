@@ -24,11 +24,15 @@ from jupyter_pai.storage.base import Storage
 from .messages import catalogues, read, texts
 
 ROOT = Path(__file__).parents[2]
-GUIDES = ["docs/guide.md", "docs/guide.zh-CN.md"]
+# The guide in each language: every page of it.
+GUIDES = ["docs/guide/*.md", "docs/guide/*.zh-CN.md"]
 
 
 def text(name: str) -> str:
-    return (ROOT / name).read_text("utf-8")
+    """The text of a document; of all that match a pattern, in the pattern's language."""
+    paths = [path for path in sorted(ROOT.glob(name)) if "zh-CN" in name or "zh-CN" not in path.name]
+    assert paths, name
+    return "\n".join(path.read_text("utf-8") for path in paths)
 
 
 @pytest.mark.parametrize("guide", GUIDES)
@@ -94,7 +98,7 @@ def test_plug_in_authors_learn_of_every_verb_and_capability(guide: str) -> None:
 
 
 def test_links_in_documents_lead_somewhere() -> None:
-    said = {path: path.read_text("utf-8") for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]}
+    said = {path: path.read_text("utf-8") for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]}
     for path in (ROOT / "binder").rglob("*.ipynb"):
         said[path] = "\n".join(source for kind, source in cells(path) if kind == "markdown")
     for path, words in said.items():
@@ -159,7 +163,7 @@ def test_the_tutorials_are_the_same_but_for_their_language(name: str) -> None:
 
 
 def test_dependencies_have_a_reason() -> None:
-    said = text("docs/architecture.md").lower()
+    said = text("docs/decisions.md").lower()
     project = tomllib.loads(text("pyproject.toml"))["project"]
     extras = project["optional-dependencies"]
     for requirement in [*project["dependencies"], *extras["pai"], *extras["keyring"]]:
@@ -167,12 +171,16 @@ def test_dependencies_have_a_reason() -> None:
         assert name in said, name
 
 
+# The folders of documents for users.
+FOLDERS = (ROOT, ROOT / "docs", ROOT / "docs/guide")
+
+
 def pairs() -> list[Path]:
     """The Chinese documents, each of which has an English one beside it."""
-    return sorted(path for folder in (ROOT, ROOT / "docs") for path in folder.glob("*.zh-CN.md"))
+    return sorted(path for folder in FOLDERS for path in folder.glob("*.zh-CN.md"))
 
 
-@pytest.mark.parametrize("chinese", pairs(), ids=lambda path: path.name)
+@pytest.mark.parametrize("chinese", pairs(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_documents_are_the_same_but_for_their_language(chinese: Path) -> None:
     """The same headings, tables and code, of which only what is said to people is translated."""
     one, other = (Parts(path.read_text("utf-8")) for path in (chinese.with_name(english(chinese)), chinese))
@@ -193,7 +201,7 @@ OTHER_WORDS = re.compile("笔记本|实例规格|(?<!作业)配置(?!档|目录)
 
 
 def test_chinese_has_one_word_for_one_thing() -> None:
-    said = {path.name: path.read_text("utf-8") for path in [*pairs(), *(ROOT / "binder").rglob("*.zh-CN.ipynb")]}
+    said = {str(path): path.read_text("utf-8") for path in [*pairs(), *(ROOT / "binder").rglob("*.zh-CN.ipynb")]}
     for path in catalogues():
         said[path.name] = "\n".join(map(str, (message.string for message in read(path))))
     found = [(name, line) for name, words in said.items() for line in words.splitlines() if OTHER_WORDS.search(line)]
@@ -210,13 +218,14 @@ class Parts:
         self.rows = len(re.findall(r"^\|", prose, re.MULTILINE))
 
 
-# For those who work on jupyter-pai itself; what was measured is read by programs' authors.
-ENGLISH_ONLY = {"architecture.md", "benchmarks.md"}
+# For contributors, who read the English code too.
+ENGLISH_ONLY = {"architecture.md", "benchmarks.md", "decisions.md", "style.md"}
 
 
 def test_every_document_for_users_is_there_in_both_languages() -> None:
-    there = {path.name for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] if ".zh-CN" not in path.name}
-    assert there - ENGLISH_ONLY == {english(path) for path in pairs()}
+    documents = {path for folder in FOLDERS[1:] for path in folder.glob("*.md")} | {ROOT / "README.md"}
+    there = {path for path in documents if ".zh-CN" not in path.name and path.name not in ENGLISH_ONLY}
+    assert there == {path.with_name(english(path)) for path in pairs()}
 
 
 @pytest.mark.parametrize("readme", badges.READMES)

@@ -61,10 +61,10 @@ def test_what_it_means_is_said_in_chinese(folder: Path, page: str) -> None:
 
 def test_a_page_is_in_its_language(folder: Path) -> None:
     for language, place in LANGUAGES.items():
-        page = (folder / "html" / place / "guide.html").read_text("utf-8")
+        page = (folder / "html" / place / "guide/index.html").read_text("utf-8")
         assert f'<html lang="{language[:2]}"' in page
         assert ("使用指南" in page) == (language == "zh-CN")
-        other = "../guide.html" if place else "zh/guide.html"
+        other = "../guide/index.html" if place else "zh/guide/index.html"
         assert (folder / "html" / place / other).resolve().exists()
 
 

@@ -1,4 +1,4 @@
-"""The examples of the guide's section about data do what it says, in both languages."""
+"""The examples on the guide's page about data work, in both languages."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 from ...fakes.alibaba import StandIn
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[3] / "docs/guide"
 
 
-@pytest.mark.parametrize(("name", "title"), [("guide.md", "Data"), ("guide.zh-CN.md", "数据")])
+@pytest.mark.parametrize(("name", "title"), [("data.md", "Storages"), ("data.zh-CN.md", "存储")])
 def test_the_examples(
     cli: Callable[..., subprocess.CompletedProcess[str]], pai: StandIn, folder: Path, name: str, title: str
 ) -> None:

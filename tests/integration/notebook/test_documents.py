@@ -10,9 +10,10 @@ import pytest
 from ..server.real import RealServer
 
 ROOT = Path(__file__).parents[3]
+DOCUMENTS = ["README.md", "README.zh-CN.md", "docs/guide/start.md", "docs/guide/start.zh-CN.md"]
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md", "docs/guide.md", "docs/guide.zh-CN.md"])
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_first_job(server: RealServer, name: str) -> None:
     blocks = re.findall(r"^```\n(.*?)^```$", (ROOT / name).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     first = next(n for n, block in enumerate(blocks) if block == "%load_ext jupyter_pai\n")
