@@ -146,7 +146,7 @@ class PlatformVerbs:
         moment = parse_moment(before)
         when = None if moment is None else datetime.fromtimestamp(moment, UTC)
         chosen, found = await self.service.adoption.jobs(profile, backend, when, limit)
-        known = self.service.store.by_remote_id
+        known = self.service.store.jobs.by_remote_id
         return {
             "profile": chosen.name,
             "jobs": [

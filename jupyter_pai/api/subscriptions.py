@@ -148,13 +148,13 @@ class Subscriptions:
 
 
 async def _jobs(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
-    place = service.store.last_event() if wanted.after is None else wanted.after
+    place = service.store.events.last_id() if wanted.after is None else wanted.after
     yield {"type": "jobs", "event": place, "jobs": [], "deleted": [], "ended": []}
     async for events in service.follow_events(place):
         changed: dict[str, dict[str, Any] | None] = {}
         for event in events:
             try:
-                changed[event.job_id] = service.describe(service.store.get(event.job_id))
+                changed[event.job_id] = service.describe(service.store.jobs.get(event.job_id))
             except NotFound:
                 changed[event.job_id] = None
         yield {
@@ -182,10 +182,10 @@ async def _job(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str
             if job.status.ended:
                 break
             await asyncio.sleep(_NAP)
-            job = service.store.get(job.id)
+            job = service.store.jobs.get(job.id)
     while wanted.stay:
         await asyncio.sleep(_LONG_NAP)
-        before, job = job, service.store.get(job.id)
+        before, job = job, service.store.jobs.get(job.id)
         if job != before:
             yield {"type": "job", "job": _with_instances(service, job)}
 

@@ -170,7 +170,7 @@ def _database(home: Home) -> Finding:
         if said != "ok":
             return Finding("bad", _("database"), said, _("Move it away: it is made anew from the jobs' files."))
     except sqlite3.Error as error:
-        return Finding("bad", _("database"), str(error), _("Another process holds it; try again when it has finished."))
+        return Finding("bad", _("database"), str(error), _("Another process is using it. Try again later."))
     return Finding("ok", _("database"), f"SQLite {sqlite3.sqlite_version}, {mode}")
 
 

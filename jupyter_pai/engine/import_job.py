@@ -11,7 +11,7 @@ from ..config.settings import Profile
 from ..jobs.job import Job, JobStatus
 from ..jobs.job_dir import claim, new_id
 from ..jobs.state_dir import Home, writing
-from ..jobs.store.jobs import Store
+from ..jobs.store.store import Store
 from .data.storages import Storages
 from .watcher.loop import Feed
 
@@ -48,13 +48,13 @@ class Adoption:
         """
         chosen = self.profiles.chosen(profile, backend)
         found = await self.profiles.backend(chosen).job(remote_id)
-        if there := self.store.by_remote_id(chosen.backend, found.remote_id):
+        if there := self.store.jobs.by_remote_id(chosen.backend, found.remote_id):
             return there
         job, key = _job(found, chosen), f"adopted:{chosen.backend}:{found.remote_id}"
         with claim(self.home, job.id) as held:
             with writing(self.home.jobs):
                 held.folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
-            held.stored = await asyncio.wrap_future(self.store.insert(job, key, ""))
+            held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key, ""))
         if held.is_kept:
             self.feed.follow(job, held.lease)
         return held.stored

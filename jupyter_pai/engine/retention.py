@@ -24,9 +24,9 @@ from ..core.lease import Lease
 from ..core.sizes import parse_size, show_size
 from ..jobs.job import Job, JobStatus
 from ..jobs.state_dir import Home
-from ..jobs.store.disk_usage import Ended
-from ..jobs.store.jobs import Store
+from ..jobs.store.disk_usage import FinishedJob
 from ..jobs.store.query import JobFilter
+from ..jobs.store.store import Store
 from . import disk
 from .profiles import Profiles
 
@@ -127,7 +127,7 @@ class Retention:
 
     def warning(self, settings: DiskSettings) -> str:
         """What to say if more is taken than should be; by what was measured, so that it costs nothing."""
-        if (taken := self.store.bytes()) <= (limit := self.limit(settings)):
+        if (taken := self.store.disk_usage.total()) <= (limit := self.limit(settings)):
             return ""
         return _(
             "Jobs and environments take {size}, more than {limit}. See them with %pai disk; make room with "
@@ -138,7 +138,7 @@ class Retention:
         """For `doctor`. May block."""
         try:
             self.measure()
-            taken, limit = self.store.bytes(), self.limit(self.profiles.settings().disk)
+            taken, limit = self.store.disk_usage.total(), self.limit(self.profiles.settings().disk)
         except PaiError:
             return []  # The settings are wrong, which the doctor says.
         text = _("jobs and environments take {size}; the limit is {limit}").format(
@@ -151,23 +151,23 @@ class Retention:
 
     def measure(self, at_most: int | None = None) -> None:
         """Measure what was not measured yet: jobs that have ended, environments. May block."""
-        unknown = [job.id for job in self.store.ended("bytes IS NULL")][:at_most]
+        unknown = [job.id for job in self.store.disk_usage.finished_jobs("bytes IS NULL")][:at_most]
         for start in range(0, len(unknown), _BATCH):
             if self._closed.is_set():
                 return
             ids = unknown[start : start + _BATCH]
-            self.store.note_sizes({f"jobs/{job_id}": self._size(job_id) for job_id in ids}).result()
-        known = self.store.sizes("environments/") | self.store.sizes("inputs/")
+            self.store.disk_usage.record({f"jobs/{job_id}": self._size(job_id) for job_id in ids}).result()
+        known = self.store.disk_usage.sizes("environments/") | self.store.disk_usage.sizes("inputs/")
         there = {f"environments/{found.key}" for found in disk.environments(self.home) if found.used_at}
         there |= {f"inputs/{found.key}" for found in disk.inputs(self.home) if found.used_at}
         for path in known.keys() - there:
-            self.store.forget_size(path).result()
+            self.store.disk_usage.forget(path).result()
         sizes = {path: disk.taken(self.home.path / path) for path in there - known.keys()}
-        self.store.note_sizes(sizes | {"sources": disk.taken(self.home.sources)}).result()
+        self.store.disk_usage.record(sizes | {"sources": disk.taken(self.home.sources)}).result()
 
     def measure_again(self, job_id: str, at_most: int) -> None:
         """`measure`, and this job anew: it may have ended, and been measured, before all of its files were written."""
-        self.store.forget_size(f"jobs/{job_id}").result()
+        self.store.disk_usage.forget(f"jobs/{job_id}").result()
         self.measure(at_most)
 
     def _size(self, job_id: str) -> int:
@@ -181,10 +181,10 @@ class Retention:
     def use(self) -> dict[str, Any]:
         """What takes room: bytes and numbers by kind, and the largest jobs. May block."""
         self.measure()
-        ended = self.store.ended()
-        running = {job.id: self._size(job.id) for job in self.store.running()}
-        environments = self.store.sizes("environments/")
-        inputs = self.store.sizes("inputs/")
+        ended = self.store.disk_usage.finished_jobs()
+        running = {job.id: self._size(job.id) for job in self.store.jobs.active()}
+        environments = self.store.disk_usage.sizes("environments/")
+        inputs = self.store.disk_usage.sizes("inputs/")
         sources = list(self.home.sources.glob("*.tar.gz"))
         parts = [
             {"what": "jobs", "count": len(ended), "bytes": sum(job.bytes or 0 for job in ended)},
@@ -219,10 +219,11 @@ class Retention:
 
     def _jobs(self, criteria: Criteria) -> list[Candidate]:
         wanted = JobFilter(list(criteria.statuses), labels=dict(criteria.labels))
-        found = [job for job in self.store.ended(wanted.where, wanted.arguments) if _may_go(job, criteria)]
-        return [self._candidate(job) for job in found[criteria.keep or 0 :]]
+        finished = self.store.disk_usage.finished_jobs(wanted.where, wanted.arguments)
+        jobs = [job for job in finished if _may_go(job, criteria)]
+        return [self._candidate(job) for job in jobs[criteria.keep or 0 :]]
 
-    def _candidate(self, job: Ended) -> Candidate:
+    def _candidate(self, job: FinishedJob) -> Candidate:
         model = self.home.job(job.id).output / "model"
         try:
             has_model = not model.is_symlink() and any(model.iterdir())
@@ -236,18 +237,18 @@ class Retention:
     def _environments(self, before: float) -> Iterator[Candidate]:
         """Environments, and data that was brought here, that no job uses and none has used since; all of that if
         `before` is 0."""
-        sizes = self.store.sizes("environments/") | self.store.sizes("inputs/")
+        sizes = self.store.disk_usage.sizes("environments/") | self.store.disk_usage.sizes("inputs/")
         for found in disk.environments(self.home):
             if not found.in_use and (not before or found.used_at < before):
                 yield Candidate(found.key, found.used_at, sizes.get(f"environments/{found.key}", 0))
-        used = {uri for job in self.store.running() for uri in job.brought.inputs.values()}
+        used = {uri for job in self.store.jobs.active() for uri in job.brought.inputs.values()}
         for found in disk.inputs(self.home):
             in_use = found.in_use or any(found.key in uri for uri in used)
             # A data frame is nowhere else: it stays as long as there is a job that a rerun could be made of.
             if (
                 not in_use
                 and (not before or found.used_at < before)
-                and (found.uri or not self.store.mentions(found.key))
+                and (found.uri or not self.store.jobs.any_spec_contains(found.key))
             ):
                 name = found.uri or _("a data frame")
                 yield Candidate(found.key, found.used_at, sizes.get(f"inputs/{found.key}", 0), name)
@@ -271,7 +272,7 @@ class Retention:
         if not dry_run:
             for job in jobs:
                 try:
-                    await (delete or self.delete)(self.store.get(job.id))
+                    await (delete or self.delete)(self.store.jobs.get(job.id))
                 except PaiError as error:
                     kept[job.id] = error.message  # It was pinned meanwhile, or a job began that needs it.
             for one in environments:
@@ -290,27 +291,27 @@ class Retention:
         Raises:
             Conflict: if it has not ended, is pinned, or a job that has not ended uses its files.
         """
-        self.store.check_free(job.id, gone=gone)
+        self.store.jobs.check_deletable(job.id, gone=gone)
         if job.remote_id and load_backends().get(job.backend):
             await self.profiles.backend_of(job).delete(job.remote_id)
-        await asyncio.wrap_future(self.store.delete(job.id, gone=gone))
+        await asyncio.wrap_future(self.store.jobs.delete(job.id, gone=gone))
         await asyncio.to_thread(self._remove_files, job.id, job.source_digest)
 
     def _remove_files(self, job_id: str, digest: str = "") -> None:
         if disk.remove(self.home.job(job_id).path):
-            self.store.removed(job_id).result()
+            self.store.disk_usage.confirm_removal(job_id).result()
         if digest:
             disk.remove_source(self.home.sources / f"{digest}.tar.gz")
 
     def finish_removals(self) -> None:
         """Remove the files of jobs that were deleted by a process that did not come to it."""
-        for job_id in self.store.removals():
+        for job_id in self.store.disk_usage.pending_removals():
             self._remove_files(job_id)
 
     def sweep(self) -> None:
         """Remove what goes by itself."""
         self.finish_removals()
-        for name in disk.leftovers(self.home, self.store.job_ids):
+        for name in disk.leftovers(self.home, self.store.jobs.ids):
             lease = Lease(self.home.job(name).lease)
             if lease.take():  # Else somebody is about to submit it.
                 disk.remove(self.home.job(name).path)
@@ -329,7 +330,7 @@ class Retention:
         self.measure()
 
 
-def _may_go(job: Ended, criteria: Criteria) -> bool:
+def _may_go(job: FinishedJob, criteria: Criteria) -> bool:
     old = criteria.older_than is None or job.ended_at < time.time() - criteria.older_than
     large = criteria.larger_than is None or (job.bytes or 0) > criteria.larger_than
     return old and large and not job.pinned and not job.used

@@ -30,8 +30,8 @@ from ..jobs.metrics.resource_usage import Usage
 from ..jobs.metrics.series import Series
 from ..jobs.provenance import Provenance
 from ..jobs.state_dir import Home
-from ..jobs.store.jobs import Store
 from ..jobs.store.query import JobFilter
+from ..jobs.store.store import Store
 from . import compare as comparison
 from . import doctor, lineage
 from .audit_log import Audit
@@ -109,7 +109,7 @@ class JobService:
     def runs_here(self) -> bool:
         """Whether a job runs on this machine."""
         here = {name: kind for name, kind in load_backends().items() if Capability.RUNS_HERE in kind.capabilities}
-        running = self.store.running_backends().items()
+        running = self.store.jobs.active_backends().items()
         return any(here[name].is_here(self.home.job(job_id)) for job_id, name in running if name in here)
 
     def keeps_server(self) -> bool:
@@ -123,11 +123,11 @@ class JobService:
 
     def jobs(self, wanted: JobFilter) -> tuple[list[Job], int]:
         """A page of jobs, newest first, and how many there are in all."""
-        return self.store.page(wanted)
+        return self.store.jobs.page(wanted)
 
     def find(self, word: str) -> Job:
         """The job that a user means by an id, the beginning of one, a name, or `last`."""
-        return self.store.find(word)
+        return self.store.jobs.find(word)
 
     def describe(self, job: Job) -> dict[str, Any]:
         """A job as JSON, with its progress, the latest value of each metric and, while it runs, of the machine's
@@ -170,7 +170,7 @@ class JobService:
             NotFound: if there is no such instance.
         """
         # Asked before the log is read: what a job that has ended wrote is all there.
-        ended = self.store.status(job.id).ended
+        ended = self.store.jobs.status(job.id).ended
         names = (merged and not instance and self.log_instances(job)) or [instance]
         return self._views.of([self.log(job, name) for name in names], ended=ended)
 
@@ -218,7 +218,7 @@ class JobService:
 
     def events(self, after: int = 0, job_id: str = "") -> list[JobEvent]:
         """What happened after the event `after`, to one job or to all."""
-        return self.store.events(after, job_id)
+        return self.store.events.read(after, job_id)
 
     # Following.
 
@@ -232,7 +232,7 @@ class JobService:
         with self.feed.watch(job.id):
             while True:
                 # Asked before the log is read: what a job that has ended wrote is all there.
-                ended = self.store.status(job.id).ended
+                ended = self.store.jobs.status(job.id).ended
                 log = self.log(job, instance)
                 offset = log.from_latest(offset, latest) if latest else offset
                 while data := log.read(offset, _PIECE):
@@ -254,7 +254,7 @@ class JobService:
         at = dict(counts)
         with self.feed.watch(job.id):
             while True:
-                ended = self.store.status(job.id).ended
+                ended = self.store.jobs.status(job.id).ended
                 metrics = self.metrics(job, system=system)
                 while found := await asyncio.to_thread(_new_points, metrics, at, most):
                     at |= {name: part["end"] for name, part in found.items()}
@@ -265,9 +265,9 @@ class JobService:
 
     async def follow_events(self, after: int | None = None) -> AsyncIterator[list[JobEvent]]:
         """What happens to jobs, whoever does it, after the event `after`; from now on if it is None."""
-        place = self.store.last_event() if after is None else after
+        place = self.store.events.last_id() if after is None else after
         while True:
-            if events := self.store.events(place):
+            if events := self.store.events.read(place):
                 place = events[-1].id
                 yield events
             else:
@@ -281,9 +281,9 @@ class JobService:
         """
         async with asyncio.timeout(timeout):
             with self.feed.watch(job.id):
-                while not self.store.status(job.id).ended:
+                while not self.store.jobs.status(job.id).ended:
                     await asyncio.sleep(WATCHED)
-        return self.store.get(job.id)
+        return self.store.jobs.get(job.id)
 
     # Changing.
 
@@ -294,7 +294,7 @@ class JobService:
             Conflict: if its platform does not have it yet; or if it runs where nobody seems to hear; somebody who does
                 after all will end it.
         """
-        job = self.store.find(word)
+        job = self.store.jobs.find(word)
         if not job.status.ended:
             if not (remote_id := await self._remote_id(job)):
                 text = _("{job} is still being submitted: its platform does not have it yet.").format(job=job.id)
@@ -321,14 +321,14 @@ class JobService:
         Raises:
             Conflict: if it has not ended, is pinned, or a job that has not ended uses its files.
         """
-        job = self.store.find(word)
+        job = self.store.jobs.find(word)
         silent = force and not job.status.ended and await self._silent(job)
         await self.retention.delete(job, gone=bool(silent))
         return job
 
     async def pin(self, word: str, pinned: bool) -> Job:
         """Keep a job from being deleted and pruned, or no longer."""
-        return await asyncio.wrap_future(self.store.update(self.store.find(word).id, pinned=pinned))
+        return await asyncio.wrap_future(self.store.jobs.update(self.store.jobs.find(word).id, pinned=pinned))
 
     async def label(self, word: str, changes: Mapping[str, str | None]) -> Job:
         """Give a job labels; None takes one away.
@@ -336,7 +336,7 @@ class JobService:
         Raises:
             NotFound: if one is to be taken away that the job has not.
         """
-        return await asyncio.wrap_future(self.store.label(self.store.find(word).id, changes))
+        return await asyncio.wrap_future(self.store.jobs.label(self.store.jobs.find(word).id, changes))
 
 
 def _terminal(job: Job) -> str:

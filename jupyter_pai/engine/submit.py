@@ -27,7 +27,7 @@ from ..jobs.packed_code import Code, code_of, write_folder
 from ..jobs.provenance import Recorder
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, writing
-from ..jobs.store.jobs import Store
+from ..jobs.store.store import Store
 from ..source import pack as source
 from ..source import secret_scan as leaks
 from ..source.file_cache import FileMemory
@@ -119,7 +119,7 @@ class Submitter:
         profile, spec, said = self._resolve(request)
         spec, check = await self._check(spec, profile, request.python, said)
         way = await self.inputs.way(spec, profile.name, self.profiles.backend(profile))
-        if way.channels and not self.store.attachable(request.attach_key):
+        if way.channels and not self.store.jobs.attachable(request.attach_key):
             _agreed(check, confirmed=request.confirmed)
         return way
 
@@ -137,7 +137,7 @@ class Submitter:
         profile, spec, said = self._resolve(request)
         spec, check = await self._check(spec, profile, request.python, said)
         code = await asyncio.to_thread(self._pack, spec, profile)
-        earlier = self.store.attachable(request.attach_key)
+        earlier = self.store.jobs.attachable(request.attach_key)
         if earlier:
             changed = self._changed(earlier, code)
             if not any(path.endswith(_CODE) or path == spec.entry_point for path in changed):
@@ -160,9 +160,9 @@ class Submitter:
             BadInput: naming the field that is wrong.
             Conflict: if it is to be resumed, and has not ended or has no checkpoints.
         """
-        if there := self.store.by_key(asked.key):
+        if there := self.store.jobs.by_key(asked.key):
             return Submitted(job=there)
-        earlier = self.store.find(word)
+        earlier = self.store.jobs.find(word)
         profile, spec, said = self._resolve(self._renewed(earlier, asked))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
         if asked.resume:
@@ -279,14 +279,14 @@ class Submitter:
         attach_key: str,
         origin: Mapping[str, str] | None = None,
     ) -> Job:
-        if there := self.store.by_key(key):
+        if there := self.store.jobs.by_key(key):
             return there
         policy = self.profiles.policy()
         policy.check_source(code.bytes)
         # Counted only where that matters; again when it is stored, since others submit meanwhile.
         admit = policy.check_room if policy.rules.jobs_at_a_time else None
         if admit:
-            admit(len(self.store.standing()))
+            admit(len(self.store.jobs.active_statuses()))
         values = await self._open_secrets(spec)
         job = Job(
             id=new_id(),
@@ -315,7 +315,7 @@ class Submitter:
             update = {"notes": notes, "outputs": prepared.outputs}
             job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
             uses = lineage.used_jobs(spec, self.home)
-            held.stored = await asyncio.wrap_future(self.store.insert(job, key or job.id, attach_key, uses, admit))
+            held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key or job.id, attach_key, uses, admit))
         if not held.is_kept:
             return held.stored
         job = await self._submit(job, backend, held, values)
@@ -334,12 +334,12 @@ class Submitter:
         except Exception as error:
             # Whatever it was: the job is stored, and must not look as if it were still starting.
             failed = {"status": JobStatus.FAILED, "reason": str(error), "ended_at": now()}
-            await asyncio.wrap_future(self.store.update(job.id, **failed))
+            await asyncio.wrap_future(self.store.jobs.update(job.id, **failed))
             held.lease.give()
             raise
         if submission != Submission(job.remote_id):
             known = {"remote_id": submission.remote_id, "console_url": submission.console_url}
-            job = await asyncio.wrap_future(self.store.update(job.id, **known))
+            job = await asyncio.wrap_future(self.store.jobs.update(job.id, **known))
         self.feed.follow(job, held.lease)
         return job
 

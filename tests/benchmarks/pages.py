@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from jupyter_pai.jobs.job import Job, JobStatus
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
-from jupyter_pai.jobs.store.jobs import Store
+from jupyter_pai.jobs.store.store import Store
 
 from ..e2e.conftest import Lab, chromium, open_notebook
 from ..e2e.test_view import output
@@ -74,7 +74,7 @@ def ended(job: str, name: str, when: datetime) -> Job:
 def store(home: Home, *jobs: Job) -> None:
     """Put jobs into the store of a state folder."""
     with closing(Store(home.create().database)) as database:
-        for future in [database.insert(job, job.id, "") for job in jobs]:
+        for future in [database.jobs.insert(job, job.id, "") for job in jobs]:
             future.result()
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from binder.session import NotebookSession
 from jupyter_pai.jobs.state_dir import Home
-from jupyter_pai.jobs.store.jobs import Store
+from jupyter_pai.jobs.store.store import Store
 from jupyter_pai.storage.oss.storage import OssStorage
 
 from ..conftest import until
@@ -242,7 +242,7 @@ def long_log() -> Iterator[Row]:
 def many_jobs() -> Iterator[Row]:
     """PAI, 1,000 running jobs followed: requests, how soon an end is seen, and the server's processor."""
     with platform(partial(add_running, count=JOBS)) as at, closing(Store(Home().database)) as store:
-        running = {job.remote_id: job.id for job in map(store.get, store.standing())}
+        running = {job.remote_id: job.id for job in map(store.jobs.get, store.jobs.active_statuses())}
         assert len(running) == JOBS
         until(lambda: at.pai.count("paistudio", "ListTrainingJobs") >= JOBS // 100)
         at.pai.forget_requests()
@@ -257,7 +257,7 @@ def many_jobs() -> Iterator[Row]:
         seen: dict[str, float] = {}
         while len(seen) < len(ended):
             for job_id in ended.keys() - seen.keys():
-                if store.get(job_id).status.ended:
+                if store.jobs.get(job_id).status.ended:
                     seen[job_id] = time.monotonic() - ended[job_id]
             time.sleep(0.05)
     title = f"PAI, {JOBS:,} running jobs followed: requests to the platform"

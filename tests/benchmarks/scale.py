@@ -21,7 +21,7 @@ from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.metrics.series import Piece, SeriesWriter, pack
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
-from jupyter_pai.jobs.store.jobs import Store
+from jupyter_pai.jobs.store.store import Store
 
 from ..conftest import until
 from ..integration.server.real import RealServer
@@ -108,7 +108,7 @@ def fill(home: Home) -> None:
                 id=f"j{n:07}", spec=parse_spec(asked), backend="local", profile="local", status=JobStatus.SUCCEEDED,
                 submitted_at=when, started_at=when, ended_at=when + timedelta(seconds=n % 97),
             )  # fmt: skip
-            added.append(store.insert(job, job.id, ""))
+            added.append(store.jobs.insert(job, job.id, ""))
             points = {name: pack(0.0, 1, 0.5) for name in ("loss", "accuracy")}
             SeriesWriter(home.job(job.id).series).append(Piece("worker-0", 0, points))
         for future in added:

@@ -23,7 +23,7 @@ from ...core.lease import Lease
 from ...core.log_once import Complaints, at_exit, kind_of
 from ...jobs.job import Job, JobStatus, now
 from ...jobs.state_dir import Home
-from ...jobs.store.jobs import Store
+from ...jobs.store.store import Store
 from .job_watcher import Follower
 from .recorder import Intake
 from .remote_sync import Gatherer
@@ -198,7 +198,7 @@ class Feed:
         """Look once at every job that has not ended, or at those of `only`: one question for all jobs of a profile.
         Those that take longer than `patience` seconds to read go on in the background, and hold up no other.
         Gives the questions."""
-        standing = await asyncio.to_thread(self.store.standing)
+        standing = await asyncio.to_thread(self.store.jobs.active_statuses)
         for job_id in standing.keys() - self._followers.keys():
             self._find(job_id)
         by_profile: dict[str, list[Follower]] = {}
@@ -254,7 +254,7 @@ class Feed:
         """Look for a job whose submit was cut short: nobody is submitting it, or they would hold the lease."""
         job = follower.job
         if remote_id := await backend.find(job.id):
-            follower.job = await asyncio.wrap_future(self.store.update(job.id, remote_id=remote_id))
+            follower.job = await asyncio.wrap_future(self.store.jobs.update(job.id, remote_id=remote_id))
             return True
         if (now() - job.submitted_at).total_seconds() > UNSEEN:
             reason = _("The job was never started: the server ended while it was being submitted.")
@@ -278,7 +278,7 @@ class Feed:
     def _find(self, job_id: str) -> None:
         """Follow a job that another process stored."""
         with contextlib.suppress(NotFound):  # Deleted meanwhile.
-            self._add(self.store.get(job_id))
+            self._add(self.store.jobs.get(job_id))
 
     async def _attend(self, follower: Follower, backend: Backend, report: Report, news: bool) -> None:
         try:
@@ -301,7 +301,7 @@ class Feed:
         try:
             job = follower.job
             if stands != (job.status.value, job.remote_id):
-                job = self.store.get(job_id)
+                job = self.store.jobs.get(job_id)
             ours = follower.lease.take()
             gone = job.status.ended
         except NotFound:
@@ -311,7 +311,7 @@ class Feed:
             folder = self.home.job(job_id).path
             if not folder.exists() and stands:
                 reason = _("Its folder is gone: {path}.").format(path=folder)
-                self.store.update(job_id, status=JobStatus.LOST, reason=reason, ended_at=now())
+                self.store.jobs.update(job_id, status=JobStatus.LOST, reason=reason, ended_at=now())
             else:
                 self._complaints.say(error)
         except OSError as error:

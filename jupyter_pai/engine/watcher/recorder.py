@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from ...backends.base import Backend, Capability
 from ...backends.reports import Report
 from ...jobs.job import JobStatus, now
-from ...jobs.store.jobs import Store
+from ...jobs.store.store import Store
 from .job_watcher import Follower
 
 __all__ = ["Intake"]
@@ -96,4 +96,4 @@ class Intake:
         if report.console_url:
             changes["console_url"] = report.console_url
         if any(getattr(follower.job, name) != value for name, value in changes.items()):
-            follower.job = await asyncio.wrap_future(self.store.update(follower.job.id, **changes))
+            follower.job = await asyncio.wrap_future(self.store.jobs.update(follower.job.id, **changes))

@@ -20,7 +20,7 @@ from ...core.i18n import _
 from ...jobs.metrics.resource_samples import RECORD
 from ...jobs.metrics.resource_usage import Usage
 from ...jobs.state_dir import JobFolder
-from ...jobs.store.jobs import Store
+from ...jobs.store.store import Store
 from .remote_event_files import EventMirror
 from .remote_log import RemoteLog
 from .remote_metrics import PlatformPoints
@@ -98,9 +98,9 @@ class Gatherer:
     async def _bring_events(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
         if not self._is_due("events", _EVENTS_EVERY, ended=ended):
             return
-        known = self.store.count_events(self.folder.id, "platform")
+        known = self.store.events.count(self.folder.id, "platform")
         if texts := await backend.events(remote_id, known):
-            told = self.store.tell(self.folder.id, "platform", [{"text": text} for text in texts])
+            told = self.store.events.add(self.folder.id, "platform", [{"text": text} for text in texts])
             await asyncio.wrap_future(told)
 
     async def _bring_samples(self, backend: Backend, remote_id: str, *, ended: bool) -> None:

@@ -1,13 +1,14 @@
-"""The SQLite file of a state folder: how it is opened, its tables, and what is done when it cannot be used.
+"""The SQLite file of a state folder: connections, migrations, and repair of a damaged file.
 
-One thread of a process writes; every thread reads over a connection of its own. Each transaction that writes begins
-IMMEDIATE: one that reads first and writes then fails at once when two processes do it together, whatever the time-out.
+One thread of a process writes. Each thread reads over its own connection. Write transactions begin IMMEDIATE: in a
+deferred one, upgrading from reading to writing fails at once if another process writes too, regardless of the timeout.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import logging
 import os
 import sqlite3
@@ -16,19 +17,20 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from ...core import filesystem
 from ...core.errors import StateError
 from ...core.i18n import _
 
-__all__ = ["Database", "number_of", "storable"]
+__all__ = ["Database", "number_of", "query", "storable", "transaction"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-# Numbered by their place: a database says in `user_version` how many it has. Never change one that was released.
+# `user_version` of a database is the number of migrations applied. Never change a released one.
 _MIGRATIONS = (
     """
     CREATE TABLE job (
@@ -65,7 +67,7 @@ _MIGRATIONS = (
     CREATE TABLE disk_use (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE removal (job_id TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
-    # To list jobs in any order: each index has the whole of one. Hyperparameters that are numbers are sorted as such.
+    # Sorted lists: one covering index per sort order. Numeric hyperparameters are sorted as numbers.
     """
     ALTER TABLE hyperparameter ADD COLUMN number REAL;
     ALTER TABLE hyperparameter ADD COLUMN submitted_at REAL;
@@ -77,9 +79,9 @@ _MIGRATIONS = (
     CREATE INDEX job_by_status ON job (status, submitted_at DESC, id);
     DROP INDEX job_by_time;
     """,
-    # Labels are a job's own, in its details: versions that do not know of that must not read them.
+    # Labels moved from the spec to the job's details. Raises the version so that older releases refuse the file.
     "",
-    # The notebook that a job was submitted from.
+    # The notebook from which a job was submitted.
     """
     ALTER TABLE job ADD COLUMN notebook TEXT NOT NULL DEFAULT '';
     CREATE INDEX job_by_notebook ON job (notebook, submitted_at DESC, id);
@@ -88,26 +90,25 @@ _MIGRATIONS = (
 
 
 class Database:
-    """The file. `fill` puts into a new one what is known otherwise, as after a damaged one was set aside."""
+    """The database file. `fill` inserts the initial rows of a new file, such as the replacement of a damaged one."""
 
     def __init__(self, path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
         self.path = path
         self._fill = fill
         self._local = threading.local()
-        # Each with a lock: to close a connection that another thread reads from would crash the process.
+        # Each with a lock: closing a connection while another thread reads from it would crash the process.
         self._readers: dict[sqlite3.Connection, threading.RLock] = {}
         self._closed = False
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._writer = ThreadPoolExecutor(1, "jupyter-pai-store")
-        try:
-            self._writer.submit(self._open_or_mend).result()
-        except BaseException:
-            self.close()
-            raise
+        with contextlib.ExitStack() as cleanup:
+            cleanup.callback(self.close)
+            self._writer.submit(self._open_or_repair).result()
+            cleanup.pop_all()
 
     def close(self) -> None:
-        """Finish what is being written and read, and let go of the file. Whoever asks later gets a StateError."""
+        """Finish pending writes and reads and close the file. Later calls raise a StateError."""
         self._closed = True
         self._writer.submit(self._close)
         self._writer.shutdown()
@@ -116,41 +117,45 @@ class Database:
                 reader.close()
 
     def write(self, change: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Make a change as a whole or not at all. The future fails with a StateError if it cannot be made."""
-        return self._writer.submit(self._write, change)
+        """Run `change` in a transaction on the writer thread. The future raises a StateError if SQLite fails."""
+        return self._writer.submit(self._with_repair, lambda: self._change(change), self._repair)
 
-    def read(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        """What `question` finds out over this thread's connection.
+    def read(self, select: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the result of `select` on this thread's connection.
 
         Raises:
             StateError: in place of SQLite's errors.
         """
+        return self._with_repair(lambda: self._select(select), lambda: self._writer.submit(self._repair).result())
+
+    def _with_repair(self, attempt: Callable[[], T], repair: Callable[[], None]) -> T:
+        """Return the result of `attempt`, repeated once after a repair if the file may be damaged."""
         try:
-            return self._ask(question)
+            return attempt()
         except sqlite3.Error as error:
             if not _is_damaged(error):
                 raise _unusable(self.path, error) from error
         except (TypeError, ValueError):
-            pass  # Pages that are gone may be read as nothing; `_mend` looks.
-        self._writer.submit(self._mend).result()
+            pass  # Missing pages can read as empty values. `repair` checks the file.
+        repair()
         try:
-            return self._ask(question)
+            return attempt()
         except sqlite3.Error as error:
             raise _unusable(self.path, error) from error
 
-    def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+    def _select(self, select: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._reader()
         with self._readers[connection]:
             if self._closed:
                 connection.close()
                 raise sqlite3.ProgrammingError("closed")
-            return question(connection)
+            return select(connection)
 
     def _reader(self) -> sqlite3.Connection:
         if self._closed:
             raise sqlite3.ProgrammingError("closed")
         if self._file != _file_of(self.path):
-            self._writer.submit(self._open_or_mend).result()
+            self._writer.submit(self._open_or_repair).result()
         file, connection = getattr(self._local, "reader", (None, None))
         if connection is None or file != self._file:
             if connection:
@@ -161,58 +166,44 @@ class Database:
             self._readers[connection] = threading.RLock()
         return connection
 
-    def _write(self, change: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            return self._change(change)
-        except sqlite3.Error as error:
-            if not _is_damaged(error):
-                raise _unusable(self.path, error) from error
-        except (TypeError, ValueError):
-            pass
-        self._mend()
-        try:
-            return self._change(change)
-        except sqlite3.Error as error:
-            raise _unusable(self.path, error) from error
-
     def _change(self, change: Callable[[sqlite3.Connection], T]) -> T:
         if self._connection is None or self._file != _file_of(self.path):
             self._connection = self._open()
-        return _transaction(self._connection, change)
+        return _run(self._connection, change)
 
-    def _open_or_mend(self) -> None:
+    def _open_or_repair(self) -> None:
         try:
             self._open()
         except sqlite3.Error as error:
             if not _is_damaged(error):
                 raise _unusable(self.path, error) from error
-            self._mend()
+            self._repair()
 
     def _open(self) -> sqlite3.Connection:
-        """Open the file for writing; fill it if it is new."""
+        """Open the file for writing, and fill a new one."""
         self._close()
         connection = self._connection = _connect(self.path, writer=True)
         self._file = _file_of(self.path)
-        _transaction(connection, self._prepare)
+        _run(connection, self._prepare)
         return connection
 
     def _prepare(self, db: sqlite3.Connection) -> None:
         if _migrate(db):
             self._fill(db)
 
-    def _mend(self) -> None:
-        """Replace a damaged file, unless another process has done it meanwhile."""
+    def _repair(self) -> None:
+        """Replace a damaged file, unless another process already has."""
         with open(self.path.with_suffix(".lock"), "w") as guard:
             filesystem.lock(guard.fileno(), fcntl.LOCK_EX)
             try:
                 if self.path.exists() and not self.path.stat().st_size:
-                    raise _damage("empty")  # Opened anew, it would wait for those who had it open.
-                _transaction(self._open(), _examine)
+                    raise _damage("empty")  # Reopening it would block on processes that still have it open.
+                _run(self._open(), _check)
             except sqlite3.Error as error:
                 if not _is_damaged(error):
                     raise _unusable(self.path, error) from error
                 self._close()
-                _log.warning("The database was damaged; it is kept as %s and made anew.", _set_aside(self.path))
+                _log.warning("The database was damaged. It is kept as %s and rebuilt.", _set_aside(self.path))
                 self._open()
 
     def _close(self) -> None:
@@ -221,32 +212,58 @@ class Database:
             self._connection = None
 
 
-def _transaction(db: sqlite3.Connection, change: Callable[[sqlite3.Connection], T]) -> T:
+class _Table(Protocol):
+    @property
+    def database(self) -> Database: ...
+
+
+S = TypeVar("S", bound=_Table)
+
+
+def query(method: Callable[Concatenate[S, sqlite3.Connection, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Turn a method of a table that takes a connection into one that reads over this thread's connection."""
+
+    def read(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.database.read(lambda db: method(self, db, *args, **kwargs))
+
+    return functools.update_wrapper(read, method)
+
+
+def transaction(method: Callable[Concatenate[S, sqlite3.Connection, P], T]) -> Callable[Concatenate[S, P], Future[T]]:
+    """Turn a method of a table that takes a connection into one that writes in a transaction and returns a future."""
+
+    def write(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        return self.database.write(lambda db: method(self, db, *args, **kwargs))
+
+    return functools.update_wrapper(write, method)
+
+
+def _run(db: sqlite3.Connection, change: Callable[[sqlite3.Connection], T]) -> T:
+    """Run `change` in a transaction."""
     db.execute("BEGIN IMMEDIATE")
     try:
         result = change(db)
         db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:  # After some errors SQLite has rolled it back itself.
+        return result
+    finally:
+        if db.in_transaction:  # SQLite rolls back by itself after some errors.
             db.execute("ROLLBACK")
-        raise
-    return result
 
 
 def _file_of(path: Path) -> tuple[int, int] | None:
-    """Which file has the name now: another process may have replaced one that was damaged."""
+    """Return the device and inode at `path`, which change when another process replaces a damaged file."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _connect(path: Path, *, writer: bool = False) -> sqlite3.Connection:
-    """A connection that may go from thread to thread. `writer` sets how the file is journalled.
+    """Open a connection that threads may share. `writer` also sets the journal mode.
 
-    WAL, unless several hosts may see the disk: it needs memory that all who use the file share. A file that went
-    without stays so: one of its hosts may have as its own disk what is a network disk to the others.
+    The mode is WAL, which needs memory shared by all processes that use the file, unless several hosts may see the
+    disk. An existing file without WAL stays so: the local disk of one host may be a network disk to others.
     """
     connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA synchronous = FULL")
@@ -269,21 +286,21 @@ def _may_have_wal(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _journal(connection: sqlite3.Connection, mode: str = "") -> str:
-    """Set how the file is journalled, if `mode` is given; how it is then."""
+    """Set the journal mode if `mode` is given. Returns the resulting mode."""
     query = f"PRAGMA journal_mode = {mode}" if mode else "PRAGMA journal_mode"
     return str(connection.execute(query).fetchone()[0])
 
 
 def _migrate(db: sqlite3.Connection) -> bool:
-    """Bring the tables up to this version, within a transaction; whether there were none.
+    """Apply the missing migrations within a transaction. Returns whether the file was new.
 
     Raises:
-        StateError: if they are of a newer one.
+        StateError: if the file has a newer version.
     """
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version > len(_MIGRATIONS):
         raise StateError(
-            _("The state folder was made by a newer version of jupyter-pai."),
+            _("The state folder was written by a newer version of jupyter-pai."),
             fix=_("Upgrade: pip install --upgrade jupyter-pai"),
         )
     db.create_function("number_of", 1, number_of, deterministic=True)
@@ -295,7 +312,7 @@ def _migrate(db: sqlite3.Connection) -> bool:
 
 
 def number_of(text: str) -> float | None:
-    """The number that a text is, as Python writes numbers; None for any other text, and for NaN, which has no place."""
+    """Parse a number in Python's notation. Returns None for other texts, and for NaN, which cannot be sorted."""
     try:
         number = float(text)
     except ValueError:
@@ -304,60 +321,60 @@ def number_of(text: str) -> float | None:
 
 
 def storable(value: Any) -> Any:
-    """Text that SQLite can hold: a lone surrogate, as in the name of an odd file, is no UTF-8."""
+    """Replace lone surrogates, as in undecodable file names: SQLite stores valid UTF-8 only."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _statements(script: str) -> Iterator[str]:
-    # executescript would commit the transaction that we are in.
+    # executescript would commit the current transaction.
     return (statement for statement in script.split(";") if statement.strip())
 
 
 def _is_damaged(error: sqlite3.Error) -> bool:
-    """Whether an error says that the file is no database, or not a whole one."""
+    """Return whether an error means a damaged or foreign file."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "no such table" in str(error)
 
 
-def _examine(db: sqlite3.Connection) -> None:
-    """Read all of it.
+def _check(db: sqlite3.Connection) -> None:
+    """Check the whole file.
 
     Raises:
         sqlite3.DatabaseError: if it is damaged.
     """
-    if (said := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-        raise _damage(said)
+    if (result := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+        raise _damage(result)
 
 
-def _damage(said: str) -> sqlite3.DatabaseError:
-    error = sqlite3.DatabaseError(said)
+def _damage(message: str) -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError(message)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
 
 
 def _set_aside(path: Path) -> Path:
-    """Move a damaged file away, with its journals, which must not be taken for those of the next one; where to."""
-    place = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
+    """Rename a damaged file and its journals, which must not be applied to the next one. Returns the new path."""
+    backup = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
     for suffix in ("-wal", "-shm", "-journal", ""):
         with contextlib.suppress(FileNotFoundError):
-            os.rename(f"{path}{suffix}", f"{place}{suffix}")
-    return place
+            os.rename(f"{path}{suffix}", f"{backup}{suffix}")
+    return backup
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> StateError:
-    """The error for a file that SQLite cannot use."""
+    """Return the error for a file that SQLite cannot use, with its most likely cause."""
     refused = ""
     with contextlib.suppress(OSError):
         refused = filesystem.refuses_locks(path.parent, posix=True)
     if refused:
         return StateError(
-            _("The disk of the database {path} has no locks: {error}.").format(path=path, error=refused),
-            fix=_("Mount it with locks, or let JUPYTER_PAI_HOME name a folder on another disk."),
+            _("The disk of the database {path} does not support file locks: {error}.").format(path=path, error=refused),
+            fix=_("Mount it with locks, or set JUPYTER_PAI_HOME to a folder on another disk."),
         )
     if _is_damaged(error):
-        fix = _("Move it away: it is made anew from the jobs' files.")
+        fix = _("Move it away. It is rebuilt from the files of the jobs.")
     elif "locked" in str(error):
-        fix = _("Another process holds it; try again when it has finished.")
+        fix = _("Another process is using it. Try again later.")
     else:
-        fix = _("Is the disk full, or the folder not yours? JUPYTER_PAI_HOME names another one.")
+        fix = _("Free disk space, or check the permissions of the folder. Set JUPYTER_PAI_HOME to use another folder.")
     return StateError(_("The database {path} cannot be used: {error}.").format(path=path, error=error), fix=fix)

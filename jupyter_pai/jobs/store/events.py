@@ -1,37 +1,36 @@
-"""The part of the store that is about what happened: events, numbered over all jobs, oldest first."""
+"""Job events, numbered across all jobs, oldest first."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Sequence
-from concurrent.futures import Future
 from datetime import UTC, datetime
 from typing import Any
 
 from ..events import JobEvent
 from ..job import now
-from .disk_usage import Ledger, reading
+from .database import Database, query, transaction
 
-__all__ = ["Chronicle", "add_event"]
+__all__ = ["EventTable", "add_event"]
 
 
-class Chronicle(Ledger):
-    """What the `Store` knows of what happened to jobs."""
+class EventTable:
+    """The events of all jobs."""
 
-    def tell(self, job_id: str, kind: str, data: Sequence[dict[str, Any]]) -> Future[None]:
-        """Note what happened to a job besides changes of its fields."""
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
-        def write(db: sqlite3.Connection) -> None:
-            for each in data:
-                add_event(db, job_id, kind, each)
+    @transaction
+    def add(self, db: sqlite3.Connection, job_id: str, kind: str, items: Sequence[dict[str, Any]]) -> None:
+        """Add events other than changes of a job's fields."""
+        for data in items:
+            add_event(db, job_id, kind, data)
 
-        return self.database.write(write)
-
-    @reading
-    def events(self, after: int = 0, job_id: str = "", limit: int = 1000) -> list[JobEvent]:
-        """Events with an id greater than `after`, of one job or of all, oldest first."""
-        rows = self._reader.execute(
+    @query
+    def read(self, db: sqlite3.Connection, after: int = 0, job_id: str = "", limit: int = 1000) -> list[JobEvent]:
+        """Return the events with an id greater than `after`, of one job or of all jobs, oldest first."""
+        rows = db.execute(
             "SELECT id, job_id, time, kind, data FROM event WHERE id > ? AND (? = '' OR job_id = ?) "
             "ORDER BY id LIMIT ?",
             (after, job_id, job_id, limit),
@@ -41,20 +40,19 @@ class Chronicle(Ledger):
             for n, job, time, kind, data in rows
         ]
 
-    @reading
-    def count_events(self, job_id: str, kind: str) -> int:
-        """How many events of a kind a job has."""
-        query = "SELECT count(*) FROM event WHERE job_id = ? AND kind = ?"
-        return int(self._reader.execute(query, (job_id, kind)).fetchone()[0])
+    @query
+    def count(self, db: sqlite3.Connection, job_id: str, kind: str) -> int:
+        """Return the number of events of one kind that a job has."""
+        return int(db.execute("SELECT count(*) FROM event WHERE job_id = ? AND kind = ?", (job_id, kind)).fetchone()[0])
 
-    @reading
-    def last_event(self) -> int:
-        """The id of the newest event."""
-        return int(self._reader.execute("SELECT coalesce(max(id), 0) FROM event").fetchone()[0])
+    @query
+    def last_id(self, db: sqlite3.Connection) -> int:
+        """Return the id of the newest event, or 0."""
+        return int(db.execute("SELECT coalesce(max(id), 0) FROM event").fetchone()[0])
 
 
 def add_event(db: sqlite3.Connection, job_id: str, kind: str, data: dict[str, Any]) -> None:
-    """Note what happened, within a transaction."""
+    """Add an event within a transaction."""
     db.execute(
         "INSERT INTO event (job_id, time, kind, data) VALUES (?, ?, ?, ?)",
         (job_id, now().timestamp(), kind, json.dumps(data)),

@@ -1,6 +1,6 @@
-"""The record of a job: all that its row in the database says, in a file beside its log.
+"""The record of a job: the values of its database row, in a file beside its log.
 
-The database is an index of these: where it is damaged or gone, it is made anew from them.
+The database is an index of these files. A damaged or missing database is rebuilt from them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ..job import Job
 from ..spec import STORED, JobSpec
 from ..state_dir import JobFolder
 
-__all__ = ["Record", "records"]
+__all__ = ["JobRecord", "read_records"]
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Record:
-    """A job with the keys under which it is found again, and the ids of the jobs whose files it needs."""
+class JobRecord:
+    """A job with its submit key, its attach key, and the ids of the jobs whose files it needs."""
 
     job: Job
     key: str
@@ -31,37 +31,37 @@ class Record:
     uses: tuple[str, ...] = ()
 
     def write(self, folder: JobFolder) -> None:
-        """Replace the record in a job's folder. The spec has a file of its own there."""
+        """Replace the record in a job's folder. The spec is in a separate file there."""
         values = {"key": self.key, "attach_key": self.attach_key, "uses": self.uses}
         job = self.job.model_dump(mode="json", exclude={"spec", "name"})
         with replacing(folder.record) as file:
             file.write(json.dumps(values | {"job": job}))
 
     @staticmethod
-    def read(folder: JobFolder) -> Record:
-        """The record in a job's folder.
+    def read(folder: JobFolder) -> JobRecord:
+        """Read the record in a job's folder.
 
         Raises:
-            OSError: if there is none.
-            ValueError: if it, or the spec, is not whole.
+            OSError: if it cannot be read.
+            ValueError: if it, or the spec, is incomplete.
         """
         values = json.loads(folder.record.read_text("utf-8"))
         spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
         try:
             job = Job.model_validate(values["job"] | {"spec": spec}, context=STORED)
-            return Record(job, values["key"], values["attach_key"], tuple(values["uses"]))
+            return JobRecord(job, values["key"], values["attach_key"], tuple(values["uses"]))
         except (KeyError, TypeError) as error:
             raise ValueError(f"{folder.record}: {error!r}") from None
 
 
-def records(jobs: Path) -> Iterator[Record]:
-    """The records of all jobs that have one, in the order in which they were submitted."""
-    found = []
+def read_records(jobs: Path) -> Iterator[JobRecord]:
+    """Read the records of all jobs that have one, in the order of their submission."""
+    records = []
     for path in sorted(jobs.iterdir()) if jobs.is_dir() else ():
         try:
-            found.append(Record.read(JobFolder(path)))
+            records.append(JobRecord.read(JobFolder(path)))
         except FileNotFoundError:
-            continue  # Its submit was cut short before it was stored.
+            continue  # Its submit was interrupted before the job was stored.
         except (OSError, ValueError) as error:
-            _log.error("The job in %s cannot be taken into the database: %s", path, error)
-    return iter(sorted(found, key=lambda record: record.job.submitted_at))
+            _log.error("Cannot add the job in %s to the database: %s", path, error)
+    return iter(sorted(records, key=lambda record: record.job.submitted_at))

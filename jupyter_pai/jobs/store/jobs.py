@@ -1,7 +1,7 @@
-"""Jobs and their events in SQLite: an index of what the job folders hold, quick to list and to search.
+"""Jobs in SQLite: an index of the job folders, quick to list and to search.
 
-The row of a job is narrow; what is long (the spec) or many (labels, hyperparameters) has tables of its own, since a
-list over wide rows reads all of them. `database` has the file; each job's `record` follows its row.
+The row of a job is narrow. Long values (the spec) and repeated ones (labels, hyperparameters) have tables of their own,
+because listing wide rows reads all of them. Each change of a row is also written to the job's `job.json`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,12 @@ from ...core.i18n import _
 from ..job import Job, JobStatus
 from ..spec import STORED
 from ..state_dir import JobFolder, writing
-from .change import relabelled, told
-from .database import Database, number_of, storable
-from .disk_usage import reading
-from .events import Chronicle, add_event
-from .job_file import Record, records
+from .database import Database, number_of, query, storable, transaction
+from .events import add_event
+from .job_file import JobRecord, read_records
 from .query import JobFilter
 
-__all__ = ["Store"]
+__all__ = ["JobTable", "fill"]
 
 _log = logging.getLogger(__name__)
 
@@ -38,78 +36,64 @@ _ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", "no
 _DETAIL = tuple(name for name in Job.model_fields if name not in {*_ROW, "spec"})
 
 
-class Store(Chronicle):
-    """The jobs of a state folder; `path` is that of its database, beside which they lie."""
+class JobTable:
+    """The jobs of a state folder. `folders` is the folder that holds theirs."""
 
-    def __init__(self, path: Path) -> None:
-        self.jobs = path.parent / "jobs"
-        super().__init__(Database(path, lambda db: _fill(db, self.jobs)))
+    def __init__(self, database: Database, folders: Path) -> None:
+        self.database = database
+        self.folders = folders
 
-    def close(self) -> None:
-        """Finish what is being written and let go of the file."""
-        self.database.close()
-
-    # Writing. Each method returns a future, which fails with a StateError if the database cannot be written.
-
+    @transaction
     def insert(
         self,
+        db: sqlite3.Connection,
         job: Job,
         key: str,
         attach_key: str,
         uses: Collection[str] = (),
         admit: Callable[[int], None] | None = None,
-    ) -> Future[Job]:
-        """Add a job. If one was added with the same `key`, that one is the result: a submit that is repeated because
-        its answer was lost makes no second job. `uses` are the jobs whose files it needs while it runs; `admit` is told
-        how many have not ended, and raises if there is no room for one more.
+    ) -> Job:
+        """Add a job, or return the one already added with the same `key`, so that a retried submit creates one job.
+
+        `uses` are the ids of jobs whose files it needs while it runs. `admit` gets the number of active jobs and raises
+        if the limit is reached.
 
         Raises:
-            Conflict: if one of those was deleted meanwhile.
+            Conflict: if one of `uses` was deleted.
         """
+        if existing := db.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone():
+            return _job(db, existing[0])
+        if admit:
+            admit(db.execute("SELECT COUNT(*) FROM job WHERE NOT ended").fetchone()[0])
+        for used in uses:
+            if not db.execute("SELECT 1 FROM job WHERE id = ?", (used,)).fetchone():
+                raise Conflict(_("The job {job}, whose files this one needs, was deleted.").format(job=used))
+        record = JobRecord(job, key, attach_key, tuple(sorted(uses)))
+        _insert(db, record)
+        with writing(self.folders):
+            self._write_record(record)
+        return job
 
-        def write(db: sqlite3.Connection) -> Job:
-            there = db.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone()
-            if there:
-                return _job(db, there[0])
-            if admit:
-                admit(db.execute("SELECT COUNT(*) FROM job WHERE NOT ended").fetchone()[0])
-            for used in uses:
-                if not db.execute("SELECT 1 FROM job WHERE id = ?", (used,)).fetchone():
-                    raise Conflict(_("The job {job}, whose files this one needs, was deleted.").format(job=used))
-            record = Record(job, key, attach_key, tuple(sorted(uses)))
-            _insert(db, record)
-            with writing(self.jobs):
-                self._keep(record)
-            return job
+    @transaction
+    def update(self, db: sqlite3.Connection, /, job_id: str, **changes: object) -> Job:
+        """Change fields of a job. A finished job keeps its status, so a late report has no effect."""
+        job = _job(db, job_id)
+        if job.status.ended:
+            changes.pop("status", None)
+        return self._replace(db, job, job.model_copy(update=changes))
 
-        return self.database.write(write)
-
-    def update(self, job_id: str, **changes: object) -> Future[Job]:
-        """Change fields of a job. One that has ended keeps its status: who comes late changes nothing."""
-
-        def write(db: sqlite3.Connection) -> Job:
-            before = _job(db, job_id)
-            if before.status.ended:
-                changes.pop("status", None)
-            return self._change(db, before, before.model_copy(update=changes))
-
-        return self.database.write(write)
-
-    def label(self, job_id: str, changes: Mapping[str, str | None]) -> Future[Job]:
-        """Give labels of a job other values; None takes one away.
+    @transaction
+    def label(self, db: sqlite3.Connection, job_id: str, changes: Mapping[str, str | None]) -> Job:
+        """Set labels of a job; None removes one.
 
         Raises:
-            NotFound: if one is to be taken away that the job has not.
+            NotFound: if a label to remove does not exist.
         """
+        job = _job(db, job_id)
+        return self._replace(db, job, _relabel(job, changes))
 
-        def write(db: sqlite3.Connection) -> Job:
-            before = _job(db, job_id)
-            return self._change(db, before, relabelled(before, changes))
-
-        return self.database.write(write)
-
-    def _change(self, db: sqlite3.Connection, before: Job, job: Job) -> Job:
-        """Store what a job has become."""
+    def _replace(self, db: sqlite3.Connection, before: Job, job: Job) -> Job:
+        """Store the new values of a job and an event about the change."""
         if job == before:
             return job
         row = _row(job)
@@ -121,164 +105,154 @@ class Store(Chronicle):
         if (before.status, before.platform_status) != (job.status, job.platform_status):
             add_event(db, job.id, "status", {"status": job.status.value, "reason": job.reason})
         else:
-            add_event(db, job.id, "detail", told(before, job))
-        with contextlib.suppress(OSError):  # It is brought up to date at the next change.
-            self._keep(_record(db, job))
+            add_event(db, job.id, "detail", _difference(before, job))
+        with contextlib.suppress(OSError):  # The next change writes it again.
+            self._write_record(_record(db, job))
         return job
 
-    def delete(self, job_id: str, *, gone: bool = False) -> Future[None]:
-        """Forget a job and its events, but for the event that tells of it, and note that its files are to be removed.
+    @transaction
+    def delete(self, db: sqlite3.Connection, job_id: str, *, gone: bool = False) -> None:
+        """Delete a job and its events except for the final `deleted` event, and mark its files for removal.
 
-        `gone`: it has not ended, and never will.
+        `gone`: delete an active job that cannot finish, such as one on a host that no longer exists.
 
         Raises:
-            Conflict: if it is pinned, has not ended, or a job that has not ended uses its files.
+            Conflict: if it is pinned, is active, or an active job uses its files.
         """
+        _check_deletable(_job(db, job_id), db, gone=gone)
+        db.execute("INSERT OR IGNORE INTO removal VALUES (?)", (job_id,))
+        db.execute("DELETE FROM disk_use WHERE path = ?", (f"jobs/{job_id}",))
+        db.execute("DELETE FROM job WHERE id = ?", (job_id,))
+        db.execute("DELETE FROM event WHERE job_id = ?", (job_id,))
+        add_event(db, job_id, "deleted", {})
+        with contextlib.suppress(OSError):  # Otherwise a rebuilt database would contain it again.
+            JobFolder(self.folders / job_id).record.unlink()
 
-        def write(db: sqlite3.Connection) -> None:
-            _check_free(_job(db, job_id), db, gone=gone)
-            db.execute("INSERT OR IGNORE INTO removal VALUES (?)", (job_id,))
-            db.execute("DELETE FROM disk_use WHERE path = ?", (f"jobs/{job_id}",))
-            db.execute("DELETE FROM job WHERE id = ?", (job_id,))
-            db.execute("DELETE FROM event WHERE job_id = ?", (job_id,))
-            add_event(db, job_id, "deleted", {})
-            with contextlib.suppress(OSError):  # Else it would come back with a database that is made anew.
-                JobFolder(self.jobs / job_id).record.unlink()
-
-        return self.database.write(write)
-
-    def _keep(self, record: Record) -> None:
+    def _write_record(self, record: JobRecord) -> None:
         """Write the record of a job that has a folder."""
-        folder = JobFolder(self.jobs / record.job.id)
+        folder = JobFolder(self.folders / record.job.id)
         if folder.path.is_dir():
             record.write(folder)
 
-    # Reading.
-
-    @reading
-    def get(self, job_id: str) -> Job:
-        """A job by its id.
+    @query
+    def get(self, db: sqlite3.Connection, job_id: str) -> Job:
+        """Return a job by its id.
 
         Raises:
-            NotFound: if there is none.
+            NotFound: if it does not exist.
         """
-        return _job(self._reader, job_id)
+        return _job(db, job_id)
 
-    @reading
-    def by_key(self, key: str) -> Job | None:
-        """The job that was submitted with a key."""
-        row = self._reader.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone() if key else None
-        return _job(self._reader, row[0]) if row else None
+    @query
+    def by_key(self, db: sqlite3.Connection, key: str) -> Job | None:
+        """Return the job that was submitted with a key."""
+        return _one(db, "key = ?", key) if key else None
 
-    @reading
-    def by_remote_id(self, backend: str, remote_id: str) -> Job | None:
-        """The job that a platform calls so."""
-        query = "SELECT id FROM job WHERE backend = ? AND remote_id = ?"
-        row = self._reader.execute(query, (backend, remote_id)).fetchone()
-        return _job(self._reader, row[0]) if row else None
+    @query
+    def by_remote_id(self, db: sqlite3.Connection, backend: str, remote_id: str) -> Job | None:
+        """Return the job with this id on its platform."""
+        return _one(db, "backend = ? AND remote_id = ?", backend, remote_id)
 
-    @reading
-    def status(self, job_id: str) -> JobStatus:
-        """Where a job stands: `get` for those who ask often."""
-        row = self._reader.execute("SELECT status FROM job WHERE id = ?", (job_id,)).fetchone()
+    @query
+    def attachable(self, db: sqlite3.Connection, attach_key: str) -> Job | None:
+        """Return the newest job of the same cell that is active or succeeded."""
+        where = "attach_key = ? AND (NOT ended OR status = ?) ORDER BY submitted_at DESC LIMIT 1"
+        return _one(db, where, attach_key, JobStatus.SUCCEEDED.value) if attach_key else None
+
+    @query
+    def status(self, db: sqlite3.Connection, job_id: str) -> JobStatus:
+        """Return the status of a job: a fast `get` for frequent polling."""
+        row = db.execute("SELECT status FROM job WHERE id = ?", (job_id,)).fetchone()
         if row is None:
             raise _no_job(job_id)
         return JobStatus(row[0])
 
-    @reading
-    def find(self, word: str) -> Job:
-        """The job that a user means: by id, by the beginning of an id, by name (the newest of that name), or `last`.
+    @query
+    def find(self, db: sqlite3.Connection, word: str) -> Job:
+        """Return a job by id, by a prefix of its id, by name (the newest of that name), or `last`.
 
         Raises:
-            NotFound: if there is none; naming the candidates if a beginning fits several.
+            NotFound: if no job matches; naming the candidates if a prefix matches several.
         """
-        query = "SELECT id FROM job WHERE {} ORDER BY submitted_at DESC LIMIT 2"
-        if word == "last":
-            rows = self._reader.execute(query.format("1")).fetchall()[:1]
-        else:
-            rows = self._reader.execute(query.format("id = ?"), (storable(word),)).fetchall()
-            rows = rows or self._reader.execute(query.format("name = ?"), (storable(word),)).fetchall()[:1]
-            if not rows and word:
-                rows = self._reader.execute(
-                    query.format("substr(id, 1, ?) = ?"), (len(word), storable(word))
-                ).fetchall()
-        if len(rows) == 1:
-            return self.get(rows[0][0])
-        if rows:
-            ids = ", ".join(row[0] for row in rows)
-            raise NotFound(_("Several jobs begin with `{word}`: {ids}.").format(word=word, ids=ids))
-        raise _no_job(word)
+        text = storable(word)
 
-    @reading
-    def page(self, wanted: JobFilter) -> tuple[list[Job], int]:
-        """A page of jobs, and how many there are in all."""
-        total = self._count(wanted.ids(), wanted.arguments)
+        def ids(where: str, *arguments: object) -> list[str]:
+            sql = f"SELECT id FROM job WHERE {where} ORDER BY submitted_at DESC LIMIT 2"
+            return [job_id for (job_id,) in db.execute(sql, arguments)]
+
+        if word == "last":
+            matches = ids("1")[:1]
+        else:
+            matches = ids("id = ?", text) or ids("name = ?", text)[:1]
+            if not matches and word:
+                matches = ids("substr(id, 1, ?) = ?", len(word), text)
+        if len(matches) > 1:
+            raise NotFound(_("Several jobs begin with `{word}`: {ids}.").format(word=word, ids=", ".join(matches)))
+        if not matches:
+            raise _no_job(word)
+        return _job(db, matches[0])
+
+    @query
+    def page(self, db: sqlite3.Connection, wanted: JobFilter) -> tuple[list[Job], int]:
+        """Return a page of jobs, and the number of jobs on all pages."""
+        total = _count(db, wanted.ids(), wanted.arguments)
         ids: list[str] = []
         skip = wanted.offset
         for part, arguments in wanted.parts():
-            rows = self._reader.execute(f"{part} LIMIT ? OFFSET ?", [*arguments, wanted.limit - len(ids), skip])
+            rows = db.execute(f"{part} LIMIT ? OFFSET ?", [*arguments, wanted.limit - len(ids), skip])
             ids += [job_id for (job_id,) in rows]
             if len(ids) == wanted.limit:
                 break
-            skip = max(0, skip - self._count(part, arguments))
-        found = {job.id: job for job in _jobs(self._reader, ids)}
-        return [found[job_id] for job_id in ids if job_id in found], total
+            skip = max(0, skip - _count(db, part, arguments))
+        jobs = {job.id: job for job in _jobs(db, ids)}
+        return [jobs[job_id] for job_id in ids if job_id in jobs], total
 
-    def _count(self, query: str, arguments: Sequence[object]) -> int:
-        return int(self._reader.execute(f"SELECT count(*) FROM ({query})", arguments).fetchone()[0])
+    @query
+    def ids(self, db: sqlite3.Connection) -> set[str]:
+        """Return the ids of all jobs."""
+        return {job_id for (job_id,) in db.execute("SELECT id FROM job")}
 
-    @reading
-    def running(self) -> list[Job]:
-        """The jobs that have not ended."""
-        rows = self._reader.execute("SELECT id FROM job WHERE NOT ended").fetchall()
-        return [_job(self._reader, job_id) for (job_id,) in rows]
+    @query
+    def active(self, db: sqlite3.Connection) -> list[Job]:
+        """Return the active jobs."""
+        return [_job(db, job_id) for (job_id,) in db.execute("SELECT id FROM job WHERE NOT ended").fetchall()]
 
-    @reading
-    def standing(self) -> dict[str, tuple[str, str]]:
-        """Status and remote id of each job that has not ended: `running` for those who ask often."""
-        rows = self._reader.execute("SELECT id, status, remote_id FROM job WHERE NOT ended")
+    @query
+    def active_statuses(self, db: sqlite3.Connection) -> dict[str, tuple[str, str]]:
+        """Return status and remote id of each active job, by id: a fast `active` for frequent polling."""
+        rows = db.execute("SELECT id, status, remote_id FROM job WHERE NOT ended")
         return {job_id: (status, remote_id) for job_id, status, remote_id in rows}
 
-    @reading
-    def mentions(self, text: str) -> bool:
-        """Whether the spec of any job has this text in it. Looks through all of them."""
-        found = self._reader.execute("SELECT 1 FROM job_spec WHERE instr(spec, ?) LIMIT 1", (text,))
-        return found.fetchone() is not None
+    @query
+    def active_backends(self, db: sqlite3.Connection) -> dict[str, str]:
+        """Return the backend of each active job, by id."""
+        return dict(db.execute("SELECT id, backend FROM job WHERE NOT ended"))
 
-    @reading
-    def running_backends(self) -> dict[str, str]:
-        """The backend of each job that has not ended."""
-        return dict(self._reader.execute("SELECT id, backend FROM job WHERE NOT ended"))
+    @query
+    def any_spec_contains(self, db: sqlite3.Connection, text: str) -> bool:
+        """Return whether the JSON of any job's spec contains this text. Scans all specs."""
+        return db.execute("SELECT 1 FROM job_spec WHERE instr(spec, ?) LIMIT 1", (text,)).fetchone() is not None
 
-    @reading
-    def check_free(self, job_id: str, *, gone: bool = False) -> None:
-        """Raises what `delete` would."""
-        _check_free(_job(self._reader, job_id), self._reader, gone=gone)
-
-    @reading
-    def attachable(self, attach_key: str) -> Job | None:
-        """The newest job of the same cell that runs or has succeeded."""
-        row = self._reader.execute(
-            "SELECT id FROM job WHERE attach_key = ? AND (NOT ended OR status = ?) ORDER BY submitted_at DESC LIMIT 1",
-            (attach_key, JobStatus.SUCCEEDED.value),
-        ).fetchone()
-        return _job(self._reader, row[0]) if attach_key and row else None
+    @query
+    def check_deletable(self, db: sqlite3.Connection, job_id: str, *, gone: bool = False) -> None:
+        """Raise the errors of `delete`."""
+        _check_deletable(_job(db, job_id), db, gone=gone)
 
 
-def _fill(db: sqlite3.Connection, jobs: Path) -> None:
-    """Take the jobs' records in."""
+def fill(db: sqlite3.Connection, folders: Path) -> None:
+    """Insert the records of all job folders into a new database."""
     count = 0
-    for count, record in enumerate(records(jobs), 1):
+    for count, record in enumerate(read_records(folders), 1):
         if count == 1:
-            # Who listens for events counts on their numbers to grow: these are greater than any before them.
+            # Subscribers rely on growing event ids: these are greater than any id of the earlier database.
             db.execute("INSERT INTO sqlite_sequence VALUES ('event', ?)", (time.time_ns() // 1_000_000,))
         if not db.execute("SELECT 1 FROM job WHERE key = ?", (record.key,)).fetchone():
             _insert(db, record)
     if count:
-        _log.warning("The database was made anew from the files of %d jobs.", count)
+        _log.warning("The database was rebuilt from the files of %d jobs.", count)
 
 
-def _insert(db: sqlite3.Connection, record: Record) -> None:
+def _insert(db: sqlite3.Connection, record: JobRecord) -> None:
     job = record.job
     row = _row(job) | {"key": record.key, "attach_key": record.attach_key}
     columns = ", ".join(row)
@@ -286,9 +260,11 @@ def _insert(db: sqlite3.Connection, record: Record) -> None:
     db.execute("INSERT INTO job_spec VALUES (?, ?)", (job.id, job.spec.model_dump_json()))
     db.execute("INSERT INTO job_detail VALUES (?, ?)", (job.id, _detail(job)))
     _insert_labels(db, job)
-    given = job.spec.hyperparameters.items()
-    when = job.submitted_at.timestamp()
-    rows = [(job.id, storable(name), storable(value), number_of(value), when) for name, value in given]
+    submitted = job.submitted_at.timestamp()
+    rows = [
+        (job.id, storable(name), storable(value), number_of(value), submitted)
+        for name, value in job.spec.hyperparameters.items()
+    ]
     db.executemany("INSERT INTO hyperparameter VALUES (?, ?, ?, ?, ?)", rows)
     db.executemany("INSERT INTO job_use VALUES (?, ?)", [(used, job.id) for used in record.uses])
     add_event(db, job.id, "status", {"status": job.status.value})
@@ -299,21 +275,52 @@ def _insert_labels(db: sqlite3.Connection, job: Job) -> None:
     db.executemany("INSERT INTO label VALUES (?, ?, ?)", labels)
 
 
-def _record(db: sqlite3.Connection, job: Job) -> Record:
+def _record(db: sqlite3.Connection, job: Job) -> JobRecord:
     key, attach_key = db.execute("SELECT key, attach_key FROM job WHERE id = ?", (job.id,)).fetchone()
     uses = db.execute("SELECT used_id FROM job_use WHERE job_id = ? ORDER BY used_id", (job.id,))
-    return Record(job, key, attach_key, tuple(used for (used,) in uses))
+    return JobRecord(job, key, attach_key, tuple(used for (used,) in uses))
+
+
+def _relabel(job: Job, changes: Mapping[str, str | None]) -> Job:
+    for name, value in changes.items():
+        if value is None and name not in job.labels:
+            near = get_close_matches(name, job.labels, 1)
+            fix = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
+            raise NotFound(_("The job {job} has no label `{name}`.").format(job=job.id, name=name), fix=fix)
+    labels = {name: value for name, value in {**job.labels, **changes}.items() if value is not None}
+    return job.model_copy(update={"labels": labels})
+
+
+def _difference(before: Job, job: Job) -> dict[str, Any]:
+    """Return the data of a `detail` event: the changed fields, `pinned`, and changed labels, null for a removed one."""
+    data: dict[str, Any] = {
+        "fields": [name for name in Job.model_fields if getattr(before, name) != getattr(job, name)]
+    }
+    if job.pinned != before.pinned:
+        data["pinned"] = job.pinned
+    if job.labels != before.labels:
+        names = sorted({*before.labels.items(), *job.labels.items()} - (before.labels.items() & job.labels.items()))
+        data["labels"] = {name: job.labels.get(name) for name, _value in names}
+    return data
+
+
+def _count(db: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> int:
+    return int(db.execute(f"SELECT count(*) FROM ({sql})", arguments).fetchone()[0])
+
+
+def _one(db: sqlite3.Connection, where: str, *arguments: str) -> Job | None:
+    row = db.execute(f"SELECT id FROM job WHERE {where}", arguments).fetchone()
+    return _job(db, row[0]) if row else None
 
 
 def _job(db: sqlite3.Connection, job_id: str) -> Job:
-    found = _jobs(db, [job_id])
-    if not found:
-        raise _no_job(job_id)
-    return found[0]
+    for job in _jobs(db, [job_id]):
+        return job
+    raise _no_job(job_id)
 
 
 def _jobs(db: sqlite3.Connection, job_ids: Sequence[str]) -> list[Job]:
-    """Those of these jobs that there are, in any order."""
+    """Return the existing jobs with these ids, in any order."""
     rows = db.execute(
         f"SELECT {', '.join(_ROW)}, spec, detail FROM job JOIN job_spec ON id = job_spec.job_id "
         f"JOIN job_detail ON id = job_detail.job_id WHERE id IN ({', '.join('?' * len(job_ids))})",
@@ -325,13 +332,12 @@ def _jobs(db: sqlite3.Connection, job_ids: Sequence[str]) -> list[Job]:
 def _job_of(row: Sequence[Any]) -> Job:
     values = dict(zip(_ROW, row, strict=False))
     for name in _TIMES:
-        values[name] = values[name] and _datetime(values[name])
-    del values["name"]  # The spec has it.
+        values[name] = values[name] and datetime.fromtimestamp(values[name], UTC)
+    del values["name"]  # Computed from the spec.
     return Job.model_validate(values | {"spec": json.loads(row[-2])} | json.loads(row[-1]), context=STORED)
 
 
-def _check_free(job: Job, db: sqlite3.Connection, *, gone: bool) -> None:
-    """Raises Conflict, saying what to do, if a job may not be deleted now."""
+def _check_deletable(job: Job, db: sqlite3.Connection, *, gone: bool) -> None:
     if not job.status.ended and not gone:
         raise Conflict(
             _("{job} has not ended.").format(job=job.id), fix=_("Stop it first: %pai stop {job}").format(job=job.id)
@@ -341,11 +347,11 @@ def _check_free(job: Job, db: sqlite3.Connection, *, gone: bool) -> None:
             _("The job {job} is pinned.").format(job=job.id),
             fix=_("Unpin it first: %pai unpin {job}").format(job=job.id),
         )
-    query = "SELECT job_id FROM job_use JOIN job ON job.id = job_id WHERE used_id = ? AND NOT ended"
-    if user := db.execute(query, (job.id,)).fetchone():
+    sql = "SELECT job_id FROM job_use JOIN job ON job.id = job_id WHERE used_id = ? AND NOT ended"
+    if user := db.execute(sql, (job.id,)).fetchone():
         raise Conflict(
-            _("The job {user} runs with files of {job}.").format(user=user[0], job=job.id),
-            fix=_("Wait for its end, or stop it: %pai stop {job}").format(job=user[0]),
+            _("Job {user} is using files of {job}.").format(user=user[0], job=job.id),
+            fix=_("Wait until it finishes, or stop it: %pai stop {job}").format(job=user[0]),
         )
 
 
@@ -362,9 +368,5 @@ def _detail(job: Job) -> str:
     return json.dumps(job.model_dump(mode="json", include=set(_DETAIL)))
 
 
-def _datetime(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
 def _no_job(word: str) -> NotFound:
-    return NotFound(_("There is no job `{word}`.").format(word=word), fix=_("See them all: %pai list"))
+    return NotFound(_("No job matches `{word}`.").format(word=word), fix=_("List all jobs: %pai list"))

@@ -26,7 +26,7 @@ from jupyter_pai.engine.retention import Criteria, Retention
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
-from jupyter_pai.jobs.store.jobs import Store
+from jupyter_pai.jobs.store.store import Store
 
 from ...conftest import script, submit, until
 
@@ -114,7 +114,7 @@ def test_prune_never_takes_what_runs_is_pinned_or_in_use(home: Home, jobs: list[
             job = a_job(f"job{n}", status, days, team, pinned)
             home.job(job.id).path.mkdir()
             used = [f"job{n - 1}"] if uses and n else []
-            store.insert(job, job.id, "", used).result()
+            store.jobs.insert(job, job.id, "", used).result()
             if not status.ended or pinned:
                 kept.add(job.id)
             if not status.ended:
@@ -169,7 +169,7 @@ def test_a_delete_that_is_killed_is_finished_later(home: Home) -> None:
     assert there(engine) == set()
     until(lambda: not folder.exists())
     store = Store(home.database)
-    until(lambda: store.removals() == [])
+    until(lambda: store.disk_usage.pending_removals() == [])
     store.close()
     engine.close()
 

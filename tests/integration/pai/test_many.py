@@ -13,7 +13,7 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
-from jupyter_pai.jobs.store.jobs import Store
+from jupyter_pai.jobs.store.store import Store
 
 from ...conftest import until
 from ...fakes.alibaba import StandIn
@@ -27,7 +27,7 @@ def add_running(pai: StandIn, home: Home, count: int) -> dict[str, str]:
     labels = [{"Key": HOME_LABEL, "Value": home.create().id}]
     remote_ids = pai.add_jobs(count, WorkspaceId=pai.workspace_id, Labels=labels)
     with closing(Store(home.database)) as store:
-        stored = [store.insert(job, job.id, "") for job in map(_written, [home] * count, remote_ids)]
+        stored = [store.jobs.insert(job, job.id, "") for job in map(_written, [home] * count, remote_ids)]
         return {job.remote_id: job.id for job in (future.result() for future in stored)}
 
 

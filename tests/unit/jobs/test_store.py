@@ -28,8 +28,8 @@ from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.jobs.store import database
 from jupyter_pai.jobs.store import jobs as store_module
-from jupyter_pai.jobs.store.jobs import Store
 from jupyter_pai.jobs.store.query import SORTS, JobFilter
+from jupyter_pai.jobs.store.store import Store
 
 from ...integration.local.started import fill
 from ...support.fuzz import MANY
@@ -59,53 +59,53 @@ def test_a_job_comes_back_whole(store: Store) -> None:
     added = job(
         hyperparameters={"lr": "0.1"}, labels={"team": "视觉"}, metric_definitions=[{"name": "a", "regex": "(b)"}]
     )
-    store.insert(added, "key", "").result()
-    assert store.get("aaaa") == added
+    store.jobs.insert(added, "key", "").result()
+    assert store.jobs.get("aaaa") == added
 
 
 def test_a_repeated_key_makes_no_second_job(store: Store) -> None:
-    assert store.insert(job(), "key", "").result().id == "aaaa"
-    assert store.insert(job(job_id="bbbb"), "key", "").result().id == "aaaa"
-    assert store.page(JobFilter())[1] == 1
+    assert store.jobs.insert(job(), "key", "").result().id == "aaaa"
+    assert store.jobs.insert(job(job_id="bbbb"), "key", "").result().id == "aaaa"
+    assert store.jobs.page(JobFilter())[1] == 1
 
 
 def test_one_that_has_ended_keeps_its_status(store: Store) -> None:
-    store.insert(job(), "key", "").result()
-    store.update("aaaa", status=JobStatus.FAILED, reason="why", ended_at=now()).result()
-    later = store.update("aaaa", status=JobStatus.RUNNING).result()
+    store.jobs.insert(job(), "key", "").result()
+    store.jobs.update("aaaa", status=JobStatus.FAILED, reason="why", ended_at=now()).result()
+    later = store.jobs.update("aaaa", status=JobStatus.RUNNING).result()
     assert (later.status, later.reason) == (JobStatus.FAILED, "why")
-    assert store.running() == []
+    assert store.jobs.active() == []
 
 
 def test_finding_by_id_beginning_name_and_last(store: Store) -> None:
-    store.insert(job("first", "abcd"), "1", "").result()
-    store.insert(job("second", "abxy"), "2", "").result()
-    store.insert(job("second", "zzzz"), "3", "").result()
-    assert store.find("abcd").id == store.find("abc").id == store.find("first").id == "abcd"
-    assert store.find("second").id == store.find("last").id == "zzzz"
+    store.jobs.insert(job("first", "abcd"), "1", "").result()
+    store.jobs.insert(job("second", "abxy"), "2", "").result()
+    store.jobs.insert(job("second", "zzzz"), "3", "").result()
+    assert store.jobs.find("abcd").id == store.jobs.find("abc").id == store.jobs.find("first").id == "abcd"
+    assert store.jobs.find("second").id == store.jobs.find("last").id == "zzzz"
     with pytest.raises(NotFound, match=r"abcd|abxy"):
-        store.find("ab")
+        store.jobs.find("ab")
     for word in ("", "nothing", "%", "\x00"):
         with pytest.raises(NotFound):
-            store.find(word)
+            store.jobs.find(word)
 
 
 def test_pages_filters_and_totals(store: Store) -> None:
     for n in range(7):
-        store.insert(job(f"job {n}", f"id{n}", labels={"even": str(n % 2 == 0)}), str(n), "").result()
-    store.update("id3", status=JobStatus.STOPPED).result()
-    page, total = store.page(JobFilter(limit=3, offset=2))
+        store.jobs.insert(job(f"job {n}", f"id{n}", labels={"even": str(n % 2 == 0)}), str(n), "").result()
+    store.jobs.update("id3", status=JobStatus.STOPPED).result()
+    page, total = store.jobs.page(JobFilter(limit=3, offset=2))
     assert ([found.id for found in page], total) == (["id4", "id3", "id2"], 7)
-    assert [found.id for found in store.page(JobFilter([JobStatus.STOPPED]))[0]] == ["id3"]
-    assert [found.id for found in store.page(JobFilter(name="b 5"))[0]] == ["id5"]
-    assert store.page(JobFilter(labels={"even": "True"}, limit=1))[1] == 4
-    assert store.page(JobFilter(name="%"))[1] == 0
-    assert store.page(JobFilter(backends=["local", "other"], name="job"))[1] == 7
-    assert store.page(JobFilter(backends=["other"]))[1] == 0
-    store.insert(job("of a notebook", "nb").model_copy(update={"notebook": "/a/b.ipynb"}), "nb", "").result()
-    page, total = store.page(JobFilter(notebook="/a/b.ipynb", sort="hp:lr"))
+    assert [found.id for found in store.jobs.page(JobFilter([JobStatus.STOPPED]))[0]] == ["id3"]
+    assert [found.id for found in store.jobs.page(JobFilter(name="b 5"))[0]] == ["id5"]
+    assert store.jobs.page(JobFilter(labels={"even": "True"}, limit=1))[1] == 4
+    assert store.jobs.page(JobFilter(name="%"))[1] == 0
+    assert store.jobs.page(JobFilter(backends=["local", "other"], name="job"))[1] == 7
+    assert store.jobs.page(JobFilter(backends=["other"]))[1] == 0
+    store.jobs.insert(job("of a notebook", "nb").model_copy(update={"notebook": "/a/b.ipynb"}), "nb", "").result()
+    page, total = store.jobs.page(JobFilter(notebook="/a/b.ipynb", sort="hp:lr"))
     assert ([found.notebook for found in page], total) == (["/a/b.ipynb"], 1)
-    assert store.page(JobFilter(notebook="/a/b.ipyn"))[1] == 0
+    assert store.jobs.page(JobFilter(notebook="/a/b.ipyn"))[1] == 0
 
 
 VALUES = st.sampled_from(["1", "10", "9", "2.5", "-1e3", "1.0", "inf", "nan", "a", "B", "", "中", "0x10", " 7 "])
@@ -150,11 +150,11 @@ def test_any_order_in_pages_is_a_whole_one(
             if took is not None:
                 times |= {"started_at": begun, "ended_at": begun + timedelta(seconds=took)}
             jobs.append(made.model_copy(update=times))
-            store.insert(jobs[-1], str(n), "").result()
+            store.jobs.insert(jobs[-1], str(n), "").result()
 
         def page(offset: int, limit: int) -> list[Job]:
             wanted = JobFilter(labels={"odd": "1"}, limit=limit, offset=offset, sort=sort, descending=descending)
-            found, total = store.page(wanted)
+            found, total = store.jobs.page(wanted)
             assert total == len(jobs) // 2
             return found
 
@@ -190,36 +190,36 @@ def test_jobs_of_the_first_version_can_be_sorted(tmp_path: Path) -> None:
             db.execute("INSERT INTO job_detail VALUES (?, ?)", (made.id, store_module._detail(made)))
             db.execute("INSERT INTO hyperparameter VALUES (?, 'lr', ?)", (made.id, value))
     with contextlib.closing(Store(path)) as store:
-        page, _total = store.page(JobFilter(sort="hp:lr", descending=False))
+        page, _total = store.jobs.page(JobFilter(sort="hp:lr", descending=False))
     assert [found.spec.hyperparameters["lr"] for found in page] == ["9", "10", "x"]
 
 
 def test_attaching_finds_what_runs_or_succeeded(store: Store) -> None:
-    store.insert(job(job_id="a"), "1", "cell").result()
-    assert store.attachable("cell").id == "a"  # type: ignore[union-attr]
-    store.update("a", status=JobStatus.FAILED).result()
-    assert store.attachable("cell") is None
-    store.insert(job(job_id="b"), "2", "cell").result()
-    store.update("b", status=JobStatus.SUCCEEDED).result()
-    assert store.attachable("cell").id == "b"  # type: ignore[union-attr]
-    assert store.attachable("") is None
+    store.jobs.insert(job(job_id="a"), "1", "cell").result()
+    assert store.jobs.attachable("cell").id == "a"  # type: ignore[union-attr]
+    store.jobs.update("a", status=JobStatus.FAILED).result()
+    assert store.jobs.attachable("cell") is None
+    store.jobs.insert(job(job_id="b"), "2", "cell").result()
+    store.jobs.update("b", status=JobStatus.SUCCEEDED).result()
+    assert store.jobs.attachable("cell").id == "b"  # type: ignore[union-attr]
+    assert store.jobs.attachable("") is None
 
 
 def test_labels_are_the_jobs_own(store: Store) -> None:
-    store.insert(job(labels={"team": "x", "old": "1"}), "key", "").result()
-    assert store.get("aaaa").labels == {"team": "x", "old": "1"}
-    changed = store.label("aaaa", {"old": None, "best": "yes"}).result()
+    store.jobs.insert(job(labels={"team": "x", "old": "1"}), "key", "").result()
+    assert store.jobs.get("aaaa").labels == {"team": "x", "old": "1"}
+    changed = store.jobs.label("aaaa", {"old": None, "best": "yes"}).result()
     assert changed.labels == {"team": "x", "best": "yes"}
     assert changed.spec.labels == {"team": "x", "old": "1"}
-    assert store.get("aaaa") == changed
-    assert [store.page(JobFilter(labels={key: "yes"}))[1] for key in ("best", "old")] == [1, 0]
-    assert store.page(JobFilter(labels={"old": "1"}))[1] == 0
-    event = store.events()[-1]
+    assert store.jobs.get("aaaa") == changed
+    assert [store.jobs.page(JobFilter(labels={key: "yes"}))[1] for key in ("best", "old")] == [1, 0]
+    assert store.jobs.page(JobFilter(labels={"old": "1"}))[1] == 0
+    event = store.events.read()[-1]
     assert (event.kind, event.data) == ("detail", {"fields": ["labels"], "labels": {"best": "yes", "old": None}})
     with pytest.raises(NotFound, match=r"`tem`.*`team`"):
-        store.label("aaaa", {"tem": None, "x": "y"}).result()
-    assert store.label("aaaa", {"best": "yes"}).result() == changed
-    assert store.events()[-1] == event
+        store.jobs.label("aaaa", {"tem": None, "x": "y"}).result()
+    assert store.jobs.label("aaaa", {"best": "yes"}).result() == changed
+    assert store.events.read()[-1] == event
 
 
 def test_labels_come_back_with_a_database_that_is_made_anew(tmp_path: Path) -> None:
@@ -229,47 +229,47 @@ def test_labels_come_back_with_a_database_that_is_made_anew(tmp_path: Path) -> N
         made = job(job_id=name, labels=labels)
         (folder / "spec.json").write_text(made.spec.model_dump_json())
         with contextlib.closing(Store(tmp_path / "pai.sqlite3")) as store:
-            store.insert(made, name, "").result()
-            store.label(name, {"new": "3"}).result()
+            store.jobs.insert(made, name, "").result()
+            store.jobs.label(name, {"new": "3"}).result()
     record = tmp_path / "jobs" / "bbbb" / "job.json"
     values = json.loads(record.read_text())
     assert values["job"].pop("labels") == {"b": "2", "new": "3"}
     record.write_text(json.dumps(values))  # As it was before labels were the job's own.
     (tmp_path / "pai.sqlite3").unlink()
     with contextlib.closing(Store(tmp_path / "pai.sqlite3")) as store:
-        assert store.get("aaaa").labels == {"a": "1", "new": "3"}
-        assert store.get("bbbb").labels == {"b": "2"}
-        assert store.page(JobFilter(labels={"new": "3"}))[1] == 1
+        assert store.jobs.get("aaaa").labels == {"a": "1", "new": "3"}
+        assert store.jobs.get("bbbb").labels == {"b": "2"}
+        assert store.jobs.page(JobFilter(labels={"new": "3"}))[1] == 1
 
 
 def test_events_tell_what_happened_in_order(store: Store) -> None:
-    store.insert(job(), "key", "").result()
-    store.update("aaaa", status=JobStatus.RUNNING).result()
-    store.update("aaaa", status=JobStatus.RUNNING).result()
-    store.update("aaaa", status=JobStatus.SUCCEEDED).result()
-    told = [(event.kind, event.data.get("status")) for event in store.events()]
+    store.jobs.insert(job(), "key", "").result()
+    store.jobs.update("aaaa", status=JobStatus.RUNNING).result()
+    store.jobs.update("aaaa", status=JobStatus.RUNNING).result()
+    store.jobs.update("aaaa", status=JobStatus.SUCCEEDED).result()
+    told = [(event.kind, event.data.get("status")) for event in store.events.read()]
     assert told == [("status", "starting"), ("status", "running"), ("status", "succeeded")]
-    last = store.last_event()
-    store.delete("aaaa").result()
-    assert [event.kind for event in store.events(last)] == ["deleted"]
+    last = store.events.last_id()
+    store.jobs.delete("aaaa").result()
+    assert [event.kind for event in store.events.read(last)] == ["deleted"]
     with pytest.raises(NotFound):
-        store.get("aaaa")
+        store.jobs.get("aaaa")
 
 
 def test_two_processes_write_at_once(store: Store, tmp_path: Path) -> None:
     code = f"""
 import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from pathlib import Path
-from jupyter_pai.jobs.store.jobs import Store
+from jupyter_pai.jobs.store.store import Store
 from tests.unit.jobs.test_store import job
 store = Store(Path({str(store.database.path)!r}))
 for n in range(60):
-    store.insert(job(job_id=f"{{sys.argv[1]}}{{n}}"), f"{{sys.argv[1]}}{{n}}", "").result()
-    store.update(f"{{sys.argv[1]}}{{n}}", reason="r").result()
+    store.jobs.insert(job(job_id=f"{{sys.argv[1]}}{{n}}"), f"{{sys.argv[1]}}{{n}}", "").result()
+    store.jobs.update(f"{{sys.argv[1]}}{{n}}", reason="r").result()
 """
     writers = [subprocess.Popen([sys.executable, "-c", code, name]) for name in "ab"]
     assert [writer.wait() for writer in writers] == [0, 0]
-    assert store.page(JobFilter())[1] == 120
+    assert store.jobs.page(JobFilter())[1] == 120
 
 
 def test_closing_waits_for_those_who_read(tmp_path: Path) -> None:
@@ -279,18 +279,18 @@ import threading
 from pathlib import Path
 from jupyter_pai.core.errors import StateError
 from jupyter_pai.jobs.store.query import JobFilter
-from jupyter_pai.jobs.store.jobs import Store
+from jupyter_pai.jobs.store.store import Store
 from tests.unit.jobs.test_store import job
 def read(store, reads):
     try:
         while True:
-            store.page(JobFilter())
+            store.jobs.page(JobFilter())
             reads.set()
     except StateError:
         pass
 for n in range(40):
     store = Store(Path(f"{n}.sqlite3"))
-    store.insert(job(), "key", "").result()
+    store.jobs.insert(job(), "key", "").result()
     started = [threading.Event() for _ in range(3)]
     readers = [threading.Thread(target=read, args=(store, reads)) for reads in started]
     for reader, reads in zip(readers, started):
@@ -319,14 +319,14 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -
         database.execute("INSERT INTO job_detail VALUES ('aaaa', '{\"reason\": \"why\"}')")
         database.execute("PRAGMA user_version = 1")
     store = Store(path)
-    found = store.get("aaaa")
+    found = store.jobs.get("aaaa")
     assert (found.reason, found.pinned, found.rerun_of, found.labels) == ("why", False, "", {"team": "x"})
-    assert store.update("aaaa", pinned=True).result().pinned
-    store.note_sizes({"jobs/aaaa": 5, "jobs/gone": 6, "environments/k": 7}).result()
-    assert store.bytes() == 12
+    assert store.jobs.update("aaaa", pinned=True).result().pinned
+    store.disk_usage.record({"jobs/aaaa": 5, "jobs/gone": 6, "environments/k": 7}).result()
+    assert store.disk_usage.total() == 12
     store.close()
     again = Store(path)
-    assert [(one.id, one.pinned, one.bytes) for one in again.ended()] == [("aaaa", True, 5)]
+    assert [(one.id, one.pinned, one.bytes) for one in again.disk_usage.finished_jobs()] == [("aaaa", True, 5)]
     again.close()
 
 
@@ -360,26 +360,26 @@ CREATE INDEX event_by_job ON event (job_id, id);
 
 
 def test_what_may_not_be_deleted_is_not(store: Store) -> None:
-    store.insert(job(job_id="a"), "a", "").result()
+    store.jobs.insert(job(job_id="a"), "a", "").result()
     with pytest.raises(Conflict, match="not ended"):
-        store.delete("a").result()
-    store.update("a", status=JobStatus.SUCCEEDED, pinned=True).result()
+        store.jobs.delete("a").result()
+    store.jobs.update("a", status=JobStatus.SUCCEEDED, pinned=True).result()
     with pytest.raises(Conflict, match="pinned"):
-        store.delete("a").result()
-    store.update("a", pinned=False).result()
-    store.insert(job(job_id="b"), "b", "", ["a"]).result()
-    with pytest.raises(Conflict, match="b runs with files of a"):
-        store.delete("a").result()
-    assert store.ended()[0].used
-    store.update("b", status=JobStatus.FAILED).result()
-    store.delete("a").result()
-    assert store.removals() == ["a"]
+        store.jobs.delete("a").result()
+    store.jobs.update("a", pinned=False).result()
+    store.jobs.insert(job(job_id="b"), "b", "", ["a"]).result()
+    with pytest.raises(Conflict, match="b is using files of a"):
+        store.jobs.delete("a").result()
+    assert store.disk_usage.finished_jobs()[0].used
+    store.jobs.update("b", status=JobStatus.FAILED).result()
+    store.jobs.delete("a").result()
+    assert store.disk_usage.pending_removals() == ["a"]
     with pytest.raises(Conflict, match="deleted"):
-        store.insert(job(job_id="c"), "c", "", ["a"]).result()
+        store.jobs.insert(job(job_id="c"), "c", "", ["a"]).result()
     with pytest.raises(NotFound):
-        store.get("c")
-    store.removed("a").result()
-    assert store.removals() == []
+        store.jobs.get("c")
+    store.disk_usage.confirm_removal("a").result()
+    assert store.disk_usage.pending_removals() == []
 
 
 def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
@@ -401,15 +401,15 @@ def test_what_is_no_database_is_named(tmp_path: Path) -> None:
 def test_a_full_disk_is_said_and_nothing_is_half_there(small_disk: Path) -> None:
     store = Store(small_disk / "pai.sqlite3")
     try:
-        store.insert(job(), "1", "").result()
+        store.jobs.insert(job(), "1", "").result()
         fill(small_disk)
         for n in range(3):
             with pytest.raises(StateError, match=r"disk.*(full|I/O)|full"):
-                store.insert(job(command="true #" + "x" * 100_000, job_id="big"), "2", "").result()
-            assert store.page(JobFilter())[1] == 1, n
+                store.jobs.insert(job(command="true #" + "x" * 100_000, job_id="big"), "2", "").result()
+            assert store.jobs.page(JobFilter())[1] == 1, n
         (small_disk / "ballast").unlink()
-        store.insert(job(command="true #" + "x" * 100_000, job_id="big"), "2", "").result()
-        assert store.page(JobFilter())[1] == 2
+        store.jobs.insert(job(command="true #" + "x" * 100_000, job_id="big"), "2", "").result()
+        assert store.jobs.page(JobFilter())[1] == 2
     finally:
         store.close()
 
@@ -417,9 +417,11 @@ def test_a_full_disk_is_said_and_nothing_is_half_there(small_disk: Path) -> None
 def test_what_happens_in_order_whatever_the_clock_says(store: Store) -> None:
     """It was set back while the job ran."""
     at = now()
-    store.insert(job(), "key", "").result()
-    ended = store.update("aaaa", status=JobStatus.SUCCEEDED, started_at=at, ended_at=at - timedelta(hours=9)).result()
-    assert [event.data["status"] for event in store.events()] == ["starting", "succeeded"]
+    store.jobs.insert(job(), "key", "").result()
+    ended = store.jobs.update(
+        "aaaa", status=JobStatus.SUCCEEDED, started_at=at, ended_at=at - timedelta(hours=9)
+    ).result()
+    assert [event.data["status"] for event in store.events.read()] == ["starting", "succeeded"]
     assert duration(ended.model_dump(mode="json")) == "0.0 s"
 
 
@@ -433,19 +435,19 @@ def test_a_database_made_anew_has_pins_origins_and_uses(tmp_path: Path) -> None:
         for one in made:
             home.job(one.id).path.mkdir()
             home.job(one.id).spec.write_text(one.spec.model_dump_json())
-            store.insert(one, one.id, "", ["first"] if one.rerun_of else []).result()
-        store.update("first", status=JobStatus.SUCCEEDED, pinned=True).result()
-        store.update("gone", status=JobStatus.FAILED).result()
-        store.delete("gone").result()
+            store.jobs.insert(one, one.id, "", ["first"] if one.rerun_of else []).result()
+        store.jobs.update("first", status=JobStatus.SUCCEEDED, pinned=True).result()
+        store.jobs.update("gone", status=JobStatus.FAILED).result()
+        store.jobs.delete("gone").result()
     home.database.unlink()
     with contextlib.closing(Store(home.database)) as store:
-        assert store.job_ids() == {"first", "second"}
-        assert (store.get("second").rerun_of, store.get("second").resumed_from) == ("first", "first")
-        assert [one.id for one in store.page(JobFilter(notebook="/a.ipynb"))[0]] == ["second"]
-        assert store.get("first").pinned
-        store.update("first", pinned=False).result()
-        with pytest.raises(Conflict, match="second runs with files of first"):
-            store.delete("first").result()
+        assert store.jobs.ids() == {"first", "second"}
+        assert (store.jobs.get("second").rerun_of, store.jobs.get("second").resumed_from) == ("first", "first")
+        assert [one.id for one in store.jobs.page(JobFilter(notebook="/a.ipynb"))[0]] == ["second"]
+        assert store.jobs.get("first").pinned
+        store.jobs.update("first", pinned=False).result()
+        with pytest.raises(Conflict, match="second is using files of first"):
+            store.jobs.delete("first").result()
         old = time.time() - 10**6
         for name in ("second", "gone"):
             os.utime(home.job(name).path, (old, old))
