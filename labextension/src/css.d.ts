@@ -1,2 +1,2 @@
-/** Style sheets that come with a part that is loaded late. */
+/** Style sheets imported by lazily loaded modules. */
 declare module '*.css';

@@ -1,6 +1,6 @@
 /**
- * What a widget brings along itself: it shows the job in words, and has the view fetched from the kernel, once a page.
- * It stays small, for it is sent with each job and may be saved with the notebook.
+ * The front end of the job widget: shows the job as text, and loads the view from the kernel once per page. It must
+ * stay small, since it is sent with every job and may be saved in the notebook.
  */
 
 import type { IWidgetModel } from '../api/comm.js';
@@ -18,7 +18,7 @@ declare global {
   var jupyterPaiViews: Map<string, Promise<ILoaded>> | undefined;
 }
 
-// A kernel that is busy sends the view when it has time; meanwhile another widget's may.
+// Milliseconds. A busy kernel sends the view late; the kernel of another widget may be faster.
 const PATIENCE = 10_000;
 
 function render({ model, el }: { model: IWidgetModel; el: HTMLElement }): () => void {
@@ -38,7 +38,7 @@ function render({ model, el }: { model: IWidgetModel; el: HTMLElement }): () => 
   return () => life.abort();
 }
 
-/** The view, from this page or else from the kernel. */
+/** Return the view loaded on this page, else load it from the kernel. */
 async function load(model: IWidgetModel, signal: AbortSignal): Promise<ILoaded> {
   const views = (globalThis.jupyterPaiViews ??= new Map<string, Promise<ILoaded>>());
   const key = String(model.get('bundle'));

@@ -1,6 +1,6 @@
 /**
- * The job view as a widget of a page without our extension, fed by a kernel. With what it needs it becomes one file,
- * which `loader.ts` fetches; React is in it, since such a page has none to share.
+ * The job view as a widget on a page without the extension, fed by a kernel. It is bundled into one file with React,
+ * which such pages do not provide, and loaded by `loader.ts`.
  */
 
 import { Gettext } from '@jupyterlab/translation/lib/gettext.js';
@@ -18,7 +18,7 @@ import { setLocale } from '../ui/format.js';
 import { DOMAIN, catalogue, languageOf, localeOf } from '../ui/translation.js';
 import { Attention } from '../ui/visibility.js';
 
-/** Show a widget's job in a node; what is given back ends that. `texts` is our catalogue, empty for English. */
+/** Show the job of a widget in a node; return a function that removes it. `texts` is a catalog, empty for English. */
 export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): () => void {
   const lang = languageOf(texts) || 'en';
   setLocale(localeOf(lang, navigator.languages));
@@ -54,7 +54,7 @@ function translation(texts: unknown): IContext['trans'] {
   return trans;
 }
 
-/** Whose colours there are: those of VS Code or JupyterLab, else our own, light or dark; nothing to be done in the latter's. */
+/** Return the theme of the page: `vscode`, `light` or `dark`; empty in JupyterLab, whose variables apply directly. */
 function theme(): string {
   const style = getComputedStyle(document.body);
   if (style.getPropertyValue('--vscode-editor-background')) {
@@ -63,7 +63,7 @@ function theme(): string {
   if (document.body.dataset['jpThemeName']) {
     return '';
   }
-  const chosen = document.documentElement.getAttribute('theme'); // Colab's
+  const chosen = document.documentElement.getAttribute('theme'); // Set by Colab
   const isDark = chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   return isDark ? 'dark' : 'light';
 }

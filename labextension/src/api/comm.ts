@@ -1,7 +1,8 @@
 /**
- * The engine behind a kernel: verbs and the stream as messages of a widget's comm (`jupyter_pai/bridge.py`).
+ * The engine behind a kernel: calls and the stream as messages on the comm of a widget. The kernel's end is
+ * `jupyter_pai/client/widgets/comm.py`.
  *
- * Where subscriptions stand, and when a broken connection is tried again, `JobStream` knows: here is its socket.
+ * `JobStream` keeps the positions of subscriptions and reconnects; this module provides its socket.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -14,7 +15,7 @@ import { JobStream } from './stream.js';
 import type { Json, Message, Topic } from './wire.js';
 import { number, record, string } from './wire.js';
 
-/** What of an anywidget's model is used here. */
+/** The part of an anywidget model used here. */
 export interface IWidgetModel {
   get(name: string): unknown;
   send(message: object): void;
@@ -22,7 +23,7 @@ export interface IWidgetModel {
   off(event: string, heard: (message: unknown, buffers?: readonly DataView[]) => void): void;
 }
 
-// The kernel shows a sign of life every five seconds.
+// Milliseconds without any message after which the kernel counts as silent. It sends a heartbeat every five seconds.
 const SILENCE = 16_000;
 
 export class KernelEngine implements IEngine {
@@ -40,7 +41,7 @@ export class KernelEngine implements IEngine {
 
   readonly kind = 'kernel';
 
-  /** Stop listening. What is still waited for is not answered any more. */
+  /** Stop listening and reject pending calls. */
   dispose(): void {
     clearInterval(this.watchdog);
     this.socket?.close();
@@ -66,7 +67,7 @@ export class KernelEngine implements IEngine {
   }
 
   address(): null {
-    return null; // A kernel has none.
+    return null;
   }
 
   private send(message: object): void {
@@ -76,7 +77,7 @@ export class KernelEngine implements IEngine {
   private readonly heard = (said: unknown): void => {
     const message = record(said);
     if (message['page'] !== this.page) {
-      return; // It is for another view of this widget.
+      return; // Addressed to another view of this widget.
     }
     this.lastHeard = Date.now();
     const call = this.waiting.get(number(message['id']) ?? 0);
@@ -93,7 +94,10 @@ export class KernelEngine implements IEngine {
     }
   };
 
-  /** A kernel that lives answers, if late: it may be busy with a cell. One of which nothing is heard does not. */
+  /**
+   * Reject calls that have waited too long. A live kernel sends heartbeats, even if its answer is late because a cell
+   * runs.
+   */
   private giveUp(): void {
     const now = Date.now();
     this.waiting.forEach(({ reject, since }, id) => {
@@ -124,16 +128,16 @@ export class KernelEngine implements IEngine {
   private lastHeard = 0;
 }
 
-/** A stream of one page. It breaks when a message was lost, and when no sign of life comes. */
+/** The stream of one page. It closes when a message was lost or no heartbeat arrives. */
 class KernelSocket implements ISocket {
   constructor(
     private readonly tell: (message: object) => void,
     private readonly number: number
   ) {
     this.timer = setTimeout(() => this.break(), SILENCE);
-    // Who made this listens from now on.
+    // The creator attaches its handlers first.
     queueMicrotask(() => this.isOver || tell({ type: 'open', stream: number }));
-    // The kernel takes a page of which it hears nothing for closed.
+    // The kernel treats a page without heartbeats as closed.
     this.pulse = setInterval(() => tell({ type: 'here' }), SILENCE);
   }
 
@@ -152,7 +156,7 @@ class KernelSocket implements ISocket {
     }
   }
 
-  /** What the kernel says of streams. */
+  /** Process a stream message from the kernel. */
   hear(message: Json): void {
     if (this.isOver || message['stream'] !== this.number) {
       return;

@@ -1,5 +1,5 @@
 /**
- * Whether the server has the part of this extension that runs jobs, and of the same version.
+ * Check that the server extension is installed and has the version of this page.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -9,10 +9,10 @@ import { EngineError } from './engine.js';
 import { VERSION } from './version.js';
 import { record, string } from './wire.js';
 
-/** The code of the error that says that the server knows nothing of us. */
+/** The error code for a server without the extension. */
 export const NO_SERVER_PART = 'NoServerPart';
 
-/** The error for a server that has no such addresses. */
+/** Return the error for a server that has no routes of jupyter-pai. */
 export function missing(trans: TranslationBundle): EngineError {
   return new EngineError(
     trans.__('The jupyter-pai server extension is not installed.'),
@@ -24,7 +24,7 @@ export function missing(trans: TranslationBundle): EngineError {
   );
 }
 
-/** What is wrong with the server part, and what to do; null if nothing is, or nothing was heard. */
+/** Return the error of a missing or differing server extension; null if it fits, or if the server cannot be reached. */
 export async function faultOf(engine: IEngine, trans: TranslationBundle): Promise<EngineError | null> {
   try {
     const version = string(record(await engine.call('about'))['version']);

@@ -1,14 +1,14 @@
 /**
- * What costs money is done when the user has agreed to it: the engine's own words are the question, asked once.
+ * Confirmation of calls that cost money. The engine's message is the question.
  */
 
 import { EngineError } from './engine.js';
 
 /**
- * What `call` gives; null where the user was asked and does not want to.
+ * Return the result of `call`; null if the user declines.
  *
- * @param call - does it, once more with `confirmed` when the user has agreed.
- * @param ask - puts the engine's words to the user.
+ * @param call - makes the call; repeated with `confirmed` once the user agrees.
+ * @param ask - asks the user to confirm the engine's message.
  */
 export async function agreed<T>(
   call: (confirmed: boolean) => Promise<T>,

@@ -1,51 +1,51 @@
 /**
- * The engine as views see it: the Jupyter server, or a kernel where there is no server extension.
+ * The engine as views see it: a Jupyter server, or a kernel where there is no server extension.
  *
- * Views take what they show from here and from nowhere else, so the same view works in JupyterLab, in Notebook 7 and as
- * a widget in VS Code or Colab.
+ * Views get all their data through this interface, so the same view works in JupyterLab, in Notebook 7, and as a widget
+ * in VS Code or Colab.
  */
 
 import type { Verb } from './routes.js';
 import type { Json, Message, Topic } from './wire.js';
 
-/** What a verb is given: the names in its path and its query. */
+/** Parameters of a call: the names in the path of its route, and the query. */
 export type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface IEngine {
-  /** Who answers: it is named where it does not. */
+  /** Whether a server or a kernel responds; named in error messages. */
   readonly kind: 'server' | 'kernel';
 
   /**
-   * Call a verb; the JSON of its answer.
+   * Call a verb and return the parsed JSON of the response.
    *
-   * @throws EngineError with the engine's own words.
+   * @throws EngineError with the engine's message.
    */
   call(verb: Verb, parameters?: Parameters, body?: unknown): Promise<unknown>;
 
   /**
-   * Call a verb that takes bytes as they are. Left out where only JSON has a way.
+   * Call a verb with a binary body. Undefined where only JSON can be sent.
    *
    * @throws EngineError, also when `signal` is aborted.
    */
   sendBytes?(verb: Verb, parameters: Parameters, bytes: Blob, signal: AbortSignal): Promise<unknown>;
 
-  /** Receive what a topic brings until it ends or `signal` is aborted; nothing is missed or doubled by a broken connection. */
+  /** Subscribe to a topic until it ends or `signal` is aborted. Reconnects lose and repeat no messages. */
   subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void;
 
-  /** An address from which the browser gets the bytes of a verb, as of a file; null where there is none. */
+  /** Return the URL from which a browser downloads the response of a verb, such as a file; null if there is none. */
   address(verb: Verb, parameters: Parameters): string | null;
 
-  /** Be told how the connection is, now and whenever that changes, until `signal` is aborted. */
+  /** Report the state of the connection, now and on every change, until `signal` is aborted. */
   watch(receive: (connection: IConnection) => void, signal: AbortSignal): void;
 }
 
-/** `retryAt`: when a broken connection is tried again, in milliseconds since 1970. */
+/** `retryAt`: time of the next attempt to reconnect, in milliseconds since 1970. */
 export interface IConnection {
   readonly state: 'idle' | 'connecting' | 'open' | 'broken';
   readonly retryAt: number | null;
 }
 
-/** What the engine said instead of an answer. `status` is HTTP's; 0 if nothing was heard at all. `details` are for programs. */
+/** An error response. `status` is the HTTP status, 0 if there was no response. `details` are for programs. */
 export class EngineError extends Error {
   constructor(
     message: string,

@@ -1,11 +1,12 @@
 /**
- * A socket that notices when its server is not heard any more: a network that drops, or a machine that slept, may leave
- * one that looks open for many minutes.
+ * A socket that detects a dead connection. A network failure, or a computer that slept, can leave a socket that looks
+ * open for many minutes.
  */
 
 import type { ISocket } from './stream.js';
 
-// Milliseconds. Something has to be heard between two beats. (In pages behind others beats are rare: no times are compared.)
+// Milliseconds between two pings. A message must arrive in between. Timers of hidden pages fire late, so times are not
+// compared.
 const BEAT = 10_000;
 
 export class Lifeline implements ISocket {
@@ -37,7 +38,7 @@ export class Lifeline implements ISocket {
     this.socket.close();
   }
 
-  /** Ask the server for a sign of life; if the last question was not answered, the connection is broken. */
+  /** Send a ping; close the connection if the previous ping was not answered. */
   check(): void {
     if (this.isAsked) {
       this.break();

@@ -1,5 +1,5 @@
 /**
- * The engine in the Jupyter server: verbs over HTTP, what moves over the stream, with the tab's own login.
+ * The engine in the Jupyter server: calls over HTTP and one WebSocket, with the login of the browser tab.
  */
 
 import { URLExt } from '@jupyterlab/coreutils';
@@ -23,7 +23,7 @@ export class ServerEngine implements IEngine {
     private readonly language: string
   ) {
     this.stream = new JobStream(() => new Lifeline(this.openSocket()));
-    // As long as the page is there.
+    // These listeners live as long as the page.
     ['online', 'offline'].forEach(event => addEventListener(event, () => this.stream.check()));
     document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.stream.check());
   }
@@ -55,7 +55,7 @@ export class ServerEngine implements IEngine {
     if (!response.ok) {
       const { message, fix, code, details } = record(said);
       if (response.status === 404 && !string(code)) {
-        throw missing(this.trans()); // Our own answers have a code.
+        throw missing(this.trans()); // Errors of the engine have a code.
       }
       const text = string(message) || response.statusText;
       throw new EngineError(text, string(fix), string(code), response.status, record(details));
@@ -88,7 +88,9 @@ export class ServerEngine implements IEngine {
     return URLExt.join(this.settings.baseUrl, PREFIX, path) + query;
   }
 
-  /** What the server part lacks, looked for once a page: to one that is not there no socket is opened, ever again. */
+  /**
+   * Return the error of a missing server extension, checked once a page. No socket is opened to a server without it.
+   */
   private look(): Promise<EngineError | null> {
     this.looked ??= this.call('about').then(
       () => null,
@@ -109,7 +111,9 @@ export class ServerEngine implements IEngine {
   private looked: Promise<EngineError | null> | null = null;
 }
 
-/** A route's path and query with parameters put in. Those that are undefined, false or empty are left out of the query. */
+/**
+ * Return the path and query of a route with its parameters. Undefined, false and empty query parameters are left out.
+ */
 export function addressed(path: string, parameters: Parameters): [string, string] {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {

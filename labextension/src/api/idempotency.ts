@@ -1,21 +1,21 @@
 /**
- * The key by which the engine knows a submit that is sent once more, because its answer was lost, from another one.
+ * Idempotency keys: the engine recognizes a submit that is repeated because its response was lost.
  */
 
 import { UUID } from '@lumino/coreutils';
 
 import { EngineError } from './engine.js';
 
-// What a kernel says that heard nothing from the server.
+// Reported by a kernel that received no response from the server.
 const UNREACHABLE = 'ServerUnreachable';
 
 export class SubmitKey {
   /**
-   * What `submit` gives. The key is that of the attempt before where that was for the same, and its answer was lost.
+   * Return the result of `submit`. An attempt for the same request whose response was lost passes its key on.
    *
-   * A refusal is an answer: the next attempt is a submit of its own.
+   * An error response is a response: the next attempt gets a new key.
    *
-   * @param what - what is submitted, as JSON can have it.
+   * @param what - the request, serializable as JSON.
    */
   async use<T>(what: unknown, submit: (key: string) => Promise<T>): Promise<T> {
     const text = JSON.stringify(what);
@@ -32,7 +32,7 @@ export class SubmitKey {
   private lost: { readonly what: string; readonly key: string } | null = null;
 }
 
-/** Whether nobody knows what became of a call. The engine's own errors have a code; those of a proxy have none. */
+/** Whether the outcome of a call is unknown. Errors of the engine have a code; those of a proxy have none. */
 function isLost(error: unknown): boolean {
   return !(error instanceof EngineError && error.code) || error.code === UNREACHABLE;
 }

@@ -1,11 +1,11 @@
 /**
- * What happened to a job: its events as the server tells them, the steps of its status, how long it will take.
+ * The history of a job: its events, the periods of its status, and an estimate of the remaining time.
  */
 
 import type { IJob, JobStatus, Json } from './wire.js';
 import { hasEnded, isStatus, list, number, record, string } from './wire.js';
 
-/** Something that happened to a job. `time` is in milliseconds since 1970. */
+/** An event of a job. `time` is in milliseconds since 1970. */
 export interface IEvent {
   readonly id: number;
   readonly time: number;
@@ -13,14 +13,14 @@ export interface IEvent {
   readonly data: Json;
 }
 
-/** A status, from when until when. `until` is null for the last. */
+/** A period of one status. `until` is null for the current one. */
 export interface IStep {
   readonly status: JobStatus;
   readonly from: number;
   readonly until: number | null;
 }
 
-/** The events in what the verb `events` answers. */
+/** Return the events of a response of the verb `events`. */
 export function parseEvents(answer: unknown): readonly IEvent[] {
   return list(record(answer)['events']).map(value => {
     const event = record(value);
@@ -34,8 +34,8 @@ export function parseEvents(answer: unknown): readonly IEvent[] {
 }
 
 /**
- * The statuses of a job one after the other. What the job itself says of its times is nearer to the truth than when an
- * event was written; and events are gone where the database was made anew.
+ * Return the periods of a job's status in order. The times stored with the job take precedence over those of events:
+ * they are more exact, and events are lost when the database is rebuilt.
  */
 export function steps(events: readonly IEvent[], job: IJob): readonly IStep[] {
   const found: { status: JobStatus; from: number }[] = [];
@@ -67,16 +67,16 @@ function isEnd(status: JobStatus): boolean {
   return status !== 'queued' && status !== 'starting' && status !== 'running';
 }
 
-/** What of a job has to change for events to have come that are worth asking for. */
+/** Return a text that changes whenever a job may have new events. */
 export function eventKey(job: IJob): string {
   const { status, platformStatus, pinned, startedAt, endedAt, labels, consoleUrl } = job;
   return JSON.stringify([status, platformStatus, pinned, startedAt, endedAt, [...labels], consoleUrl]);
 }
 
 /**
- * How long a job will still take, in milliseconds, if it goes on as it did; null if that cannot be said.
+ * Return the remaining time in milliseconds, extrapolated from the progress; null if unknown.
  *
- * @param seenAt - when its progress was told.
+ * @param seenAt - the time of the last progress report.
  */
 export function remaining(job: IJob, seenAt: number, now: number): number | null {
   const { progress, startedAt } = job;
@@ -87,12 +87,14 @@ export function remaining(job: IJob, seenAt: number, now: number): number | null
   return Math.max(end - now, 0);
 }
 
-/** The output channels whose files are kept with the job, and go with it. */
+/** Return the output channels that are stored with the job and deleted with it. */
 export function keptWith(job: IJob): readonly string[] {
   return [...job.outputs].filter(([, uri]) => uri.includes(`/jobs/${job.id}/`)).map(([name]) => name);
 }
 
-/** An address that may be a link: of a page, and nothing that runs here. */
+/**
+ * Return an address if it is a web page, so that it can become a link; null for anything else, such as `javascript:`.
+ */
 export function safeLink(address: string): string | null {
   try {
     return ['http:', 'https:'].includes(new URL(address).protocol) ? address : null;

@@ -1,5 +1,5 @@
 /**
- * What is known of one job, kept up to date while anybody watches.
+ * The state of one job, kept up to date while a view follows it.
  */
 
 import type { ISignal } from '@lumino/signaling';
@@ -9,7 +9,7 @@ import type { IConnection, IEngine } from './engine.js';
 import type { IJob, Message } from './wire.js';
 import { hasEnded, parseJob } from './wire.js';
 
-/** Why there is no job to show. */
+/** A message for the user, and how to fix the problem. */
 export interface ITrouble {
   readonly message: string;
   readonly fix: string;
@@ -21,17 +21,17 @@ export class JobModel {
     readonly jobId: string
   ) {}
 
-  /** The job as it is known by now; null before anything was heard. */
+  /** The latest state of the job; null until it is loaded. */
   job: IJob | null = null;
   trouble: ITrouble | null = null;
   connection: IConnection = { state: 'idle', retryAt: null };
 
-  /** Something above has changed. */
+  /** Emitted when one of the fields above changes. */
   get changed(): ISignal<this, void> {
     return this.signal;
   }
 
-  /** Keep up to date until `signal` is aborted. What others do after its end is heard as well. */
+  /** Keep the job up to date until `signal` is aborted, also after it ended: it may be pinned, labelled or deleted. */
   follow(signal: AbortSignal): void {
     this.engine.subscribe({ topic: 'job', job: this.jobId, stay: true }, message => this.receive(message), signal);
     this.engine.watch(connection => {
@@ -40,7 +40,7 @@ export class JobModel {
     }, signal);
   }
 
-  /** Take over what an action answered, as after `pin`. */
+  /** Store the job returned by an action such as `pin`. */
   take(answer: unknown): void {
     const job = parseJob(answer);
     if (job?.id === this.jobId) {
@@ -49,7 +49,7 @@ export class JobModel {
     }
   }
 
-  /** There is no such job any more; `message` says why. */
+  /** Mark the job as deleted; `message` explains why. */
   forget(message: string): void {
     this.job = null;
     this.trouble = { message, fix: '' };

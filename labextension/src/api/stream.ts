@@ -1,29 +1,29 @@
 /**
- * The one socket of this browser tab, with any number of subscriptions.
+ * The one socket of this browser tab, shared by any number of subscriptions.
  *
- * A socket that breaks is opened again, sooner or later; each subscription then says where it stood, so nothing is
- * missed and nothing comes twice. Without subscriptions there is no socket.
+ * A lost connection is opened again. Each subscription then states its position, so no message is lost or repeated.
+ * Without subscriptions there is no socket.
  */
 
 import type { IConnection } from './engine.js';
 import type { Message, Topic } from './wire.js';
 import { parseMessage } from './wire.js';
 
-/** What of a WebSocket is used here. */
+/** The part of a WebSocket used here. */
 export interface ISocket {
   onopen: ((event: never) => void) | null;
   onmessage: ((event: MessageEvent) => void) | null;
   onclose: ((event: never) => void) | null;
   send(text: string): void;
   close(): void;
-  /** Find out whether the other end is still there. */
+  /** Check whether the other end still responds. */
   check?(): void;
 }
 
 interface ISubscription {
   readonly topic: Topic;
   readonly receive: (message: Message) => void;
-  /** Where to go on after a break: what the subscription says instead of where it began. */
+  /** The position to resume from: fields that replace those of the topic. */
   place: Readonly<Record<string, unknown>>;
 }
 
@@ -32,11 +32,11 @@ const LONGEST_PAUSE = 30_000;
 
 export class JobStream {
   /**
-   * @param open - opens a socket to the server's stream.
+   * @param open - opens a socket to the stream of the server.
    */
   constructor(private readonly open: () => ISocket) {}
 
-  /** Receive what a topic brings until it ends or `signal` is aborted. */
+  /** Subscribe to a topic until it ends or `signal` is aborted. */
   subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void {
     if (signal.aborted) {
       return;
@@ -52,14 +52,14 @@ export class JobStream {
     }
   }
 
-  /** Be told how the connection is, now and whenever that changes, until `signal` is aborted. */
+  /** Report the state of the connection, now and on every change, until `signal` is aborted. */
   watch(receive: (connection: IConnection) => void, signal: AbortSignal): void {
     this.watchers.add(receive);
     signal.addEventListener('abort', () => this.watchers.delete(receive), { once: true });
     receive(this.connection);
   }
 
-  /** The network may have changed: a broken connection is tried again at once, one that looks whole is looked at. */
+  /** The network may have changed: reconnect a lost connection now, or check an open one. */
   check(): void {
     if (this.timer !== null) {
       clearTimeout(this.timer);
@@ -167,7 +167,7 @@ export class JobStream {
   private timer: ReturnType<typeof setTimeout> | null = null;
 }
 
-/** Where a subscription stands after a message. An offset takes the place of a `tail`. */
+/** Return the position of a subscription after a message. An offset replaces a `tail`. */
 function placeAfter(message: Message, before: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   switch (message.type) {
     case 'log':

@@ -1,5 +1,5 @@
 /**
- * The version of this part; the server's says its own in `about`.
+ * The version of this page; the verb `about` returns that of the server.
  */
 
 export const VERSION = '0.1.0';

@@ -1,5 +1,5 @@
 /**
- * What the server sends, checked: JSON is `unknown` until one of these functions has looked at it.
+ * Types and parsers of server messages. JSON stays `unknown` until one of these functions has parsed it.
  */
 
 export type JobStatus = 'queued' | 'starting' | 'running' | 'succeeded' | 'failed' | 'stopped' | 'lost';
@@ -9,21 +9,21 @@ const ENDED: readonly JobStatus[] = ['succeeded', 'failed', 'stopped', 'lost'];
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The last point of a metric. `time` is in milliseconds since 1970. */
+/** The latest point of a metric. `time` is in milliseconds since 1970. */
 export interface ILatest {
   readonly value: number;
   readonly step: number;
   readonly time: number;
 }
 
-/** A job as the server describes it. Times are in milliseconds since 1970; null if it has not come to that. */
+/** A job as the server describes it. Times are in milliseconds since 1970; null for a status not reached. */
 export interface IJob {
   readonly id: string;
   readonly name: string;
   readonly backend: string;
   readonly profile: string;
   readonly status: JobStatus;
-  /** The platform's own word for the status. */
+  /** The platform's name for the status. */
   readonly platformStatus: string;
   readonly reason: string;
   readonly fix: string;
@@ -32,12 +32,12 @@ export interface IJob {
   readonly submittedAt: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
-  /** What is done, 0 to 1; null if the script does not say. */
+  /** Progress from 0 to 1; null if the script does not report any. */
   readonly progress: number | null;
-  /** The latest point of each metric; and while it runs, of the machine's use. */
+  /** The latest point of each metric, and of resource usage while the job runs. */
   readonly metrics: ReadonlyMap<string, ILatest>;
   readonly usage: ReadonlyMap<string, ILatest>;
-  /** Those that have a log. */
+  /** Instances that have a log. */
   readonly instances: readonly string[];
   /** Output channels: name to URI. */
   readonly outputs: ReadonlyMap<string, string>;
@@ -47,19 +47,21 @@ export interface IJob {
   readonly rerunOf: string;
   readonly resumedFrom: string;
   readonly pinned: boolean;
-  /** Whether it costs money until it ends. */
+  /** Whether the job is billed until it ends. */
   readonly paid: boolean;
-  /** Whether its platform runs TensorBoards itself. */
+  /** Whether the platform of the job runs TensorBoards. */
   readonly platformBoards: boolean;
-  /** What to say in a terminal of the server's to open one in the job; empty if none can be opened. */
+  /**
+   * The command that opens a terminal in the job, typed in a terminal of the server; empty if that is not supported.
+   */
   readonly terminal: string;
-  /** The path of the notebook that it was submitted from, on the server's machine; empty if it was none. */
+  /** The path of the notebook that submitted the job, on the server; empty if there is none. */
   readonly notebook: string;
-  /** `JobSpec` as the server has it. */
+  /** The server's `JobSpec`. */
   readonly spec: Json;
 }
 
-/** Points of one metric, those from index `start` up to `end` of the whole series; maybe thinned. */
+/** The points of one metric with indexes from `start` to `end` of the whole series; possibly downsampled. */
 export interface IPoints {
   readonly start: number;
   readonly end: number;
@@ -69,7 +71,7 @@ export interface IPoints {
   readonly time: readonly number[];
 }
 
-/** A message of the stream. `id` is the subscription's. Positions are byte offsets. */
+/** A message of the stream. `id` is that of the subscription. Positions are byte offsets. */
 export type Message =
   | { readonly id: number; readonly type: 'job'; readonly job: IJob }
   | {
@@ -77,7 +79,7 @@ export type Message =
       readonly type: 'jobs';
       readonly jobs: readonly IJob[];
       readonly deleted: readonly string[];
-      /** Those of the jobs that came to their end just now. */
+      /** The ids of `jobs` that ended since the last message. */
       readonly ended: readonly string[];
       readonly event: number;
     }
@@ -92,7 +94,12 @@ export type Message =
     }
   | { readonly id: number; readonly type: 'end' };
 
-/** What can be subscribed to. `stay`: also after the job's end. `tail` and `offset` are where to begin in a log: so many lines before its end, or a byte. `latest`: of more bytes at once, only the last lines come. */
+/**
+ * A topic to subscribe to.
+ *
+ * `stay`: continue after the job ended. `tail` and `offset`: start of a log, as lines before its end or a byte offset.
+ * `latest`: of a larger piece of log, send only the last lines that fit into this many bytes.
+ */
 export type Topic =
   | { readonly topic: 'job'; readonly job: string; readonly stay?: boolean }
   | { readonly topic: 'jobs'; readonly after?: number }
@@ -106,18 +113,18 @@ export type Topic =
     }
   | { readonly topic: 'metrics'; readonly job: string; readonly points?: number; readonly system?: boolean };
 
-/** The data of a cell's output: which job, and how it looked when the notebook was saved. */
+/** The data of a cell output: the job, and its text when the notebook was saved. */
 export interface IOutput {
   readonly jobId: string;
   readonly snapshot: string;
 }
 
-/** Whether the job will not change any more. */
+/** Whether a job has a terminal status. */
 export function hasEnded(job: IJob): boolean {
   return ENDED.includes(job.status);
 }
 
-/** The message in a text; null for one that is not understood, as from a newer server. */
+/** Parse a message; null for unknown ones, as from a newer server. */
 export function parseMessage(text: string): Message | null {
   const said = record(parseJson(text));
   if (typeof said['id'] !== 'number') {
@@ -155,7 +162,7 @@ export function parseMessage(text: string): Message | null {
   }
 }
 
-/** The job in a JSON value; null if there is none. */
+/** Parse a job; null if the value is none. */
 export function parseJob(value: unknown): IJob | null {
   const job = record(value);
   const spec = record(job['spec']);
@@ -205,7 +212,7 @@ function parseLatest(value: unknown): ILatest {
   };
 }
 
-/** The points in a JSON value. */
+/** Parse the points of a metric. */
 export function parsePoints(value: unknown): IPoints {
   const points = record(value);
   const column = (name: string) => list(points[name]).map(float);
@@ -218,13 +225,13 @@ export function parsePoints(value: unknown): IPoints {
   };
 }
 
-/** The output data in a JSON value. */
+/** Parse the data of a cell output. */
 export function parseOutput(value: unknown): IOutput {
   const data = record(value);
   return { jobId: string(data['job_id']), snapshot: string(data['snapshot']) };
 }
 
-/** Whether a word is a status. */
+/** Whether a text is a job status. */
 export function isStatus(word: string): word is JobStatus {
   return STATUSES.includes(word);
 }
@@ -241,12 +248,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A JSON object; an empty one for anything else. */
+/** Return a JSON object; an empty one for other values. */
 export function record(value: unknown): Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }
 
-/** A JSON array; an empty one for anything else. */
+/** Return a JSON array; an empty one for other values. */
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
@@ -263,7 +270,7 @@ export function number(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-/** A number; JSON has no NaN and no infinity, the server writes them as text. */
+/** Return a number. The server writes NaN and infinity, which JSON lacks, as text. */
 function float(value: unknown): number {
   return typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
 }
@@ -273,7 +280,7 @@ function time(value: unknown): number | null {
   return Number.isNaN(milliseconds) ? null : milliseconds;
 }
 
-/** The entries of a JSON object, each looked at. */
+/** Return the entries of a JSON object, parsed by `look`. */
 export function mapped<T>(value: unknown, look: (value: unknown) => T): ReadonlyMap<string, T> {
   return new Map(Object.entries(record(value)).map(([name, item]) => [name, look(item)]));
 }

@@ -1,5 +1,5 @@
 /**
- * How two jobs differ in spec, code and packages; read when the user opens it.
+ * Differences of two jobs in spec, code and packages; loaded when the section is opened.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -13,9 +13,9 @@ import { CompareTable, Folded } from './table.js';
 interface IProps {
   readonly engine: IEngine;
   readonly trans: TranslationBundle;
-  /** Two of them. */
+  /** The ids of the two jobs. */
   readonly jobIds: readonly string[];
-  /** What they are called. */
+  /** The names of the jobs. */
   readonly labels: readonly string[];
 }
 
@@ -37,7 +37,7 @@ function Found({ engine, trans, jobIds, labels }: IProps): React.JSX.Element {
     return <p className={trouble && 'jp-pai-Job-trouble'}>{trouble || trans.__('Comparing…')}</p>;
   }
   const { files } = found;
-  // The hyperparameters stand above.
+  // Hyperparameters are shown above.
   const values = found.values.filter(({ name }) => !name.startsWith('hyperparameters.'));
   return (
     <>

@@ -1,10 +1,10 @@
 /**
- * How two jobs differ, as the verb `diff` answers it.
+ * Types and parser of the response of the verb `diff`.
  */
 
 import { list, record, string, strings } from '../api/wire.js';
 
-/** A value of the one job and of the other, as text; empty where there is none. */
+/** A value of both jobs as text; empty if missing. */
 export interface IDifference {
   readonly name: string;
   readonly a: string;
@@ -14,7 +14,7 @@ export interface IDifference {
 export interface IFileDifference {
   readonly path: string;
   readonly change: 'added' | 'removed' | 'changed';
-  /** A unified difference; empty where `why` says why there is none. */
+  /** A unified diff; empty if `why` explains why there is none. */
   readonly lines: readonly string[];
   readonly why: string;
 }
@@ -24,7 +24,7 @@ export interface IDifferences {
   readonly files: readonly IFileDifference[];
 }
 
-/** The differences in a JSON value. What became of the jobs is left out: the view has it. */
+/** Parse the differences. Statuses are left out, since the view shows them. */
 export function parseDifferences(value: unknown): IDifferences {
   const found = record(value);
   const values = ['spec', 'provenance', 'packages'].flatMap(section =>

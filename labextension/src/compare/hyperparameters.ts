@@ -1,17 +1,17 @@
 /**
- * Hyperparameters of several jobs, one row a name.
+ * Rows of hyperparameters of several jobs.
  */
 
 import type { IJob } from '../api/wire.js';
 import { record } from '../api/wire.js';
 
-/** What each job has; null where a job has none of that name. */
+/** The value of each job; null if a job lacks the hyperparameter. */
 export interface IHyperRow {
   readonly name: string;
   readonly values: readonly (string | null)[];
 }
 
-/** Those in which the jobs differ, and those that are the same in all. Jobs that are not known yet are passed over. */
+/** Return the differing and the identical hyperparameters. Jobs that are not loaded are ignored. */
 export function hyperparameterRows(jobs: readonly (IJob | null)[]): { different: IHyperRow[]; same: IHyperRow[] } {
   const tables = jobs.map(job => record(job?.spec['hyperparameters']));
   const names = [...new Set(tables.flatMap(table => Object.keys(table)))];

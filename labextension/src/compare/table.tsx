@@ -1,18 +1,18 @@
 /**
- * A table with a column for each job.
+ * A table with one column per job.
  */
 
 import * as React from 'react';
 
-/** A line of the table: what it is about, and a cell for each job. */
+/** A row: its name, and a cell for each job. */
 export interface IRow {
   readonly name: string;
   readonly cells: readonly React.ReactNode[];
-  /** Which cells say something else than the first one. */
+  /** Which cells differ from the first one. */
   readonly isOther?: readonly boolean[];
 }
 
-/** Lines under a title of their own. */
+/** Rows under a title. */
 export interface IRows {
   readonly title: string;
   readonly rows: readonly IRow[];
@@ -27,7 +27,7 @@ interface IProps {
 
 export function CompareTable({ label, heads, rows, more }: IProps): React.JSX.Element {
   return (
-    // It may be wider than the view: then it is moved with the keyboard too.
+    // A wide table can be scrolled with the keyboard, hence the tabIndex.
     <div className="jp-pai-Table" role="region" aria-label={label} tabIndex={0}>
       <table>
         <thead>
@@ -75,7 +75,7 @@ function Lines({ rows }: { rows: readonly IRow[] }): React.JSX.Element {
   );
 }
 
-/** What is shown when it is asked for. */
+/** A section whose content is rendered only while open. */
 export function Folded(props: {
   readonly title: string;
   readonly isOpen?: boolean;

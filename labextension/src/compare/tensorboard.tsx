@@ -1,5 +1,5 @@
 /**
- * One TensorBoard for several jobs.
+ * A TensorBoard for several jobs.
  */
 
 import * as React from 'react';
@@ -10,7 +10,7 @@ import type { IContext } from '../ui/context.js';
 import { Trouble } from '../ui/errormessage.js';
 import { useTask } from '../ui/hooks.js';
 
-/** A button that starts it, or finds the one that runs, and shows it. */
+/** A button that starts or finds the TensorBoard of these jobs and shows it. */
 export function CompareBoard(props: IContext & { readonly jobIds: readonly string[] }): React.JSX.Element | null {
   const { engine, host, trans, jobIds } = props;
   const [board, setBoard] = React.useState<IBoard | null>(null);

@@ -1,5 +1,5 @@
 /**
- * Several jobs beside each other: what was asked, what became of it, and their charts in one.
+ * The comparison of several jobs: settings, results and common charts.
  */
 
 import * as React from 'react';
@@ -29,11 +29,11 @@ import { CompareBoard } from './tensorboard.js';
 
 interface IProps extends IContext {
   readonly jobIds: readonly string[];
-  /** A view that nobody sees does no work. */
+  /** A hidden view does no work. */
   readonly isVisible: boolean;
 }
 
-/** A job, and its metrics. */
+/** A job and its metrics. */
 interface IOne {
   readonly model: JobModel;
   readonly metrics: MetricsModel;
@@ -112,7 +112,7 @@ function useJobs(all: readonly IOne[], isVisible: boolean): void {
   }, [all, isVisible]);
 }
 
-/** The jobs' names; with their ids where names are the same. */
+/** Return the names of the jobs, with ids where names are equal. */
 function labelsOf(all: readonly IOne[]): string[] {
   const names = all.map(({ model }) => model.job?.name ?? model.jobId);
   return names.map((name, i) => {
@@ -185,7 +185,7 @@ function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[
   );
 }
 
-/** Each metric: of each job the latest value, and the best. */
+/** Return a row for each metric: latest and best value of each job. */
 function metricRows(all: readonly IOne[]): IRow[] {
   const chosen = loadChartSettings().best;
   const names = new Set(all.flatMap(({ metrics }) => [...metrics.series.keys()]));

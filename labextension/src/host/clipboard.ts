@@ -1,8 +1,8 @@
 /**
- * Copying text, also on a page without https, where browsers have no `navigator.clipboard`.
+ * Copying text, also on pages without HTTPS, where browsers have no `navigator.clipboard`.
  */
 
-/** Copy a text; whether that was possible. */
+/** Copy a text; return whether that succeeded. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -21,7 +21,7 @@ function copyBySelection(text: string): boolean {
   document.body.append(area);
   area.select();
   try {
-    // Deprecated, and the only way there is.
+    // Deprecated, but there is no alternative.
     // eslint-disable-next-line @typescript-eslint/no-deprecated
     return document.execCommand('copy');
   } finally {

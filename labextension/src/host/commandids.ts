@@ -1,5 +1,5 @@
 /**
- * The names of our commands. What they take stands where they are added.
+ * Ids of the commands. Their arguments are documented where they are added.
  */
 
 export const COMMANDS = {

@@ -1,5 +1,5 @@
 /**
- * What a context menu was opened on in a file browser: the item under the pointer, however many are selected.
+ * The item under the pointer when a context menu of the file browser was opened.
  */
 
 import type { JupyterFrontEnd } from '@jupyterlab/application';
@@ -10,18 +10,18 @@ const ITEM = 'jp-DirListing-item';
 
 type Item = Pick<Contents.IModel, 'path' | 'type'>;
 
-/** The file or folder, if there is one. */
+/** Return the file or folder under the pointer; undefined if there is none. */
 export function itemAt(app: JupyterFrontEnd, files: IFileBrowserFactory | null): Item | undefined {
   const [node, browser] = pointed(app, files);
   if (!node || !browser) {
     return undefined;
   }
-  // A browser asks which of its items a click hit, and a keyboard's menu is a click on none.
+  // `modelForClick` hit-tests by coordinates, and a menu opened by the keyboard has none of an item.
   const { left, top, width, height } = node.getBoundingClientRect();
   return browser.modelForClick(new MouseEvent('contextmenu', { clientX: left + width / 2, clientY: top + height / 2 }));
 }
 
-/** The paths of all that is selected where a context menu was opened. */
+/** Return the paths of all selected items of the file browser whose context menu was opened. */
 export function selectedAt(app: JupyterFrontEnd, files: IFileBrowserFactory | null): string[] {
   const [, browser] = pointed(app, files);
   return Array.from(browser?.selectedItems() ?? [], item => item.path);
@@ -35,7 +35,7 @@ function pointed(
   return [node, node && files?.tracker.find(one => one.node.contains(node))];
 }
 
-/** Whether something can be run by itself: a folder, a notebook, a script. */
+/** Whether an item can be trained: a folder, a notebook or a script. */
 export function canTrain(item: Item | undefined): boolean {
   return item !== undefined && (item.type === 'directory' || /\.(ipynb|py|sh)$/.test(item.path));
 }

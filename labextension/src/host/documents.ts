@@ -1,5 +1,5 @@
 /**
- * The documents that are open: which have changes that no file has yet; to save them, to go to them, to write into them.
+ * The open documents: list unsaved ones, save them, activate them, insert cells.
  */
 
 import type { JupyterFrontEnd } from '@jupyterlab/application';
@@ -8,7 +8,7 @@ import { Signal } from '@lumino/signaling';
 
 export class Documents {
   /**
-   * @param renamed - told whenever an open document gets another path.
+   * @param renamed - called when the path of an open document changes.
    */
   constructor(
     private readonly app: JupyterFrontEnd,
@@ -17,7 +17,7 @@ export class Documents {
     app.shell.currentChanged?.connect(() => this.look());
   }
 
-  /** Be told the paths of those with changes, now and whenever they are others, until `signal` is aborted. */
+  /** Report the paths of unsaved documents, now and on every change, until `signal` is aborted. */
   watchUnsaved(receive: (paths: readonly string[]) => void, signal: AbortSignal): void {
     const tell = (_: this, paths: readonly string[]) => receive(paths);
     this.changed.connect(tell);
@@ -26,12 +26,12 @@ export class Documents {
     receive(this.unsaved);
   }
 
-  /** Write a document into its file. */
+  /** Save a document. */
   async save(path: string): Promise<void> {
     await this.find(path)?.context.save();
   }
 
-  /** Go to a document; whether it is open. */
+  /** Activate a document; return whether it is open. */
   show(path: string): boolean {
     const found = this.find(path);
     if (found) {
@@ -40,7 +40,7 @@ export class Documents {
     return found !== undefined;
   }
 
-  /** Put a text into a new cell below the one that a notebook is at; whether it is open. */
+  /** Insert a text as a new cell below the active cell of a notebook; return whether the notebook is open. */
   async insertCell(path: string, text: string): Promise<boolean> {
     if (!this.show(path)) {
       return false;
@@ -76,7 +76,7 @@ export class Documents {
       });
       widget.disposed.connect(() => this.look());
     }
-    // Of a document that is open twice, one view is enough.
+    // A document may be open in several widgets.
     const paths = [
       ...new Set(open.filter(one => !one.isDisposed && one.context.model.dirty).map(one => this.pathOf(one)))
     ];

@@ -1,9 +1,9 @@
 /**
- * What surrounds a view: JupyterLab, Notebook 7, or a bare page. What a surrounding cannot do, it leaves out, and the
- * view shows no button for it.
+ * The environment of a view: JupyterLab, Notebook 7, or a plain page. Optional methods are missing where the
+ * environment does not support them; views then hide the corresponding controls.
  */
 
-/** A question with two answers. `warn`: saying yes destroys something or costs something. */
+/** A yes/no question. `warn`: "yes" deletes something or costs money. */
 export interface IQuestion {
   readonly title: string;
   readonly text: string;
@@ -12,43 +12,43 @@ export interface IQuestion {
 }
 
 export interface IHost {
-  /** Whether the user says yes. */
+  /** Ask the user; return whether they agree. */
   confirm(question: IQuestion): Promise<boolean>;
-  /** The text that the user gives, null if none. */
+  /** Ask the user for a text; null if they cancel. */
   ask(title: string, label: string, value: string): Promise<string | null>;
-  /** Say something that goes away by itself. */
+  /** Show a notification that closes automatically. */
   notify(text: string, kind: 'info' | 'success' | 'warning' | 'error'): void;
-  /** Show a job in a tab of its own; from there the way leads back to the document with the path `back`. */
+  /** Open the tab of a job. Closing it returns to the document with the path `back`. */
   openJob?(jobId: string, back?: string): void;
-  /** Show several jobs beside each other. */
+  /** Open a comparison of several jobs. */
   compareJobs?(jobIds: readonly string[]): void;
-  /** Open a file of the workspace, by its path below the server's root. */
+  /** Open a file, by its path below the server root. */
   openFile?(path: string): void;
-  /** Show a page of this server in a tab, by its address. */
+  /** Open a page of this server in a tab, by its URL. */
   openPage?(title: string, address: string): void;
-  /** Open a terminal of this server, and say a line in it. */
+  /** Open a terminal of this server and run a command in it. */
   openTerminal?(line: string): Promise<void>;
-  /** The folder of the workspace that the user is in, below the server's root. */
+  /** Return the current folder of the file browser, below the server root. */
   folder?(): string;
-  /** Be told that folder whenever it is another one, until `signal` is aborted. */
+  /** Report that folder whenever it changes, until `signal` is aborted. */
   watchFolder?(receive: (path: string) => void, signal: AbortSignal): void;
   /**
-   * Be told the path of the notebook that the user is in, or was in last, below the server's root, until `signal` is
-   * aborted: now and whenever it is another. Empty if there is none.
+   * Report the path of the current or last active notebook, below the server root, now and on every change, until
+   * `signal` is aborted. Empty if there is none.
    */
   watchNotebook?(receive: (path: string) => void, signal: AbortSignal): void;
-  /** The path of that notebook; empty if there is none. */
+  /** Return the path of that notebook; empty if there is none. */
   notebook?(): string;
-  /** The path of the notebook or script that is in front; empty if something else is. */
+  /** Return the path of the active notebook or script; empty if another widget is active. */
   inFront?(): string;
-  /** Be told whenever an open document gets another path, until `signal` is aborted. */
+  /** Report renamed open documents, until `signal` is aborted. */
   watchRenamed?(receive: (from: string, to: string) => void, signal: AbortSignal): void;
-  /** Be told which open documents have changes that are not saved, by their paths, until `signal` is aborted. */
+  /** Report the paths of unsaved open documents, until `signal` is aborted. */
   watchUnsaved?(receive: (paths: readonly string[]) => void, signal: AbortSignal): void;
   /** Save an open document. */
   save?(path: string): Promise<void>;
-  /** Go to an open document; whether there is one with this path. */
+  /** Activate an open document; return whether there is one with this path. */
   show?(path: string): boolean;
-  /** Put a text into a new cell of an open notebook; whether that was possible. */
+  /** Insert a text as a new cell of an open notebook; return whether that succeeded. */
   insertCell?(path: string, text: string): Promise<boolean>;
 }

@@ -1,5 +1,5 @@
 /**
- * Our icons. Training jobs: a curve that falls, as a loss does. Train: what starts one. Explorer: where data is kept.
+ * Icons: a falling loss curve for jobs, a start button for Train, a folder with an arrow for the data explorer.
  */
 
 import { LabIcon } from '@jupyterlab/ui-components';

@@ -1,5 +1,5 @@
 /**
- * JupyterLab and Notebook 7 as the surroundings of a view.
+ * JupyterLab and Notebook 7 as the environment of a view.
  */
 
 import type { ILabShell, JupyterFrontEnd } from '@jupyterlab/application';
@@ -27,7 +27,7 @@ export class LabHost implements IHost {
   ) {
     app.shell.currentChanged?.connect(() => this.look());
     this.documents = new Documents(app, (from, to) => this.follow(from, to));
-    // Notebook 7 has one document a window, and no room for others.
+    // Notebook 7 opens one document per window and has no area for other pages.
     if (shell) {
       this.openPage = (title, address) => this.showPage(shell, title, address);
       if (app.serviceManager.terminals.isAvailable()) {
@@ -45,7 +45,7 @@ export class LabHost implements IHost {
     const body = new Widget();
     body.addClass('jp-pai-Question');
     body.node.textContent = text;
-    // What cannot be undone is not what Enter does.
+    // Enter must not confirm what cannot be undone.
     const dialog = new Dialog({ title, body, buttons, defaultButton: warn ? 0 : 1 });
     dialog.node.lang = this.lang;
     return (await dialog.launch()).button.accept;
@@ -121,7 +121,7 @@ export class LabHost implements IHost {
     receive(this.path);
   }
 
-  /** A job's tab, or a file, that is in front now leaves the notebook as it was. */
+  /** Update the current notebook. It stays the same while another kind of tab is active. */
   private look(): void {
     const path = this.current();
     if (isNotebook(path) && path !== this.path) {
@@ -141,20 +141,22 @@ export class LabHost implements IHost {
     this.notebookChanged.emit(notebook);
   }
 
-  /** The path of the document in front; empty if there is none. */
+  /** Return the path of the active document; empty if there is none. */
   private current(): string {
     const { shell, serviceManager } = this.app;
     const { currentWidget } = shell;
     return currentWidget instanceof DocumentWidget ? serviceManager.contents.localPath(currentWidget.context.path) : '';
   }
 
-  /** One tab for each page, however often it is asked for. Its scripts are the server's own; it may not leave its frame. */
+  /**
+   * Open a page in a tab, or reload its tab. The server's own scripts run in it; its frame cannot navigate the window.
+   */
   private showPage(shell: ILabShell, title: string, address: string): void {
     const url = new URL(address, this.app.serviceManager.serverSettings.baseUrl).href;
     const id = `jp-pai-page-${encodeURIComponent(address)}`;
     const shown = [...shell.widgets('main')].find(widget => widget.id === id);
     if (shown instanceof MainAreaWidget && shown.content instanceof IFrame) {
-      shown.content.url = url; // It may have ended and been started again.
+      shown.content.url = url; // The server behind it may have been restarted.
     } else {
       const content = new IFrame({
         sandbox: ['allow-scripts', 'allow-same-origin', 'allow-forms', 'allow-popups', 'allow-downloads']

@@ -1,6 +1,6 @@
 /**
- * A bare page, as in VS Code or Colab, as the surroundings of a view. Questions are dialogs of the page's own, since
- * browsers suppress `window.confirm` there.
+ * A plain page, as in VS Code or Colab, as the environment of a view. Browsers suppress `window.confirm` there, so
+ * dialogs are built here.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -11,7 +11,7 @@ const NOTICE_TIME = 5000;
 
 export class PageHost implements IHost {
   /**
-   * @param node - where dialogs and notices are put.
+   * @param node - the parent of dialogs and notifications.
    */
   constructor(
     private readonly node: HTMLElement,
@@ -56,7 +56,7 @@ export class PageHost implements IHost {
     form.method = 'dialog';
     const accept = button(yes, 'yes');
     accept.classList.toggle('jp-pai-mod-warn', warn);
-    // Enter gives the first button's answer.
+    // Enter activates the first button.
     form.append(heading, ...content, accept, button(this.trans.__('Cancel'), ''));
     dialog.append(form);
     this.node.append(dialog);

@@ -1,13 +1,13 @@
 /**
- * What the user has set for the page, in JupyterLab's settings under *Training jobs*.
+ * The user's settings in the JupyterLab settings editor, under *Training jobs*.
  */
 
 import type { ISettingRegistry } from '@jupyterlab/settingregistry';
 
-/** Both the plug-in and its settings. */
+/** The id of both the plugin and its settings. */
 export const PAGE = 'jupyter-pai:page';
 
-/** The settings; null where there are none, or the server does not know ours. */
+/** Load the settings; null if there is no registry, or the server has no schema for them. */
 export async function pageSettings(registry: ISettingRegistry | null): Promise<ISettingRegistry.ISettings | null> {
   try {
     return (await registry?.load(PAGE)) ?? null;

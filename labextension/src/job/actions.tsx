@@ -1,5 +1,5 @@
 /**
- * What can be done with a job.
+ * Actions on a job.
  */
 
 import * as React from 'react';
@@ -28,7 +28,9 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
   }
   const parameters = { job: job.id };
 
-  /** Close the form; whoever is in it, or nowhere since it works, goes on where it was opened. */
+  /**
+   * Close the form. If it had the focus, or nothing has it since the form was busy, focus the button that opened it.
+   */
   const close = () => {
     const { activeElement, body } = document;
     const opener = editButton.current;
@@ -75,7 +77,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
       model.forget(trans.__('The job was deleted.'));
     }
   };
-  // Its address lets in whoever has it, for a moment: what asks for it is what goes there.
+  // The URL of a terminal is a short-lived credential, so the command that needs it requests it.
   const terminal = async () => host.openTerminal?.(job.terminal);
   const pin = async () =>
     model.take(await engine.call(job.pinned ? 'unpin' : 'pin', parameters, job.pinned ? undefined : {}));

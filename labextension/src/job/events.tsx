@@ -1,5 +1,5 @@
 /**
- * The tab Events of the job view: what happened to the job, in order.
+ * The tab Events of the job view.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -47,14 +47,14 @@ export function Events(props: ITabProps): React.JSX.Element {
   );
 }
 
-/** Whether it is a status that the job had already: only the platform's own word for it was another. */
+/** Whether an event repeats the previous status; only the platform's name for it changed. */
 function isRepeated({ kind, data }: IEvent, before: readonly IEvent[]): boolean {
   const last = before.filter(event => event.kind === 'status').at(-1);
   const same = (name: string) => string(last?.data[name]) === string(data[name]);
   return kind === 'status' && last !== undefined && same('status') && same('reason');
 }
 
-/** What an event says. Those of a kind that nobody knows are shown as they are. */
+/** Describe an event. Unknown kinds are shown as they are. */
 function words({ kind, data }: IEvent, trans: TranslationBundle): [string, string] {
   const status = string(data['status']);
   if (kind === 'status' && isStatus(status)) {

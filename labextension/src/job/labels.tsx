@@ -1,5 +1,5 @@
 /**
- * The labels of a job, to be given and taken away.
+ * The labels of a job, with controls to add and remove them.
  */
 
 import * as React from 'react';

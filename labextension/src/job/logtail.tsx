@@ -1,5 +1,5 @@
 /**
- * The last lines of a job's log, live.
+ * The last lines of a job's log, updated live.
  */
 
 import * as React from 'react';
@@ -8,10 +8,10 @@ import type { ITabProps } from '../ui/context.js';
 import { Tail } from './tail.js';
 
 const LINES = 10;
-// Of more bytes at once, nobody sees the first.
+// Bytes. Of larger pieces only the end is needed.
 const LATEST = 1 << 16;
 
-/** Nothing, before the job has written anything. */
+/** Renders nothing until the job has written output. */
 export function TailView({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element | null {
   const [text, setText] = React.useState('');
   const box = React.useRef<HTMLPreElement>(null);
@@ -23,14 +23,14 @@ export function TailView({ engine, model, trans, isVisible }: ITabProps): React.
     const life = new AbortController();
     let tail = new Tail(LINES);
     let end = 0;
-    // More than are shown: those of `report` are not.
+    // More than displayed, since lines of `report` are hidden.
     const topic = { topic: 'log', job: model.jobId, tail: 10 * LINES, latest: LATEST } as const;
     engine.subscribe(
       topic,
       message => {
         if (message.type === 'log') {
           if (message.offset > end) {
-            tail = new Tail(LINES); // What was before was left out.
+            tail = new Tail(LINES); // A part of the log was skipped.
           }
           end = message.end;
           tail.push(message.text);

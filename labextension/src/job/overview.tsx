@@ -1,5 +1,5 @@
 /**
- * The tab Overview of the job view: how it goes first, what it was made of below.
+ * The tab Overview of the job view: progress first, then the settings of the job.
  */
 
 import * as React from 'react';

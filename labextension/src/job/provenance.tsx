@@ -1,5 +1,5 @@
 /**
- * Where a job comes from: the state of its code in git, its interpreter and packages.
+ * The provenance of a job: git state, interpreter and packages.
  */
 
 import * as React from 'react';
@@ -12,7 +12,7 @@ import { Facts, Section } from '../ui/section.js';
 
 export function Provenance({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element {
   const ask = async () => record(await engine.call('provenance', { job: model.jobId }));
-  // It is gathered after the start: what was not known then is when the job has another status.
+  // Collected after the start, so it is fetched again when the status changes.
   const [found, trouble] = useAnswer(ask, model.job?.status ?? '', isVisible);
   if (!found) {
     return <Trouble trouble={trouble} />;

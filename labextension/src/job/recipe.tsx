@@ -1,5 +1,5 @@
 /**
- * A spec as what asks for it (once more), to copy.
+ * A job spec as code, to copy.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -24,14 +24,14 @@ export function Code({ engine, model, trans, isVisible }: ITabProps): React.JSX.
 
 interface ICodeForms {
   readonly trans: TranslationBundle;
-  /** The text of each form, by its name. */
+  /** The code by format. */
   readonly code: Json | null;
   readonly trouble: ITrouble | null;
-  /** Put the text of a cell into a notebook. */
+  /** Insert the code of a cell into a notebook. */
   readonly insert?: ((cell: string) => Promise<void>) | undefined;
 }
 
-/** One form at a time, to copy. */
+/** Show one format at a time. */
 export function CodeForms({ trans, code, trouble, insert }: ICodeForms): React.JSX.Element {
   const [form, setForm] = React.useState<Form>('cell');
   const [said, setSaid] = React.useState('');

@@ -1,5 +1,5 @@
 /**
- * The form of a job that is run again with changes. What stands in it is the server's, never a notebook's output.
+ * The form to run a job again with changes. Its values come from the server, never from the output of a notebook.
  */
 
 import * as React from 'react';
@@ -83,7 +83,7 @@ function Form({ trans, rerun, onCancel, spec }: IProps & { spec: Json }): React.
     }
     if (event.key === 'Escape') {
       event.preventDefault();
-      event.stopPropagation(); // The tab around would lead back to the notebook.
+      event.stopPropagation(); // Escape would otherwise return to the notebook.
       if (!task.isBusy) {
         onCancel();
       }

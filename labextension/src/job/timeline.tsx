@@ -1,5 +1,5 @@
 /**
- * The statuses that a job went through, and how long each took; how far it is.
+ * The timeline of a job's statuses and its progress.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -35,7 +35,7 @@ export function Timeline(props: ITabProps & { job: IJob }): React.JSX.Element {
   );
 }
 
-/** Shown while the job runs and says how far it is. */
+/** Shown while an active job reports progress. */
 export function Progress(props: { job: IJob; trans: TranslationBundle; isVisible: boolean }): React.JSX.Element | null {
   const { job, trans, isVisible } = props;
   const isShown = job.progress !== null && !hasEnded(job);

@@ -1,5 +1,5 @@
 /**
- * The job view: its head, and a tab for each side of a job.
+ * The job view: its header and tabs.
  */
 
 import * as React from 'react';
@@ -34,9 +34,9 @@ const TABS: Readonly<Record<Tab, (props: ITabProps) => React.JSX.Element>> = {
 
 interface IProps extends IContext {
   readonly model: JobModel;
-  /** A view that nobody sees does no work. */
+  /** A hidden view does no work. */
   readonly isVisible: boolean;
-  /** What is shown until something is heard. */
+  /** Shown until the job is loaded. */
   readonly snapshot?: string | undefined;
   readonly isCompact?: boolean;
 }
@@ -70,7 +70,7 @@ export function JobView(props: IProps): React.JSX.Element {
   );
 }
 
-/** The job as the notebook has it, which is all that there is where the server does not know it. */
+/** The job as saved in the notebook; all there is if the server does not know the job. */
 function Snapshot({ snapshot, trans }: IProps): React.JSX.Element | null {
   return snapshot ? (
     <>
@@ -110,7 +110,7 @@ function Head(props: IProps & { job: IJob }): React.JSX.Element {
   );
 }
 
-/** Tabs as ARIA has them: arrows move, the one that is selected is in the order of tabs. */
+/** Tabs that follow the ARIA pattern: arrow keys move, and only the selected tab is in the tab order. */
 function Tabs(props: IProps): React.JSX.Element {
   const { trans } = props;
   const [selected, select] = React.useState<Tab>('overview');

@@ -1,5 +1,5 @@
 /**
- * The job view as a Lumino widget: in a cell's output, or in a tab of its own.
+ * The job view as a Lumino widget: in a cell output, or in a tab.
  */
 
 import { ReactWidget } from '@jupyterlab/ui-components';
@@ -13,7 +13,7 @@ import { JobView } from './view.js';
 
 export class JobWidget extends ReactWidget {
   /**
-   * @param snapshot - in a cell's output: how the job looked when the notebook was saved.
+   * @param snapshot - for a cell output: the job's text when the notebook was saved.
    */
   constructor(
     private readonly context: IContext,

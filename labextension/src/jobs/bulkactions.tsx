@@ -1,5 +1,5 @@
 /**
- * What is done with several jobs at once.
+ * Actions on several selected jobs.
  */
 
 import * as React from 'react';
@@ -15,9 +15,9 @@ interface IProps extends IContext {
   readonly clear: () => void;
 }
 
-// Calls at once: the server has others to serve.
+// Number of concurrent calls.
 const AT_ONCE = 4;
-// Names in a question.
+// Maximum number of job names in a question.
 const NAMED = 5;
 
 export function JobSelection(props: IProps): React.JSX.Element | null {
@@ -81,7 +81,7 @@ async function stop(props: IProps): Promise<void> {
   }
 }
 
-/** Ask, and delete what can be deleted. */
+/** Delete the deletable jobs after a confirmation. */
 export async function remove(props: Omit<IProps, 'clear'>): Promise<void> {
   const { selection, host, trans } = props;
   const jobs = selection.deletable;
@@ -109,7 +109,7 @@ function named(jobs: readonly IJob[]): string {
   return [...names, ...(jobs.length > NAMED ? ['…'] : [])].join(', ');
 }
 
-/** A verb for each job; afterwards, of how many it failed, and why the first did. */
+/** Call a verb for each job, then report how many calls failed, and the first error. */
 async function each({ engine, host, trans }: IContext, verb: Verb, jobs: readonly IJob[]): Promise<void> {
   const waiting = [...jobs];
   const faults: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * An empty list: how to submit a first job, or that none fits.
+ * The empty list: how to submit a first job, or that no job matches the filters.
  */
 
 import * as React from 'react';

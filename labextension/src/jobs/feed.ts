@@ -1,5 +1,5 @@
 /**
- * What happens to jobs anywhere, for those who show it all the time: how many have not ended, and which have just.
+ * A feed of changes for parts that are always visible: the number of active jobs, and jobs that just ended.
  */
 
 import type { ISignal } from '@lumino/signaling';
@@ -9,31 +9,31 @@ import type { IEngine } from '../api/engine.js';
 import type { IJob, Message } from '../api/wire.js';
 import { number, record } from '../api/wire.js';
 
-// Milliseconds: changes that come within one pause are counted together.
+// Milliseconds. Changes within one pause are counted together.
 const PAUSE = 300;
 
 export class JobNews {
   constructor(private readonly engine: IEngine) {}
 
-  /** How many jobs have not ended; null before that is known. */
+  /** The number of active jobs; null until it is loaded. */
   running: number | null = null;
 
-  /** `running` has changed. */
+  /** Emitted when `running` changes. */
   get runningChanged(): ISignal<this, void> {
     return this.runningSignal;
   }
 
-  /** The number of the last event before those that are told here. */
+  /** Emitted once, with the number of the last event before the reported ones. */
   get begun(): ISignal<this, number> {
     return this.begunSignal;
   }
 
-  /** Jobs that came to their end, and the number of the last event by then. */
+  /** Emitted with jobs that ended, and the number of the last event. */
   get ended(): ISignal<this, { readonly jobs: readonly IJob[]; readonly event: number }> {
     return this.endedSignal;
   }
 
-  /** Listen until `signal` is aborted. */
+  /** Follow the stream until `signal` is aborted. */
   follow(signal: AbortSignal): void {
     let isFirst = true;
     const receive = (message: Message) => {
@@ -64,7 +64,7 @@ export class JobNews {
         this.runningSignal.emit();
       }
     } catch {
-      // The connection is broken: when it is there again, the stream says so, and this is asked again.
+      // The connection is broken. After a reconnect, the stream triggers another count.
     }
   }
 

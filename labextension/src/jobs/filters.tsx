@@ -1,5 +1,5 @@
 /**
- * What of the list of jobs is shown, and in which order.
+ * Filters and order of the job list.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -17,14 +17,14 @@ interface IProps {
   readonly host: IHost;
   readonly trans: TranslationBundle;
   readonly query: IQuery;
-  /** The jobs that are seen: their labels and notebooks are offered. */
+  /** The loaded jobs; their labels and notebooks are offered as suggestions. */
   readonly known: readonly IJob[];
   readonly search: (change: Partial<IQuery>) => void;
 }
 
 const STATUSES: readonly JobStatus[] = ['queued', 'starting', 'running', 'succeeded', 'failed', 'stopped', 'lost'];
 const LIVE: readonly JobStatus[] = ['queued', 'starting', 'running'];
-// Milliseconds after the last letter of what is typed.
+// Milliseconds after the last keystroke.
 const PAUSE = 200;
 
 export function JobFilters(props: IProps): React.JSX.Element {
@@ -42,7 +42,7 @@ export function JobFilters(props: IProps): React.JSX.Element {
         label={trans.__('Label (KEY=VALUE)')}
         value={query.label}
         options={labels}
-        // One that is only half typed is no label yet.
+        // Incomplete labels are not applied.
         take={label => (label === '' || label.includes('=')) && search({ label })}
       />
       <datalist id={labels}>
@@ -61,7 +61,7 @@ interface ITyped {
   readonly options?: string;
 }
 
-/** A field that is taken when its user pauses. */
+/** A search field that applies its text after a pause in typing. */
 function Typed({ label, value, take, options }: ITyped): React.JSX.Element {
   const [text, type] = React.useState(value);
   const latest = React.useRef(take);
@@ -104,14 +104,14 @@ function StatusChoice({ query, search, trans }: IProps): React.JSX.Element {
   );
 }
 
-/** Shown where there is a choice. */
+/** Shown if there is more than one backend. */
 function Backends({ engine, query, search, trans }: IProps): React.JSX.Element | null {
   const [backends, know] = React.useState<readonly string[]>([]);
   React.useEffect(() => {
     let isWanted = true;
     engine.call('about').then(
       about => isWanted && know(strings(record(about)['backends'])),
-      () => undefined // The list itself says what is wrong.
+      () => undefined // The list reports the error.
     );
     return () => {
       isWanted = false;
@@ -134,7 +134,7 @@ function Backends({ engine, query, search, trans }: IProps): React.JSX.Element |
   );
 }
 
-/** The notebook that the user is in comes first. */
+/** The current notebook is listed first. */
 function Notebooks({ host, query, known, search, trans }: IProps): React.JSX.Element | null {
   const [here, know] = React.useState('');
   React.useEffect(() => {
@@ -142,7 +142,7 @@ function Notebooks({ host, query, known, search, trans }: IProps): React.JSX.Ele
     host.watchNotebook?.(know, life.signal);
     return () => life.abort();
   }, [host]);
-  // The server knows the whole path of each, this page the one below the folder that it shows.
+  // The server stores absolute paths; paths of this page are relative to the server root.
   const others = [query.notebook, ...known.map(job => job.notebook)]
     .filter(path => path && path !== here && (path === query.notebook || !here || !path.endsWith(`/${here}`)))
     .sort();

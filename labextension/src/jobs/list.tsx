@@ -1,5 +1,5 @@
 /**
- * The list of jobs: of thousands, only the rows that are seen are in the page.
+ * The list of jobs. Only visible rows are rendered.
  */
 
 import * as React from 'react';
@@ -23,7 +23,7 @@ import { JobRow, ROW } from './row.js';
 
 interface IProps extends IContext {
   readonly model: JobsModel;
-  /** A list that nobody sees does no work. */
+  /** A hidden list does no work. */
   readonly isVisible: boolean;
 }
 
@@ -67,7 +67,7 @@ export function JobsList(props: IProps): React.JSX.Element {
       <JobFilters {...props} query={model.query} known={model.known} search={change => model.search(change)} />
       <JobSelection {...props} selection={selection} clear={clear} />
       {selection.size === 0 && (
-        // What is selected is told in its place, so that no row moves away from the pointer.
+        // The toolbar of the selection takes the same space, so that rows do not move.
         <p className="jp-pai-Jobs-count" role="status">
           {model.total === null ? !model.trouble && trans.__('Loading…') : jobCount(model.total, trans)}
         </p>
@@ -179,7 +179,7 @@ function Rows(props: IRows): React.JSX.Element {
   );
 }
 
-/** Whether its duration grows. */
+/** Whether the duration of a job is increasing. */
 function isRunning(job: IJob | null): boolean {
   return job !== null && job.startedAt !== null && !hasEnded(job);
 }

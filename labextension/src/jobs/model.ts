@@ -1,8 +1,8 @@
 /**
- * The list of jobs as far as it is looked at: its pages are fetched as one scrolls, and kept right while one looks.
+ * The loaded part of the job list: pages are fetched while scrolling, and updated while visible.
  *
- * The server filters, sorts and counts. What it tells of changes is put into the rows at once; then the rows that are
- * seen are fetched anew, since a change may have moved them.
+ * The server filters, sorts and counts. Changes from the stream update the rows immediately. Then the visible rows are
+ * fetched again, since a change can move them.
  */
 
 import type { ISignal } from '@lumino/signaling';
@@ -16,7 +16,7 @@ import { hasEnded, list, number, parseJob, record } from '../api/wire.js';
 
 export type Sort = 'submitted' | 'name' | 'status' | 'took';
 
-/** Which jobs, and in which order. `label` is KEY=VALUE, `notebook` a path; what is empty does not matter. */
+/** Filters and order. `label` is KEY=VALUE, `notebook` a path; empty fields match all jobs. */
 export interface IQuery {
   readonly name: string;
   readonly statuses: readonly JobStatus[];
@@ -37,18 +37,18 @@ export const EVERYTHING: IQuery = {
   order: 'desc'
 };
 
-// As many as the server gives at once.
+// The largest page of the server.
 const LARGEST_PAGE = 500;
-// Rows that are kept on either side of what is seen.
+// Rows kept before and after the visible ones.
 const KEPT = 500;
-// Milliseconds: changes that come within one pause are fetched together; progress is looked at in each beat.
+// Milliseconds: changes within one pause are fetched together; progress is polled once a beat.
 const PAUSE = 300;
 const BEAT = 2000;
 
 export class JobsModel {
   constructor(private readonly engine: IEngine) {}
 
-  /** How many jobs fit the query; null before that is known. */
+  /** Number of matching jobs; null until it is loaded. */
   total: number | null = null;
   trouble: ITrouble | null = null;
   connection: IConnection = { state: 'idle', retryAt: null };
@@ -57,27 +57,27 @@ export class JobsModel {
     return this.asked;
   }
 
-  /** Something above, or a row, has changed. */
+  /** Emitted when a field above or a row changes. */
   get changed(): ISignal<this, void> {
     return this.signal;
   }
 
-  /** Jobs that were deleted, by id. */
+  /** Emitted with the ids of deleted jobs. */
   get deleted(): ISignal<this, readonly string[]> {
     return this.deletedSignal;
   }
 
-  /** The job in a row; null while that is not known. */
+  /** Return the job of a row; null if it is not loaded. */
   at(row: number): IJob | null {
     return this.rows.get(row) ?? null;
   }
 
-  /** The jobs whose rows are known. */
+  /** The loaded jobs. */
   get known(): readonly IJob[] {
     return [...this.rows.values()];
   }
 
-  /** Keep the list right until `signal` is aborted. */
+  /** Keep the list up to date until `signal` is aborted. */
   follow(signal: AbortSignal): void {
     this.engine.subscribe({ topic: 'jobs' }, message => this.receive(message), signal);
     this.engine.watch(connection => {
@@ -96,7 +96,7 @@ export class JobsModel {
     });
   }
 
-  /** Ask for other jobs, or in another order. */
+  /** Change the filters or the order. */
   search(change: Partial<IQuery>): void {
     this.asked = { ...this.asked, ...change };
     this.rows.clear();
@@ -106,7 +106,7 @@ export class JobsModel {
     this.refresh();
   }
 
-  /** Say which rows are seen, that they be there. */
+  /** Set the visible rows and load missing ones. */
   look(first: number, count: number): void {
     this.first = first;
     this.count = count;
@@ -120,13 +120,13 @@ export class JobsModel {
     }
   }
 
-  /** Fetch anew what is seen. */
+  /** Fetch the visible rows again. */
   refresh(): void {
     this.isAnew = true;
     void this.fetch();
   }
 
-  /** The jobs of the rows from `first` up to `end`, also of those that nobody has seen. */
+  /** Return the jobs of the rows from `first` to before `end`, loading missing ones. */
   async range(first: number, end: number): Promise<readonly IJob[]> {
     const jobs: IJob[] = [];
     while (first < end) {
@@ -140,7 +140,7 @@ export class JobsModel {
     return jobs;
   }
 
-  /** Whether anything but the order was asked for. */
+  /** Whether a filter is set. */
   get isFiltered(): boolean {
     const { name, statuses, backend, label, notebook } = this.asked;
     return Boolean(name || statuses.length || backend || label || notebook);
@@ -151,7 +151,7 @@ export class JobsModel {
       this.trouble = message;
     } else if (message.type === 'jobs') {
       this.take(message.jobs, message.deleted);
-      // The first message of each connection comes here too: from then on nothing is missed.
+      // Also the first message after each reconnect; no later change is missed.
       this.timer ??= setTimeout(
         () => {
           this.timer = undefined;
@@ -176,7 +176,7 @@ export class JobsModel {
     }
   }
 
-  /** One call at a time; what was asked for meanwhile comes next. */
+  /** Fetch with one call at a time; requests made meanwhile are combined into the next call. */
   private async fetch(): Promise<void> {
     if (this.isFetching) {
       return;
@@ -199,7 +199,7 @@ export class JobsModel {
     try {
       const { jobs, total } = await this.page(first, Math.min(3 * count, LARGEST_PAGE));
       if (query !== this.asked) {
-        return; // An answer to what nobody asks any more.
+        return; // The query changed in the meantime.
       }
       for (const row of this.rows.keys()) {
         if (isAnew || Math.abs(row - first) > KEPT) {
@@ -214,7 +214,7 @@ export class JobsModel {
     }
     this.signal.emit();
     if (top !== this.first || count !== this.count) {
-      this.look(this.first, this.count); // It was scrolled meanwhile.
+      this.look(this.first, this.count); // The list was scrolled in the meantime.
     }
   }
 

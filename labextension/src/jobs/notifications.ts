@@ -1,5 +1,6 @@
 /**
- * Tells at a job's end, once over all windows of a browser. What ended while none was open is told together.
+ * Notifications when jobs end, once across all windows of a browser. Jobs that ended while no window was open are
+ * summarized.
  */
 
 import type { IEngine } from '../api/engine.js';
@@ -8,19 +9,19 @@ import { list, number, parseJob, record, string } from '../api/wire.js';
 import type { JobNews } from './feed.js';
 import type { Memory } from './notificationstore.js';
 
-/** Says it to the user. */
+/** Shows notifications. */
 export interface ITeller {
   one(job: IJob): void;
   many(counts: ReadonlyMap<string, number>): void;
 }
 
-// More than so many at once are told as one.
+// More jobs are summarized in one notification.
 const FEW = 3;
 const ENDED: readonly string[] = ['succeeded', 'failed', 'stopped', 'lost'] satisfies JobStatus[];
 
 export class Ends {
   /**
-   * @param attention - milliseconds to leave to windows that are rather looked at than this one.
+   * @param attention - milliseconds to wait, so that a window in the foreground notifies first.
    */
   constructor(
     private readonly engine: IEngine,
@@ -29,9 +30,9 @@ export class Ends {
     private readonly attention: () => number
   ) {}
 
-  /** Tell what is news. */
+  /** Notify about the jobs of a feed. */
   listen(news: JobNews): void {
-    news.begun.connect((_, event) => void this.catchUp(event).catch(() => undefined)); // A server that breaks says so elsewhere.
+    news.begun.connect((_, event) => void this.catchUp(event).catch(() => undefined)); // Errors are reported elsewhere.
     news.ended.connect((_, { jobs, event }) => void this.tell(jobs, event));
   }
 
@@ -46,7 +47,7 @@ export class Ends {
     }
   }
 
-  /** What ended since this browser was last here, up to an event. */
+  /** Notify about jobs that ended since this browser was last open, up to an event. */
   private async catchUp(upTo: number): Promise<void> {
     const last = this.memory.event;
     const statuses = last === null ? new Map<string, string>() : await this.endedBetween(last, upTo);

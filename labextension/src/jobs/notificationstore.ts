@@ -1,19 +1,19 @@
 /**
- * What all windows of one browser know together of the ends that were told: each is told by one of them, once.
+ * State shared by all windows of a browser: the jobs that one of them has notified about.
  */
 
 import { list, number, record, strings } from '../api/wire.js';
 
-/** The part of `localStorage` that is used here. */
+/** The part of `localStorage` used here. */
 export type IKept = Pick<Storage, 'getItem' | 'setItem'>;
 
-// So many jobs are remembered.
+// Number of remembered jobs.
 const REMEMBERED = 1000;
 
 export class Memory {
   /**
-   * @param key - of this server.
-   * @param exclusively - runs something while no other window does the same.
+   * @param key - identifies the server.
+   * @param exclusively - runs a function while no other window does.
    */
   constructor(
     private readonly kept: IKept,
@@ -21,12 +21,12 @@ export class Memory {
     private readonly exclusively: <T>(work: () => T) => Promise<T>
   ) {}
 
-  /** The last event that was told; null if this browser was never here. */
+  /** The last event with a notification; null in a new browser. */
   get event(): number | null {
     return number(this.read()['event']);
   }
 
-  /** Those of the jobs that no window has told yet: now this one does. All is told up to `event`. */
+  /** Return the jobs that no window has notified about, and mark them. All events up to `event` are done. */
   async claim(jobIds: readonly string[], event: number): Promise<readonly string[]> {
     return this.exclusively(() => {
       const told = strings(list(this.read()['told']));
@@ -41,7 +41,7 @@ export class Memory {
     try {
       return record(JSON.parse(this.kept.getItem(this.key) ?? 'null'));
     } catch {
-      return this.own; // The browser keeps nothing for us.
+      return this.own; // Storage is disabled.
     }
   }
 
@@ -50,14 +50,16 @@ export class Memory {
     try {
       this.kept.setItem(this.key, JSON.stringify(value));
     } catch {
-      // As above: then this window remembers for itself.
+      // The state is then kept for this window only.
     }
   }
 
   private own: Readonly<Record<string, unknown>> = {};
 }
 
-/** What `Memory` needs of a browser. Without locks (a page without HTTPS) two windows may tell the same. */
+/**
+ * Return a function that holds a lock. Without locks (a page without HTTPS), two windows may notify about the same job.
+ */
 export function lockedBy(name: string): <T>(work: () => T) => Promise<T> {
   return async work => {
     const locks = (navigator as Partial<Navigator>).locks;

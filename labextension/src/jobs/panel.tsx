@@ -1,5 +1,5 @@
 /**
- * The list of jobs as a Lumino widget: in the side panel, or in a tab of Notebook 7's file page.
+ * The job list as a Lumino widget: in the side panel, or in a tab of the file page of Notebook 7.
  */
 
 import { ReactWidget } from '@jupyterlab/ui-components';

@@ -1,5 +1,5 @@
 /**
- * One job in the list: status, name, progress, duration, last metric. Until it is known, it says so.
+ * A row of the job list: status, name, progress, duration and latest metric.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -10,7 +10,7 @@ import { hasEnded } from '../api/wire.js';
 import { duration, short } from '../ui/format.js';
 import { Status, word } from '../ui/statusbadge.js';
 
-/** Pixels; all rows are as high as this. */
+/** Height of all rows, in pixels. */
 export const ROW = 46;
 
 interface IProps {

@@ -1,5 +1,5 @@
 /**
- * How many jobs have not ended, in JupyterLab's status bar.
+ * The number of active jobs in JupyterLab's status bar.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';

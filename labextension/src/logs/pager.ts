@@ -1,5 +1,5 @@
 /**
- * The log of a job as one moves through it: pages are fetched as they are needed, and at the end one follows the stream.
+ * Paging through the log of a job: pages are fetched on demand, and at the end the stream is followed.
  */
 
 import type { IEngine, Parameters } from '../api/engine.js';
@@ -7,7 +7,7 @@ import { list, number, record, string } from '../api/wire.js';
 import type { ILogPage } from './window.js';
 import { LogWindow, parsePage } from './window.js';
 
-/** What is looked for. With `errors`, the text does not matter. */
+/** A search query. With `errors`, `text` is ignored. */
 export interface ILogQuery {
   readonly text: string;
   readonly regex: boolean;
@@ -15,7 +15,7 @@ export interface ILogQuery {
   readonly errors?: boolean;
 }
 
-/** How many lines have it; if one was found, its number, and its place among them, from 1 on. */
+/** A search result: the number of matching lines, and the found line with its 1-based position among them. */
 export interface ILogHit {
   readonly total: number;
   readonly isComplete: boolean;
@@ -23,18 +23,19 @@ export interface ILogHit {
   readonly line: number | null;
 }
 
-// Larger than any log's number of lines.
+// Larger than the number of lines of any log.
 const END = 2 ** 52;
 const PAGE = 1000;
 const COUNT_EVERY = 2000;
-// Of more bytes at once than a page has, nobody sees the first: then the end is fetched anew, so often at most.
+// Bytes. If the stream delivers more at once, the first part would scroll by unseen: the end is fetched again instead,
+// at most every `SKIP_EVERY` milliseconds.
 const LATEST = 1 << 15;
 const SKIP_EVERY = 200;
 
 export class LogPager {
   /**
-   * @param instance - the one whose log is meant; null for all, by time.
-   * @param changed - is called whenever something here has changed.
+   * @param instance - the instance whose log is shown; null for all instances, merged by time.
+   * @param changed - called after every change.
    */
   constructor(
     private readonly engine: IEngine,
@@ -44,11 +45,11 @@ export class LogPager {
   ) {}
 
   readonly window = new LogWindow();
-  /** New lines come by themselves, and the last one is to be seen. */
+  /** New lines are appended as they arrive, and the view stays at the end. */
   isFollowing = false;
   trouble = '';
 
-  /** Go to the end; and stay there, while the job runs. */
+  /** Go to the end, and follow it while the job runs. */
   async follow(isRunning: boolean, lines = PAGE): Promise<void> {
     const life = this.begin();
     this.isFollowing = isRunning;
@@ -63,7 +64,7 @@ export class LogPager {
     }
   }
 
-  /** Stay where one is; how many lines there are is still told, while the job runs. */
+  /** Stop following. The number of lines is still updated while the job runs. */
   pause(isRunning: boolean): void {
     const life = this.begin();
     this.isFollowing = false;
@@ -71,12 +72,12 @@ export class LogPager {
     this.changed();
   }
 
-  /** Do nothing any more, until `follow` or `pause`. */
+  /** Stop all activity until `follow` or `pause` is called. */
   stop(): void {
     this.life.abort();
   }
 
-  /** Hold the lines around this one. */
+  /** Load the lines around a line. */
   async show(line: number): Promise<void> {
     const { window } = this;
     if (line >= window.first && line < window.end) {
@@ -86,19 +87,19 @@ export class LogPager {
     const around = [this.page({ before: line, lines: PAGE / 2 }, signal), this.page({ line, lines: PAGE }, signal)];
     const [before, after] = await Promise.all(around);
     if (before && after) {
-      // A line beyond the end: the end it is.
+      // A line number beyond the end shows the end.
       window.show(...(after.lines.length ? [before, after] : [before]));
       this.changed();
     }
   }
 
-  /** The number of the line that came at a time; null if that is not known. */
+  /** Return the number of the line logged at a time; null if unknown. */
   async lineAt(at: string): Promise<number | null> {
     const page = await this.page({ at, lines: 1 }, this.life.signal);
     return page && page.line;
   }
 
-  /** Hold the lines before the window's first as well. */
+  /** Load the lines before the first loaded one. */
   async earlier(): Promise<void> {
     const { first } = this.window;
     if (first > 0) {
@@ -111,7 +112,7 @@ export class LogPager {
     }
   }
 
-  /** Hold the lines after the window's last as well. */
+  /** Load the lines after the last loaded one. */
   async later(): Promise<void> {
     const { window } = this;
     if (!window.isAtEnd) {
@@ -124,7 +125,7 @@ export class LogPager {
     }
   }
 
-  /** The first line that has something, from `line` on; with `back`, the last one before it. */
+  /** Find the first match from `line` on; with `back`, the last match before it. The search wraps around. */
   async search(query: ILogQuery, line: number, back: boolean, signal: AbortSignal): Promise<ILogHit | null> {
     const { text, regex, case: isCase, errors } = query;
     const wanted = errors ? { errors } : { text, regex, case: isCase };
@@ -146,7 +147,7 @@ export class LogPager {
     return { job: this.jobId, ...(this.instance === null ? { merged: true } : { instance: this.instance }) };
   }
 
-  /** What went on ends, and something new begins. */
+  /** Abort the current activity and begin a new one. */
   private begin(): AbortController {
     this.life.abort();
     this.life = new AbortController();
@@ -204,7 +205,7 @@ export class LogPager {
     );
   }
 
-  /** The job is faster than anybody can read. */
+  /** The job prints faster than lines can be shown: load the end again after a pause. */
   private skip(): void {
     const { signal } = this.begin();
     const timer = setTimeout(() => void this.follow(true, PAGE / 4), SKIP_EVERY);

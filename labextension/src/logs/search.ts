@@ -1,5 +1,5 @@
 /**
- * Looking for something in the whole log, and going where it is.
+ * Search in the whole log.
  */
 
 import * as React from 'react';
@@ -7,7 +7,7 @@ import * as React from 'react';
 import type { ILogHit, ILogQuery } from './pager.js';
 import type { LogSession } from './session.js';
 
-// A line that was looked for has some lines above it.
+// Number of lines shown above a line that was searched for.
 export const ABOVE = 5;
 
 export interface ISearch {
@@ -16,7 +16,7 @@ export interface ISearch {
   readonly trouble: string;
 }
 
-/** Looking for something in a log: what was asked last counts. */
+/** Return the search state of a log. A new search aborts the previous one. */
 export function useSearch(session: LogSession): ISearch {
   const [hit, setHit] = React.useState<ILogHit | null>(null);
   const [trouble, setTrouble] = React.useState('');
@@ -31,7 +31,7 @@ export function useSearch(session: LogSession): ISearch {
       session.terminal?.mark(null);
       return null;
     }
-    // From the hit that is shown; the first one from the line at the top.
+    // Continue from the current match; a new search starts at the top visible line.
     const from = query.errors ? 0 : step === 0 || hit?.line == null ? session.seen.from : hit.line + (step > 0 ? 1 : 0);
     const found = (next: ILogHit | null) => {
       if (!query.errors) {
@@ -42,7 +42,7 @@ export function useSearch(session: LogSession): ISearch {
     try {
       let next = await session.pager.search(query, from, step < 0, signal);
       await found(next);
-      // A long log takes more than one look.
+      // The server searches a long log in several steps.
       while (next && !next.isComplete) {
         const isShown = next.line !== null;
         next = await session.pager.search(query, from, step < 0, signal);

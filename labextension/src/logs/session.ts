@@ -1,16 +1,16 @@
 /**
- * One log that somebody looks at: the pages, the terminal and the scrollbar of the whole, kept together.
+ * One displayed log: keeps the pager, the terminal and the scrollbar in sync.
  */
 
 import type { IEngine } from '../api/engine.js';
 import { LogPager } from './pager.js';
 import { LogTerminal } from './terminal.js';
 
-// Rows before the window's edge at which the next page is fetched.
+// The next page is fetched when fewer rows than this remain in the scroll direction.
 const NEAR = 150;
 const NOTHING = { from: 0, to: 0, text: '' };
 
-/** The lines that are seen: the first one's number, the number after the last one, and their text. */
+/** The visible lines: number of the first, number after the last, and their text. */
 export interface ISeen {
   readonly from: number;
   readonly to: number;
@@ -19,8 +19,8 @@ export interface ISeen {
 
 export class LogSession {
   /**
-   * @param label - what the terminal is called for a screen reader.
-   * @param changed - is called when there is something new to say: of the pager, or of what is seen.
+   * @param label - the accessible name of the terminal.
+   * @param changed - called when the pager or the visible lines change.
    */
   constructor(
     engine: IEngine,
@@ -36,7 +36,7 @@ export class LogSession {
   terminal: LogTerminal | null = null;
   seen: ISeen = NOTHING;
 
-  /** Live in these boxes, until the signal is aborted. `bar` is the scrollbar. */
+  /** Render into a node until the signal is aborted. `bar` is the element of the scrollbar. */
   async attach(node: HTMLElement, bar: HTMLElement, signal: AbortSignal): Promise<void> {
     const terminal = await LogTerminal.open(node, this.label);
     if (signal.aborted) {
@@ -52,7 +52,7 @@ export class LogSession {
       this.lookSoon();
     });
     sizes.observe(node);
-    // JupyterLab says of its theme there.
+    // JupyterLab publishes its theme in these attributes.
     const themes = new MutationObserver(() => terminal.restyle());
     themes.observe(document.body, { attributeFilter: ['data-jp-theme-name', 'data-jp-theme-light'] });
     const move = () => (this.hasMoved = true);
@@ -71,7 +71,7 @@ export class LogSession {
     this.refresh();
   }
 
-  /** Somebody looks; or the job has begun or ended. */
+  /** The log became visible, or the job started or ended. */
   wake(isRunning: boolean): void {
     const isNews = !this.isAwake || isRunning !== this.isRunning;
     const wasAwake = this.isAwake;
@@ -84,20 +84,20 @@ export class LogSession {
     }
   }
 
-  /** Nobody looks: do nothing. */
+  /** The log became hidden: stop all activity. */
   sleep(): void {
     this.isAwake = false;
     this.pager.stop();
   }
 
-  /** Follow the log's end; of a job that has ended, go there. */
+  /** Follow the end of the log; if the job has ended, go there. */
   toEnd(): void {
     this.isWantedAtEnd = true;
     this.hasMoved = false;
     void this.pager.follow(this.isRunning);
   }
 
-  /** Have a line at the top, with so many others above it. `isMarked`: it is what was looked for. */
+  /** Scroll to a line, with `above` lines over it. `isMarked`: highlight it as a search result. */
   async go(line: number, above = 0, isMarked = false): Promise<void> {
     this.isWantedAtEnd = this.hasMoved = false;
     this.pager.pause(this.isRunning);
@@ -108,7 +108,7 @@ export class LogSession {
     this.lookSoon();
   }
 
-  /** The scrollbar was moved, by us or by somebody. */
+  /** Handle a scroll event of the scrollbar; ignore those caused by `moveBar`. */
   scrolledBar(): void {
     const { bar } = this;
     if (!bar?.clientHeight || Math.abs(bar.scrollTop - this.barPlace) < 2) {
@@ -136,10 +136,13 @@ export class LogSession {
     this.frame = requestAnimationFrame(() => this.look());
   }
 
-  /** See what is seen: stay where somebody scrolled to, follow again at the end, and fetch what is near. */
+  /**
+   * Update the visible lines: pause when the user scrolled up, follow again at the end, and fetch the next page when it
+   * is near.
+   */
   private look(): void {
     const { terminal, pager } = this;
-    // Out of sight there is nothing to see, and the scrollbar has no place.
+    // A hidden scrollbar has no position.
     if (!terminal || !this.isAwake || terminal.isDrawing || !this.bar?.clientHeight) {
       return;
     }
@@ -164,7 +167,7 @@ export class LogSession {
     this.changed();
   }
 
-  /** Somebody scrolls up: at once, since the next lines may be on their way to the screen. */
+  /** The user scrolls up: pause at once, before pending lines are drawn. */
   private stay(): void {
     if (this.isWantedAtEnd) {
       this.isWantedAtEnd = false;
@@ -172,7 +175,9 @@ export class LogSession {
     }
   }
 
-  /** What is around does not scroll before the log's own end is reached: the next page may be on its way. */
+  /**
+   * Do not scroll the surrounding page before the end of the log is reached, since the next page may still be loading.
+   */
   private hold(event: WheelEvent): void {
     const { window } = this.pager;
     const { above, below } = this.terminal?.slack ?? { above: 0, below: 0 };
@@ -185,7 +190,7 @@ export class LogSession {
     }
   }
 
-  /** Out of sight the browser moves the scrollbar: nobody did. */
+  /** Restore the position of the scrollbar, which browsers reset while it is hidden. */
   private keepBar(): void {
     if (this.bar?.clientHeight) {
       this.bar.scrollTop = this.barPlace;
@@ -202,7 +207,7 @@ export class LogSession {
     }
   }
 
-  /** Keys that scroll. The browser has all others: copying, and the tabulator that leaves. */
+  /** Handle scroll keys. All others are left to the browser, such as copying, and Tab to leave the terminal. */
   private press(event: KeyboardEvent): boolean {
     const terminal = this.terminal?.terminal;
     const actions: Readonly<Record<string, () => void>> = {
@@ -238,7 +243,7 @@ export class LogSession {
   private isAwake = false;
   private isRunning = false;
   private isWantedAtEnd = true;
-  /** Somebody scrolled since we last did. */
+  /** Whether the user scrolled since the last scroll by this class. */
   private hasMoved = false;
   private isGoingDown = true;
 }

@@ -1,5 +1,5 @@
 /**
- * A terminal that shows a window of a log. Loaded when the first log is shown.
+ * A terminal that shows a window of a log. Loaded with the first log.
  */
 
 import type { IDecoration, ITerminalOptions, Terminal } from '@xterm/xterm';
@@ -7,14 +7,14 @@ import type { IDecoration, ITerminalOptions, Terminal } from '@xterm/xterm';
 import { drawn, plain } from './text.js';
 import type { LogWindow } from './window.js';
 
-// More than a window's lines take in a narrow view.
+// More rows than the lines of a window take in a narrow view.
 const MOST_ROWS = 60_000;
 const LEAST_COLUMNS = 20;
-// What was drawn goes in the moment in which the new comes: a reset at once would be seen as a blank.
+// Sent together with the new content: a separate reset would flicker.
 const CLEAR = '\x1b[0m\x1b[3J\x1b[2J\x1b[H';
 
 export class LogTerminal {
-  /** Make a terminal in a node; the library comes with the first one. */
+  /** Create a terminal in a node. The library is loaded with the first one. */
   static async open(node: HTMLElement, label: string): Promise<LogTerminal> {
     const [{ Terminal }] = await Promise.all([import('@xterm/xterm'), import('@xterm/xterm/css/xterm.css')]);
     return new LogTerminal(node, new Terminal(options(node)), label);
@@ -30,7 +30,7 @@ export class LogTerminal {
     this.fit();
   }
 
-  /** What a window holds has changed: show it. Where all is drawn anew, the line at the top stays there. */
+  /** Draw the changes of a window. After a full redraw, the line at the top stays in place. */
   draw(window: LogWindow, isAtEnd: () => boolean): void {
     if (this.isDrawing) {
       this.next = () => this.draw(window, isAtEnd);
@@ -66,7 +66,7 @@ export class LogTerminal {
     });
   }
 
-  /** The number of the line at the top, and how many of its rows are above that. */
+  /** Return the number of the line at the top, and how many of its rows are scrolled out of view. */
   top(): { line: number; rows: number } {
     const starts = this.rowsOfLines();
     const { viewportY } = this.terminal.buffer.active;
@@ -75,7 +75,7 @@ export class LogTerminal {
     return { line: this.lines - starts.length + k, rows: viewportY - (starts[k] ?? 0) };
   }
 
-  /** The number of the line after the last one that is seen. */
+  /** The number after the last visible line. */
   get bottom(): number {
     const starts = this.rowsOfLines();
     const under = this.terminal.buffer.active.viewportY + this.terminal.rows;
@@ -88,13 +88,13 @@ export class LogTerminal {
     return viewportY >= baseY;
   }
 
-  /** Rows that can be scrolled up and down within the window. */
+  /** Number of rows that can be scrolled up and down within the window. */
   get slack(): { above: number; below: number } {
     const { viewportY, baseY } = this.terminal.buffer.active;
     return { above: viewportY, below: baseY - viewportY };
   }
 
-  /** Have a line at the top, `rows` of its own above it; once it is there. */
+  /** Scroll to a line, skipping its first `rows` rows, as soon as it is drawn. */
   reveal(line: number, rows = 0): void {
     const starts = this.rowsOfLines();
     const row = starts[line - (this.lines - starts.length)];
@@ -105,7 +105,7 @@ export class LogTerminal {
     }
   }
 
-  /** Mark a line, and no other; none if null. */
+  /** Highlight a line and no other; null highlights none. */
   mark(line: number | null): void {
     this.marked = line;
     this.marks.forEach(mark => mark.dispose());
@@ -133,7 +133,7 @@ export class LogTerminal {
     }
   }
 
-  /** As many columns and rows as there is room for. */
+  /** Resize the terminal to the available space. */
   fit(): void {
     const screen = this.node.querySelector('.xterm-screen')?.getBoundingClientRect();
     if (!screen || screen.width === 0) {
@@ -152,7 +152,7 @@ export class LogTerminal {
     }
   }
 
-  /** Take over the colours and the font that JupyterLab has now. */
+  /** Apply JupyterLab's current colors and font. */
   restyle(): void {
     const { theme, fontFamily, fontSize } = options(this.node);
     Object.assign(this.terminal.options, { theme, fontFamily, fontSize });
@@ -160,16 +160,16 @@ export class LogTerminal {
     this.fit();
   }
 
-  /** The lines that are seen, as plain text. */
+  /** Return the visible lines as plain text. */
   seen(window: LogWindow): string {
     const [from, to] = [this.top().line - window.first, this.bottom - window.first];
     return window.lines.slice(Math.max(from, 0), Math.max(to, 0)).map(plain).join('\n');
   }
 
-  /** What was to be drawn is not there yet. */
+  /** Whether a write to the terminal is pending. */
   isDrawing = false;
 
-  /** Called when what was to be drawn is there. */
+  /** Called when all pending writes are drawn. */
   drew: () => void = () => undefined;
 
   dispose(): void {
@@ -182,7 +182,7 @@ export class LogTerminal {
     const { next } = this;
     this.next = null;
     next?.();
-    // What was to come next may have been drawn already.
+    // The queued draw may have started another write.
     if (this.isDrawing) {
       return;
     }
@@ -190,7 +190,7 @@ export class LogTerminal {
     this.drew();
   }
 
-  /** The row in which each line begins; of the last lines, if there are more than rows. */
+  /** Return the first row of each line. If the scrollback dropped rows, only the last lines are included. */
   private rowsOfLines(): readonly number[] {
     if (!this.starts) {
       const { active } = this.terminal.buffer;
@@ -205,7 +205,7 @@ export class LogTerminal {
     return this.starts;
   }
 
-  /** How many rows the last line goes up to its beginning. */
+  /** Return the number of rows from the start of the last line to the cursor. */
   private rowsBack(): number {
     const { active } = this.terminal.buffer;
     let row = active.baseY + active.cursorY;
@@ -216,7 +216,7 @@ export class LogTerminal {
     return last - row;
   }
 
-  /** An open line that begins above what a cursor can reach. */
+  /** Whether the last line is open and starts above the rows the cursor can reach. */
   private isTall(): boolean {
     return this.isOpen && this.rowsBack() > this.terminal.buffer.active.cursorY;
   }
@@ -228,7 +228,7 @@ export class LogTerminal {
 
   private generation = -1;
   private version = -1;
-  /** What was drawn: the number of the first line, that after the last whole one, and that after the last one. */
+  /** The drawn lines: number of the first, after the last complete one, and after the last one. */
   private first = 0;
   private end = 0;
   private lines = 0;
@@ -269,7 +269,7 @@ function options(node: HTMLElement): ITerminalOptions {
   };
 }
 
-/** The colour that a CSS variable has in a node, as the library reads it. */
+/** Return the color of a CSS variable in a node, in the format of the library. */
 function colour(node: HTMLElement, variable: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${variable})`;

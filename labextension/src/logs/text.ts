@@ -1,8 +1,8 @@
 /**
- * Lines of a log as a terminal may be given them.
+ * Preparation of log lines for a terminal.
  *
- * Of what a job prints, colours, and moves within the line, go through. Whatever else a terminal would obey (titles,
- * links, the clipboard, questions that it answers, other screens) is taken out before any terminal sees it.
+ * Colors and cursor movements within the line are kept. All other control sequences (titles, links, clipboard access,
+ * queries, alternate screens) are removed.
  */
 
 import { size } from '../ui/format.js';
@@ -10,7 +10,7 @@ import { size } from '../ui/format.js';
 // Control sequences (CSI), strings with their ends (OSC, DCS, PM, APC, SOS), and the short ones.
 const SEQUENCES = /\x1b(?:\[([0-?]*)([ -/]*)([@-~])?|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]?|[0-Z\\`-~])?/g;
 const CONTROL = /[\x00-\x07\x0a-\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-// Colours; erasing within the line; columns to the right, to the left, from the beginning.
+// Colors; erase in line; cursor right, left, and to a column.
 const HARMLESS: Readonly<Record<string, RegExp>> = {
   m: /^[0-9;:]{0,60}$/,
   K: /^[0-2]?$/,
@@ -23,27 +23,27 @@ const DIM = '\x1b[2m';
 const REPORT = '[pai] {';
 const MOST_REDRAWS = 50;
 
-/** A line as it is stored in a window. `bytes`: how long it is if `text` is not all of it, else 0. */
+/** A line of a window. `bytes` is its full length if `text` is truncated, else 0. */
 export interface ILogLine {
   readonly text: string;
   readonly bytes: number;
   readonly instance: string;
 }
 
-/** What a terminal of so many columns is given for a line, without a line end. */
+/** Return the text written to a terminal with a number of columns, without a line end. */
 export function drawn(line: ILogLine, columns: number): string {
   const before = line.instance ? `${DIM}${harmless(line.instance)} ${RESET}` : '';
   const after = line.bytes ? `${RESET} ${DIM}… [${size(line.bytes)}]` : '';
   return before + muted(redrawn(harmless(line.text), columns - line.instance.length - 1)) + after + RESET;
 }
 
-/** What `report` writes is for us: it steps back behind what the job prints, with which it may share a line. */
+/** Dim a line written by `report`, which may follow other output on the same line. */
 function muted(text: string): string {
   const at = text.endsWith('}') ? text.lastIndexOf(REPORT) : -1;
   return at < 0 ? text : text.slice(0, at) + DIM + text.slice(at);
 }
 
-/** A line as plain text: what of it would still be seen, without colours. */
+/** Return a line as plain text, without colors and overwritten parts. */
 export function plain(line: ILogLine): string {
   const text = last(harmless(line.text))
     .replace(SEQUENCES, '')
@@ -51,7 +51,7 @@ export function plain(line: ILogLine): string {
   return (line.instance && `${line.instance} `) + text + (line.bytes ? ` … [${size(line.bytes)}]` : '');
 }
 
-/** A text without what a terminal might obey, but for colours and moves within a line. */
+/** Remove all control sequences except colors and movements within a line. */
 function harmless(text: string): string {
   const kept = text.replace(SEQUENCES, (sequence: string, parameters?: string, between?: string, final?: string) =>
     final !== undefined && !between && HARMLESS[final]?.test(parameters ?? '') ? sequence : ''
@@ -60,8 +60,8 @@ function harmless(text: string): string {
 }
 
 /**
- * A progress bar: drawn over itself, as in a terminal, as long as it fits into one row. Where it does not, a carriage
- * return would go back to its last row only, so just the last state is drawn.
+ * Keep the carriage returns of a progress bar while all states fit into one row. In a wrapped line, a carriage return
+ * goes back to its last row only, so just the last state is kept.
  */
 function redrawn(text: string, columns: number): string {
   const states = text.split('\r').filter(state => state !== '');
@@ -77,7 +77,7 @@ function last(text: string): string {
   return states.at(-1) ?? '';
 }
 
-/** How many columns a text may take, at most. */
+/** Return an upper bound of the columns of a text. */
 function width(text: string): number {
   let columns = 0;
   for (const character of text.replace(SEQUENCES, '')) {
@@ -86,7 +86,7 @@ function width(text: string): number {
   return columns;
 }
 
-/** Where a user wants to go: the number of a line, counted from 1, or a time of the day while the job ran. */
+/** Parse a line number, counted from 1, or a time during the run of the job. */
 export function destination(words: string, startedAt: number | null): { line: number } | { at: string } | null {
   const text = words.trim();
   if (/^[0-9][0-9,. ]*$/.test(text)) {
@@ -96,7 +96,7 @@ export function destination(words: string, startedAt: number | null): { line: nu
   const moment = new Date(clock ? (startedAt ?? Date.now()) : text);
   if (clock) {
     moment.setHours(Number(clock[1]), Number(clock[2]), Number(clock[3] ?? 0), 0);
-    // A minute was said, or it was after midnight.
+    // Allow for times without seconds; earlier times are after midnight.
     if (startedAt !== null && moment.getTime() < startedAt - 60_000) {
       moment.setDate(moment.getDate() + 1);
     }

@@ -1,5 +1,5 @@
 /**
- * What stands above a log: search, ways to go somewhere, which instance, copy and download.
+ * Toolbar of a log: search, go to line, instance, copy and download.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -10,7 +10,9 @@ import type { ILogHit, ILogQuery } from './pager.js';
 
 interface ISearchProps {
   readonly trans: TranslationBundle;
-  /** Look for something; `step` is 0 for the first from where one is, 1 for the next and -1 for the previous one. */
+  /**
+   * Run a search. `step` is 0 for the first match from the visible lines, 1 for the next and -1 for the previous match.
+   */
   readonly search: (query: ILogQuery | null, step: -1 | 0 | 1) => void;
   readonly hit: ILogHit | null;
   readonly trouble: string;
@@ -25,7 +27,7 @@ export function LogSearch({ trans, search, hit, trouble, field, close }: ISearch
   const sought = React.useRef(search);
   sought.current = search;
   React.useEffect(() => {
-    // Not at each letter of a word that is being written.
+    // Search after a pause in typing.
     const timer = setTimeout(() => sought.current(query.text ? query : null, 0), PAUSE);
     return () => clearTimeout(timer);
   }, [query]);
@@ -34,7 +36,7 @@ export function LogSearch({ trans, search, hit, trouble, field, close }: ISearch
       event.preventDefault();
       search(query, event.shiftKey ? -1 : 1);
     } else if (event.key === 'Escape') {
-      event.preventDefault(); // The tab around would lead back to the notebook.
+      event.preventDefault(); // Escape would otherwise return to the notebook.
       setQuery({ ...query, text: '' });
       close();
     }
@@ -93,7 +95,7 @@ interface IGotoProps {
   readonly go: (words: string) => void;
 }
 
-/** A field for a line's number or a time. */
+/** A field for a line number or a time. */
 export function Goto({ trans, go }: IGotoProps): React.JSX.Element {
   const [words, setWords] = React.useState('');
   return (
@@ -122,7 +124,7 @@ interface IInstanceProps {
   readonly choose: (instance: string | null) => void;
 }
 
-/** Which instance's log; nothing where there is only one. */
+/** The choice of an instance; nothing if there is only one. */
 export function InstanceChoice({ trans, instances, chosen, choose }: IInstanceProps): React.JSX.Element | null {
   if (instances.length < 2) {
     return null;

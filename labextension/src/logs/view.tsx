@@ -1,5 +1,5 @@
 /**
- * The tab Logs of the job view: a terminal over a window of lines, a scrollbar for all of them, and ways to get about.
+ * The tab Logs of the job view: a terminal with a window of lines, a scrollbar for the whole log, and a toolbar.
  */
 
 import * as React from 'react';
@@ -13,7 +13,7 @@ import { LogSession } from './session.js';
 import { destination, plain } from './text.js';
 import { Goto, InstanceChoice, LogSearch } from './toolbar.js';
 
-// No browser makes a box of any height.
+// Browsers limit the height of an element.
 const TALLEST = 4_000_000;
 const ROW = 16;
 
@@ -120,7 +120,7 @@ export function Logs(props: ITabProps): React.JSX.Element {
   );
 }
 
-/** The session of one log, awake while it is seen. */
+/** Return the session of a log; active while visible. */
 function useSession(
   { engine, model, trans, isVisible }: ITabProps,
   instance: string | null,
@@ -143,7 +143,7 @@ function useSession(
   const { job } = model;
   const isRunning = job !== null && !hasEnded(job);
   const isKnown = job !== null;
-  // A reconnection is a reason to try again what did not work.
+  // Retry failed requests after a reconnect.
   const isBroken = model.connection.state === 'broken';
   React.useEffect(() => {
     if (isVisible && isKnown && !(isBroken && session.pager.trouble)) {

@@ -1,29 +1,29 @@
 /**
- * A window of lines in a log of any length: what a terminal shows is taken from here, the rest stays on the server.
+ * A window of lines of a log of any length. The terminal shows this window; the rest stays on the server.
  */
 
 import { list, mapped, number, record, string, strings } from '../api/wire.js';
 import type { ILogLine } from './text.js';
 
-/** A page of lines as the server gives it; see `LogPage` in its document. */
+/** A page of lines; see `LogPage` in the OpenAPI document. */
 export interface ILogPage {
-  /** The number of the first line, from 0 on. */
+  /** The number of the first line, from 0. */
   readonly line: number;
-  /** How many lines there are in all. */
+  /** Number of lines of the log. */
   readonly total: number;
   readonly lines: readonly ILogLine[];
-  /** For each instance, the byte from which its stream goes on. */
+  /** The byte offset where the stream of each instance continues. */
   readonly ends: ReadonlyMap<string, number>;
-  /** The last line has no end yet. */
+  /** Whether the last line has no line end yet. */
   readonly isOpen: boolean;
 }
 
-// As on the server: of one line, not more than this is kept.
+// Longer lines are truncated, as on the server.
 const LONGEST = 4096;
 const MOST_LINES = 3000;
 const MOST_CHARACTERS = 1 << 20;
 
-/** The page in a JSON value. */
+/** Parse a page. */
 export function parsePage(value: unknown): ILogPage {
   const page = record(value);
   const line = number(page['line']) ?? 0;
@@ -40,19 +40,19 @@ export function parsePage(value: unknown): ILogPage {
 
 export class LogWindow {
   lines: ILogLine[] = [];
-  /** The number of the first line that is held. */
+  /** The number of the first loaded line. */
   first = 0;
-  /** How many lines the log has, as far as is known. */
+  /** Number of lines of the log, as far as known. */
   total = 0;
   isOpen = false;
-  /** Where each instance's stream goes on after the window's end. */
+  /** The byte offset where the stream of each instance continues after this window. */
   ends = new Map<string, number>();
-  /** Grows when lines went or came at the beginning, so that all must be drawn anew. */
+  /** Increased when lines at the start change, so that everything must be redrawn. */
   generation = 0;
-  /** Grows with every change. */
+  /** Increased by every change. */
   version = 0;
 
-  /** The number of the line after the last one that is held. */
+  /** The number after the last loaded line. */
   get end(): number {
     return this.first + this.lines.length;
   }
@@ -61,7 +61,7 @@ export class LogWindow {
     return this.end >= this.total;
   }
 
-  /** Hold other lines instead. Pages must follow each other. */
+  /** Replace the lines by those of consecutive pages. */
   show(...pages: readonly ILogPage[]): void {
     const last = pages.at(-1);
     if (!last) {
@@ -75,7 +75,7 @@ export class LogWindow {
     this.closeWith(last);
   }
 
-  /** Hold lines before the first one as well; others at the end may go. */
+  /** Add lines at the start. Lines at the end may be dropped. */
   prepend(page: ILogPage): void {
     if (page.line + page.lines.length !== this.first || page.lines.length === 0) {
       return;
@@ -92,7 +92,7 @@ export class LogWindow {
     this.version++;
   }
 
-  /** Hold lines after the last one as well; others at the beginning may go. A line that was open comes again, longer. */
+  /** Add lines at the end. Lines at the start may be dropped. An open last line is replaced by its longer version. */
   append(page: ILogPage): void {
     if (page.line !== this.end - (this.isOpen ? 1 : 0)) {
       return;
@@ -105,13 +105,13 @@ export class LogWindow {
     this.closeWith(page);
   }
 
-  /** Take in what the stream brings of an instance; `end` is the byte after it. The window must be at the log's end. */
+  /** Add a piece of an instance's stream. `end` is its end offset. The window must be at the end of the log. */
   push(instance: string, text: string, end: number, isMerged: boolean): void {
     this.ends.set(instance, end);
     if (isMerged) {
       const rows = ((this.rest.get(instance) ?? '') + text).split('\n');
       this.rest.set(instance, shortened(rows.pop() ?? '').text);
-      // Not by spreading: a piece may have more lines than a call may have arguments.
+      // `push(...rows)` could exceed the maximum number of arguments.
       rows.forEach(row => this.lines.push({ ...shortened(row), instance }));
     } else {
       this.pushOpen(text);
@@ -121,7 +121,7 @@ export class LogWindow {
     this.version++;
   }
 
-  /** The stream of an instance has ended: a last line without an end counts as one. */
+  /** The stream of an instance ended: complete its last line. */
   finish(instance: string): void {
     const rest = this.rest.get(instance);
     if (rest) {
@@ -130,7 +130,7 @@ export class LogWindow {
     }
   }
 
-  /** There are more lines by now. */
+  /** Update the number of lines. */
   count(total: number): void {
     if (total > this.total) {
       this.total = total;
@@ -161,7 +161,7 @@ export class LogWindow {
     this.version++;
   }
 
-  /** Let go of the first lines where there are too many. Not at each line: then all is drawn anew. */
+  /** Drop lines at the start if there are too many. Drops half of them, since each time everything is redrawn. */
   private trim(): void {
     const { length } = this.lines;
     if (length <= MOST_LINES && this.fitting(this.lines) === length) {
@@ -173,7 +173,7 @@ export class LogWindow {
     this.generation++;
   }
 
-  /** How many of the first of these lines a window can hold. */
+  /** Return how many of the first lines fit into a window. */
   private fitting(lines: readonly ILogLine[]): number {
     let room = MOST_CHARACTERS;
     const most = lines.slice(0, MOST_LINES);
@@ -181,11 +181,11 @@ export class LogWindow {
     return tooMuch < 0 ? most.length : Math.max(tooMuch, 1);
   }
 
-  /** Of several instances, the beginnings of lines that have no end yet. */
+  /** Incomplete last lines by instance, while several are merged. */
   private readonly rest = new Map<string, string>();
 }
 
-/** A line with more text at its end. */
+/** Return a line with text appended. */
 function extended(line: ILogLine, more: string): ILogLine {
   if (line.bytes && !more.includes('\r') && !line.text.endsWith('\r')) {
     return { ...line, bytes: line.bytes + bytes(more) };
@@ -193,10 +193,10 @@ function extended(line: ILogLine, more: string): ILogLine {
   return shortened(line.text + more, line.bytes && line.bytes + bytes(more));
 }
 
-/** What is kept of a long line: of a progress bar how it was drawn last, of another one its beginning. */
+/** Truncate a long line: of a progress bar keep its last state, of other lines the start. */
 function shortened(row: string, length = 0): ILogLine {
   const text = withoutReturns(row);
-  // What comes next will be drawn over it.
+  // The next text overwrites this one.
   const back = text.length < row.length ? '\r' : '';
   const keep = (kept: string, size = 0) => ({ text: kept + back, bytes: size, instance: '' });
   if (text.length <= LONGEST) {

@@ -1,12 +1,12 @@
 /**
- * Numbers along the axes of a chart, and in words beside it.
+ * Labels of chart axes and values.
  */
 
 import { count, moment, short, size } from '../ui/format.js';
 import type { Axis } from './curves.js';
 import type { Unit } from './names.js';
 
-/** A place on the x axis; `gap` is how far the next one is. */
+/** Format a position on the x axis; `gap` is the distance of two labels. */
 export function axisLabel(axis: Axis, x: number, gap: number): string {
   switch (axis) {
     case 'step':
@@ -18,12 +18,12 @@ export function axisLabel(axis: Axis, x: number, gap: number): string {
   }
 }
 
-/** A place on the x axis, in full. */
+/** Format a position on the x axis in full. */
 export function placeLabel(axis: Axis, x: number): string {
   return axis === 'clock' ? moment(x * 1000) : axisLabel(axis, x, axis === 'elapsed' ? 0.1 : 1);
 }
 
-/** A value with its unit. */
+/** Format a value with its unit. */
 export function valueLabel(value: number, unit: Unit): string {
   if (!Number.isFinite(value)) {
     return String(value);

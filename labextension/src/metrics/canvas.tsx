@@ -1,5 +1,5 @@
 /**
- * The drawn part of a chart: it exists while it is in sight.
+ * The plot of a chart. Rendered only while in view.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -13,7 +13,7 @@ import { lineDash, lineVariable, Swatch } from './palette.js';
 import type { IChartSettings } from './settings.js';
 import type { ILine, IListener, IPicture, Plot } from './uplot.js';
 
-/** One job's line in a chart. `index` tells its colour. */
+/** The line of one job in a chart. `index` selects its color. */
 export interface IDrawn {
   readonly index: number;
   readonly label: string;
@@ -34,11 +34,11 @@ interface IProps {
   readonly syncKey: string;
   readonly theme: string;
   readonly trans: TranslationBundle;
-  /** Where the chart is left for who wants its picture. */
+  /** Set to the current plot, for export as an image. */
   readonly plot: React.MutableRefObject<Plot | null>;
 }
 
-// uPlot comes with the first chart.
+// uPlot is loaded with the first chart.
 const loadPlots = () => import('./uplot.js');
 
 export function Canvas(props: IProps): React.JSX.Element {
@@ -91,7 +91,7 @@ export function Canvas(props: IProps): React.JSX.Element {
   );
 }
 
-/** How each line looks: that of each job, with a faint one for its own points if it is smoothed. */
+/** Return the style of each line; smoothed lines have a faint one with the original points. */
 function looks(node: HTMLElement, indexes: string, isSmooth: boolean): ILine[] {
   const style = getComputedStyle(node);
   return indexes.split(' ').flatMap(text => {
@@ -119,7 +119,7 @@ function pictureOf(lines: readonly IDrawn[], window: IWindow | null, isSmooth: b
   };
 }
 
-/** The values at the pointer, which may be in another chart. */
+/** The values at the cursor, which may be in another chart. */
 function Readout(
   props: IProps & { cursor: React.MutableRefObject<(x: number | null) => void> }
 ): React.JSX.Element | null {
@@ -136,7 +136,7 @@ function Readout(
   if (at === null || !first) {
     return null;
   }
-  // The job whose point is nearest says where the pointer is.
+  // Show the position of the nearest point.
   const { x } = found.reduce((a, b) => (Math.abs(b.x - at) < Math.abs(a.x - at) ? b : a), first);
   return (
     <div className="jp-pai-Chart-readout" aria-hidden="true">

@@ -1,5 +1,5 @@
 /**
- * One metric: its title, latest and best value, and its chart, of one job or of several.
+ * One metric: its name, latest and best value, and chart, for one or several jobs.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -23,7 +23,7 @@ import { best, isWhole, latest } from './points.js';
 import type { IChartSettings } from './settings.js';
 import type { Plot } from './uplot.js';
 
-/** A job whose lines are drawn. `start` is in seconds since 1970, `index` tells its colour. */
+/** A job in the charts. `start` is in seconds since 1970, `index` selects its color. */
 export interface IRun {
   readonly model: MetricsModel;
   readonly label: string;
@@ -31,7 +31,7 @@ export interface IRun {
   readonly index: number;
 }
 
-/** A job's points of the metric that a chart shows. */
+/** The points of the charted metric of one job. */
 export interface ITrack {
   readonly run: IRun;
   readonly points: IPoints;
@@ -48,7 +48,7 @@ interface IProps {
   readonly trans: TranslationBundle;
 }
 
-/** The points of a window, finer than those that are held. */
+/** Points of the zoomed range, with a finer resolution than the loaded ones. */
 type Fine = ReadonlyMap<IRun, { readonly points: IPoints; readonly first: number; readonly last: number }>;
 
 const NOTHING: Fine = new Map();
@@ -65,7 +65,7 @@ function PlainChart(props: IProps): React.JSX.Element {
     () => (isInSight ? tracks.map(track => drawnOf(track, settings, fine)) : []),
     [isInSight, tracks, settings.axis, settings.smoothing, fine]
   );
-  // A window of steps means nothing along the time.
+  // A range of steps is meaningless on a time axis.
   React.useEffect(() => setWindow(null), [settings.axis]);
   return (
     <figure className="jp-pai-Chart" ref={card} aria-label={summaryOf(props, unit)}>
@@ -103,7 +103,7 @@ function PlainChart(props: IProps): React.JSX.Element {
   );
 }
 
-/** One metric. It is drawn again only if something of it has changed. */
+/** One metric. Rendered again only if its properties changed. */
 export const Chart = React.memo(PlainChart, (before, after) => {
   const { tracks: old, ...rest } = before;
   const { tracks, ...others } = after;
@@ -115,7 +115,7 @@ export const Chart = React.memo(PlainChart, (before, after) => {
   );
 });
 
-/** Latest and best of one job; a press shows the other end. */
+/** Latest and best value of one job. A click toggles between minimum and maximum. */
 function Numbers(props: IProps & { track: ITrack; unit: Unit }): React.JSX.Element {
   const { name, tracks, track, unit, settings, trans, onBest } = props;
   const which = settings.best.get(name) ?? bestOf(name);
@@ -139,7 +139,7 @@ function Numbers(props: IProps & { track: ITrack; unit: Unit }): React.JSX.Eleme
   );
 }
 
-/** What the chart shows, in words. */
+/** Describe the chart as text. */
 function summaryOf({ name, tracks, settings, trans }: IProps, unit: Unit): string {
   const which = settings.best.get(name) ?? bestOf(name);
   const said = tracks.map(({ run, points }) => {
@@ -161,7 +161,7 @@ function drawnOf({ run, points }: ITrack, settings: IChartSettings, fine: Fine):
   return { index: run.index, label: run.label, curve: curve(all, settings.axis, run.start, settings.smoothing) };
 }
 
-/** The finer points of what is zoomed into, as soon as they are there. */
+/** Fetch finer points for the zoomed range. */
 function useFine({ name, tracks, settings, onTrouble }: IProps, window: IWindow | null): Fine {
   const [fine, setFine] = React.useState(NOTHING);
   React.useEffect(() => {
@@ -184,7 +184,7 @@ function useFine({ name, tracks, settings, onTrouble }: IProps, window: IWindow 
     return () => {
       isWanted = false;
     };
-    // Not for each new point: the window stays as it was asked for.
+    // Not fetched again for each new point.
   }, [name, window, settings.axis, tracks.length]);
   return fine;
 }

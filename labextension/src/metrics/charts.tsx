@@ -1,5 +1,5 @@
 /**
- * The charts of one job or of several: in groups, with what is set for all of them.
+ * The charts of one or several jobs, in groups, with common settings.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -24,7 +24,7 @@ interface IProps {
   readonly trans: TranslationBundle;
 }
 
-// Of how many points' metrics are asked for at once when all are saved, and of how many metrics: an address has its length.
+// Limits of one request when all metrics are exported: points, and names, since they are part of the URL.
 const MOST_AT_ONCE = 200_000;
 const MOST_NAMES = 50;
 
@@ -77,7 +77,7 @@ export function Charts(props: IProps): React.JSX.Element {
   );
 }
 
-/** Which line is whose; a press hides a job's lines. */
+/** The legend. A click hides or shows the lines of a job. */
 function Legend({
   runs,
   trans,
@@ -142,7 +142,7 @@ function titleOf(key: string, trans: TranslationBundle): string {
   return key === SYSTEM ? trans.__('System') : key || trans.__('Metrics');
 }
 
-/** Charts that fold under a title. */
+/** Collapsible charts under a title. */
 function Group(props: {
   readonly title: string;
   readonly hasTitle: boolean;
@@ -165,7 +165,7 @@ function Group(props: {
   );
 }
 
-/** All points of a job's metrics as CSV, a text for each metric. */
+/** Return all points of a job as CSV, one text per metric. */
 async function allPoints({ model }: IRun): Promise<string[]> {
   const texts: string[] = [];
   for (const names of batches(model)) {

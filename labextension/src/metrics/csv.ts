@@ -1,13 +1,13 @@
 /**
- * Points as CSV, with all digits that they have.
+ * Export of points as CSV, with full precision.
  */
 
 import type { IPoints } from '../api/wire.js';
 
-/** The first line. */
+/** The header line. */
 export const CSV_HEAD = 'job,metric,step,time,value\n';
 
-/** The points of one metric of a job; times are ISO 8601 in UTC. */
+/** Return the points of one metric as CSV; times are ISO 8601 in UTC. */
 export function csvOf(jobId: string, metric: string, points: IPoints): string {
   const begin = `${field(jobId)},${field(metric)},`;
   return points.step
@@ -24,7 +24,7 @@ function moment(seconds: number): string {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString();
 }
 
-/** What a file may be called on any system. */
+/** Return a file name that is valid on all systems. */
 export function fileName(...parts: readonly string[]): string {
   return parts
     .join('-')

@@ -1,31 +1,33 @@
 /**
- * What a chart draws, made of points: put along an axis, smoothed, and several of them over one axis.
+ * Preparation of points for a chart: x values, smoothing, and alignment of several curves.
  */
 
 import type { IPoints } from '../api/wire.js';
 import { taken } from './points.js';
 
-/** What lies along x: steps, seconds since the job's start, or seconds since 1970. */
+/** The x axis: steps, seconds since the start of the job, or seconds since 1970. */
 export type Axis = 'step' | 'elapsed' | 'clock';
 
-/** Points in the order of their `x`. */
+/** Points sorted by their `x`. */
 export interface ICurve {
   readonly points: IPoints;
   readonly x: readonly number[];
-  /** Smoothed values; those of the points themselves if nothing is smoothed. */
+  /** Smoothed values, or the original values without smoothing. */
   readonly smooth: readonly number[];
 }
 
-/** A value that no line can show, and where: as no number, or too large or too small for the chart. */
+/** A value outside of the chart: NaN, infinite, or not positive on a log scale. */
 export interface IMark {
   readonly x: number;
   readonly kind: 'nan' | 'above' | 'below';
 }
 
-/** A column of the chart: null is a gap, undefined a place where another column has a value. */
+/** A column of chart values: null is a gap, undefined means that only other columns have a value there. */
 export type Column = (number | null | undefined)[];
 
-/** Points along an axis. `start`: when the job started, in seconds since 1970. `weight`: 0 (nothing) to 1. */
+/**
+ * Return the curve of points. `start`: start of the job in seconds since 1970. `weight`: smoothing from 0 (none) to 1.
+ */
 export function curve(points: IPoints, axis: Axis, start: number, weight: number): ICurve {
   const along = { step: points.step, clock: points.time, elapsed: points.time.map(time => time - start) }[axis];
   const places = along.map((_, i) => i).filter(i => Number.isFinite(along[i]));
@@ -41,12 +43,11 @@ export function curve(points: IPoints, axis: Axis, start: number, weight: number
 }
 
 /**
- * The exponential moving average as TensorBoard draws it: without the pull of the beginning, and with what is no number
- * passed over.
+ * Return the exponential moving average as TensorBoard computes it: debiased, and ignoring values that are not finite.
  */
 export function smoothed(values: readonly number[], weight: number): readonly number[] {
   if (values.every(value => value === values[0])) {
-    return values; // As rounding would make waves of a straight line.
+    return values; // Rounding would add noise to a constant line.
   }
   let [sum, mass] = [0, 0];
   return values.map(value => {
@@ -59,12 +60,12 @@ export function smoothed(values: readonly number[], weight: number): readonly nu
   });
 }
 
-/** The values that a line can show; null for others: no numbers, and what has no logarithm. */
+/** Return values that can be drawn as a line, and null for others: not finite, or without a logarithm. */
 export function drawable(values: readonly number[], isLog: boolean): (number | null)[] {
   return values.map(value => (Number.isFinite(value) && (!isLog || value > 0) ? value : null));
 }
 
-/** A mark for each value that no line can show. */
+/** Return a mark for each value that cannot be drawn as a line. */
 export function marks({ x, points }: ICurve, isLog: boolean): IMark[] {
   const kindOf = (value: number) =>
     Number.isNaN(value) ? 'nan' : value === Infinity ? 'above' : value === -Infinity || value <= 0 ? 'below' : null;
@@ -74,7 +75,7 @@ export function marks({ x, points }: ICurve, isLog: boolean): IMark[] {
   });
 }
 
-/** Columns over several axes, each with an x of its own that rises, over one axis: x, then all columns. */
+/** Align tables with sorted x values on a common x; return it with all columns. */
 export function aligned(tables: readonly { readonly x: readonly number[]; readonly columns: readonly Column[] }[]) {
   const [only] = tables;
   if (only && tables.length === 1) {
@@ -101,14 +102,14 @@ export function aligned(tables: readonly { readonly x: readonly number[]; readon
   }
 }
 
-/** The steps between two places on the axis, with one point more on each side; null where there are no points. */
+/** Return the range of steps between two x values, extended by one point on each side; null without points. */
 export function stepsWithin({ x, points }: ICurve, low: number, high: number): { first: number; last: number } | null {
   const begin = Math.max(placeOf(x, low) - 1, 0);
   const steps = points.step.slice(begin, placeOf(x, high) + 2);
   return steps.length ? { first: Math.min(...steps), last: Math.max(...steps) } : null;
 }
 
-/** Points, those of steps `first` to `last` replaced by finer ones. */
+/** Replace the points of steps `first` to `last` by finer ones. */
 export function refined(points: IPoints, fine: IPoints, first: number, last: number): IPoints {
   const outside = points.step.flatMap((step, i) => (step < first || step > last ? [i] : []));
   const { step, value, time } = taken(points, outside);
@@ -120,7 +121,7 @@ export function refined(points: IPoints, fine: IPoints, first: number, last: num
   };
 }
 
-/** The place of the point that is nearest on the axis; -1 where there is none. */
+/** Return the index of the nearest point; -1 without points. */
 export function nearest(x: readonly number[], at: number): number {
   const after = placeOf(x, at);
   const before = after - 1;
@@ -130,7 +131,7 @@ export function nearest(x: readonly number[], at: number): number {
   return before >= 0 && at - (x[before] ?? 0) < (x[after] ?? 0) - at ? before : after;
 }
 
-/** The first place whose x is not below `at`. */
+/** Return the first index whose x is not below `at`. */
 function placeOf(x: readonly number[], at: number): number {
   let [low, high] = [0, x.length];
   while (low < high) {

@@ -1,5 +1,5 @@
 /**
- * The hook by which a view follows the metrics of jobs.
+ * Hooks to follow the metrics of jobs.
  */
 
 import * as React from 'react';
@@ -8,11 +8,11 @@ import type { MetricsModel } from './model.js';
 
 interface IFollowed {
   readonly metrics: MetricsModel;
-  /** How many metrics there may be. */
+  /** The expected number of metrics. */
   readonly count: number;
 }
 
-/** Keep metrics up to date while the view is visible, and draw again when they change. */
+/** Keep metrics up to date while the view is visible, and render again when they change. */
 export function useFollowed(jobs: readonly IFollowed[], isVisible: boolean): void {
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   React.useEffect(() => {

@@ -1,5 +1,5 @@
 /**
- * The metrics of one job, kept up to date while anybody watches.
+ * The metrics of one job, kept up to date while a view follows them.
  */
 
 import type { ISignal } from '@lumino/signaling';
@@ -11,12 +11,12 @@ import type { IPoints, Message } from '../api/wire.js';
 import { mapped, parsePoints, record } from '../api/wire.js';
 import { joined } from './points.js';
 
-/** So many points of a metric are asked for at once: more than a chart has pixels. */
+/** Points requested per metric: more than a chart has pixels. */
 export const POINTS_AT_ONCE = 1_000;
-// Of many metrics together, so that a thousand of them come quickly too.
+// Points requested for all metrics together, so that a job with many metrics loads quickly.
 const POINTS_OF_ALL = 100_000;
 const FEWEST_POINTS = 100;
-// Eyes need no more.
+// Milliseconds between two updates of the view.
 const PAUSE = 200;
 
 export class MetricsModel {
@@ -25,18 +25,18 @@ export class MetricsModel {
     readonly jobId: string
   ) {}
 
-  /** By name, in the order in which they appeared. Each change of a metric makes a new object of its points. */
+  /** Points by metric name, in order of first appearance. Every change creates a new object. */
   readonly series = new Map<string, IPoints>();
   trouble: ITrouble | null = null;
-  /** Whether all that there is has come: the job has ended. */
+  /** Whether the job ended and all points are loaded. */
   isComplete = false;
 
-  /** Something above has changed; a few times a second at most. */
+  /** Emitted when a field above changes, at most every `PAUSE` milliseconds. */
   get changed(): ISignal<this, void> {
     return this.signal;
   }
 
-  /** Keep up to date until `signal` is aborted. `count` is how many metrics there may be. */
+  /** Keep the metrics up to date until `signal` is aborted. `count` is the expected number of metrics. */
   follow(signal: AbortSignal, count: number): void {
     if (this.isComplete) {
       return;
@@ -47,7 +47,7 @@ export class MetricsModel {
     signal.addEventListener('abort', () => this.forgetTimer(), { once: true });
   }
 
-  /** Points of some metrics as the server has them: those of steps `first` to `last`, at most `points` (0: all). */
+  /** Fetch points from the server: of steps `first` to `last`, at most `points` of them (0: all). */
   async read(
     names: readonly string[],
     window: { first?: number; last?: number; points?: number } = {}
@@ -70,7 +70,7 @@ export class MetricsModel {
     this.tell();
   }
 
-  /** Says that something changed: at once if it is the first for a while, else when the pause is over. */
+  /** Emit a change: immediately after a quiet period, else when the pause is over. */
   private tell(): void {
     if (this.timer !== null) {
       this.isNews = true;

@@ -1,8 +1,8 @@
 /**
- * What a metric's name tells: its group, whether less of it is better, and its unit.
+ * Information in metric names: group, direction and unit.
  */
 
-/** Metrics under one title. `key` is '' for those whose names have no prefix. */
+/** Metrics under one title. `key` is '' for names without a prefix. */
 export interface IGroup {
   readonly key: string;
   readonly names: readonly string[];
@@ -10,7 +10,7 @@ export interface IGroup {
 
 export type Unit = 'cores' | 'bytes' | 'percent' | '';
 
-/** The group of the machine's use. */
+/** The group of resource usage metrics. */
 export const SYSTEM = 'system';
 
 const UNITS: ReadonlyMap<string, Unit> = new Map([
@@ -20,11 +20,11 @@ const UNITS: ReadonlyMap<string, Unit> = new Map([
   ['system/gpu_memory', 'bytes']
 ]);
 
-// Words of which less is better. What ends in `loss` or `error` is one as well.
+// Words of metrics to minimize, including those that end in `loss` or `error`.
 const LESS =
   /^(loss(es)?|errors?|err|perplexity|ppl|mae|mse|rmse|rmsle|mape|nll|bce|wer|cer|ter|fid|kl|bpc|bpb|regret|latency)$|(loss|error)$|损失|误差|错误/;
 
-/** Metrics by what stands before the first `/`: those without first, the machine's use last. */
+/** Group metrics by the part before the first `/`: names without one first, system metrics last. */
 export function grouped(names: Iterable<string>): IGroup[] {
   const groups = new Map<string, string[]>();
   for (const name of names) {
@@ -36,7 +36,7 @@ export function grouped(names: Iterable<string>): IGroup[] {
   return [...groups].map(([key, inside]) => ({ key, names: inside })).sort((a, b) => rank(a.key) - rank(b.key));
 }
 
-/** Whether the smallest or the largest value is the best, as far as a name tells. */
+/** Whether the smallest or the largest value of a metric is the best, guessed from its name. */
 export function bestOf(name: string): 'min' | 'max' {
   const words = name
     .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')

@@ -1,5 +1,5 @@
 /**
- * How the lines of several jobs are told apart: by colour, and without it by dashes.
+ * Colors and dashes that distinguish the lines of several jobs.
  */
 
 import * as React from 'react';
@@ -7,7 +7,7 @@ import * as React from 'react';
 const COLOURS = 8;
 const DASHES: readonly (readonly number[])[] = [[], [7, 3], [2, 2], [9, 2, 2, 2], [4, 4], [12, 3, 3, 3, 3, 3]];
 
-/** The CSS variable with the colour of the line number `index`. */
+/** Return the CSS variable with the color of a line. */
 export function lineVariable(index: number): string {
   return `--jp-pai-line-${index % COLOURS}`;
 }
@@ -16,7 +16,7 @@ export function lineDash(index: number): readonly number[] {
   return DASHES[index % DASHES.length] ?? [];
 }
 
-/** A piece of the line number `index`. */
+/** A sample of a line. */
 export function Swatch({ index }: { readonly index: number }): React.JSX.Element {
   const style = { stroke: `var(${lineVariable(index)})`, strokeDasharray: lineDash(index).join(' ') };
   return (

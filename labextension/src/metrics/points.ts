@@ -1,10 +1,10 @@
 /**
- * The points of a metric as a view holds them: pieces that come live are joined, and what becomes too much is thinned.
+ * Points of a metric in a view: live updates are appended, and long series are downsampled.
  */
 
 import type { IPoints } from '../api/wire.js';
 
-/** More points of a metric are not held: they are thinned to half as many. */
+/** Longer series are downsampled to half of this. */
 export const MOST_POINTS = 4_000;
 
 /** One point. `time` is in seconds since 1970. */
@@ -14,10 +14,10 @@ export interface IPoint {
   readonly time: number;
 }
 
-/** Which of a metric's values is its best. */
+/** Whether the best value of a metric is the smallest or the largest. */
 export type Best = 'min' | 'max';
 
-/** What is held, and a piece that came. A piece from the beginning takes the place of all. */
+/** Append a piece of points. A piece that starts at 0 replaces all points. */
 export function joined(held: IPoints | undefined, piece: IPoints): IPoints {
   if (!held || piece.start === 0) {
     return limited(piece);
@@ -38,14 +38,15 @@ function limited(points: IPoints): IPoints {
   return points.step.length > MOST_POINTS ? thinned(points, MOST_POINTS / 2) : points;
 }
 
-/** Whether all points of the metric are here, and none were thinned away. */
+/** Whether the points are complete and not downsampled. */
 export function isWhole(points: IPoints): boolean {
   return points.step.length >= points.end;
 }
 
 /**
- * At most `most` points that show what all do: the smallest, the largest and the last of each stretch of steps, and the
- * first that is no number. Stretches are of steps, not of points, so what was thinned before keeps its share.
+ * Downsample to at most `most` points that preserve the shape: of each range of steps, keep the smallest, the largest,
+ * the last and the first non-finite value. Ranges are of steps, so points that were downsampled before keep their
+ * weight.
  */
 export function thinned(points: IPoints, most: number): IPoints {
   const count = points.step.length;
@@ -56,12 +57,12 @@ export function thinned(points: IPoints, most: number): IPoints {
   const [low, high] = extent(points.step);
   const scale = bins / (high - low + 1);
   const bySteps = chosen(points.value, bins, i => Math.floor(((points.step[i] ?? 0) - low) * scale));
-  // Where most points lie within few steps, their order counts.
+  // If most points lie within few steps, bin by index instead.
   const kept = bySteps.length < most / 4 ? chosen(points.value, bins, i => Math.floor((i * bins) / count)) : bySteps;
   return { ...points, ...taken(points, kept) };
 }
 
-/** The places that stand for all: of each bin four at most. */
+/** Return the indexes to keep, at most four of each bin. */
 function chosen(values: readonly number[], bins: number, binOf: (i: number) => number): number[] {
   const empty = () => new Int32Array(bins).fill(-1);
   const [smallest, largest, odd, last] = [empty(), empty(), empty(), empty()];
@@ -85,13 +86,13 @@ function chosen(values: readonly number[], bins: number, binOf: (i: number) => n
   return [...places].sort((a, b) => a - b);
 }
 
-/** The columns of some points, by their places. */
+/** Return the columns of the points at some indexes. */
 export function taken(points: IPoints, places: readonly number[]): Pick<IPoints, 'step' | 'value' | 'time'> {
   const take = (column: readonly number[]) => places.map(i => column[i] ?? NaN);
   return { step: take(points.step), value: take(points.value), time: take(points.time) };
 }
 
-/** The smallest and the largest of some numbers; 0 and 0 of none. */
+/** Return minimum and maximum; zeros for an empty list. */
 export function extent(values: readonly number[]): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
@@ -101,12 +102,12 @@ export function extent(values: readonly number[]): [number, number] {
   return low <= high ? [low, high] : [0, 0];
 }
 
-/** The point that was written last. */
+/** Return the point with the latest time. */
 export function latest(points: IPoints): IPoint | null {
   return pointWhere(points, points.time, (time, before) => time >= before);
 }
 
-/** The smallest or largest point that is a number; the first of them. */
+/** Return the first of the smallest or largest finite points. */
 export function best(points: IPoints, which: Best): IPoint | null {
   const isBetter = which === 'min' ? (a: number, b: number) => a < b : (a: number, b: number) => a > b;
   const numbers = points.value.map(value => (Number.isFinite(value) ? value : NaN));
@@ -123,7 +124,7 @@ function pointWhere(points: IPoints, column: readonly number[], isBetter: (a: nu
   return place === -1 ? null : pointAt(points, place);
 }
 
-/** The point at a place. */
+/** Return the point at an index. */
 export function pointAt({ step, value, time }: IPoints, i: number): IPoint {
   return { step: step[i] ?? NaN, value: value[i] ?? NaN, time: time[i] ?? NaN };
 }

@@ -1,5 +1,5 @@
 /**
- * How charts are drawn, as the user chose it last.
+ * Chart settings, stored in the browser.
  */
 
 import { mapped, number, record, string } from '../api/wire.js';
@@ -8,10 +8,10 @@ import type { Best } from './points.js';
 
 export interface IChartSettings {
   readonly axis: Axis;
-  /** 0, not at all, to below 1. */
+  /** Smoothing weight: 0 to 0.99. */
   readonly smoothing: number;
   readonly isLog: boolean;
-  /** What counts as the best of a metric, where the user said so. */
+  /** Choices of minimum or maximum by metric, where the user made one. */
   readonly best: ReadonlyMap<string, Best>;
 }
 
@@ -19,7 +19,7 @@ const KEY = 'jupyter-pai:charts';
 const AXES: readonly string[] = ['step', 'elapsed', 'clock'];
 const MOST_CHOICES = 200;
 
-/** The settings in a text; what is not understood in it is as at first. */
+/** Parse settings; invalid values become the defaults. */
 export function parseChartSettings(text: string): IChartSettings {
   const said = record(json(text));
   const axis = string(said['axis']);
@@ -36,12 +36,12 @@ export function chartSettingsText(settings: IChartSettings): string {
   return JSON.stringify({ ...settings, best: Object.fromEntries([...settings.best].slice(-MOST_CHOICES)) });
 }
 
-/** What was chosen last in this browser. */
+/** Load the stored settings of this browser. */
 export function loadChartSettings(): IChartSettings {
   try {
     return parseChartSettings(localStorage.getItem(KEY) ?? '');
   } catch {
-    return parseChartSettings(''); // A page that may keep nothing.
+    return parseChartSettings(''); // Storage may be disabled.
   }
 }
 
@@ -49,7 +49,7 @@ export function saveChartSettings(settings: IChartSettings): void {
   try {
     localStorage.setItem(KEY, chartSettingsText(settings));
   } catch {
-    // As above: it holds as long as the view is there.
+    // The settings are lost when the view is closed.
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a job wrote for TensorBoard as texts; read when the user opens it.
+ * TensorBoard text summaries of a job, loaded when the section is opened.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -20,7 +20,7 @@ interface IText {
   readonly text: string;
 }
 
-// The last ones: a job may write one at each step.
+// Only the latest texts are shown.
 const MOST = 100;
 
 export function Texts({ engine, jobId, trans }: IProps): React.JSX.Element {

@@ -1,5 +1,5 @@
 /**
- * What is set for all charts of a view, and what may be done with all of them.
+ * Settings of all charts of a view, filter and CSV export.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -14,7 +14,7 @@ interface IProps {
   readonly onSettings: (settings: IChartSettings) => void;
   readonly filter: string;
   readonly onFilter: (filter: string) => void;
-  /** How many metrics there are, and how many of them are shown. */
+  /** Number of all metrics, and of those shown. */
   readonly total: number;
   readonly shown: number;
   readonly onSave: () => void;

@@ -1,5 +1,5 @@
 /**
- * One chart on its canvas, by uPlot. Loaded when the first chart is drawn.
+ * A chart drawn by uPlot. Loaded with the first chart.
  */
 
 import uPlot from 'uplot';
@@ -9,35 +9,35 @@ import { axisLabel, valueLabel } from './axislabels.js';
 import type { Axis, Column, IMark } from './curves.js';
 import type { Unit } from './names.js';
 
-/** What a line looks like. */
+/** The style of a line. */
 export interface ILine {
   readonly color: string;
   readonly dash: readonly number[];
-  /** A faint one lies behind another. */
+  /** Whether the line is a faint background of a smoothed one. */
   readonly isFaint: boolean;
 }
 
-/** What a chart looks like whatever its data; another one makes another chart. */
+/** The settings of a chart apart from its data. Changing them requires a new plot. */
 export interface ILook {
   readonly axis: Axis;
   readonly isLog: boolean;
   readonly unit: Unit;
   readonly lines: readonly ILine[];
-  /** Charts with one key have one cursor. */
+  /** Charts with the same key share the cursor. */
   readonly syncKey: string;
 }
 
 export interface IPicture {
   readonly x: readonly number[];
-  /** One for each line. */
+  /** One column per line. */
   readonly columns: readonly Column[];
-  /** What no line shows, with the number of the line whose colour it has. */
+  /** Marks of values that cannot be drawn, with the index of their line. */
   readonly marks: readonly (IMark & { readonly line: number })[];
-  /** What is to be seen of x; null for all. */
+  /** The visible range of x; null for all. */
   readonly window: { readonly min: number; readonly max: number } | null;
 }
 
-/** What the chart tells. `cursor`: the x that the pointer is at, in this chart or another; null for none. */
+/** Events of a chart. `cursor`: the x of the cursor, in this or a synchronized chart; null if outside. */
 export interface IListener {
   zoom(min: number, max: number): void;
   reset(): void;
@@ -45,7 +45,7 @@ export interface IListener {
 }
 
 const HEIGHT = 180;
-// Declared as a constant enumeration, of which only the numbers are there.
+// A `const enum`, of which only the numbers exist at run time.
 // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
 const LOGARITHMIC: uPlot.Scale.Distr = 3;
 const FAINT = 0.3;
@@ -65,7 +65,7 @@ export class Plot {
     this.observer.observe(node);
   }
 
-  /** Draw other data. */
+  /** Show other data. */
   show(picture: IPicture): void {
     this.picture = picture;
     this.plot.setData(this.data(), picture.window === null);
@@ -100,7 +100,7 @@ export class Plot {
     return {
       width: this.width(),
       height: HEIGHT,
-      // A place's label may reach beyond the end of its axis.
+      // Labels may extend beyond the end of the axis.
       padding: [8, axis === 'step' ? 14 : 24, 0, 0],
       legend: { show: false },
       scales: { x: { time: axis === 'clock' }, y: isLog ? { distr: LOGARITHMIC } : {} },
@@ -119,7 +119,7 @@ export class Plot {
         y: false,
         points: { size: 6 },
         drag: { x: true, y: false, setScale: false, dist: 5 },
-        // Only the pointer is told to other charts; each is zoomed for itself.
+        // Only cursor events are synchronized, not zooming.
         sync: { key: syncKey, setSeries: false, scales: ['x', null], filters: { pub: isPointer } },
         bind: {
           dblclick: () => () => {
@@ -150,7 +150,7 @@ export class Plot {
     return {
       ...this.colours(),
       size: (_plot, values: string[] | null) => 16 + 6.5 * Math.max(...(values ?? []).map(text => text.length), 3),
-      // On a logarithmic scale some places have no label: null, whatever the types say.
+      // On a log scale some splits are null, which the types do not declare.
       values: (_plot, splits: (number | null)[]) =>
         splits.map(value => (value === null ? '' : valueLabel(value, this.look.unit)))
     };
@@ -175,7 +175,7 @@ export class Plot {
     }
   }
 
-  /** A cross at the bottom for NaN, triangles at the edges for what is beyond them. */
+  /** Draw a cross at the bottom for NaN, and triangles at the edges for values beyond them. */
   private drawMarks(plot: uPlot): void {
     const { ctx, bbox } = plot;
     const { min = 0, max = 0 } = plot.scales['x'] ?? {};

@@ -36,12 +36,12 @@ export function Metrics({ engine, model, trans, isVisible }: ITabProps): React.J
   );
 }
 
-/** When a job began, in seconds since 1970. */
+/** Return the start of a job, in seconds since 1970. */
 export function startOf(job: IJob | null): number {
   return (job?.startedAt ?? job?.submittedAt ?? 0) / 1000;
 }
 
-/** How metrics come to be. */
+/** Instructions for logging metrics. */
 function Empty({ trans, isOver }: { trans: TranslationBundle; isOver: boolean }): React.JSX.Element {
   return (
     <div className="jp-pai-Metrics-empty">

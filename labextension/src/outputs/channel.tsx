@@ -1,5 +1,5 @@
 /**
- * One output channel: where it is, and its files.
+ * One output channel: its location and its files.
  */
 
 import * as React from 'react';
@@ -80,7 +80,7 @@ function Body(props: IProps): React.JSX.Element {
   );
 }
 
-/** Why there are no files, and how they come to be. */
+/** The reason why there are no files, and how to write some. */
 function Note({ trans, channel, model }: IProps): React.JSX.Element | null {
   const name = variable(channel.name);
   let text = '';
@@ -138,7 +138,7 @@ function Files(props: IFilesProps): React.JSX.Element {
   );
 }
 
-/** The head of a column, by which to sort. */
+/** A column header that sorts by its column. */
 function Heading({ column, title, query, setQuery }: IProps & { column: Column; title: string }): React.JSX.Element {
   const isSorted = query.sort === column;
   const order = query.isDescending ? 'descending' : 'ascending';

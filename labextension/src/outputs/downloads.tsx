@@ -1,5 +1,5 @@
 /**
- * Copies of outputs into the workspace. The server makes them; here it is asked how far they are.
+ * Copies of outputs to the workspace. The server makes them; this module polls their progress.
  */
 
 import * as React from 'react';
@@ -14,23 +14,23 @@ import { isUnderWay, joined, parseCopy, said } from './model.js';
 const EVERY = 300;
 const RETRY = 2000;
 
-/** A copy, and which files it is of; null for all of a channel, undefined if another page has begun it. */
+/** A transfer and its files: null for a whole channel, undefined if another page started it. */
 interface IBegun {
   readonly copy: ICopy;
   readonly files?: readonly string[] | null;
 }
 
-/** The copies of a job, and what can be done about them. */
+/** The transfers of a job, and actions on them. */
 export interface ICopies {
   /** Whether there is a workspace. */
   readonly canStart: boolean;
   readonly begun: readonly IBegun[];
   readonly trouble: string;
-  /** Copy files of a channel, or all of it, into a folder that the user is asked for. */
+  /** Copy files of a channel, or all of it, to a folder that the user enters. */
   start(channel: string, files: readonly string[] | null): Promise<void>;
   cancel(id: string): void;
   hide(id: string): void;
-  /** Where a file of a channel was copied to, below the server's root; null if it was not. */
+  /** Return the path of a copied file, below the server root; null if it was not copied. */
   placeOf(channel: string, path: string): string | null;
 }
 
@@ -54,7 +54,7 @@ export function useCopies({ engine, host, trans, model, isVisible, folder: here 
     }
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
-    // Also what was begun before this page was loaded.
+    // Includes transfers that were started before this page was loaded.
     const look = async () => {
       let pause = EVERY;
       const asked = new Set(latest.current.map(one => one.copy.id));
@@ -65,7 +65,7 @@ export function useCopies({ engine, host, trans, model, isVisible, folder: here 
           setBegun(known => merged(known, found, asked, broken));
         }
       } catch {
-        pause = RETRY; // The copy goes on without us.
+        pause = RETRY; // The transfer continues on the server.
       }
       if (!isOver && isBusy) {
         timer = setTimeout(() => void look(), pause);
@@ -120,8 +120,8 @@ export function useCopies({ engine, host, trans, model, isVisible, folder: here 
 }
 
 /**
- * What is known, brought up to date, and those under way that were not known. A copy that was known when the server was
- * asked, and is not among what it found, has failed.
+ * Update the known transfers, and add active ones that were not known. A transfer that was known at the time of the
+ * request and is missing in the response has failed.
  */
 function merged(
   known: readonly IBegun[],
@@ -140,7 +140,7 @@ function merged(
   return [...kept, ...others.map(copy => ({ copy }))];
 }
 
-/** How far the copies are. */
+/** The progress of all transfers. */
 export function Copies(props: ITabProps & { copies: ICopies }): React.JSX.Element | null {
   const { begun, trouble } = props.copies;
   return begun.length > 0 || trouble ? (
@@ -190,7 +190,7 @@ function Copy({ trans, copies, begun, host }: ITabProps & { copies: ICopies; beg
   );
 }
 
-/** What became of a copy, in words. */
+/** Describe the outcome of a transfer. */
 function outcome(copy: ICopy, trans: ITabProps['trans']): string {
   switch (copy.status) {
     case 'done': {

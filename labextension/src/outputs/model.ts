@@ -1,12 +1,12 @@
 /**
- * What a job has written: channels with their files, texts to look at, and copies that are under way.
+ * The outputs of a job: channels with their files, file previews, and transfers.
  */
 
 import type { IEngine } from '../api/engine.js';
 import { EngineError } from '../api/engine.js';
 import { list, number, record, string } from '../api/wire.js';
 
-/** `modified` is in milliseconds since 1970. `problem` says why it cannot be read; empty if it can. */
+/** `modified` is in milliseconds since 1970. `problem` is the reason why the file cannot be read; empty if it can. */
 export interface IOutputFile {
   readonly path: string;
   readonly bytes: number;
@@ -16,11 +16,14 @@ export interface IOutputFile {
 
 export type ChannelState = 'files' | 'empty' | 'gone' | 'unknown';
 
-/** `count` and `bytes` are those of all its files, `matching` of those that were asked for; `files` are some of these. */
+/**
+ * `count` and `bytes` refer to all files of the channel, `matching` to the filtered ones; `files` are the first of
+ * these.
+ */
 export interface IChannel {
   readonly name: string;
   readonly uri: string;
-  /** Its folder's path below the server's root; null if it is not in there. */
+  /** The path of its folder, below the server root; null if it is outside. */
   readonly place: string | null;
   readonly state: ChannelState;
   readonly problem: string;
@@ -30,7 +33,7 @@ export interface IChannel {
   readonly files: readonly IOutputFile[];
 }
 
-/** The beginning of a file as text; `whole` if that is all of it. */
+/** The start of a file as text; `whole` if it is complete. */
 export interface IFileText {
   readonly bytes: number;
   readonly whole: boolean;
@@ -38,7 +41,7 @@ export interface IFileText {
   readonly text: string;
 }
 
-/** A copy into a folder: `done` of `bytes` bytes. `place` is the folder's path below the server's root. */
+/** A copy to a folder: `done` of `bytes` bytes. `place` is the path of the folder below the server root. */
 export interface ICopy {
   readonly id: string;
   readonly channel: string;
@@ -54,19 +57,19 @@ export interface ICopy {
 
 export type Column = 'path' | 'bytes' | 'modified';
 
-/** Which files are asked for, and in which order. */
+/** Filter and order of the files. */
 export interface IQuery {
   readonly match: string;
   readonly sort: Column;
   readonly isDescending: boolean;
 }
 
-/** Files of a channel that are shown before somebody asks for more. */
+/** Number of files shown at first in a channel. */
 export const PAGE = 100;
-// The server gives no more at once.
+// The largest page of the server.
 const LARGEST_PAGE = 500;
 
-/** The channels of a job, each with its first files: PAGE of them, or as many as `wanted` says. */
+/** Load the channels of a job, each with its first files: PAGE of them, or the number in `wanted`. */
 export async function load(
   ask: IEngine['call'],
   job: string,
@@ -94,7 +97,7 @@ export async function load(
   );
 }
 
-/** The channels in the answer of `outputs`. */
+/** Parse the response of `outputs`. */
 export function parseOutputs(value: unknown): readonly IChannel[] {
   return list(record(value)['channels']).map(item => {
     const channel = record(item);
@@ -130,7 +133,7 @@ function place(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The text in the answer of `peek`. */
+/** Parse the response of `peek`. */
 export function parseText(value: unknown): IFileText {
   const said = record(value);
   return {
@@ -141,7 +144,7 @@ export function parseText(value: unknown): IFileText {
   };
 }
 
-/** The copy in the answer of `download`, `copy` or `cancel_copy`. */
+/** Parse the response of `download`, `copy` or `cancel_copy`. */
 export function parseCopy(value: unknown): ICopy {
   const copy = record(value);
   const { message, fix } = record(copy['error']);
@@ -159,18 +162,18 @@ export function parseCopy(value: unknown): ICopy {
   };
 }
 
-/** What an error says to people. */
+/** Return an error as one text, with its fix. */
 export function said(error: unknown): string {
   const fix = error instanceof EngineError ? error.fix : '';
   return `${error instanceof Error ? error.message : String(error)} ${fix}`.trim();
 }
 
-/** Whether a copy still goes on. */
+/** Whether a transfer is still active. */
 export function isUnderWay(copy: ICopy): boolean {
   return copy.status === 'waiting' || copy.status === 'running';
 }
 
-/** How a file is shown. */
+/** The kind of preview of a file. */
 export type Kind = 'image' | 'json' | 'page' | 'text';
 
 const KINDS: ReadonlyMap<string, Kind> = new Map([
@@ -179,36 +182,36 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ...['html', 'htm', 'xhtml'].map(name => [name, 'page'] as const)
 ]);
 
-/** How a file is shown, by the end of its name. */
+/** Return the kind of preview by the extension of a file. */
 export function kindOf(path: string): Kind {
   const dot = path.lastIndexOf('.');
   return (dot > 0 && KINDS.get(path.slice(dot + 1).toLowerCase())) || 'text';
 }
 
-/** A path's folder, with its slash, and its name. */
+/** Return the folder of a path, with its slash, and its name. */
 export function split(path: string): readonly [string, string] {
   const cut = path.lastIndexOf('/') + 1;
   return [path.slice(0, cut), path.slice(cut)];
 }
 
-/** A path of a path. */
+/** Join a folder and a path. */
 export function joined(folder: string, path: string): string {
   return folder ? `${folder.replace(/\/+$/, '')}/${path}` : path;
 }
 
-/** The variable in which a script finds a channel's folder. */
+/** Return the environment variable with the folder of a channel. */
 export function variable(channel: string): string {
   return `PAI_OUTPUT_${channel.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()}`;
 }
 
-// What is nested more deeply is not moved further: brackets alone would fill the memory with blanks.
+// Deeper levels are not indented further, so that nested brackets cannot exhaust the memory.
 const MOST_LEVELS = 20;
-// What JSON is made of: texts; what opens, closes and separates; blanks; and numbers and words.
+// JSON tokens: strings; brackets and separators; whitespace; numbers and words.
 const TOKENS = /"(?:\\.|[^"\\])*"?|[{}[\],:]|\s+|[^\s{}[\],:"]+/gs;
 
 /**
- * JSON with a line for each value. Nothing but blanks changes: numbers stay digit by digit, which no `JSON.parse` grants,
- * and what is no JSON comes out as it went in, but for its blanks.
+ * Format JSON with one value per line. Only whitespace changes: numbers keep all digits, which `JSON.parse` would not
+ * preserve, and invalid JSON stays as it is.
  */
 export function indented(json: string): string {
   const pieces: string[] = [];

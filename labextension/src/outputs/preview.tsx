@@ -1,5 +1,5 @@
 /**
- * A file of a job, looked at in place. Whatever it is, nothing of it runs: text is text, a picture is an `img`.
+ * A preview of a job's file. No content is executed: text is shown as text, and images in an `img` element.
  */
 
 import * as React from 'react';
@@ -16,7 +16,7 @@ interface IProps extends ITabProps {
 
 export function Preview(props: IProps): React.JSX.Element {
   const { engine, model, channel, file } = props;
-  // With its time, so that a picture that was drawn anew is fetched anew.
+  // The URL contains the modification time, so that a changed image is loaded again.
   const address =
     kindOf(file.path) === 'image'
       ? engine.address('file', { job: model.jobId, channel, path: file.path, written: file.modified })
@@ -61,7 +61,10 @@ function Text(props: IProps): React.JSX.Element {
   );
 }
 
-/** The file's text, asked for again when the file has changed; null until it is there, a string if that cannot be. */
+/**
+ * Return the text of a file, loaded again when the file changes; null until loaded, a string with the error message on
+ * failure.
+ */
 function useText({ engine, model, isVisible, channel, file }: IProps): IFileText | string | null {
   const [found, setFound] = React.useState<IFileText | string | null>(null);
   const { path, modified, bytes } = file;

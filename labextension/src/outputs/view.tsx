@@ -1,5 +1,5 @@
 /**
- * The tab Outputs of the job view: what the job has written so far, by channels.
+ * The tab Outputs of the job view: the files written so far, by channel.
  */
 
 import * as React from 'react';
@@ -11,7 +11,7 @@ import { Copies, useCopies } from './downloads.js';
 import type { IChannel, IQuery } from './model.js';
 import { load, PAGE, said } from './model.js';
 
-// Between two looks at the files of a job that goes on: so long, and so many times as long as a look takes.
+// Pause between two polls of an active job: at least PAUSE milliseconds, and PATIENCE times the duration of a poll.
 const PAUSE = 3000;
 const PATIENCE = 20;
 const TYPING = 250;
@@ -24,7 +24,7 @@ export function Outputs(props: ITabProps): React.JSX.Element {
   const copies = useCopies(props);
   const { channels, trouble, refresh } = listing;
   return (
-    // JupyterLab's keys for cells, like Enter, are not for the buttons here.
+    // Disables JupyterLab's cell shortcuts, such as Enter, for these buttons.
     <div className="jp-pai-Outputs" data-lm-suppress-shortcuts="true">
       <div className="jp-pai-Outputs-bar">
         <Filter {...props} change={match => setQuery(known => ({ ...known, match }))} />
@@ -56,15 +56,15 @@ export function Outputs(props: ITabProps): React.JSX.Element {
 }
 
 interface IListing {
-  /** Null before anything was heard. */
+  /** Null until loaded. */
   readonly channels: readonly IChannel[] | null;
   readonly trouble: string;
   readonly refresh: () => void;
-  /** Show more files of a channel. */
+  /** Load more files of a channel. */
   readonly more: (channel: IChannel) => void;
 }
 
-/** The files as they are now; while the job goes on and somebody looks, looked at again and again. */
+/** Return the files; polled while the job is active and the view is visible. */
 function useListing({ engine, model, isVisible }: ITabProps, query: IQuery): IListing {
   const [channels, setChannels] = React.useState<readonly IChannel[] | null>(null);
   const [trouble, setTrouble] = React.useState('');
@@ -104,7 +104,7 @@ function useListing({ engine, model, isVisible }: ITabProps, query: IQuery): ILi
   return { channels, trouble, refresh, more };
 }
 
-/** A field for a part of the path; told when nobody types any more. */
+/** A filter field; `change` is called after a pause in typing. */
 function Filter({ trans, change }: ITabProps & { change: (match: string) => void }): React.JSX.Element {
   const timer = React.useRef<ReturnType<typeof setTimeout>>(undefined);
   React.useEffect(() => () => clearTimeout(timer.current), []);

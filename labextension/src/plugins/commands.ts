@@ -1,5 +1,5 @@
 /**
- * Our commands, for the palette, for shortcuts, and for other extensions.
+ * Commands of jobs, for the palette, shortcuts and other extensions.
  */
 
 import type { JupyterFrontEnd } from '@jupyterlab/application';
@@ -19,7 +19,7 @@ const ID = {
   properties: {
     id: {
       type: 'string',
-      description: 'A job: its id, the beginning of one, its name, or `last`. If left out, the user is asked.'
+      description: 'A job: its id, a prefix of it, its name, or `last`. Default: ask the user.'
     }
   }
 };
@@ -28,17 +28,17 @@ const OPEN = {
   type: 'object',
   properties: {
     ...ID.properties,
-    back: { type: 'string', description: 'The path of a document: closing the tab, and Escape in it, go there.' }
+    back: { type: 'string', description: 'The path of a document that is activated when the tab is closed, and by Escape.' }
   }
 };
 
 const IDS = {
   type: 'object',
-  properties: { ids: { type: 'array', items: { type: 'string' }, minItems: 2, description: 'The ids of jobs.' } },
+  properties: { ids: { type: 'array', items: { type: 'string' }, minItems: 2, description: 'The ids of the jobs.' } },
   required: ['ids']
 };
 
-/** Add them to the application, and to its palette if there is one. */
+/** Add the commands to the application, and to its palette if there is one. */
 export function addCommands(
   app: JupyterFrontEnd,
   context: IContext,
@@ -86,7 +86,7 @@ export function addCommands(
   }
 }
 
-/** The job that is meant; null if there is none, which the user is told. */
+/** Return the job that the arguments refer to; null if there is none, after notifying the user. */
 async function find(context: IContext, args: ReadonlyPartialJSONObject): Promise<Pick<IJob, 'id' | 'name'> | null> {
   const { engine, host, trans } = context;
   const title = trans.__('Which job?');
@@ -99,7 +99,7 @@ async function find(context: IContext, args: ReadonlyPartialJSONObject): Promise
     return parseJob(await engine.call('show', { job: word }));
   } catch (error) {
     if (given && !(error instanceof EngineError && error.code === 'NotFound')) {
-      return { id: given, name: given }; // The tab says what is wrong, until it is right again.
+      return { id: given, name: given }; // The tab reports the error and recovers from it.
     }
     say(error, context);
     return null;

@@ -1,5 +1,5 @@
 /**
- * What JupyterLab and Notebook 7 are given. Little is loaded here: the views come when they are first shown.
+ * The plugins of the extension. Views are imported when they are first shown, so that little is loaded at startup.
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -20,10 +20,10 @@ import { IPage } from './tokens.js';
 import { trainPlugin } from './train.js';
 
 const MIME_TYPE = 'application/vnd.jupyter-pai.job+json';
-// Before the widget and `text/html`, which may be in the same bundle.
+// Preferred over the widget and `text/html`, which may be in the same MIME bundle.
 const RANK = -20;
 
-/** Shows the job of an output: as it was saved until the view is there. */
+/** Renders the job of a cell output. Shows the saved output until the view is loaded. */
 class JobRenderer extends Widget implements IRenderMime.IRenderer {
   constructor(private readonly context: IContext) {
     super();
@@ -33,7 +33,7 @@ class JobRenderer extends Widget implements IRenderMime.IRenderer {
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const output = parseOutput(model.data[MIME_TYPE]);
     if (output.jobId === this.jobId) {
-      return; // The view is live already.
+      return; // The view is already active.
     }
     this.jobId = output.jobId;
     const { JobWidget } = await import('../job/widget.js');
@@ -47,10 +47,10 @@ class JobRenderer extends Widget implements IRenderMime.IRenderer {
   private jobId = '';
 }
 
-/** Shows jobs in the outputs of cells. */
+/** Renders jobs in cell outputs. */
 const renderer: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:renderer',
-  description: 'Shows training jobs in the outputs of cells, live from the server.',
+  description: 'Shows live training jobs in cell outputs.',
   autoStart: true,
   requires: [IPage, IRenderMimeRegistry],
   activate: (app: JupyterFrontEnd, page: IContext, rendermime: IRenderMimeRegistry) => {

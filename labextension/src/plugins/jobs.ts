@@ -1,5 +1,5 @@
 /**
- * The list of jobs in the side panel, their tabs, and the commands for them.
+ * The job list in the side panel, job tabs, and their commands.
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -19,7 +19,7 @@ const PANEL = 'jp-pai-jobs';
 
 export const jobsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:jobs',
-  description: 'Lists training jobs, and opens them in tabs.',
+  description: 'Lists training jobs and opens them in tabs.',
   autoStart: true,
   requires: [IPage],
   optional: [ILabShell, ILayoutRestorer, ICommandPalette],
@@ -47,7 +47,7 @@ function makePanel(page: IContext): Widget {
   return panel;
 }
 
-/** The file page of Notebook 7 may have been asked for a job. */
+/** Open the job or comparison that the URL of the file page of Notebook 7 names. */
 function openAsked(tabs: JobTabs): void {
   const asked = new URLSearchParams(location.search);
   const [job, jobs] = [asked.get(OPEN.job), asked.get(OPEN.compare)];

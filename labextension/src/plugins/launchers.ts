@@ -1,6 +1,6 @@
 /**
- * Our commands where JupyterLab and Notebook 7 have such things: on a notebook's toolbar, in the file browser, in the
- * launcher. Menus and shortcuts need no code: `schema/places.json`, which also says where the buttons stand.
+ * Commands in the notebook toolbar, the file browser and the launcher. Menus, shortcuts and the order of toolbar items
+ * are defined in `schema/places.json`.
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -24,13 +24,16 @@ import { addTutorials } from './tutorials.js';
 const CARD = {
   type: 'object',
   properties: {
-    cwd: { type: 'string', description: 'The folder that a launcher shows. If left out, what the menu was opened on.' }
+    cwd: {
+      type: 'string',
+      description: 'The folder of the launcher. Default: the item that the context menu was opened on.'
+    }
   }
 };
 
 export const placesPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:places',
-  description: 'Puts training jobs on toolbars, into menus, the file browser and the launcher.',
+  description: 'Adds training commands to toolbars, menus, the file browser and the launcher.',
   autoStart: true,
   requires: [IPage],
   optional: [ILabShell, IToolbarWidgetRegistry, IFileBrowserFactory, ILauncher, ICommandPalette],
@@ -50,7 +53,7 @@ export const placesPlugin: JupyterFrontEndPlugin<void> = {
     }
     const category = page.trans.__('Training');
     palette?.addItem({ command: COMMANDS.openTutorials, category });
-    const args = { cwd: '' }; // The launcher puts its own folder there.
+    const args = { cwd: '' }; // Replaced by the folder of the launcher.
     launcher?.add({ command: COMMANDS.trainItem, category, args, rank: 1 });
     launcher?.add({ command: COMMANDS.openTutorials, category, args, rank: 2 });
     void app.restored.then(() => {
@@ -62,7 +65,7 @@ export const placesPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
-/** On a notebook's toolbar: for that notebook, whichever is in front and whatever is selected elsewhere. */
+/** Add buttons to the toolbar of a notebook. They apply to that notebook, whichever one is active. */
 function addButtons(app: JupyterFrontEnd, { trans }: IContext, toolbars: IToolbarWidgetRegistry): void {
   const { contents } = app.serviceManager;
   const run = (command: string, panel: DocumentWidget) =>
@@ -90,7 +93,7 @@ function addButtons(app: JupyterFrontEnd, { trans }: IContext, toolbars: IToolba
   );
 }
 
-/** For what a context menu of the file browser was opened on; to train, also for the folder of a launcher. */
+/** Add commands for the item under a context menu of the file browser, and for the folder of a launcher. */
 function addItems(app: JupyterFrontEnd, { trans }: IContext, files: IFileBrowserFactory | null): void {
   const { commands, serviceManager } = app;
   commands.addCommand(COMMANDS.trainItem, {

@@ -1,5 +1,5 @@
 /**
- * What is seen of jobs while their list is not: a count in the status bar, and a word at their end.
+ * Job status outside of the job list: a count in the status bar, and notifications when jobs end.
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -21,14 +21,14 @@ import type { IContext } from '../ui/context.js';
 import { IPage } from './tokens.js';
 
 const ID = 'jupyter-pai:news';
-// Milliseconds that a window waits for one that is rather looked at.
+// Milliseconds that a visible or hidden window waits for a focused one to notify first.
 const [BESIDE, BEHIND] = [250, 1500];
-// A toast has room for so many letters of a name, and goes after so many milliseconds.
+// Maximum length of a name in a notification, and milliseconds until it closes.
 const [NAME, SHORTLY] = [40, 15_000];
 
 export const newsPlugin: JupyterFrontEndPlugin<void> = {
   id: ID,
-  description: 'Counts running training jobs in the status bar, and tells at their end.',
+  description: 'Counts active training jobs in the status bar, and notifies when they end.',
   autoStart: true,
   requires: [IPage],
   optional: [IStatusBar, ISettingRegistry],
@@ -49,12 +49,12 @@ export const newsPlugin: JupyterFrontEndPlugin<void> = {
       if (fault?.code === 'OtherVersion') {
         Notification.warning(`${fault.message} ${fault.fix}`, { autoClose: false });
       }
-      news.follow(new AbortController().signal); // As long as the page is there.
+      news.follow(new AbortController().signal); // As long as the page lives.
     });
   }
 };
 
-/** Whether the user wants to be told; and whenever that changes. */
+/** Return whether notifications are enabled; report changes of the setting. */
 async function wanted(registry: ISettingRegistry | null, changed: (isOn: boolean) => void): Promise<boolean> {
   const settings = await pageSettings(registry);
   const isOn = () => settings?.get('notifications').composite !== false;
@@ -66,7 +66,7 @@ function attention(): number {
   return document.hasFocus() ? 0 : document.visibilityState === 'visible' ? BESIDE : BEHIND;
 }
 
-/** Tells by JupyterLab's notifications, which show text as text. */
+/** Shows JupyterLab notifications, which display texts without markup. */
 class Teller implements ITeller {
   constructor(
     private readonly app: JupyterFrontEnd,

@@ -1,5 +1,5 @@
 /**
- * What all our plugins share: the engine, the surroundings, and the language of this page.
+ * The context shared by all plugins: the engine, the environment and the language of the page.
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -21,7 +21,7 @@ import { IPage } from './tokens.js';
 
 export const pagePlugin: JupyterFrontEndPlugin<IContext> = {
   id: PAGE,
-  description: 'Connects this page with the training jobs of its server.',
+  description: 'Connects the page to the training jobs of its server.',
   autoStart: true,
   provides: IPage,
   optional: [ITranslator, ILabShell, IDefaultFileBrowser, ISettingRegistry],
@@ -46,14 +46,14 @@ export const pagePlugin: JupyterFrontEndPlugin<IContext> = {
         askToReload(trans);
       }
     });
-    // Once more: which language was not known at the first time.
+    // Transform the schema again: the language was unknown the first time.
     void registry?.load(PAGE, true).catch(() => null);
     const lang = isFilled(trans) ? language : 'en';
     return { engine, trans, lang, host: new LabHost(app, trans, lang, shell, files) };
   }
 };
 
-/** JupyterLab's texts of ours if it speaks this language and has them, else our own. */
+/** Return JupyterLab's translation if it has our texts in this language, else our own catalog. */
 async function speaking(lab: ITranslator, language: string, engine: ServerEngine): Promise<TranslationBundle> {
   const theirs = lab.load(DOMAIN);
   if (spoken('', lab.languageCode) === language && (language === 'en' || isFilled(theirs))) {

@@ -1,5 +1,5 @@
 /**
- * The part of JupyterLab's settings that is the engine's.
+ * The settings of the engine in the JupyterLab settings editor.
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -17,7 +17,7 @@ const EngineSettings = React.lazy(async () => {
 
 export const settingsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:settings',
-  description: "Shows the engine's own settings among JupyterLab's.",
+  description: 'Shows the settings of the engine in the JupyterLab settings editor.',
   autoStart: true,
   requires: [IPage, IFormRendererRegistry],
   activate: (_app: JupyterFrontEnd, { engine, trans }: IContext, forms: IFormRendererRegistry) => {

@@ -1,18 +1,18 @@
 /**
- * Views beside the notebook: in the left area; on Notebook 7's file page, which has none, in tabs beside the files.
+ * Side panels: in the left area of JupyterLab, and as tabs on the file page of Notebook 7, which has no left area.
  */
 
 import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
 import type { Widget } from '@lumino/widgets';
 import { TabPanel } from '@lumino/widgets';
 
-/** The tabs of Notebook 7's file page; null anywhere else. */
+/** Return the tabs of the file page of Notebook 7; null elsewhere. */
 export function filePage(app: JupyterFrontEnd, labShell: ILabShell | null): TabPanel | null {
   const [main] = labShell ? [] : app.shell.widgets('main');
   return main instanceof TabPanel ? main : null;
 }
 
-/** Add a view, and tell when it has its place. Its title has an icon and a caption. */
+/** Add a panel; resolved when it is placed. Its title has an icon and a caption. */
 export async function addPanel(
   app: JupyterFrontEnd,
   labShell: ILabShell | null,
@@ -35,7 +35,7 @@ export async function addPanel(
   }
 }
 
-/** Bring a view that was added before to the front. */
+/** Activate a panel. */
 export function reveal(app: JupyterFrontEnd, labShell: ILabShell | null, panel: Widget): void {
   const tabs = filePage(app, labShell);
   if (tabs) {

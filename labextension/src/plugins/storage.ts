@@ -1,5 +1,5 @@
 /**
- * The Explorer, in the side panel, and the command that shows it.
+ * The data explorer in the side panel, and the command that shows it.
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -20,14 +20,14 @@ const ARGS = {
     paths: {
       type: 'array',
       items: { type: 'string' },
-      description: "Files and folders to copy to a storage, below the server's root. If left out, it is only shown."
+      description: 'Files and folders to copy to a storage, below the server root. Default: only show the explorer.'
     }
   }
 };
 
 export const explorerPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:explorer',
-  description: 'Shows what storages have, and uploads, downloads, renames and deletes it.',
+  description: 'Shows the content of storages; uploads, downloads, renames and deletes files.',
   autoStart: true,
   requires: [IPage],
   optional: [ITrain, ILabShell, ILayoutRestorer, ICommandPalette],

@@ -1,6 +1,6 @@
 /**
- * Tabs of jobs: in JupyterLab's main area, restored with the workspace; on Notebook 7's file page beside its files. Its
- * other pages have one tab only: they open the file page.
+ * Job tabs: in JupyterLab's main area, restored with the workspace, or on the file page of Notebook 7. Other pages of
+ * Notebook 7 have no tabs, so they open the file page.
  */
 
 import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
@@ -15,11 +15,11 @@ import { jobsIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
 import { filePage, reveal } from './sidepanel.js';
 
-/** What an address of the file page may say: which tab to open. */
+/** Query parameters of the file page that open a tab. */
 export const OPEN = { job: 'pai-job', compare: 'pai-compare', train: 'pai-train' } as const;
 
 type Tab = MainAreaWidget;
-/** What the command is given that opens a tab again. */
+/** The arguments of the command that restores a tab. */
 type Arguments = ReadonlyPartialJSONObject;
 
 export class JobTabs {
@@ -29,7 +29,7 @@ export class JobTabs {
     private readonly context: IContext
   ) {}
 
-  /** Have the tabs come back with the workspace. */
+  /** Restore the tabs with the workspace. */
   async restore(restorer: ILayoutRestorer): Promise<void> {
     const args = (tab: Tab) => this.arguments.get(tab) ?? {};
     const name = (tab: Tab) => tab.id;
@@ -39,13 +39,13 @@ export class JobTabs {
     ]);
   }
 
-  /** The job of the tab that the user is in. */
+  /** The job of the active tab. */
   get currentJob(): string | null {
     const tab = this.jobs.currentWidget;
     return tab?.isVisible ? string(this.arguments.get(tab)?.['id']) || null : null;
   }
 
-  /** Show a job, by its whole id. Closing its tab, and Escape in it, lead to the document with the path `back`. */
+  /** Open the tab of a job, by its full id. Closing it, or Escape, activates the document with the path `back`. */
   async openJob(jobId: string, back = ''): Promise<void> {
     if (this.isElsewhere) {
       this.openFilePage(OPEN.job, jobId);
@@ -66,7 +66,7 @@ export class JobTabs {
     }
   }
 
-  /** Show jobs beside each other. */
+  /** Open a comparison of jobs. */
   async compare(jobIds: readonly string[]): Promise<void> {
     if (this.isElsewhere) {
       this.openFilePage(OPEN.compare, jobIds.join(','));
@@ -80,7 +80,7 @@ export class JobTabs {
     });
   }
 
-  /** Bring a widget that was added before to the front. */
+  /** Activate a widget. */
   reveal(widget: Widget): void {
     reveal(this.app, this.labShell, widget);
   }
@@ -97,14 +97,14 @@ export class JobTabs {
     const url = new URL(URLExt.join(PageConfig.getBaseUrl(), 'tree'), location.href);
     url.searchParams.set(name, value);
     if (!opened(url)) {
-      // It was not at once that the user had asked for it.
+      // Popup blockers reject windows that do not open directly after a user action.
       const { trans } = this.context;
       const actions = [{ label: trans.__('Open'), callback: () => void opened(url) }];
       Notification.warning(trans.__('The browser blocked the new page.'), { autoClose: false, actions });
     }
   }
 
-  /** The tab with this id, made if there is none. */
+  /** Show the tab with an id; create it if there is none. */
   private async show(
     id: string,
     tracker: WidgetTracker<Tab>,
@@ -131,10 +131,10 @@ export class JobTabs {
 
   private leadBack(tab: Tab, path: string): void {
     const { host } = this.context;
-    // Only from where the user is: a tab that is closed behind others leads nowhere.
+    // Only from a visible tab: closing a hidden one must not change the active document.
     tab.disposed.connect(() => tab.isVisible && host.show?.(path));
     tab.node.addEventListener('keydown', event => {
-      // What is open in the view is closed first, by whoever has opened it.
+      // Escape first closes popups inside of the view, which prevent the default.
       if (event.key === 'Escape' && !event.defaultPrevented) {
         host.show?.(path);
       }
@@ -158,7 +158,10 @@ export class JobTabs {
   private readonly arguments = new WeakMap<Tab, Arguments>();
 }
 
-/** Whether a page could be opened. It knows nothing of this one: asked for in advance, that would hide whether it could. */
+/**
+ * Open a page; return whether the browser allowed it. The option `noopener` would hide the result, so the opener is
+ * removed afterwards.
+ */
 function opened(url: URL): boolean {
   const page = window.open(url, '_blank');
   if (page) {

@@ -1,5 +1,5 @@
 /**
- * What our plugins give each other.
+ * Tokens of the services that plugins share.
  */
 
 import { Token } from '@lumino/coreutils';
@@ -7,16 +7,16 @@ import { Token } from '@lumino/coreutils';
 import type { Json } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 
-/** The engine, the surroundings and the language of a page: one of each, so that there is one socket. */
+/** The context of a page. There is one per page, and so one socket. */
 export const IPage = new Token<IContext>('jupyter-pai:IPage', 'The engine that views of training jobs ask.');
 
-/** The form that submits, as others may use it. Paths are below the server's root. */
+/** The Train form for other plugins. Paths are below the server root. */
 export interface ITrain {
-  /** Show the form for a notebook, a script or a folder; with a whole request in it, if one is given. */
+  /** Show the form of a notebook, script or folder; fill in a request if given. */
   open(path: string, request?: Json): Promise<void>;
-  /** Submit once more what was submitted last of a notebook, a script or a folder. The form is shown if nothing was. */
+  /** Submit the last job of a notebook, script or folder again; show the form if there is none. */
   again(path: string): Promise<void>;
-  /** Make data, which is in the account of a profile, an input of what the form is for. */
+  /** Add data, owned by the account of a profile, as an input of the active form. */
   useInput(uri: string, profile?: string): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The form that submits training jobs, in the side panel, and the commands that lead to it.
+ * The Train form in the side panel, and its commands.
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -20,14 +20,14 @@ const PATH = {
     path: {
       type: 'string',
       description:
-        "A notebook, a script or a folder, below the server's root. If left out, the notebook or script in front, else the last notebook, else the folder of the file browser."
+        'A notebook, script or folder, below the server root. Default: the active notebook or script, else the last active notebook, else the folder of the file browser.'
     }
   }
 };
 
 export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
   id: 'jupyter-pai:train',
-  description: 'Submits a notebook, a script or a folder as a training job, by a form.',
+  description: 'A form that submits a notebook, script or folder as a training job.',
   autoStart: true,
   provides: ITrain,
   requires: [IPage],
@@ -58,7 +58,7 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
         await (await panel.load()).open(path, request);
       },
       again: async (path: string) => {
-        const contents = await panel.load().catch(() => null); // The panel says that it could not be loaded.
+        const contents = await panel.load().catch(() => null); // The panel reports the error.
         if (!(await contents?.model.again(path))) {
           await train.open(path);
         }

@@ -1,5 +1,5 @@
 /**
- * The tutorial notebooks: put where the user is, in the page's language, and opened.
+ * The command that copies the tutorial notebooks to a folder and opens the first one.
  */
 
 import type { JupyterFrontEnd } from '@jupyterlab/application';
@@ -21,10 +21,10 @@ const tutorialsIcon = new LabIcon({
 
 const FOLDER = {
   type: 'object',
-  properties: { cwd: { type: 'string', description: "A folder below the server's root; the root if left out." } }
+  properties: { cwd: { type: 'string', description: 'A folder below the server root. Default: the root.' } }
 };
 
-/** Add the command that opens them. What the user has made of them already stays as it is. */
+/** Add the command that opens the tutorials. Existing copies are kept. */
 export function addTutorials(app: JupyterFrontEnd, { engine, host, trans }: IContext): void {
   const { contents } = app.serviceManager;
   app.commands.addCommand(COMMANDS.openTutorials, {

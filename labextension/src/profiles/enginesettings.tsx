@@ -1,6 +1,6 @@
 /**
- * How much is kept, and how long: a part of JupyterLab's settings that is written into the engine's own file, which
- * notebooks and command lines read too.
+ * Disk usage and retention in the JupyterLab settings editor. The values are stored in the engine's own file, which
+ * notebooks and the command line read too.
  */
 
 import * as React from 'react';
@@ -12,7 +12,7 @@ import type { IContext } from '../ui/context.js';
 
 type IProps = Pick<IContext, 'engine' | 'trans'>;
 
-/** `file` is where it is written; `values` what stands there, `defaults` what counts where nothing does. */
+/** `file` is the path of the settings file, `values` its content, and `defaults` apply to missing values. */
 interface ISettings {
   readonly file: string;
   readonly values: Json;
@@ -69,7 +69,7 @@ export function EngineSettings({ engine, trans }: IProps): React.JSX.Element {
   );
 }
 
-/** One is written when it is left, or at Enter. */
+/** A setting, saved when its field loses the focus or on Enter. */
 function Row(props: { row: IRow; settings: ISettings; onWrite: (text: string) => void }): React.JSX.Element {
   const { row, settings, onWrite } = props;
   const known = textAt(settings.values, row);
@@ -134,7 +134,9 @@ function textAt(tables: Json, { table, key }: IRow): string {
   return typeof value === 'number' ? String(value) : string(value);
 }
 
-/** All tables with one text in them: a number where it is one, else the engine says what is wrong with it. */
+/**
+ * Return all tables with one value replaced. A text that is no number is sent unchanged, so that the engine reports it.
+ */
 function withText(tables: Json, { table, key, isNumber }: IRow, text: string): Json {
   const others = Object.fromEntries(Object.entries(record(tables[table])).filter(([name]) => name !== key));
   const value = isNumber && !Number.isNaN(Number(text)) ? Number(text) : text;

@@ -1,5 +1,5 @@
 /**
- * What testing a profile has found: what is well, what is not, and what to do about it.
+ * The results of testing a profile, with fixes.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -57,7 +57,7 @@ export function Findings({ test, name, trans }: IProps): React.JSX.Element {
   );
 }
 
-/** It may take as long as a platform takes to answer. */
+/** Progress of a test, which may wait for a slow platform. */
 function Running({ trans }: Pick<IProps, 'trans'>): React.JSX.Element {
   const [since] = React.useState(() => Date.now());
   const taken = useClock(true) - since;

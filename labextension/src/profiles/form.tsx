@@ -1,5 +1,5 @@
 /**
- * The form of a profile: what it is called, what it sets, and what it logs in with.
+ * The form of a profile: name, settings and credentials.
  */
 
 import * as React from 'react';
@@ -26,7 +26,7 @@ export function ProfileForm(props: IProps): React.JSX.Element {
   const { nameFault, faults, loginFaults } = editing;
   React.useEffect(() => {
     if (nameFault || faults.size || loginFaults.size) {
-      // What is wrong may have been folded.
+      // The error may be inside a section that opens with this render.
       const look = () => showWrong(box.current);
       requestAnimationFrame(() => requestAnimationFrame(look));
     }
@@ -118,7 +118,7 @@ function Name({ model, editing, trans, id }: IProps & { id: string }): React.JSX
   );
 }
 
-/** The fields by which one profile differs from another, and the rest folded. */
+/** The important fields, and the rest in a collapsed section. */
 function Keys({ model, editing, trans, id }: IProps & { id: string }): React.JSX.Element {
   const { platform, values, faults } = editing;
   const [first, rest] = React.useMemo(() => keysOf(platform), [platform]);
@@ -160,7 +160,7 @@ function Keys({ model, editing, trans, id }: IProps & { id: string }): React.JSX
 
 function Login({ model, host, editing, trans, id }: IProps & { id: string }): React.JSX.Element {
   const { platform, profile, login, loginFaults } = editing;
-  // All of it may be left out together.
+  // Credentials are optional as a whole.
   const schema = React.useMemo(() => ({ ...platform.credentials, required: [] }), [platform]);
   const forget = async () => {
     const question = {
@@ -202,7 +202,7 @@ function Login({ model, host, editing, trans, id }: IProps & { id: string }): Re
   );
 }
 
-/** Where the credentials of a profile are. */
+/** Describe where the credentials of a profile are stored. */
 export function keptText(kept: IKept, file: string, trans: IContext['trans']): string {
   switch (kept.place) {
     case 'keyring':

@@ -1,7 +1,7 @@
 /**
- * The page of profiles: which there are, one that is added or edited, and what testing them has found.
+ * Model of the profiles page: the profiles, the one being edited, and test results.
  *
- * What is typed as credentials stays here until it is sent, and never comes back.
+ * Typed credentials stay here until they are sent; the server never returns them.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -16,15 +16,15 @@ import { mapped, record, string } from '../api/wire.js';
 import type { IFinding, IPlatform, IProfileView } from './profiles.js';
 import { changesOf, parseFindings, parsePlatforms, parseProfiles } from './profiles.js';
 
-/** A profile that is being added or edited. Faults are by the names of fields. */
+/** A profile that is being added or edited. Errors are by field name. */
 export interface IEditing {
-  /** The profile as it is; null for a new one. */
+  /** The stored profile; null for a new one. */
   readonly profile: IProfileView | null;
   readonly platform: IPlatform;
   readonly name: string;
   readonly values: Json;
   readonly login: Json;
-  /** Something was typed that is nowhere else. */
+  /** Whether there are unsaved changes. */
   readonly isTyped: boolean;
   readonly nameFault: string;
   readonly faults: ReadonlyMap<string, string>;
@@ -48,22 +48,22 @@ export class ProfilesModel {
     private readonly trans: TranslationBundle
   ) {}
 
-  /** Null before anything was heard. */
+  /** Null until loaded. */
   profiles: readonly IProfileView[] | null = null;
   platforms: readonly IPlatform[] = [];
-  /** Where credentials are kept that are in no keyring. */
+  /** The file of credentials that are not stored in a keyring. */
   file = '';
   trouble: ITrouble | null = null;
   editing: IEditing | null = null;
   isBusy = false;
   readonly tests = new Map<string, ITest>();
 
-  /** Something above has changed. */
+  /** Emitted when a field above changes. */
   get changed(): ISignal<this, void> {
     return this.signal;
   }
 
-  /** Ask for everything anew. */
+  /** Load everything. */
   async load(): Promise<void> {
     await this.work(async () => {
       const [platforms, profiles] = await Promise.all([this.engine.call('backends'), this.engine.call('profiles')]);
@@ -76,7 +76,7 @@ export class ProfilesModel {
     return this.platforms.find(platform => platform.name === profile.backend);
   }
 
-  /** Begin a new profile of a platform. It is called like that, as far as that is free. */
+  /** Start a new profile of a platform, with the platform's name or a numbered one. */
   add(platform: IPlatform): void {
     const taken = (this.profiles ?? []).map(profile => profile.name);
     const names = [platform.name, ...taken.map((_, n) => `${platform.name}-${n + 2}`)];
@@ -84,7 +84,7 @@ export class ProfilesModel {
     this.edit({ profile: null, platform, name, values: {}, login: {}, isTyped: false, ...QUIET });
   }
 
-  /** Begin to change a profile; nothing happens if its platform is not there any more. */
+  /** Start editing a profile; no effect if its platform is missing. */
   change(profile: IProfileView): void {
     const platform = this.platformOf(profile);
     if (platform) {
@@ -100,19 +100,19 @@ export class ProfilesModel {
     }
   }
 
-  /** What was typed. What was said about it stays until it is sent again. */
+  /** Update the form. Errors stay until it is saved again. */
   type(change: Partial<Pick<IEditing, 'name' | 'values' | 'login'>>): void {
     if (this.editing) {
       this.edit({ ...this.editing, ...change, isTyped: true });
     }
   }
 
-  /** Leave the form; what was typed is gone. */
+  /** Close the form and discard its changes. */
   close(): void {
     this.edit(null);
   }
 
-  /** Whether the profile was saved, with its credentials; else the form says why not. */
+  /** Save the profile and its credentials; return whether that succeeded. Errors are shown in the form. */
   async save(): Promise<boolean> {
     const { editing } = this;
     if (!editing || this.isBusy) {
@@ -141,7 +141,7 @@ export class ProfilesModel {
     });
   }
 
-  /** Remove a profile, and what it logs in with. */
+  /** Remove a profile with its credentials. */
   async remove({ name }: IProfileView): Promise<void> {
     await this.work(async () => {
       this.take(await this.engine.call('remove_profile', { profile: name }));
@@ -149,7 +149,7 @@ export class ProfilesModel {
     });
   }
 
-  /** Forget what a profile logs in with; it stays. */
+  /** Remove the credentials of a profile. */
   async logOut({ name }: IProfileView): Promise<void> {
     await this.work(async () => {
       this.take(await this.engine.call('remove_credentials', { profile: name }));
@@ -160,7 +160,7 @@ export class ProfilesModel {
     });
   }
 
-  /** Try everything that jobs of a profile need. */
+  /** Test everything that jobs of a profile need. */
   async test({ name }: IProfileView): Promise<void> {
     if (this.tests.get(name)?.isRunning) {
       return;
@@ -182,7 +182,7 @@ export class ProfilesModel {
     return isTaken ? this.trans.__('A profile with this name already exists.') : '';
   }
 
-  /** Settings first: credentials are kept for a profile that there is. */
+  /** Save the settings first, since credentials need an existing profile. */
   private async saveSettings(name: string): Promise<boolean> {
     const { editing } = this;
     if (!editing) {
@@ -200,7 +200,7 @@ export class ProfilesModel {
       this.edit({ ...editing, faults, trouble });
       return false;
     }
-    // From here on it is there: what is still wrong is wrong with an older one.
+    // The profile exists now, so later errors concern editing it.
     const made = this.profiles?.find(one => one.name === name) ?? null;
     this.edit({ ...editing, profile: made, values: made?.settings ?? values });
     return true;
@@ -249,7 +249,9 @@ export class ProfilesModel {
   private readonly signal = new Signal<this, void>(this);
 }
 
-/** What the engine says of the fields of a schema, and what it says of none of them: as of another profile. */
+/**
+ * Return errors by field of a schema; or the error itself if it concerns none of them, such as one of another profile.
+ */
 function faultsOf(error: unknown, schema: Json | null, name: string): [ReadonlyMap<string, string>, ITrouble | null] {
   const details = error instanceof EngineError ? error.details : {};
   const said = mapped(

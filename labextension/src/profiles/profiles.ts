@@ -1,17 +1,20 @@
 /**
- * The profiles of the settings, and the platforms that a profile may be of, as the engine tells them.
+ * Types and parsers of profiles and of the platforms they belong to.
  */
 
 import type { Json } from '../api/wire.js';
 import { list, record, string } from '../api/wire.js';
 
-/** What a profile has to log in with, if it has some of its own: where it is kept, and enough to tell which it is. */
+/** Own credentials of a profile: where they are stored, and a hint that identifies them. */
 export interface IKept {
   readonly place: '' | 'keyring' | 'file';
   readonly hint: string;
 }
 
-/** A profile. `file` is where it is written, empty if nowhere; `refused` says why no job may go with it. */
+/**
+ * A profile. `file` is the settings file that defines it, empty if built in; `refused` is the reason why jobs may not
+ * use it.
+ */
 export interface IProfileView {
   readonly name: string;
   readonly backend: string;
@@ -19,14 +22,17 @@ export interface IProfileView {
   readonly isLocked: boolean;
   readonly refused: string;
   readonly isDefault: boolean;
-  /** What differs from what counts anyway. */
+  /** The settings that differ from the defaults. */
   readonly settings: Json;
   readonly kept: IKept;
-  /** It names credentials of its own, be they kept here or not. */
+  /** Whether it has its own credentials, even if they are not stored on this machine. */
   readonly hasOwn: boolean;
 }
 
-/** A platform that profiles may be of. `settings` is the JSON Schema of a profile; `credentials` that of what it may log in with, null where it needs nothing. */
+/**
+ * A platform. `settings` is the JSON Schema of its profiles; `credentials` that of its credentials, null if it needs
+ * none.
+ */
 export interface IPlatform {
   readonly name: string;
   readonly title: string;
@@ -34,7 +40,7 @@ export interface IPlatform {
   readonly credentials: Json | null;
 }
 
-/** What one thing that was looked at is like. */
+/** The result of one check. */
 export interface IFinding {
   readonly state: 'ok' | 'warn' | 'bad';
   readonly what: string;
@@ -42,10 +48,10 @@ export interface IFinding {
   readonly fix: string;
 }
 
-/** Keys of a profile that are no fields of its form. */
+/** Keys of a profile without a form field. */
 const INNER: readonly string[] = ['backend', 'own_credentials'];
 
-/** What the verb `profiles` answers: the profiles, and the file in which credentials are kept without a keyring. */
+/** Parse the response of `profiles`: the profiles, and the file of credentials without a keyring. */
 export function parseProfiles(value: unknown): readonly [readonly IProfileView[], string] {
   const answer = record(value);
   const profiles = list(answer['profiles']).map(item => {
@@ -68,7 +74,7 @@ export function parseProfiles(value: unknown): readonly [readonly IProfileView[]
   return [profiles, string(answer['credentials_file'])];
 }
 
-/** What the verb `backends` answers. */
+/** Parse the response of `backends`. */
 export function parsePlatforms(value: unknown): readonly IPlatform[] {
   return list(record(value)['backends']).map(item => {
     const one = record(item);
@@ -82,7 +88,7 @@ export function parsePlatforms(value: unknown): readonly IPlatform[] {
   });
 }
 
-/** What the verb `doctor` answers. */
+/** Parse the response of `doctor`. */
 export function parseFindings(value: unknown): readonly IFinding[] {
   return list(record(value)['findings']).map(item => {
     const one = record(item);
@@ -96,7 +102,10 @@ export function parseFindings(value: unknown): readonly IFinding[] {
   });
 }
 
-/** The fields of a platform's profiles: the first ones to be filled in, and the rest. Where none is marked as one of the first, and none is needed, all are. */
+/**
+ * Return the important fields of a platform's profiles, and the rest. Without important or required fields, all are
+ * important.
+ */
 export function keysOf(platform: IPlatform): readonly [readonly string[], readonly string[]] {
   const fields = Object.entries(record(platform.settings['properties'])).filter(([name]) => !INNER.includes(name));
   const needed = list(platform.settings['required']);
@@ -106,12 +115,12 @@ export function keysOf(platform: IPlatform): readonly [readonly string[], readon
   return first.length ? [first, names.filter(name => !first.includes(name))] : [names, []];
 }
 
-/** Fields that are left out of a form that is to have only some. */
+/** Return the fields to exclude from a form that shows only some. */
 export function allBut(platform: IPlatform, names: readonly string[]): readonly string[] {
   return Object.keys(record(platform.settings['properties'])).filter(name => !names.includes(name));
 }
 
-/** What tells a profile from others of its platform: the first fields that are filled in. */
+/** Summarize a profile by its important fields. */
 export function factsOf(profile: IProfileView, platform: IPlatform | undefined): string {
   const [first] = platform ? keysOf(platform) : [[]];
   const values = first.map(name => profile.settings[name]).filter(value => typeof value !== 'object' && value !== '');
@@ -121,7 +130,7 @@ export function factsOf(profile: IProfileView, platform: IPlatform | undefined):
     .join(', ');
 }
 
-/** What to say to the engine so that settings that were `before` become `now`: null takes a key away. */
+/** Return the changes that turn `before` into `now`; null removes a key. */
 export function changesOf(before: Json, now: Json): Json {
   const gone = Object.keys(before).filter(name => !(name in now));
   const other = Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]));

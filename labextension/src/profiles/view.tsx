@@ -1,5 +1,5 @@
 /**
- * The page of profiles: where jobs can go, with which account; to add, change, test and remove.
+ * The profiles page: add, edit, test and remove profiles.
  */
 
 import * as React from 'react';
@@ -24,7 +24,7 @@ interface IProps extends IContext, IProfilesActions {
   readonly model: ProfilesModel;
 }
 
-/** Return a function that renders the profiles of one page; what is typed outlasts the view. */
+/** Return a function that renders the profiles of one page; unsaved changes outlive the view. */
 export function profilesView(context: IContext): (actions: IProfilesActions) => React.JSX.Element {
   const model = new ProfilesModel(context.engine, context.trans);
   return actions => <Profiles {...context} {...actions} model={model} />;
@@ -43,10 +43,10 @@ function Profiles(props: IProps): React.JSX.Element {
     void model.load();
     return () => void model.changed.disconnect(slot);
   }, [model]);
-  /** Go to a button once it is drawn. */
+  /** Focus a button once it is rendered. */
   const focus = (selector: string) =>
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(selector)?.focus());
-  // Whoever leaves the form goes on where it was opened.
+  // After the form is closed, the focus returns to the button that opened it.
   const from = React.useRef('');
   const isEditing = model.editing !== null;
   React.useEffect(() => {
@@ -206,7 +206,7 @@ function Buttons({ model, profile, host, trans, say, onChosen }: IProfile): Reac
   );
 }
 
-/** What is lost with a profile. */
+/** Describe what removing a profile deletes. */
 function question(
   { name, file, hasOwn, kept }: IProfileView,
   secrets: string,

@@ -1,5 +1,5 @@
 /**
- * What is done with what the Explorer shows: asked about where something may be lost, said when it is done.
+ * Actions of the data explorer, with confirmations and result messages.
  */
 
 import { number, record, string } from '../api/wire.js';
@@ -15,22 +15,22 @@ import type { Transfer } from './transfermodel.js';
 import type { IItem } from './upload.js';
 import { pause } from './upload.js';
 
-// Names in a question.
+// Maximum number of names in a question.
 const NAMED = 5;
-// Milliseconds between two downloads: of more than ten in a second, Chromium drops the others.
+// Milliseconds between two downloads. Chromium drops downloads beyond ten per second.
 const BETWEEN = 200;
 
-/** The Explorer's surroundings. `useInput` puts a URI of a profile's into the form that submits; null without one. */
+/** The context of the explorer. `useInput` adds a URI of a profile to the Train form; null without that form. */
 export interface IExplorer extends IContext {
   readonly model: ExplorerModel;
   readonly useInput: ((uri: string, profile: string) => void) | null;
 }
 
-/** Something that can be done with what is selected. */
+/** An action on the selected entries. */
 export interface IAction {
   readonly id: string;
   readonly label: string;
-  /** What is pressed for it. */
+  /** The keyboard shortcut. */
   readonly key?: string;
   readonly isOn: boolean;
   readonly run: () => Promise<void> | void;
@@ -82,7 +82,7 @@ export function actionsOf(explorer: IExplorer, say: (text: string) => void): rea
   return actions.flatMap(action => action ?? []);
 }
 
-/** Enter a folder; a file is downloaded. */
+/** Open a folder, or download a file. */
 export async function open(explorer: IExplorer, entry: IEntry | undefined): Promise<void> {
   const { model } = explorer;
   if (entry?.isFolder) {
@@ -92,7 +92,7 @@ export async function open(explorer: IExplorer, entry: IEntry | undefined): Prom
   }
 }
 
-/** Go to an address that somebody has typed: a folder, or that of a file, which is selected then. */
+/** Open a typed path: a folder, or a file, which is selected in its folder. */
 export async function goTo({ model }: IExplorer, text: string): Promise<void> {
   const uri = text.trim();
   if ((await model.open(uri)) && model.entries.length === 1 && model.entries[0]?.uri === uri) {
@@ -116,7 +116,7 @@ export async function makeFolder(explorer: IExplorer, say: (text: string) => voi
   }
 }
 
-/** Upload what was dropped, into the folder that it was dropped on. To be called while the event is handled. */
+/** Upload dropped files to the current folder. Must be called synchronously in the event handler. */
 export async function dropFiles(
   explorer: IExplorer,
   dropped: DataTransfer,
@@ -142,7 +142,7 @@ export async function upload(
   }
 }
 
-/** Copy files and folders of the workspace here. */
+/** Copy files and folders of the workspace to the current folder. */
 export async function put(explorer: IExplorer, paths: readonly string[], say: (text: string) => void): Promise<void> {
   const { model, engine, trans } = explorer;
   const { place } = model;
@@ -155,7 +155,7 @@ export async function put(explorer: IExplorer, paths: readonly string[], say: (t
   await Promise.all(copies);
 }
 
-/** Ask for a path of the workspace, and copy that here: what dragging does, by the keyboard. */
+/** Ask for a workspace path and copy it to the current folder; the keyboard equivalent of dragging. */
 export async function putFromWorkspace(explorer: IExplorer, say: (text: string) => void): Promise<void> {
   const { host, trans } = explorer;
   const title = trans.__('Copy from workspace');
@@ -165,7 +165,7 @@ export async function putFromWorkspace(explorer: IExplorer, say: (text: string) 
   }
 }
 
-/** Copy files and folders of the workspace into a folder that is asked for: at first, the one that is shown. */
+/** Copy workspace files and folders to a folder that the user enters; the default is the current one. */
 export async function bring(explorer: IExplorer, paths: readonly string[], say: (text: string) => void): Promise<void> {
   const { model, host, trans } = explorer;
   if (!model.place && !model.roots) {
@@ -281,12 +281,12 @@ async function remove(explorer: IExplorer, entries: readonly IEntry[], say: (tex
   });
 }
 
-/** The names of a few. */
+/** Return a few names. */
 function named(paths: readonly string[]): string {
   return [...paths.slice(0, NAMED).map(nameOf), ...(paths.length > NAMED ? ['…'] : [])].join(', ');
 }
 
-/** What took no time leaves no row of its own. */
+/** Remove the row of a transfer that finished immediately. */
 function settle({ model }: IExplorer, transfer: Transfer): void {
   if (transfer.state === 'done') {
     model.transfers.hide(transfer);

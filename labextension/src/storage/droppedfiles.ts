@@ -1,18 +1,18 @@
 /**
- * The files in what was chosen or dropped on a page, with those in folders.
+ * The files of a file input or a drop, including those in folders.
  */
 
 import type { IItem } from './upload.js';
 
-/** Files that were chosen; those of a folder have paths that begin with its name. */
+/** Return selected files; the paths of a selected folder start with its name. */
 export function chosenFiles(files: Iterable<File>): readonly IItem[] {
   return [...files].map(file => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
 /**
- * Files that were dropped. To be called while the event is handled: what was dropped is gone afterwards.
+ * Return dropped files. Must be called synchronously in the event handler, since the data is cleared afterwards.
  *
- * @throws Error: if one of them cannot be read.
+ * @throws Error if a file cannot be read.
  */
 export function droppedFiles(transfer: DataTransfer): Promise<readonly IItem[]> {
   const found = [...transfer.items].map(item => {
@@ -35,7 +35,7 @@ async function filesOf(entry: FileSystemEntry): Promise<readonly IItem[]> {
   const reader = entry.createReader();
   const found: IItem[] = [];
   for (;;) {
-    // A part at a time, until there is none.
+    // Entries are returned in batches until an empty one.
     const some = await read<FileSystemEntry[]>(path, (resolve, reject) => reader.readEntries(resolve, reject));
     if (some.length === 0) {
       return found;
@@ -46,7 +46,7 @@ async function filesOf(entry: FileSystemEntry): Promise<readonly IItem[]> {
   }
 }
 
-/** What the browser reads; of what it cannot read, it does not say by itself which it was. */
+/** Read an entry; add its path to the error, which browsers do not report. */
 function read<T>(path: string, ask: (resolve: (found: T) => void, reject: (error: Error) => void) => void): Promise<T> {
   return new Promise((resolve, reject) => ask(resolve, error => reject(new Error(`${path}: ${error.message}`))));
 }

@@ -1,10 +1,10 @@
 /**
- * What storages have, as the verbs about data tell it: where to begin, folders, files.
+ * Types and parsers of the content of storages: roots, folders and files.
  */
 
 import { list, number, record, string } from '../api/wire.js';
 
-/** Where one can begin to look. Without a `uri`, `problem` and `fix` say why not. */
+/** A starting point. Without a `uri`, `problem` and `fix` explain why it is not available. */
 export interface IRoot {
   readonly uri: string;
   readonly title: string;
@@ -15,7 +15,7 @@ export interface IRoot {
   readonly fix: string;
 }
 
-/** A file, or a folder, whose path ends with a slash. `modified`: milliseconds since 1970, 0 where nobody tells. */
+/** A file, or a folder, whose path ends with a slash. `modified` is in milliseconds since 1970, 0 if unknown. */
 export interface IEntry {
   readonly path: string;
   readonly uri: string;
@@ -30,7 +30,10 @@ export interface IParent {
   readonly uri: string;
 }
 
-/** A part of what is in a folder; `more`: there is more after it. `parents`: from the top of all down to itself. */
+/**
+ * A page of a folder's entries; `more` if further ones follow. `parents` lead from the storage root to the folder
+ * itself.
+ */
 export interface IPageOfEntries {
   readonly uri: string;
   readonly parents: readonly IParent[];
@@ -45,7 +48,7 @@ export interface IOrder {
   readonly isDescending: boolean;
 }
 
-/** The answer of `storages`. */
+/** Parse the response of `storages`. */
 export function parseRoots(value: unknown): readonly IRoot[] {
   return list(record(value)['storages']).map(item => {
     const root = record(item);
@@ -61,7 +64,7 @@ export function parseRoots(value: unknown): readonly IRoot[] {
   });
 }
 
-/** The answer of `list_data`. */
+/** Parse the response of `list_data`. */
 export function parsePage(value: unknown): IPageOfEntries {
   const page = record(value);
   return {
@@ -87,12 +90,12 @@ function parseEntry(value: unknown): IEntry {
   };
 }
 
-/** A path's name, without a folder's slash. */
+/** Return the name of a path, without a trailing slash. */
 export function nameOf(path: string): string {
   return path.replace(/\/$/, '').split('/').at(-1) ?? '';
 }
 
-/** Entries in an order; those that are equal in it stay in that of the storage. Folders have no size. */
+/** Sort entries; equal ones keep the order of the storage. Folders have no size. */
 export function sorted(entries: readonly IEntry[], { column, isDescending }: IOrder): readonly IEntry[] {
   if (column === 'name') {
     return isDescending ? [...entries].reverse() : entries;
@@ -101,13 +104,13 @@ export function sorted(entries: readonly IEntry[], { column, isDescending }: IOr
   return [...entries].sort((one, other) => (isDescending ? key(other) - key(one) : key(one) - key(other)));
 }
 
-/** The folders that lead to one, from where it was begun on. */
+/** Return the breadcrumbs of a folder, starting at its root. */
 export function crumbs(parents: readonly IParent[], root: IRoot): readonly IParent[] {
   const first = parents.findIndex(parent => parent.uri === root.uri);
   return first < 0 ? parents : [{ name: root.title, uri: root.uri }, ...parents.slice(first + 1)];
 }
 
-/** The place to begin with from which a URI is reached: the nearest above it, of this account if one is given. */
+/** Return the nearest root above a URI, of the given account if there is one. */
 export function rootOf(roots: readonly IRoot[], parents: readonly Pick<IParent, 'uri'>[], profile = ''): IRoot | null {
   const uris = parents.map(parent => parent.uri);
   const isOfAccount = (root: IRoot) => !profile || root.profile === profile;
@@ -115,7 +118,7 @@ export function rootOf(roots: readonly IRoot[], parents: readonly Pick<IParent, 
   return above.sort((one, other) => other.uri.length - one.uri.length)[0] ?? null;
 }
 
-/** A name with a number, as for a second file of one name: `a (2).txt`. */
+/** Return a numbered name, such as `a (2).txt`. */
 export function numbered(path: string, count: number): string {
   const cut = path.lastIndexOf('/') + 1;
   const [folder, name] = [path.slice(0, cut), path.slice(cut)];

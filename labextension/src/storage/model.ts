@@ -1,5 +1,5 @@
 /**
- * A place in a storage that is looked at: what is in it, as far as it was scrolled to, in which order, what is selected.
+ * Model of the data explorer: the current folder with its loaded entries, order and selection.
  */
 
 import type { ISignal } from '@lumino/signaling';
@@ -12,13 +12,13 @@ import type { IEntry, IOrder, IPageOfEntries, IParent, IRoot } from './entries.j
 import { crumbs, parsePage, parseRoots, rootOf, sorted } from './entries.js';
 import { Transfers } from './transfermodel.js';
 
-/** Entries that are asked for at once; all of them at once, where they are to be sorted here. */
+/** Number of entries fetched at once, and the limit, used if they are sorted here. */
 const PAGE = 500;
 const LARGEST_PAGE = 10_000;
-// Rows before the end of what is known, from which on more is fetched.
+// More entries are fetched when fewer rows than this remain.
 const AHEAD = 100;
 
-/** The folder that is looked at, and from where it was come to. */
+/** The current folder, and the root it was opened from. */
 export interface IPlace {
   readonly root: IRoot;
   readonly uri: string;
@@ -32,24 +32,24 @@ export class ExplorerModel {
   }
 
   readonly transfers: Transfers;
-  /** Null before they are known. */
+  /** Null until loaded. */
   roots: readonly IRoot[] | null = null;
-  /** Null while one chooses where to begin. */
+  /** Null while the list of roots is shown. */
   place: IPlace | null = null;
   trouble: ITrouble | null = null;
   isLoading = false;
-  /** Whether the folder has more than is known. */
+  /** Whether the folder has entries that are not loaded. */
   more = false;
   order: IOrder = { column: 'name', isDescending: false };
   selected: ReadonlySet<string> = new Set();
-  /** The row that the keyboard is at. */
+  /** The focused row. */
   current = 0;
 
   get changed(): ISignal<this, void> {
     return this.signal;
   }
 
-  /** What is known of the folder, in order. */
+  /** The loaded entries, sorted. */
   get entries(): readonly IEntry[] {
     return this.shown;
   }
@@ -58,19 +58,19 @@ export class ExplorerModel {
     return this.shown.filter(entry => this.selected.has(entry.path));
   }
 
-  /** Whether something can be put into the folder that is looked at. */
+  /** Whether the current folder is writable. */
   get canWrite(): boolean {
     return this.place?.root.writable === true;
   }
 
-  /** Ask where one can begin. */
+  /** Load the roots. */
   async start(): Promise<void> {
     await this.during(async () => {
       this.roots = parseRoots(await this.engine.call('storages'));
     });
   }
 
-  /** Go to where one chooses again. */
+  /** Return to the list of roots. */
   leave(): void {
     this.turn += 1;
     this.place = null;
@@ -81,10 +81,10 @@ export class ExplorerModel {
   }
 
   /**
-   * Look at a folder. If it is not there, or not to be read, one stays where one was.
+   * Open a folder. On failure, the current folder stays.
    *
-   * @param root - where it was begun; if not given, the nearest that leads there, of the account that one is in.
-   * @returns whether it is looked at now.
+   * @param root - the root; by default the nearest one above the folder, of the current account.
+   * @returns whether the folder is open now.
    */
   async open(uri: string, root: IRoot | null = null): Promise<boolean> {
     const profile = root?.profile ?? this.accountFor(uri);
@@ -109,7 +109,7 @@ export class ExplorerModel {
     return isThere;
   }
 
-  /** Look at the folder above; at the places to begin with, from the top. */
+  /** Open the parent folder; from a root, the list of roots. */
   async up(): Promise<void> {
     const { place } = this;
     const above = place?.crumbs.at(-2);
@@ -122,7 +122,7 @@ export class ExplorerModel {
     }
   }
 
-  /** Look once more: what is selected stays so, as far as it is there. What is being opened comes before that. */
+  /** Reload the folder; the selection is kept. Waits for a folder that is being opened. */
   async refresh(): Promise<void> {
     await this.opened();
     const { place, shown } = this;
@@ -146,7 +146,7 @@ export class ExplorerModel {
     }
   }
 
-  /** Say up to which row is seen, that there be more. */
+  /** Load more if a visible row is near the end. */
   look(row: number): void {
     if (this.more && !this.isLoading && row > this.shown.length - AHEAD) {
       void this.next(PAGE);
@@ -163,8 +163,7 @@ export class ExplorerModel {
   }
 
   /**
-   * Fetch what is not known yet, all of it: in another order than that of names nothing less will do. Whoever asks for
-   * something else meanwhile goes on with it.
+   * Load all entries, which any order except by name needs. Stops if another request is made.
    */
   async all(): Promise<void> {
     await this.opened();
@@ -174,7 +173,7 @@ export class ExplorerModel {
     }
   }
 
-  /** Be at a row, and select it alone. */
+  /** Focus a row and select it alone. */
   pick(row: number): void {
     const entry = this.shown[row];
     if (entry) {
@@ -183,7 +182,7 @@ export class ExplorerModel {
     }
   }
 
-  /** Select a row also, or no longer. */
+  /** Toggle the selection of a row. */
   toggle(row: number): void {
     const path = this.shown[row]?.path;
     if (path !== undefined) {
@@ -193,14 +192,14 @@ export class ExplorerModel {
     }
   }
 
-  /** Select all from where one began to a row. */
+  /** Select the range from the anchor to a row. */
   extend(row: number): void {
     const [first, last] = [Math.min(this.anchor, row), Math.max(this.anchor, row)];
     const paths = this.shown.slice(first, last + 1).map(entry => entry.path);
     this.choose(paths, row);
   }
 
-  /** Be at a row, whatever is selected. */
+  /** Focus a row without changing the selection. */
   point(row: number): void {
     this.current = Math.min(Math.max(row, 0), Math.max(this.shown.length - 1, 0));
     this.signal.emit();
@@ -211,7 +210,7 @@ export class ExplorerModel {
     this.point(row);
   }
 
-  /** Select the entry of a URI, and be at it. */
+  /** Select and focus the entry of a URI. */
   reveal(uri: string): void {
     const row = this.shown.findIndex(entry => entry.uri === uri || entry.uri === `${uri}/`);
     if (row >= 0) {
@@ -230,7 +229,7 @@ export class ExplorerModel {
     }
   }
 
-  /** The profile to ask for an address that was typed: one stays in the account that one is in. */
+  /** Return the profile for a typed path, preferring the current account. */
   private accountFor(uri: string): string {
     const { place, roots } = this;
     if (place?.root.profile && uri.startsWith(`${place.root.scheme}://`)) {
@@ -273,7 +272,7 @@ export class ExplorerModel {
     this.point(row < 0 ? this.current : row);
   }
 
-  /** Ask for something; what was asked for before, and is not there yet, counts no more. Whether it is there, and counts. */
+  /** Run a request that supersedes earlier ones; return whether it succeeded and was not superseded itself. */
   private async during(work: (isLatest: () => boolean) => Promise<void>): Promise<boolean> {
     const turn = ++this.turn;
     const isLatest = () => turn === this.turn;
@@ -304,7 +303,7 @@ export class ExplorerModel {
   private opening: Promise<boolean> | null = null;
 }
 
-/** Where a folder was begun to which nothing leads that is known: its own top. */
+/** Return a root for a folder outside of all known roots. */
 function plain({ uri, parents }: IPageOfEntries, profile: string): IRoot {
   const top = parents[0]?.uri ?? uri;
   const scheme = uri.slice(0, uri.indexOf(':'));

@@ -1,5 +1,5 @@
 /**
- * The Explorer as a Lumino widget, onto which files of the file browser can be dropped.
+ * The data explorer as a Lumino widget, with drag and drop from the file browser.
  */
 
 import { ReactWidget } from '@jupyterlab/ui-components';
@@ -10,11 +10,11 @@ import type { IExplorer } from './actions.js';
 import { bring, put } from './actions.js';
 import { Explorer, enter } from './view.js';
 
-// What JupyterLab's file browser gives along: paths.
+// The MIME type of paths in drags of JupyterLab's file browser.
 const PATHS = 'application/x-jupyter-icontents';
 const EVENTS = ['lm-dragenter', 'lm-dragover', 'lm-dragleave', 'lm-drop'];
 
-/** A drag of Lumino's, as far as it matters here. */
+/** The part of a Lumino drag event used here. */
 interface IDrag extends Event {
   readonly mimeData: { hasData(type: string): boolean; getData(type: string): unknown };
   readonly proposedAction: string;
@@ -23,7 +23,7 @@ interface IDrag extends Event {
 
 export class ExplorerPanel extends ReactWidget {
   /**
-   * @param local - a path of the file browser's below the server's root.
+   * @param local - converts a path of the file browser to one below the server root.
    */
   constructor(
     private readonly explorer: IExplorer,
@@ -32,7 +32,7 @@ export class ExplorerPanel extends ReactWidget {
     super();
     this.addClass('jp-pai-ExplorerPanel');
     this.node.lang = explorer.lang;
-    // As long as the page is there.
+    // This listener lives as long as the page.
     addEventListener('beforeunload', event => explorer.model.transfers.isUploading && event.preventDefault());
   }
 
@@ -57,12 +57,12 @@ export class ExplorerPanel extends ReactWidget {
     }
   }
 
-  /** Copy files and folders of the workspace, by their paths below the server's root, to where the user wants them. */
+  /** Copy workspace files and folders, by paths below the server root, to a folder that the user enters. */
   bring(paths: readonly string[]): Promise<void> {
     return bring(this.explorer, paths, this.say);
   }
 
-  /** Whoever asked for it goes on in it, as soon as it is drawn. */
+  /** Focus the explorer once it is rendered. */
   enter(): void {
     this.isAwaited = true;
     void this.renderPromise?.then(() => {
@@ -91,7 +91,7 @@ export class ExplorerPanel extends ReactWidget {
     return <Explorer {...this.explorer} news={this.news} say={this.say} />;
   }
 
-  /** Said until one goes on: to another folder, or to another selection. */
+  /** Show a message until the folder or the selection changes. */
   private readonly say = (text: string): void => {
     this.news = text;
     this.update();

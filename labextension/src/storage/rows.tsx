@@ -1,5 +1,5 @@
 /**
- * What is in a folder, as a table: of a hundred thousand entries, only the rows that are seen are in the page.
+ * The content of a folder as a table. Only visible rows are rendered.
  */
 
 import * as React from 'react';
@@ -13,11 +13,11 @@ import { nameOf } from './entries.js';
 
 interface IProps extends IExplorer {
   readonly actions: () => readonly IAction[];
-  /** Show what can be done, at a point of the window. */
+  /** Open the context menu at viewport coordinates. */
   readonly ask: (x: number, y: number) => void;
 }
 
-/** Pixels; all rows are as high as this, the head too. */
+/** Height of all rows and of the header, in pixels. */
 const ROW = 26;
 
 export function ExplorerRows(props: IProps): React.JSX.Element {
@@ -130,7 +130,7 @@ export function ExplorerRows(props: IProps): React.JSX.Element {
   );
 }
 
-/** The head of a column, by which to sort. */
+/** A column header that sorts by its column. */
 function Heading({ model, column, title }: IProps & { column: Column; title: string }): React.JSX.Element {
   const { order } = model;
   const isSorted = order.column === column;

@@ -1,5 +1,5 @@
 /**
- * What is on its way between this page, the machine of the server and storages; and what of it has ended.
+ * Transfers between this page, the server and storages, active and finished.
  */
 
 import type { ISignal } from '@lumino/signaling';
@@ -15,15 +15,15 @@ import type { IItem, ITarget } from './upload.js';
 import { pause, uploadFile, wasHeard } from './upload.js';
 
 export type TransferState = 'running' | 'asking' | 'done' | 'failed' | 'cancelled';
-/** What is to become of files whose names are taken. */
+/** The answer to a conflict with existing files. */
 export type Answer = 'replace' | 'keep' | 'skip';
 
 const LOOK_EVERY = 300;
 const RETRY = 2000;
-// Files at a time; the server puts two into a storage at once.
+// Concurrent uploads; the server writes two files to a storage at once.
 const AT_A_TIME = 3;
 
-/** Something that takes a while. */
+/** A transfer that takes a while. */
 export abstract class Transfer {
   constructor(
     readonly title: string,
@@ -32,13 +32,13 @@ export abstract class Transfer {
   ) {}
 
   state: TransferState = 'running';
-  /** Bytes; the second is 0 where nobody knows. */
+  /** Bytes; `bytes` is 0 if unknown. */
   done = 0;
   bytes = 0;
   files = 0;
-  /** What is wrong; also while it runs, if something of it has failed or nothing is heard of it. */
+  /** The error; also while running, if a part failed or the server does not respond. */
   trouble = '';
-  /** The names that are taken, while it asks; and what can be answered. */
+  /** Names of existing files while the transfer waits for an answer, and the possible answers. */
   taken: readonly string[] = [];
   readonly answers: readonly Answer[] = ['replace', 'skip'];
 
@@ -50,12 +50,12 @@ export abstract class Transfer {
     return this.state === 'running';
   }
 
-  /** Whether what has failed can go on. */
+  /** Whether a failed transfer can be resumed. */
   get canGoOn(): boolean {
     return false;
   }
 
-  /** Begin, or go on; settled when it is over or has a question. */
+  /** Start or resume; resolved when the transfer ended or needs an answer. */
   abstract run(answer?: Answer): Promise<void>;
 
   abstract cancel(): void;
@@ -67,13 +67,13 @@ export abstract class Transfer {
   }
 }
 
-/** A copy that the server makes, begun by a verb: it goes on whoever looks. */
+/** A transfer that the server performs; it continues independent of this page. */
 export class ServerTransfer extends Transfer {
   constructor(
     title: string,
     engine: IEngine,
     tell: () => void,
-    /** Calls the verb; gives its answer. */
+    /** Calls the verb and returns its response. */
     private readonly begin: (overwrite: boolean) => Promise<unknown>
   ) {
     super(title, engine, tell);
@@ -113,7 +113,7 @@ export class ServerTransfer extends Transfer {
     }
   }
 
-  /** How it is after a while; asked again where nothing is heard: the copy goes on without us. */
+  /** Poll the transfer after a pause, retrying while the server does not respond. */
   private async look(): Promise<ICopy> {
     for (let wait = LOOK_EVERY; ; wait = RETRY) {
       await pause(wait);
@@ -134,7 +134,7 @@ export class ServerTransfer extends Transfer {
   private id = '';
 }
 
-/** Files of this page's computer, on their way to a folder. Each is whole there or not at all. */
+/** An upload of local files to a folder. Each file is written completely or not at all. */
 export class Uploading extends Transfer {
   constructor(
     title: string,
@@ -178,7 +178,7 @@ export class Uploading extends Transfer {
   }
 
   private async work(signal: AbortSignal): Promise<void> {
-    // After a failure each ends what it has begun; then all of it can go on.
+    // After a failure, started files are finished; the rest can be resumed.
     const next = () => (this.isRunning && !this.trouble ? this.waiting.shift() : undefined);
     for (let item = next(); item; item = next()) {
       let sent = 0;
@@ -229,7 +229,7 @@ export class Uploading extends Transfer {
   private life = new AbortController();
 }
 
-/** All of them, the newest first. */
+/** All transfers, the newest first. */
 export class Transfers {
   constructor(private readonly engine: IEngine) {}
 
@@ -239,17 +239,17 @@ export class Transfers {
     return this.signal;
   }
 
-  /** One of them has ended, well or not. */
+  /** Emitted when a transfer ended, successfully or not. */
   get ended(): ISignal<this, Transfer> {
     return this.endedSignal;
   }
 
-  /** Whether files are on their way that only this page has. */
+  /** Whether an upload is active, which closing this page would cancel. */
   get isUploading(): boolean {
     return this.known.some(transfer => transfer instanceof Uploading && transfer.isRunning);
   }
 
-  /** A copy that the server makes; settled when it is over or has a question. */
+  /** Start a transfer on the server; resolved when it ended or needs an answer. */
   begin(title: string, call: (overwrite: boolean) => Promise<unknown>): Promise<Transfer> {
     return this.add(new ServerTransfer(title, this.engine, this.tell, call));
   }
@@ -258,7 +258,7 @@ export class Transfers {
     return this.add(new Uploading(title, this.engine, this.tell, target, items));
   }
 
-  /** Answer what one asks, or let it go on. */
+  /** Answer the question of a transfer, or resume it. */
   async goOn(transfer: Transfer, answer?: Answer): Promise<void> {
     await transfer.run(answer);
     this.endedSignal.emit(transfer);
@@ -280,7 +280,7 @@ export class Transfers {
   private readonly endedSignal = new Signal<this, Transfer>(this);
 }
 
-/** The names in a refusal because they are taken; none in any other. */
+/** Return the names of existing files from a conflict error; empty for other errors. */
 function takenNames(error: unknown): readonly string[] {
   const isConflict = error instanceof EngineError && error.status === 409;
   return isConflict ? list(error.details['files']).map(string) : [];

@@ -1,5 +1,5 @@
 /**
- * What is on its way: how far it is, what it asks, how it has ended.
+ * The list of transfers: progress, questions and results.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -13,7 +13,7 @@ interface IProps {
   readonly trans: TranslationBundle;
 }
 
-// Names in a question.
+// Maximum number of names in a question.
 const NAMED = 3;
 
 export function TransferList({ transfers, trans }: IProps): React.JSX.Element | null {

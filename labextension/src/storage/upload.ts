@@ -1,5 +1,5 @@
 /**
- * One file on its way from this page to a storage: in pieces, as large as the line and what is in between can take.
+ * Upload of one file from this page to a storage, in chunks adapted to the connection.
  */
 
 import type { IEngine } from '../api/engine.js';
@@ -7,7 +7,7 @@ import { EngineError } from '../api/engine.js';
 import type { ICopy } from '../outputs/model.js';
 import { isUnderWay, parseCopy } from '../outputs/model.js';
 
-/** Something to upload: a file, and its path below the folder that it goes to. */
+/** A file to upload, and its path below the target folder. */
 export interface IItem {
   readonly path: string;
   readonly file: Blob & { readonly lastModified?: number };
@@ -21,7 +21,7 @@ export interface ITarget {
 const FIRST = 1 << 20;
 const LARGEST = 8 << 20;
 const SMALLEST = 1 << 16;
-// Milliseconds that a piece should take: less, and larger ones win; more, and one sees nothing move.
+// Milliseconds a chunk should take. Larger chunks are faster, smaller ones show progress.
 const QUICK = 300;
 const SLOW = 3000;
 const LOOK_EVERY = 300;
@@ -33,8 +33,8 @@ const GATEWAY: readonly number[] = [502, 503, 504];
 /**
  * Upload a file.
  *
- * @param told - is told how many of its bytes have been sent.
- * @throws EngineError: a Conflict with `files` in its details if one of that name is there.
+ * @param told - called with the number of bytes sent.
+ * @throws EngineError: a Conflict with `files` in its details if the file exists.
  */
 export async function uploadFile(
   engine: IEngine,
@@ -60,7 +60,7 @@ export async function uploadFile(
       copy = parseCopy(await again(() => engine.call('copy', { copy: copy.id }), signal));
     }
   } catch (error) {
-    await engine.call('cancel_copy', { copy: copy.id }).catch(() => undefined); // It may be over already.
+    await engine.call('cancel_copy', { copy: copy.id }).catch(() => undefined); // It may have ended already.
     throw error;
   }
   if (copy.status !== 'done') {
@@ -85,7 +85,7 @@ async function sendAll(
       copy = parseCopy(await again(async () => send(), signal));
     } catch (error) {
       if (error instanceof EngineError && error.status === TOO_LARGE && size > SMALLEST) {
-        size = most = Math.max(Math.floor(size / 4), SMALLEST); // A proxy's limit.
+        size = most = Math.max(Math.floor(size / 4), SMALLEST); // The limit of a proxy.
         continue;
       }
       return await afterAll(engine, copy, error, signal);
@@ -98,7 +98,9 @@ async function sendAll(
   return copy;
 }
 
-/** The copy, where a piece is refused since the server has all of them: the answer to the last one was lost. */
+/**
+ * Return the transfer if a chunk was refused because the server already has all of them: the last response was lost.
+ */
 async function afterAll(engine: IEngine, { id }: ICopy, error: unknown, signal: AbortSignal): Promise<ICopy> {
   const isOver = error instanceof EngineError && error.status === CONFLICT && !('received' in error.details);
   const copy = isOver ? parseCopy(await again(() => engine.call('copy', { copy: id }), signal)) : null;
@@ -108,7 +110,7 @@ async function afterAll(engine: IEngine, { id }: ICopy, error: unknown, signal: 
   return copy;
 }
 
-/** What `ask` gives; asked again where nothing was heard. */
+/** Call `ask`, retrying while there is no response. */
 async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -123,7 +125,7 @@ async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> 
   }
 }
 
-/** Whether an error is an answer of the engine's own: not of a broken line, nor of a proxy where the engine is away. */
+/** Whether an error is a response of the engine, rather than of a network failure or a proxy. */
 export function wasHeard(error: unknown): boolean {
   const isOurs = (status: number, code: string) => status !== 0 && (code !== '' || !GATEWAY.includes(status));
   return !(error instanceof EngineError) || isOurs(error.status, error.code);

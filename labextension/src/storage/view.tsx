@@ -1,5 +1,5 @@
 /**
- * The Explorer: what all storages have, and what can be done with it.
+ * The data explorer view.
  */
 
 import * as React from 'react';
@@ -15,7 +15,7 @@ import { ExplorerRows } from './rows.js';
 import { TransferList } from './transfers.js';
 
 interface IProps extends IExplorer {
-  /** What was done last, in words. */
+  /** The result of the last action. */
   readonly news: string;
   readonly say: (text: string) => void;
 }
@@ -36,7 +36,7 @@ export function Explorer(props: IProps): React.JSX.Element {
   const box = React.useRef<HTMLElement>(null);
   useKeptFocus(box);
   React.useLayoutEffect(() => {
-    // What was pressed may be gone, and the focus with it; or one waits for what is there now.
+    // The focused element may be gone, or the focus waits for the content.
     if (box.current && [document.body, box.current].includes(document.activeElement as HTMLElement)) {
       enter(box.current);
     }
@@ -56,7 +56,7 @@ export function Explorer(props: IProps): React.JSX.Element {
       className="jp-pai-Explorer"
       aria-label={trans.__('Explorer')}
       data-drop={isOver}
-      // JupyterLab's keys are not for what is pressed here.
+      // Disables JupyterLab's shortcuts.
       data-lm-suppress-shortcuts="true"
       onDragOver={event => {
         if (isFiles(event)) {
@@ -86,12 +86,12 @@ export function Explorer(props: IProps): React.JSX.Element {
   );
 }
 
-/** Go to what one wants to be at: the table of files, or the first place to begin with; until they are there, nearby. */
+/** Focus the file table or the first root; if neither is rendered yet, the view itself. */
 export function enter(node: HTMLElement): void {
   (node.querySelector<HTMLElement>('[role="grid"], .jp-pai-Explorer-roots button') ?? node).focus();
 }
 
-/** How much there is. */
+/** Describe the number of entries. */
 function facts({ model, trans }: IProps): string {
   if (model.isLoading) {
     return trans.__('Loading…');
@@ -108,14 +108,14 @@ function facts({ model, trans }: IProps): string {
     : plural(length, trans.__('%1 item', count(length)), trans.__('%1 items', count(length)));
 }
 
-/** Where one is; another address can be typed. */
+/** Breadcrumbs, and a field for a path. */
 function Address(props: IProps): React.JSX.Element {
   const { model, trans } = props;
   const here = model.place?.uri ?? '';
   const [text, setText] = React.useState(here);
   React.useEffect(() => setText(here), [here]);
   const crumbs = model.place?.crumbs ?? [];
-  // How an address is written: one of a profile's storage, if there is any.
+  // An example path: a root of a profile, if there is any.
   const example = model.roots?.filter(root => root.uri).at(-1)?.uri;
   return (
     <>
@@ -162,7 +162,7 @@ function Address(props: IProps): React.JSX.Element {
   );
 }
 
-/** Where one can begin. */
+/** The list of roots. */
 function Roots({ model, trans }: IProps): React.JSX.Element {
   return (
     <ul className="jp-pai-Explorer-roots">
@@ -194,17 +194,17 @@ function factsOf({ scheme, profile, uri }: IRoot): string {
     .join(' · ');
 }
 
-/** A folder: what can be done here, and what is in it. */
+/** A folder: its toolbar and entries. */
 function Folder(props: IProps): React.JSX.Element {
   const { model, trans, say } = props;
   const files = React.useRef<HTMLInputElement>(null);
   const folder = React.useRef<HTMLInputElement>(null);
-  // As things are when they are asked for.
+  // Evaluated when the menu opens.
   const actions = () => actionsOf(props, say);
   const ask = (x: number, y: number) => popUp(trans.__('Actions'), actions(), x, y);
   const take = (event: React.ChangeEvent<HTMLInputElement>) => {
     const items = chosenFiles(event.target.files ?? []);
-    event.target.value = ''; // The same ones can be chosen once more.
+    event.target.value = ''; // Allows selecting the same files again.
     void upload(props, items, say);
   };
   const { canWrite } = model;
@@ -252,7 +252,7 @@ function Folder(props: IProps): React.JSX.Element {
           data-upload="folder"
           onChange={take}
           {
-            ...{ webkitdirectory: '' } /* Which React's types do not know. */
+            ...{ webkitdirectory: '' } /* Not declared by React. */
           }
         />
       </div>

@@ -1,11 +1,11 @@
 /**
- * TensorBoards, as the server tells of them.
+ * Types and parsers of TensorBoards on the Jupyter server.
  */
 
 import type { IEngine } from '../api/engine.js';
 import { list, number, record, string } from '../api/wire.js';
 
-/** A TensorBoard that runs. `address` is a path on the server; times are in milliseconds. */
+/** A running TensorBoard. `address` is a path on the server; times are in milliseconds. */
 export interface IBoard {
   readonly id: string;
   readonly jobs: readonly { readonly id: string; readonly name: string }[];
@@ -14,11 +14,11 @@ export interface IBoard {
   readonly idleTimeout: number;
 }
 
-/** The TensorBoard in a JSON value; null if there is none. */
+/** Parse a TensorBoard; null if the value is none. */
 export function parseBoard(value: unknown): IBoard | null {
   const board = record(value);
   const [id, address] = [string(board['id']), string(board['address'])];
-  // Only what is on the server: an address becomes a link and a frame.
+  // Only paths on this server are accepted, since they become links and frames.
   if (!id || !/^\/(?![/\\])/.test(address)) {
     return null;
   }
@@ -31,13 +31,13 @@ export function parseBoard(value: unknown): IBoard | null {
   };
 }
 
-/** Where the browser finds it; null where the page knows no server. */
+/** Return the URL of a TensorBoard; null if the page is not connected to a server. */
 export function boardAddress(engine: IEngine, board: IBoard): string | null {
   const server = engine.address('about', {});
   return server === null ? null : new URL(board.address, new URL(server, location.href)).href;
 }
 
-/** Those that show a job, the one of it alone first. */
+/** Return the TensorBoards that show a job, those with the fewest jobs first. */
 export function boardsOf(value: unknown, jobId: string): readonly IBoard[] {
   return list(record(value)['tensorboards'])
     .map(parseBoard)

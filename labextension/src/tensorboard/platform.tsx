@@ -1,6 +1,6 @@
 /**
- * The TensorBoard that a job's platform runs: found, started, opened, stopped. It costs one of few places, so nothing
- * is started unasked.
+ * The TensorBoard that the platform of a job runs: find, start, open and stop it. It uses a limited slot, so it starts
+ * only on request.
  */
 
 import * as React from 'react';
@@ -14,7 +14,7 @@ import { Occupants } from './slots.js';
 
 type Trans = ITabProps['trans'];
 
-/** Nothing for jobs whose platform runs none. */
+/** Renders nothing if the platform runs no TensorBoards. */
 export function PlatformTensorBoard(props: ITabProps): React.JSX.Element | null {
   return props.model.job?.platformBoards ? <Part {...props} /> : null;
 }
@@ -64,7 +64,7 @@ function Part(props: ITabProps): React.JSX.Element {
   );
 }
 
-/** What is to be known before one is started. */
+/** Describe the cost before a start. */
 function costs({ most, minutes }: IPlatformBoards, trans: Trans): string {
   return most && minutes
     ? trans.__(
@@ -75,7 +75,7 @@ function costs({ most, minutes }: IPlatformBoards, trans: Trans): string {
     : trans.__('Runs on the platform. It may take a TensorBoard slot of the account, and may be billed.');
 }
 
-/** What is read out when it changes. */
+/** Return the status text, announced by screen readers. */
 function news(act: Act | null, isWell: boolean, known: IPlatformBoards | null, trans: Trans): string {
   const words: Readonly<Record<Act, string>> = {
     starting: trans.__('Starting…'),
@@ -103,7 +103,7 @@ interface IBoardProps extends ITabProps {
   readonly acts: IPlatformActs;
 }
 
-/** One that there is. */
+/** An existing TensorBoard. */
 function Board({ board, acts, host, trans }: IBoardProps): React.JSX.Element {
   const { name, status, link } = board;
   const isBusy = acts.act !== null;
@@ -153,7 +153,7 @@ function Board({ board, acts, host, trans }: IBoardProps): React.JSX.Element {
   );
 }
 
-/** Where the focus goes when what was done took the button away that it was on. */
+/** Focus the title when the focused button disappeared after an action. */
 function useFocus(isBusy: boolean): React.RefObject<HTMLParagraphElement> {
   const place = React.useRef<HTMLParagraphElement>(null);
   const wasBusy = React.useRef(false);

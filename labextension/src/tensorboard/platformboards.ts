@@ -1,5 +1,5 @@
 /**
- * TensorBoards that a job's platform runs itself, as the server tells of them.
+ * Types and parsers of TensorBoards that a platform runs.
  */
 
 import { EngineError } from '../api/engine.js';
@@ -10,7 +10,7 @@ export type BoardStatus = 'starting' | 'running' | 'stopped' | 'failed';
 
 const STATUSES: readonly string[] = ['starting', 'running', 'stopped', 'failed'];
 
-/** One of them. `link` is where the browser finds it; null until it can be opened. `user` is whose it is, if that is known. */
+/** A TensorBoard. `link` is its URL, null until it can be opened. `user` is its owner, if known. */
 export interface IPlatformBoard {
   readonly id: string;
   readonly name: string;
@@ -20,20 +20,20 @@ export interface IPlatformBoard {
   readonly user: string;
 }
 
-/** `most` of them may run at a time, and each ends by itself after so many `minutes`; 0 where nothing is known of it. */
+/** At most `most` of them run at a time; each stops after `minutes`. 0 if unknown. */
 export interface IPlatformBoards {
   readonly boards: readonly IPlatformBoard[];
   readonly most: number;
   readonly minutes: number;
 }
 
-/** What the server tells of those of a job. */
+/** Parse the TensorBoards of a job. */
 export function parsePlatformBoards(value: unknown): IPlatformBoards {
   const said = record(value);
   return { boards: boardsIn(said['boards']), most: number(said['most']) ?? 0, minutes: number(said['minutes']) ?? 0 };
 }
 
-/** Those that run, if an error says that no more of them may; else null. */
+/** Return the running TensorBoards if an error reports that all slots are in use; else null. */
 export function occupantsOf(error: unknown): readonly IPlatformBoard[] | null {
   if (!(error instanceof EngineError) || error.code !== 'QuotaExceeded') {
     return null;
@@ -42,7 +42,7 @@ export function occupantsOf(error: unknown): readonly IPlatformBoard[] | null {
   return running.length ? running : null;
 }
 
-/** Whether an error says that what was meant is not there any more. */
+/** Whether an error reports that the target does not exist. */
 export function isGone(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'NotFound';
 }

@@ -1,5 +1,5 @@
 /**
- * What is known of the TensorBoards that a job's platform runs, and what can be done with them.
+ * State of the TensorBoards that the platform of a job runs, and actions on them.
  */
 
 import * as React from 'react';
@@ -11,32 +11,32 @@ import { troubleOf, useTask } from '../ui/hooks.js';
 import type { IPlatformBoard, IPlatformBoards } from './platformboards.js';
 import { isGone, occupantsOf, parsePlatformBoards } from './platformboards.js';
 
-// Milliseconds between two looks: while one starts, and else.
+// Milliseconds between two polls: while one starts, and otherwise.
 const LOOK_SOON = 2000;
 const LOOK_LATER = 20_000;
-// Milliseconds for which the place of one that was stopped may still count as taken.
+// Milliseconds during which the slot of a stopped TensorBoard may still be reported as in use.
 const PATIENCE = 60_000;
 
 export type Act = 'starting' | 'stopping' | 'deleting' | 'replacing';
 
 export interface IPlatformActs {
-  /** Null before anything was heard. */
+  /** Null until loaded. */
   readonly known: IPlatformBoards | null;
-  /** What is being done. */
+  /** The current action. */
   readonly act: Act | null;
-  /** Of what was done last; else of the last look. */
+  /** The error of the last action, else of the last poll. */
   readonly trouble: ITrouble | null;
-  /** Those that run, where no more of them may. */
+  /** Running TensorBoards, if all slots are in use. */
   readonly occupants: readonly IPlatformBoard[] | null;
   readonly look: () => void;
   readonly start: () => void;
   readonly stop: (board: IPlatformBoard) => void;
   readonly remove: (board: IPlatformBoard) => void;
-  /** Stop one, and start the job's in its place. */
+  /** Stop one, and start the job's in its slot. */
   readonly replace: (board: IPlatformBoard) => void;
 }
 
-/** Looked at while the tab is. */
+/** Return the state, polled while visible, and actions. */
 export function usePlatformActs({ engine, model, isVisible }: ITabProps): IPlatformActs {
   const { jobId } = model;
   const profile = model.job?.profile ?? '';
@@ -54,7 +54,7 @@ export function usePlatformActs({ engine, model, isVisible }: ITabProps): IPlatf
       } catch (error) {
         const running = occupantsOf(error);
         if (!running) {
-          throw error; // Those that were listed can still make room.
+          throw error; // Earlier listed ones can still be replaced.
         }
         setOccupants(running);
       } finally {
@@ -90,7 +90,7 @@ export function usePlatformActs({ engine, model, isVisible }: ITabProps): IPlatf
   };
 }
 
-/** Again while no more of them may run, for some time. */
+/** Retry for a while if all slots are in use. */
 async function withPatience(open: () => Promise<unknown>): Promise<unknown> {
   const until = Date.now() + PATIENCE;
   for (;;) {
@@ -109,7 +109,7 @@ interface ILooks {
   readonly known: IPlatformBoards | null;
   readonly trouble: ITrouble | null;
   readonly look: () => Promise<void>;
-  /** While something is done, what is heard meanwhile may be old already. */
+  /** Discard poll results during an action, since they may be outdated. */
   readonly hold: (isHeld: boolean) => void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The TensorBoards that run where a platform lets no more of them run: one of them can make room.
+ * The running TensorBoards when all slots of the platform are in use: one of them can be replaced.
  */
 
 import * as React from 'react';

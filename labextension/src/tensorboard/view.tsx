@@ -1,5 +1,5 @@
 /**
- * The tab TensorBoard of the job view: starts one when asked to, shows what runs, opens and stops it.
+ * The tab TensorBoard of the job view: start, open and stop TensorBoards.
  */
 
 import * as React from 'react';
@@ -11,11 +11,11 @@ import type { IBoard } from './boards.js';
 import { boardAddress, boardsOf, parseBoard } from './boards.js';
 import { PlatformTensorBoard } from './platform.js';
 
-// One that is started elsewhere, or ended since nobody looked, shows within this time.
+// Milliseconds between two polls, which find TensorBoards started or stopped elsewhere.
 const LOOK_EVERY = 10_000;
 
 interface IState {
-  /** Null before anything was heard. */
+  /** Null until loaded. */
   readonly boards: readonly IBoard[] | null;
   readonly busy: 'starting' | 'stopping' | null;
   readonly trouble: EngineError | null;
@@ -30,7 +30,7 @@ export function TensorBoard(props: ITabProps): React.JSX.Element {
   );
 }
 
-/** Those that our server runs. */
+/** TensorBoards on the Jupyter server. */
 function Here(props: ITabProps): React.JSX.Element {
   const { model, host, trans } = props;
   const { boards, busy, trouble, start, stop } = useBoards(props);
@@ -66,7 +66,7 @@ function Here(props: ITabProps): React.JSX.Element {
   );
 }
 
-/** Where no server shows it: how one gets it all the same, if the files are of this machine. */
+/** Without a server: the command to start TensorBoard, if the files are on this computer. */
 function ByHand({ model, trans }: ITabProps): React.JSX.Element {
   const folder = /^file:\/\/(\/.*)/.exec(model.job?.outputs.get('tensorboard') ?? '')?.[1] ?? '';
   if (!folder) {
@@ -95,7 +95,7 @@ interface IBoardProps extends ITabProps {
   readonly stop: (board: IBoard) => Promise<void>;
 }
 
-/** One that runs. */
+/** A running TensorBoard. */
 function Board({ board, open, isBusy, stop, engine, trans }: IBoardProps): React.JSX.Element {
   const address = boardAddress(engine, board);
   const title =
@@ -138,11 +138,11 @@ interface IBoards extends IState {
   readonly stop: (board: IBoard) => Promise<void>;
 }
 
-/** The TensorBoards that show the job, looked at while the tab is. */
+/** Return the TensorBoards that show the job, polled while visible. */
 function useBoards({ engine, model, isVisible }: ITabProps): IBoards {
   const { jobId } = model;
   const [state, setState] = React.useState<IState>({ boards: null, busy: null, trouble: null });
-  // What an action has changed, an answer from before it must not undo.
+  // Discards poll results from before an action.
   const turn = React.useRef(0);
   const look = React.useCallback(async () => {
     const mine = turn.current;

@@ -1,5 +1,5 @@
 /**
- * What is rarely said: the name, limits, labels, variables and secrets, interpreter and packages, metrics.
+ * Rarely used settings: name, limits, labels, variables, secrets, interpreter, packages and metrics.
  */
 
 import * as React from 'react';
@@ -133,14 +133,14 @@ function Texts({ table, ...props }: ITexts): React.JSX.Element {
   );
 }
 
-/** Metrics that are read from the log by patterns. */
+/** Metrics read from the log by patterns. */
 function Metrics(props: IPart): React.JSX.Element {
   const { draft, trans } = props;
   const rows = list(field(draft, 'metric_definitions')).map((item, key): IDraftRow => {
     const one = record(item);
     return { key, name: string(one['name']), value: string(one['regex']), isOwn: true };
   });
-  // Those that are sent are counted.
+  // Errors count only the rows that are sent.
   const filled = rows.filter(row => !isEmpty(row)).map(row => row.key);
   const fault = ({ key, name }: IDraftRow) =>
     [`${filled.indexOf(key)}`, name]

@@ -1,5 +1,5 @@
 /**
- * What runs: one of the files of the folder, or a command.
+ * The entry point: a file of the folder, or a command.
  */
 
 import * as React from 'react';
@@ -71,7 +71,7 @@ function withEntry({ draft }: IPart, entry: string): IPart['draft'] {
   return withField(withField(draft, 'command', ''), 'entry_point', entry);
 }
 
-/** A path as a word of a shell. */
+/** Quote a path for a shell. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,5 @@
 /**
- * The data of the job: what goes in, and where goes what comes out.
+ * The data of the job: inputs and outputs.
  */
 
 import * as React from 'react';

@@ -1,7 +1,5 @@
 /**
- * A job that is not submitted yet, as a form has it: its request, with its tables as rows that can be written into.
- *
- * What the form does not show stays in the request as it is.
+ * The draft of a job: its request, with tables as editable rows. Fields that the form does not show are kept.
  */
 
 import type { Json } from '../api/wire.js';
@@ -13,7 +11,7 @@ import type { IDeclared } from './preview.js';
 export const TABLES = ['hyperparameters', 'labels', 'environment', 'secrets'] as const;
 export type Table = (typeof TABLES)[number];
 
-/** `isOwn`: the user has added the row, so it stays one with a name to write. */
+/** `isOwn`: the user added the row, so its name is editable. */
 export interface IDraftRow extends IRow {
   readonly key: number;
   readonly isOwn: boolean;
@@ -48,7 +46,7 @@ export function draftOf(request: Json): IDraft {
   };
 }
 
-/** The request, ready to be sent. Rows of tables and of metrics in which nothing stands, and those without a name, are left out. */
+/** Return the request to send. Blank rows of tables and metrics, and rows without a name, are left out. */
 export function requestOf({ rest, tables }: IDraft): Json {
   const filled = TABLES.map(table => [
     table,
@@ -61,17 +59,17 @@ export function requestOf({ rest, tables }: IDraft): Json {
   return { ...rest, spec: { ...put(spec, ['metric_definitions'], metrics), ...(Object.fromEntries(filled) as Json) } };
 }
 
-/** A field of the spec, by its dotted path: `source.exclude`. */
+/** Return a field of the spec, by its dotted path: `source.exclude`. */
 export function field({ rest }: IDraft, path: string): unknown {
   return at(rest['spec'], path.split('.'));
 }
 
-/** The draft with a field set. What is empty is taken out, so that the engine's default holds. */
+/** Return the draft with a field set. Empty values are removed, so that the engine's default applies. */
 export function withField(draft: IDraft, path: string, value: unknown): IDraft {
   return { ...draft, rest: { ...draft.rest, spec: put(record(draft.rest['spec']), path.split('.'), value) } };
 }
 
-/** The draft with a field of the request set that is not of its spec. */
+/** Return the draft with a field of the request set that is not part of the spec. */
 export function withRest(draft: IDraft, name: string, value: unknown): IDraft {
   return { ...draft, rest: put(draft.rest, [name], value) };
 }
@@ -80,10 +78,10 @@ export function withRows(draft: IDraft, table: Table, rows: readonly IDraftRow[]
   return { ...draft, tables: { ...draft.tables, [table]: rows } };
 }
 
-// Where a request says what it is about.
+// Fields of a request that contain the path of the document.
 const PLACES = ['notebook', 'spec.entry_point', 'spec.source.folder'];
 
-/** The draft of something that was moved: where it is as in the bare request `was`, it is as in `now`. */
+/** Return the draft of a moved document: fields that equal those of the bare request `was` get the values of `now`. */
 export function moved(draft: IDraft, was: Json, now: Json): IDraft {
   return PLACES.map(path => path.split('.')).reduce((found, path) => {
     const [old, fresh] = [at(was, path), at(now, path)];
@@ -117,7 +115,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What is wrong with rows before anybody is asked, by their keys. */
+/** Return the errors of rows that the form detects itself, by key. */
 export function rowFaults(rows: readonly IDraftRow[]): ReadonlyMap<number, RowFault> {
   const twice = repeated(rows);
   const found = new Map<number, RowFault>();
@@ -131,12 +129,12 @@ export function rowFaults(rows: readonly IDraftRow[]): ReadonlyMap<number, RowFa
   return found;
 }
 
-/** Whether a row of some table cannot be sent as it stands. */
+/** Whether a row of any table is invalid. */
 export function hasRowFaults({ tables }: IDraft): boolean {
   return TABLES.some(table => rowFaults(tables[table]).size > 0);
 }
 
-/** A further row, still empty. */
+/** Return the rows with a blank one added. */
 export function added(rows: readonly IDraftRow[]): readonly IDraftRow[] {
   return [...rows, { key: nextKey(rows), name: '', value: '', isOwn: true }];
 }
@@ -145,12 +143,12 @@ function nextKey(rows: readonly IDraftRow[]): number {
   return 1 + Math.max(-1, ...rows.map(row => row.key));
 }
 
-/** The row that gives a declared hyperparameter its value, by whichever of its names; undefined if it has its default. */
+/** Return the row of a declared hyperparameter, by any of its names; undefined if it has its default. */
 export function rowOf(rows: readonly IDraftRow[], { name, aliases }: IDeclared): IDraftRow | undefined {
   return rows.find(row => !row.isOwn && (row.name === name || aliases.includes(row.name)));
 }
 
-/** The rows with a value for a declared hyperparameter; null for its default, which is the code's own. */
+/** Return the rows with the value of a declared hyperparameter; null resets it to the default of the code. */
 export function withValue(rows: readonly IDraftRow[], declared: IDeclared, value: string | null): readonly IDraftRow[] {
   const there = rowOf(rows, declared);
   if (value === null) {
@@ -161,42 +159,42 @@ export function withValue(rows: readonly IDraftRow[], declared: IDeclared, value
     : [...rows, { key: nextKey(rows), name: declared.name, value, isOwn: false }];
 }
 
-/** The rows that belong to no field of their own. */
+/** Return the rows without a declared hyperparameter. */
 export function freeRows(rows: readonly IDraftRow[], declared: readonly IDeclared[]): readonly IDraftRow[] {
   const shown = new Set(declared.filter(takesValue).map(one => rowOf(rows, one)));
   return rows.filter(row => !shown.has(row));
 }
 
-/** Whether a hyperparameter of the code can be given a value. */
+/** Whether a declared hyperparameter can be set. */
 export function takesValue({ form }: IDeclared): boolean {
   return form === 'option';
 }
 
-/** A file or a folder (its path ends with a slash) as a rule that leaves it out, and nothing else. */
+/** Return the exclude rule that matches exactly one path. Paths of folders end with a slash. */
 export function ruleFor(path: string): string {
   return `/${path.replace(/[\\*?[\]!#\s]/g, '\\$&')}`;
 }
 
-/** What there are rules for: what is left out, what alone is taken along, and what is so although it holds keys. */
+/** Lists of file rules: excluded files, included files, and files allowed despite secrets. */
 export type Rules = 'source.exclude' | 'source.include' | 'source.allow_secret';
 
-/** The draft with a rule, or without it. */
+/** Return the draft with a rule added or removed. */
 export function withRule(draft: IDraft, rule: string, isThere: boolean, path: Rules = 'source.exclude'): IDraft {
   const rules = strings(field(draft, path)).filter(one => one !== rule);
   return withField(draft, path, isThere ? [...rules, rule] : rules);
 }
 
 /**
- * The draft without a file that is laid over the folder: what lies there is sent, as it is then.
+ * Return the draft without an inline file, so that the file of the folder is sent instead.
  *
- * @param entry - runs in place of the file.
+ * @param entry - the new entry point if the file was the entry point.
  */
 export function withoutFile(draft: IDraft, path: string, entry: string): IDraft {
   const bared = withField(draft, 'source.files', without(record(field(draft, 'source.files')), [path]));
   return field(draft, 'entry_point') === path ? withField(bared, 'entry_point', entry) : bared;
 }
 
-/** The request with which something begins that has never been submitted: the same code, and what is run of it. */
+/** Return the default request of the same code, without settings of earlier jobs. */
 export function bare(request: Json, entry: string): Json {
   const { folder } = record(record(request['spec'])['source']);
   const kept = Object.entries(request).filter(([name]) => name !== 'spec' && name !== 'backend');
@@ -206,7 +204,7 @@ export function bare(request: Json, entry: string): Json {
   };
 }
 
-/** A name for an input channel of a URI, that no channel of the draft has. */
+/** Return an unused input channel name for a URI. */
 export function channelFor(draft: IDraft, uri: string): string {
   const taken = record(field(draft, 'inputs'));
   const last = uri.split('/').filter(Boolean).at(-1) ?? '';

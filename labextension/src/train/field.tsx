@@ -1,6 +1,5 @@
 /**
- * What the form is made of: a field with its label, what is wrong with it beside it; rows of names and values; a part
- * that is folded and says what is set in it.
+ * Building blocks of the form: labelled fields with errors, rows of names and values, collapsible sections.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -10,7 +9,7 @@ import { staysOpen } from '../ui/fields/fielderror.js';
 import type { IDraftRow } from './draft.js';
 import { added, rowFaults } from './draft.js';
 
-/** What a control is given, so that it is named by its label and described by what is said of it. */
+/** Attributes that connect a control with its label, error and hint. */
 export interface IControl {
   readonly id: string;
   readonly 'aria-invalid': boolean;
@@ -19,11 +18,11 @@ export interface IControl {
 
 interface IField {
   readonly label: string;
-  /** A word beside the label. */
+  /** A text next to the label. */
   readonly mark?: string;
   readonly fault?: string | undefined;
   readonly hint?: React.ReactNode;
-  /** Something doubtful that keeps nobody from submitting. */
+  /** A warning that does not prevent submitting. */
   readonly doubt?: string;
   readonly children: (control: IControl) => React.ReactNode;
 }
@@ -83,12 +82,12 @@ export function TextField({ value, onChange, placeholder, mode, ...rest }: IText
 }
 
 interface INumberField extends Omit<ITextField, 'value' | 'onChange' | 'mode'> {
-  /** A number; a text that is none, until it is mended; undefined where nothing stands. */
+  /** A number, or an invalid text; undefined if empty. */
   readonly value: unknown;
   readonly onChange: (value: number | string) => void;
 }
 
-/** A number, as it is typed: `1.` stays that until more comes. */
+/** A number field that keeps the typed text: `1.` stays until more is typed. */
 export function NumberField({ value, onChange, ...rest }: INumberField): React.JSX.Element {
   const [text, setText] = React.useState('');
   const now = typeof value === 'number' || typeof value === 'string' ? value : '';
@@ -111,12 +110,12 @@ interface ILinesField extends Omit<IField, 'children'> {
   readonly placeholder?: string;
 }
 
-/** Texts, one a line. */
+/** A list of texts, one per line. */
 export function LinesField({ value, onChange, placeholder, ...rest }: ILinesField): React.JSX.Element {
   const [text, setText] = React.useState(value.join('\n'));
   const lines = linesOf(text);
   const isOld = lines.join('\n') !== value.join('\n');
-  const shown = isOld ? value.join('\n') : text; // Blank lines are the text's alone.
+  const shown = isOld ? value.join('\n') : text; // Blank lines are kept while typing.
   return (
     <Field {...rest}>
       {control => (
@@ -146,25 +145,25 @@ function linesOf(text: string): readonly string[] {
 
 interface IRows {
   readonly trans: TranslationBundle;
-  /** What they are, as a heading, and what one of them is called. */
+  /** The heading, and the label of the button that adds a row. */
   readonly title: string;
   readonly add: string;
   readonly rows: readonly IDraftRow[];
-  /** All rows of the table that these are of: a name may stand in it once. */
+  /** All rows of the table these rows belong to; names must be unique in it. */
   readonly all?: readonly IDraftRow[];
   readonly onChange: (rows: readonly IDraftRow[]) => void;
-  /** What is wrong, and what is doubtful, with a row. */
+  /** Return the error and the warning of a row. */
   readonly fault: (row: IDraftRow) => string;
   readonly doubt?: (row: IDraftRow) => string;
   readonly hint?: string;
-  /** The title is only told, where a heading shows it. */
+  /** Whether the title is for screen readers only. */
   readonly isTitleHidden?: boolean;
-  /** What the second column is, and what can stand in it. */
+  /** The placeholder of the second column, and suggestions for it. */
   readonly value?: string;
   readonly proposals?: readonly string[];
 }
 
-/** Names and values that are free to choose. */
+/** Rows of freely chosen names and values. */
 export function Rows(props: IRows): React.JSX.Element {
   const { trans, title, add, rows, all = rows, onChange, fault, doubt, hint, isTitleHidden, proposals } = props;
   const value = props.value ?? trans.__('value');
@@ -253,15 +252,15 @@ export function Rows(props: IRows): React.JSX.Element {
 
 interface IFold {
   readonly title: string;
-  /** What is set in it. */
+  /** A summary of its settings. */
   readonly said: string;
-  /** Something in it is wrong: it cannot stay closed. */
+  /** Whether it contains an error, so that it cannot be closed. */
   readonly isWrong?: boolean;
   readonly children: React.ReactNode;
 }
 
 export function Fold({ title, said, isWrong = false, children }: IFold): React.JSX.Element {
-  // Null until it was opened: from then on it keeps what is only half typed in it.
+  // Null until it is opened. Then it stays mounted, so that incomplete input is kept.
   const [open, setOpen] = React.useState<boolean | null>(null);
   const isOpen = open === true || isWrong;
   return (

@@ -1,5 +1,5 @@
 /**
- * Rules for what is sent: what stays here, what alone is taken along, and what is so although it holds keys.
+ * Rules for uploaded files: excluded, included, and allowed despite secrets.
  */
 
 import * as React from 'react';
@@ -13,7 +13,7 @@ import { faultsOf, isWrong } from './part.js';
 
 interface IChips extends IPart {
   readonly path: Rules;
-  /** What they are; what is done by giving one, in a word and in full; and by taking one back. */
+  /** The title; the button and the input that add a rule; labels of the button that removes one. */
   readonly title: string;
   readonly give: string;
   readonly about: string;
@@ -22,7 +22,7 @@ interface IChips extends IPart {
   readonly example: string;
 }
 
-/** Rules, to be given and taken back. */
+/** A list of rules that can be added and removed. */
 export function Chips(props: IChips): React.JSX.Element {
   const { desk, draft, path, title, give, about, back, backOf, example } = props;
   const [text, setText] = React.useState('');
@@ -85,7 +85,7 @@ export function Chips(props: IChips): React.JSX.Element {
   );
 }
 
-/** What alone is taken along, and what is so although it holds keys. */
+/** Include rules, and files allowed despite secrets. */
 export function MoreRules(props: IPart): React.JSX.Element {
   const { draft, trans } = props;
   const [only, allowed] = [strings(field(draft, 'source.include')), strings(field(draft, 'source.allow_secret'))];

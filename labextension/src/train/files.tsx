@@ -1,5 +1,5 @@
 /**
- * What is sent: how many files, the largest, what stays here and why, what looks like a key; and to leave things out.
+ * The uploaded files: number and size, largest files, excluded files and detected secrets.
  */
 
 import * as React from 'react';
@@ -16,7 +16,7 @@ import type { ILeak } from './preview.js';
 
 const EXAMPLE = '*.ckpt, data/';
 
-// Those that are shown before somebody asks for more.
+// Number of files shown at first.
 const FIRST = 5;
 
 export function TrainFiles(props: IPart): React.JSX.Element {
@@ -25,7 +25,7 @@ export function TrainFiles(props: IPart): React.JSX.Element {
   const leave = (path: string, isOut = true) => desk.change(withRule(draft, ruleFor(path), isOut));
   const leaks = wrong.leaks.length ? wrong.leaks : (preview?.leaks ?? []);
   const folder = textAt(props, 'source.folder');
-  // It is named where it is another one than that of the notebook.
+  // The folder is shown if it is not the notebook's.
   const own = desk.form?.kind === 'folder' ? desk.path : desk.path.slice(0, Math.max(desk.path.lastIndexOf('/'), 0));
   const fault = [faultAt(props, 'source'), faultAt(props, 'source.folder')].filter(Boolean).join(' ');
   return (
@@ -144,7 +144,7 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
   );
 }
 
-/** Files whose content is a part of the request, as the code of a cell: it stays as it was when that was written. */
+/** Files stored in the request, such as the code of a cell, which keep the content they had when it was created. */
 function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
   const paths = Object.keys(record(field(draft, 'source.files')));
   const id = React.useId();
@@ -175,7 +175,7 @@ function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
   );
 }
 
-/** The largest files, those of one folder together. */
+/** The largest files, grouped by folder. */
 function Biggest({ desk, trans, leave }: ILeaving): React.JSX.Element {
   const [isAll, setAll] = React.useState(false);
   const files = desk.preview?.biggest ?? [];

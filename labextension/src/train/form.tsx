@@ -1,5 +1,5 @@
 /**
- * The form that submits: what runs, with which values, what is sent, where to; and the button.
+ * The Train form: entry point, hyperparameters, files, compute and the submit button.
  */
 
 import * as React from 'react';
@@ -24,7 +24,7 @@ import { TrainSubmit } from './submit.js';
 
 interface IProps extends IContext {
   readonly model: TrainModel;
-  /** Show the profiles instead, to add and change them. */
+  /** Show the profiles page. */
   readonly onProfiles?: () => void;
 }
 
@@ -76,7 +76,7 @@ export function TrainForm(props: IProps): React.JSX.Element {
         {...props}
         submit={submit}
         showWrong={() => showWrong(box.current)}
-        // The button goes with what it was about.
+        // The focus moves to the form, since the button disappears.
         lookAgain={isRefused ? () => void model.refresh().then(() => desk.draft && box.current?.focus()) : undefined}
       />
     </section>
@@ -85,7 +85,7 @@ export function TrainForm(props: IProps): React.JSX.Element {
 
 function Parts(props: IPart): React.JSX.Element {
   const { trans, desk } = props;
-  // A field that keeps what is typed is another notebook's, or another text's.
+  // A new key resets fields with unsaved text when another document is shown.
   return (
     <React.Fragment key={desk.id}>
       <section className="jp-pai-Train-part" aria-label={trans.__('Entry point')}>
@@ -103,7 +103,7 @@ function Parts(props: IPart): React.JSX.Element {
   );
 }
 
-/** Whether a channel is written only half, which the form has not taken yet. */
+/** Whether a channel is incomplete, which the draft does not contain. */
 function hasHalfChannel({ wrong }: Desk, node: Element | null): boolean {
   const isKnown = [...wrong.faults.keys()].some(name => /^(in|out)puts\b/.test(name));
   return !isKnown && node?.querySelector('.jp-pai-ChannelRows [aria-invalid="true"]') != null;

@@ -1,5 +1,5 @@
 /**
- * The form of one notebook, script or folder: what stands in it, and what the engine says of that.
+ * State of one train form: the draft, its preview and its validation errors.
  */
 
 import type { ISignal } from '@lumino/signaling';
@@ -17,49 +17,49 @@ import { NOTHING_WRONG, parseDeclared, parseForm, parsePreview, wrongOf } from '
 import type { IStage } from './submitjob.js';
 import { launch } from './submitjob.js';
 
-// Milliseconds: what is typed within one pause is looked at together.
+// Milliseconds. Changes within one pause cause one preview.
 const PAUSE = 250;
 
 export class Desk {
   /**
-   * @param path - below the server's root; empty for the root itself.
+   * @param path - below the server root; empty for the root.
    */
   constructor(
     private readonly context: IContext,
     public path: string
   ) {}
 
-  /** Stays the same when the path becomes another. */
+  /** Stays the same when the document is renamed. */
   readonly id = UUID.uuid4();
 
-  /** How the form begins, and what stands in it now; null before that is known. */
+  /** The initial form, and the current draft; null until loaded. */
   form: IForm | null = null;
   draft: IDraft | null = null;
-  /** What would be sent, as far as was told last. */
+  /** The latest preview. */
   preview: IPreview | null = null;
   declared: readonly IDeclared[] = [];
   wrong: IWrong = NOTHING_WRONG;
   isLooking = false;
-  /** What is being done for a submit; null while nothing is. */
+  /** The current stage of a submit; null if none is active. */
   stage: IStage | null = null;
 
-  /** Something above has changed. */
+  /** Emitted when a field above changes. */
   get changed(): ISignal<this, void> {
     return this.signal;
   }
 
-  /** Whether the user has changed what it began with. */
+  /** Whether the user changed the initial draft. */
   get isChanged(): boolean {
     return this.draft !== this.start;
   }
 
-  /** What to show when it comes to the front: what was submitted meanwhile, and files as they are now. */
+  /** Load the initial form and the preview again; the last job or the files may have changed. */
   refresh(): Promise<void> {
     this.loading = this.load();
     return this.loading.then(() => this.look(true));
   }
 
-  /** Put something else into the form. What the user typed before is looked at no more. */
+  /** Replace the draft. Pending previews of earlier drafts are dropped. */
   change(draft: IDraft): void {
     this.draft = draft;
     clearTimeout(this.timer);
@@ -67,55 +67,55 @@ export class Desk {
     this.signal.emit();
   }
 
-  /** Put a whole request into the form. Where it does not say whether a notebook may go as a script, that stays. */
+  /** Replace the draft by a request. `script_if_needed` of the form is kept if the request lacks it. */
   put(request: Json): void {
     const kept = Object.entries(this.form?.request ?? {}).filter(([name]) => name === 'script_if_needed');
     this.change(draftOf({ ...Object.fromEntries(kept), ...request }));
   }
 
-  /** Take a file away that is laid over the folder. If it is what runs, the form's own runs again. */
+  /** Remove an inline file. If it was the entry point, the default entry point is used. */
   uncover(path: string): void {
     if (this.draft) {
       this.change(withoutFile(this.draft, path, this.entry));
     }
   }
 
-  /** Go back to what the form began with. */
+  /** Restore the initial draft. */
   reset(): void {
     if (this.start) {
       this.change(this.start);
     }
   }
 
-  /** Begin as if nothing had been submitted before. */
+  /** Discard the settings of the last job. */
   clear(): void {
     if (this.form) {
       this.put(bare(this.form.request, this.entry));
     }
   }
 
-  /** Submit what stands in the form; null where the user did not want to, or something is wrong. */
+  /** Submit the draft; null if the user declined or there are errors. */
   async submit(): Promise<IJob | null> {
     await this.loading;
     if (!this.draft) {
-      await this.load(); // It could not be told how it begins.
+      await this.load(); // Loading failed before.
     }
     const draft = this.draft;
     const job = draft && (await this.send(requestOf(draft)));
     if (job && draft === this.draft) {
-      this.start = draft; // What was submitted is what the form begins with now.
+      this.start = draft; // The submitted draft is the new initial one.
       this.signal.emit();
     }
     return job;
   }
 
-  /** Submit once more what was submitted last; undefined if nothing was. */
+  /** Submit the last job again; undefined if there is none. */
   async again(): Promise<IJob | null | undefined> {
     const form = parseForm(await this.context.engine.call('form', { path: this.place }));
     return form.last ? this.send(form.request) : undefined;
   }
 
-  /** End a submit that is not through yet. */
+  /** Cancel an active submit. */
   cancel(): void {
     this.life.abort();
   }
@@ -141,7 +141,7 @@ export class Desk {
     }
   }
 
-  /** The documents of the folder that have changes: files are sent as they are on the disk. */
+  /** Save the unsaved documents of the folder, since files are read from disk. */
   private async save(): Promise<void> {
     const { host, trans } = this.context;
     const mine = this.unsaved;
@@ -154,7 +154,7 @@ export class Desk {
     }
   }
 
-  /** The paths of open documents with changes that belong to what is sent. */
+  /** The paths of unsaved open documents in the folder. */
   get unsaved(): readonly string[] {
     let found: readonly string[] = [];
     const life = new AbortController();
@@ -165,7 +165,7 @@ export class Desk {
     return found.filter(path => path.startsWith(base));
   }
 
-  /** Ask how the form begins now. What the user has typed stays; it goes along with what it is about. */
+  /** Load the initial form. Changes of the user are kept and follow a renamed document. */
   private async load(): Promise<void> {
     const { engine } = this.context;
     const { path } = this;
@@ -192,9 +192,9 @@ export class Desk {
   }
 
   /**
-   * Ask what would be sent, one question at a time; an answer to what stands there no more is dropped.
+   * Fetch previews, one at a time; outdated responses are dropped.
    *
-   * @param isFirst - tell what there is before anybody has looked for keys in it.
+   * @param isFirst - fetch a quick preview first, without a scan for secrets.
    */
   private async look(isFirst = false): Promise<void> {
     if (!this.draft || this.isLooking) {
@@ -221,14 +221,14 @@ export class Desk {
     this.signal.emit();
   }
 
-  /** The draft that is to be looked at once more, if there is one. */
+  /** Return the draft if it changed during the last preview. */
   private stale(): IDraft | null {
     const draft = this.isStale ? this.draft : null;
     this.isStale = false;
     return draft;
   }
 
-  /** Ask about a request; what takes the answer. */
+  /** Fetch the preview of a request; return a function that applies the response. */
   private async ask(request: Json, isQuick: boolean): Promise<() => void> {
     const { engine } = this.context;
     try {
@@ -237,11 +237,11 @@ export class Desk {
         const preview = parsePreview(found);
         this.preview = { ...preview, leaks: preview.leaks ?? this.preview?.leaks ?? null };
         this.declared = parseDeclared(found);
-        // Keys that were found are not looked for again by a quick look.
+        // A quick preview does not scan for secrets; keep those found before.
         this.wrong = isQuick && this.wrong.leaks.length ? this.wrong : NOTHING_WRONG;
       };
     } catch (error) {
-      // What the code declares can be told all the same.
+      // The declared hyperparameters may be available although the preview failed.
       const found = await engine.call('inspect', {}, request).catch(() => null);
       return () => {
         this.wrong = wrongOf(error);
@@ -255,20 +255,20 @@ export class Desk {
     this.signal.emit();
   }
 
-  /** What runs if nobody chooses. */
+  /** The default entry point. */
   private get entry(): string {
     const { kind = '', request = {} } = this.form ?? {};
     return kind === 'folder' ? string(record(request['spec'])['entry_point']) : this.name;
   }
 
-  /** The path as the server takes it: an empty one would be left out of the address. */
+  /** The path for the server: empty parameters would be left out of the URL. */
   private get place(): string {
     return this.path || '.';
   }
 
   private readonly signal = new Signal<this, void>(this);
   private start: IDraft | null = null;
-  /** How the file was called when its form was fetched. */
+  /** The file name when the form was loaded. */
   private name = '';
   private loading: Promise<void> = Promise.resolve();
   private readonly key = new SubmitKey();

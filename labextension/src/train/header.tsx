@@ -1,5 +1,5 @@
 /**
- * What the form is about: the notebook that one is in, or a folder; and where its settings come from.
+ * The header of the form: the document, and the job whose settings it uses.
  */
 
 import * as React from 'react';

@@ -1,5 +1,5 @@
 /**
- * Hyperparameters: those that the code declares, each as it wants to be written; and rows for others.
+ * Hyperparameters: a field for each one declared in the code, and rows for others.
  */
 
 import * as React from 'react';
@@ -70,7 +70,7 @@ export function TrainHyper(props: IPart): React.JSX.Element {
 interface IHyperparameter extends IPart {
   readonly declared: IDeclared;
   readonly row: IDraftRow | undefined;
-  /** Null: the code's own default. */
+  /** Null resets to the default of the code. */
   readonly onChange: (value: string | null) => void;
 }
 
@@ -145,7 +145,7 @@ function Control({ declared, row, onChange, trans, control }: IControlProps): Re
       placeholder={before ?? ''}
       spellCheck={false}
       onChange={event => onChange(event.target.value || null)}
-      // What is as it was needs not be sent; while one types it may be on the way to something else.
+      // A value equal to the default is not sent. Checked on blur, since the user may still be typing.
       onBlur={() => row?.value === before && onChange(null)}
     />
   );

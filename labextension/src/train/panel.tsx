@@ -1,5 +1,5 @@
 /**
- * The form that submits as a Lumino widget: in the side panel, or in a tab of Notebook 7's file page.
+ * The Train form as a Lumino widget: in the side panel, or in a tab of the file page of Notebook 7.
  */
 
 import { ReactWidget } from '@jupyterlab/ui-components';
@@ -36,7 +36,7 @@ export class TrainPanel extends ReactWidget {
 
   readonly model: TrainModel;
 
-  /** Show the form for a path, and go there. */
+  /** Show the form for a path and focus it. */
   async open(path: string, request?: Json): Promise<void> {
     this.isOnProfiles = false;
     this.update();
@@ -45,7 +45,7 @@ export class TrainPanel extends ReactWidget {
     await opened;
   }
 
-  /** Show the profiles in the place of the form, until the user goes back. */
+  /** Show the profiles page instead of the form. */
   showProfiles(): void {
     this.isOnProfiles = true;
     this.update();
@@ -66,7 +66,7 @@ export class TrainPanel extends ReactWidget {
     );
   }
 
-  /** The form as it was, with the profiles as they are. */
+  /** Return to the form and load the profiles again. */
   private leaveProfiles(): void {
     this.isOnProfiles = false;
     this.update();
@@ -82,7 +82,7 @@ export class TrainPanel extends ReactWidget {
     this.leaveProfiles();
   }
 
-  /** Whoever asked for the form goes on in it, as soon as it is drawn. */
+  /** Focus the panel once it is rendered. */
   private enter(): void {
     void this.renderPromise?.then(() =>
       this.node.querySelector<HTMLElement>('.jp-pai-Train, .jp-pai-Profiles')?.focus()

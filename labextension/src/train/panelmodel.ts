@@ -1,5 +1,5 @@
 /**
- * What the Train panel is about: the notebook that the user is in, or what was chosen; and what there is to train on.
+ * Model of the Train panel: the active form, and the available platforms.
  */
 
 import type { ISignal } from '@lumino/signaling';
@@ -18,16 +18,16 @@ import { wrongOf } from './preview.js';
 export class TrainModel {
   constructor(private readonly context: IContext) {}
 
-  /** What is in front; null while there is nothing to train. */
+  /** The active form; null if there is nothing to train. */
   desk: Desk | null = null;
   platforms: IPlatforms = NO_PLATFORMS;
 
-  /** Something above, or of the desk in front, has changed. */
+  /** Emitted when a field above, or the active form, changes. */
   get changed(): ISignal<this, void> {
     return this.signal;
   }
 
-  /** Go with the user from notebook to notebook, until `signal` is aborted. */
+  /** Follow the current notebook until `signal` is aborted. */
   follow(signal: AbortSignal): void {
     this.context.host.watchRenamed?.((from, to) => this.rename(from, to), signal);
     this.context.host.watchNotebook?.(path => path && this.turn(path), signal);
@@ -38,13 +38,13 @@ export class TrainModel {
       count = paths.length;
       this.signal.emit();
       if (isFewer && this.seen) {
-        void this.desk?.refresh(); // There is something new in a file.
+        void this.desk?.refresh(); // A file was saved.
       }
     };
     this.context.host.watchUnsaved?.(saved, signal);
   }
 
-  /** Whether somebody looks: only then is anything asked, and each time anew. */
+  /** Whether the panel is visible. Requests are made only while it is, and again each time it becomes visible. */
   set isSeen(isSeen: boolean) {
     const isNew = isSeen && !this.seen;
     this.seen = isSeen;
@@ -53,7 +53,7 @@ export class TrainModel {
     }
   }
 
-  /** Bring a notebook, a script or a folder to the front, as it was left. */
+  /** Show the form of a notebook, script or folder, as it was left. */
   turn(path: string): void {
     this.takesFolder = false;
     const desk = this.deskOf(path);
@@ -69,7 +69,7 @@ export class TrainModel {
     }
   }
 
-  /** Bring something to the front, with a whole request in its form if one is given. */
+  /** Show the form of a path, and fill in a request if given. */
   async open(path: string, request?: Json): Promise<void> {
     this.turn(path);
     if (request) {
@@ -78,7 +78,7 @@ export class TrainModel {
     }
   }
 
-  /** Submit once more what was submitted last of a path; whether anything was. */
+  /** Submit the last job of a path again; return whether there was one. */
   async again(path: string): Promise<boolean> {
     const { host } = this.context;
     const desk = this.deskOf(path);
@@ -98,7 +98,7 @@ export class TrainModel {
     }
   }
 
-  /** Submit what is in front, and show its job. */
+  /** Submit the active form, and open its job. */
   async submit(): Promise<IJob | null> {
     const desk = this.desk;
     const job = (await desk?.submit()) ?? null;
@@ -109,9 +109,10 @@ export class TrainModel {
   }
 
   /**
-   * Make data an input of what is in front.
+   * Add data as an input of the active form.
    *
-   * @param profile - in whose account it is; empty if it needs none. The job goes with it, if none was chosen for it.
+   * @param profile - the profile whose account owns the data; empty if none is needed. Selected for the job unless the
+   * user selected one.
    */
   async useInput(uri: string, profile = ''): Promise<void> {
     this.begin();
@@ -129,7 +130,7 @@ export class TrainModel {
     }
   }
 
-  /** Look anew at everything that is shown. */
+  /** Reload everything that is shown. */
   async refresh(): Promise<void> {
     const refreshed = this.desk?.refresh();
     this.begin();
@@ -137,7 +138,7 @@ export class TrainModel {
     await refreshed;
   }
 
-  /** Ask what there is to train on. */
+  /** Load the platforms. */
   private async learn(): Promise<void> {
     const { engine } = this.context;
     const [backends, profiles] = await Promise.all(
@@ -147,7 +148,10 @@ export class TrainModel {
     this.signal.emit();
   }
 
-  /** The draft with the profile that reads its data, where none was chosen; else it is said that another one reads it. */
+  /**
+   * Return the draft with the profile that can read the data, unless one was selected; else warn if another account
+   * reads it.
+   */
   private withAccount(draft: IDraft, profile: string): IDraft {
     const { platforms, context } = this;
     const { host, trans } = context;
@@ -170,7 +174,7 @@ export class TrainModel {
     return draft;
   }
 
-  /** Where nobody has chosen anything: the notebook, else the folder that the user is in, wherever he goes. */
+  /** Select the initial form: the current notebook, else the current folder, which is followed. */
   private begin(): void {
     const { host } = this.context;
     const notebook = host.notebook?.() ?? '';
@@ -184,7 +188,7 @@ export class TrainModel {
     }
   }
 
-  /** What was typed goes along with a document that gets another path. */
+  /** Keep the form of a renamed document. */
   private rename(from: string, to: string): void {
     const desk = this.desks.get(from);
     if (!desk) {
@@ -204,7 +208,7 @@ export class TrainModel {
     this.takesFolder = true;
   }
 
-  /** The desk of a path, of which `.` is the root as well. */
+  /** Return the form of a path; `.` is the root. */
   private deskOf(named: string): Desk {
     const path = named === '.' ? '' : named;
     const known = this.desks.get(path) ?? new Desk(this.context, path);
@@ -212,7 +216,7 @@ export class TrainModel {
     return known;
   }
 
-  /** Show the job; its settings are what the form begins with from now on. */
+  /** Open the submitted job, and load its settings as the initial ones. */
   private settle(desk: Desk, job: IJob): void {
     this.context.host.openJob?.(job.id, desk.path);
     if (this.seen && desk === this.desk) {

@@ -1,5 +1,5 @@
 /**
- * What each part of the form is given, and what it does with it.
+ * Properties and helpers of the sections of the form.
  */
 
 import { record, string } from '../api/wire.js';
@@ -15,7 +15,7 @@ export interface IPart extends IContext {
   readonly model: TrainModel;
   readonly desk: Desk;
   readonly draft: IDraft;
-  /** Show the profiles instead, to add and change them. */
+  /** Show the profiles page. */
   readonly onProfiles?: () => void;
 }
 
@@ -24,22 +24,22 @@ export function set({ desk, draft }: IPart, path: string, value: unknown): void 
   desk.change(withField(draft, path, value));
 }
 
-/** A text of the spec, by its dotted path. */
+/** Return a text field of the spec, by its dotted path. */
 export function textAt({ draft }: IPart, path: string): string {
   return string(field(draft, path));
 }
 
-/** How many names a table of the spec has that is not one of the draft's. */
+/** Return the number of entries of an object field of the spec. */
 export function sizeAt({ draft }: IPart, path: string): number {
   return Object.keys(record(field(draft, path))).length;
 }
 
-/** What is wrong with a field, by its dotted path. */
+/** Return the error of a field, by its dotted path. */
 export function faultAt({ desk }: IPart, path: string): string {
   return desk.wrong.faults.get(path) ?? '';
 }
 
-/** What is wrong below a field: the rest of each path, and the words. */
+/** Return the errors below a field, by the rest of their paths. */
 export function faultsBelow({ desk }: IPart, path: string): ReadonlyMap<string, string> {
   const start = `${path}.`;
   return new Map(
@@ -49,18 +49,18 @@ export function faultsBelow({ desk }: IPart, path: string): ReadonlyMap<string, 
   );
 }
 
-/** What is wrong with a list, or with one of its items. */
+/** Return the errors of a list and of its items. */
 export function faultsOf({ desk }: IPart, path: string): string {
   const found = [...desk.wrong.faults].filter(([name]) => name === path || name.startsWith(`${path}.`));
   return found.map(([, text]) => text).join(' ');
 }
 
-/** Whether something is wrong with one of these fields, or below. */
+/** Whether one of these fields, or a field below, has an error. */
 export function isWrong({ desk }: IPart, paths: readonly string[]): boolean {
   return [...desk.wrong.faults.keys()].some(name => paths.some(path => name === path || name.startsWith(`${path}.`)));
 }
 
-// Fields that stand in the form, and lists that stand there with whatever is wrong in them.
+// Fields of the form, and lists that show all errors of their items.
 const FIELDS = new Set(
   (
     'name command entry_point profile backend source source.folder hyperparameters inputs outputs output_path labels ' +
@@ -69,7 +69,7 @@ const FIELDS = new Set(
 );
 const LISTS = ['requirements', 'metric_definitions', 'source.include', 'source.exclude', 'source.allow_secret'];
 
-/** What is wrong that stands beside no field: where, by its dotted path, and the words. */
+/** Return the errors of fields that the form does not show, with their dotted paths. */
 export function strayFaults(model: TrainModel, desk: Desk): readonly (readonly [string, string])[] {
   const { draft } = desk;
   if (!draft) {
@@ -91,18 +91,18 @@ export function strayFaults(model: TrainModel, desk: Desk): readonly (readonly [
   return [...desk.wrong.faults].filter(([path]) => !isShown(path));
 }
 
-/** Which options the form has fields for: all of them together where nobody says which there are. */
+/** Return the options with fields of their own; `options` if its schema is unknown. */
 function optionsOf(backend: IBackend | undefined): readonly string[] {
   const names = Object.keys(record(backend?.options?.['properties'])).map(name => `options.${name}`);
   return backend && !backend.options ? ['options'] : names;
 }
 
-/** What the engine doubts of a hyperparameter, in its words. */
+/** Return the engine's notes on a hyperparameter. */
 export function doubtAbout({ desk }: IPart, name: string): string {
   return (desk.preview?.notes ?? []).filter(note => subjectOf(note) === name).join(' ');
 }
 
-/** What the engine says that stands beside nothing else. */
+/** Return the engine's notes that no field shows. */
 export function otherNotes({ desk, draft }: IPart): readonly string[] {
   const names = new Set([...desk.declared, ...draft.tables.hyperparameters].map(one => one.name));
   const leaks = desk.preview?.leaks ?? [];
@@ -111,12 +111,12 @@ export function otherNotes({ desk, draft }: IPart): readonly string[] {
   );
 }
 
-/** What a note names first. */
+/** Return the first name in backticks. */
 function subjectOf(note: string): string {
   return /`([^`]*)`/.exec(note)?.[1] ?? '';
 }
 
-/** The backend that the job would run on. */
+/** Return the backend of the job. */
 export function backendOf({ model: { platforms }, draft }: Pick<IPart, 'model' | 'draft'>): IBackend | undefined {
   const profile = profileOf(platforms, string(field(draft, 'profile')), string(draft.rest['backend']));
   const name = profile?.backend ?? string(draft.rest['backend']);

@@ -1,5 +1,5 @@
 /**
- * What the engine says of a job before it is submitted: how its form begins, what would be sent, and what is wrong.
+ * Types and parsers of a job before it is submitted: initial form, preview and errors.
  */
 
 import { EngineError } from '../api/engine.js';
@@ -7,14 +7,14 @@ import type { ITrouble } from '../api/jobmodel.js';
 import type { Json } from '../api/wire.js';
 import { list, mapped, number, record, string, strings } from '../api/wire.js';
 
-/** The job whose settings a form begins with. `submittedAt` is in milliseconds since 1970. */
+/** The job whose settings the form uses. `submittedAt` is in milliseconds since 1970. */
 export interface ILast {
   readonly id: string;
   readonly name: string;
   readonly submittedAt: number | null;
 }
 
-/** How a form begins. `entries` are what can be run of the folder. */
+/** The initial form. `entries` are possible entry points of the folder. */
 export interface IForm {
   readonly request: Json;
   readonly kind: string;
@@ -22,14 +22,14 @@ export interface IForm {
   readonly entries: readonly string[];
 }
 
-/** A hyperparameter that the code declares. `form` is `option` for one that can be given a value. */
+/** A hyperparameter declared in the code. `form` is `option` if it can be set. */
 export interface IDeclared {
   readonly name: string;
   readonly type: string;
   readonly default: string | null;
   readonly required: boolean;
   readonly choices: readonly string[];
-  /** The least and the greatest number that the code allows; empty where it says none. */
+  /** The allowed range; empty if unlimited. */
   readonly minimum: string;
   readonly maximum: string;
   readonly help: string;
@@ -39,7 +39,7 @@ export interface IDeclared {
   readonly aliases: readonly string[];
 }
 
-/** What looks like a key, or is one: in which file, in which line (0 if that is not known), of which cell (0 if of none). */
+/** A detected or possible secret: file, line (0 if unknown) and cell (0 if none). */
 export interface ILeak {
   readonly path: string;
   readonly line: number;
@@ -47,38 +47,38 @@ export interface ILeak {
   readonly what: string;
 }
 
-/** What would be submitted. Sizes are in bytes. */
+/** The job to submit. Sizes are in bytes. */
 export interface IPreview {
   readonly backend: string;
   readonly profile: string;
   readonly command: string;
   readonly python: string;
   readonly notes: readonly string[];
-  /** What the user has to agree to; the cost may be one of it. */
+  /** Questions to confirm, possibly about the cost. */
   readonly questions: readonly string[];
-  /** Which machines, their price, for how long; empty where nothing is to be paid. */
+  /** The cost: instances, price and duration; empty if the job is free. */
   readonly cost: string;
   readonly files: number;
   readonly bytes: number;
   readonly biggest: readonly { readonly path: string; readonly bytes: number }[];
   readonly leftOut: readonly { readonly path: string; readonly why: string }[];
-  /** What looks like keys in what is sent; null where nobody has looked yet. */
+  /** Possible secrets in the uploaded files; null if they were not scanned yet. */
   readonly leaks: readonly ILeak[] | null;
-  /** The instance type that the platform has found for sizes. */
+  /** The instance type that the platform selected for the requested sizes. */
   readonly instanceType: string;
 }
 
-/** What is wrong: words for each field, by its name in a spec, and those that are of no field. */
+/** Errors by field name of the spec, and other errors. */
 export interface IWrong {
   readonly faults: ReadonlyMap<string, string>;
   readonly trouble: ITrouble | null;
-  /** Keys that keep the code from being sent. */
+  /** Secrets that prevent uploading the code. */
   readonly leaks: readonly ILeak[];
 }
 
 export const NOTHING_WRONG: IWrong = { faults: new Map(), trouble: null, leaks: [] };
 
-/** Whether anything is wrong. */
+/** Whether there is an error. */
 export function hasFaults({ faults, trouble }: IWrong): boolean {
   return trouble !== null || faults.size > 0;
 }
@@ -101,7 +101,7 @@ export function parseForm(value: unknown): IForm {
   };
 }
 
-/** The declarations in an answer of `preview` or `inspect`. */
+/** Parse the declared hyperparameters of a response of `preview` or `inspect`. */
 export function parseDeclared(value: unknown): readonly IDeclared[] {
   return list(record(value)['hyperparameters'])
     .map(record)
@@ -156,7 +156,7 @@ function parseLeaks(value: unknown): readonly ILeak[] {
     }));
 }
 
-/** What an error says, beside the fields that it is about. */
+/** Assign the parts of an error to the fields they concern. */
 export function wrongOf(error: unknown): IWrong {
   if (!(error instanceof EngineError)) {
     return { ...NOTHING_WRONG, trouble: { message: error instanceof Error ? error.message : String(error), fix: '' } };
@@ -164,11 +164,11 @@ export function wrongOf(error: unknown): IWrong {
   const faults = mapped(error.details['faults'], string);
   const { message, fix } = error;
   const leaks = parseLeaks(error.details['leaks']);
-  // Words without a field are about the whole.
+  // An error without a field concerns the whole request.
   if (faults.size === 0 || faults.has('')) {
     return { faults: new Map([...faults].filter(([name]) => name)), trouble: { message, fix }, leaks };
   }
-  // What to do is said with what is wrong, once.
+  // Append the fix to a single error, unless it already ends with it.
   const whole = (text: string) => (text.endsWith(fix) ? text : `${text} ${fix}`);
   const told = faults.size === 1 ? [...faults].map(([name, text]) => [name, whole(text)] as const) : faults;
   return { faults: new Map(told), trouble: null, leaks };

@@ -1,5 +1,5 @@
 /**
- * The button that submits, what it costs, and what is done once it is pressed.
+ * The submit button, with cost, errors and progress.
  */
 
 import * as React from 'react';
@@ -16,7 +16,7 @@ interface IProps extends IContext {
   readonly model: TrainModel;
   readonly submit: () => void;
   readonly showWrong: () => void;
-  /** Try once more to begin a form; undefined where there is one. */
+  /** Load the form again; undefined if it is loaded. */
   readonly lookAgain: (() => void) | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * From a request to a job: save what is not saved, bring the inputs to where the job runs, submit.
+ * Submitting a request: check it, transfer its inputs, submit it.
  */
 
 import { agreed } from '../api/confirm.js';
@@ -9,21 +9,21 @@ import type { ICopy } from '../outputs/model.js';
 import { isUnderWay, parseCopy } from '../outputs/model.js';
 import type { IContext } from '../ui/context.js';
 
-/** What is being done just now. `copy` is how far the inputs are. */
+/** The current stage. `copy` is the progress of the inputs. */
 export interface IStage {
   readonly what: 'saving' | 'checking' | 'bringing' | 'submitting';
   readonly copy?: ICopy;
 }
 
-// Milliseconds between two looks at a copy.
+// Milliseconds between two polls of a transfer.
 const EVERY = 300;
 
 /**
- * Submit a request once, however often it is asked with this key.
+ * Submit a request, at most once per key.
  *
- * @param tell - what is done now.
- * @param signal - aborted, it ends what has not been submitted yet.
- * @returns the job; null where the user did not want to, or has ended it.
+ * @param tell - called with each stage.
+ * @param signal - cancels the submit if it is not complete.
+ * @returns the job; null if the user declined or cancelled.
  */
 export async function launch(
   { engine, host, trans }: IContext,
@@ -32,7 +32,7 @@ export async function launch(
   tell: (stage: IStage) => void,
   signal: AbortSignal
 ): Promise<IJob | null> {
-  // Each press of the button is to make a job, also where a cell would have found its last one.
+  // Each click submits a new job, while an unchanged cell would attach to its last one.
   const body = { ...request, key, attach: false };
   const call = async (confirmed: boolean) => {
     const asked = { ...body, confirmed };
@@ -52,7 +52,7 @@ function hasInputs(request: Json): boolean {
   return Object.keys(record(record(request['spec'])['inputs'])).length > 0;
 }
 
-/** Bring inputs to where the job runs; whether all are there. */
+/** Transfer the inputs to the platform; return whether all are complete. */
 async function bring(
   engine: IContext['engine'],
   request: Json,
@@ -76,7 +76,7 @@ async function bring(
   return copy.status === 'done' && !signal.aborted;
 }
 
-/** A moment; over at once when the signal is aborted meanwhile. */
+/** Wait for a moment, or until the signal is aborted. */
 function pause(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, EVERY);

@@ -1,5 +1,5 @@
 /**
- * Says so when nothing is heard any more: what is shown may be old.
+ * A banner shown while the connection is lost, since the displayed data may be stale.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -14,7 +14,7 @@ interface IProps {
   readonly trans: TranslationBundle;
 }
 
-/** When a broken connection is tried again; nothing while there is one. */
+/** Show when the next attempt to reconnect starts; nothing while connected. */
 export function Connection({ connection, engine, trans }: IProps): React.JSX.Element | null {
   const { state, retryAt } = connection;
   const now = useClock(state === 'broken');

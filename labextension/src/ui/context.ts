@@ -1,5 +1,5 @@
 /**
- * What every component of a view may need, and the hooks by which it follows a job.
+ * The context passed to every component, and hooks to follow a job.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -13,21 +13,23 @@ export interface IContext {
   readonly engine: IEngine;
   readonly host: IHost;
   readonly trans: TranslationBundle;
-  /** The language of the texts, a tag: for readers of the screen, since the page around may speak another. */
+  /** Language tag of the texts, for screen readers: the surrounding page may use another language. */
   readonly lang: string;
-  /** The folder of the notebook that the view is in, below the server's root; where it is in none, its host knows one. */
+  /**
+   * Return the folder of the notebook that contains the view, below the server root. Undefined outside of a notebook.
+   */
   readonly folder?: () => string;
 }
 
-/** What each tab of the job view is given. A tab that is not `isVisible` does no work. */
+/** Properties of each tab of the job view. A tab that is not `isVisible` does no work. */
 export interface ITabProps extends IContext {
   readonly model: JobModel;
   readonly isVisible: boolean;
-  /** In a cell's output: what is long is folded. */
+  /** Whether the view is shown in a cell output: long sections are collapsed. */
   readonly isCompact?: boolean;
 }
 
-/** Draw again whenever the model changes. */
+/** Render again whenever the model changes. */
 export function useChanges(model: JobModel): void {
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   React.useEffect(() => {
@@ -37,7 +39,7 @@ export function useChanges(model: JobModel): void {
   }, [model]);
 }
 
-/** The time of now, each second while `isOn`. */
+/** Return the current time, updated every second while `isOn`. */
 export function useClock(isOn: boolean): number {
   const [now, setNow] = React.useState(Date.now());
   React.useEffect(() => {

@@ -1,12 +1,12 @@
 /**
- * What went wrong, and what to do about it.
+ * An error message with its fix.
  */
 
 import * as React from 'react';
 
 import type { ITrouble } from '../api/jobmodel.js';
 
-/** Read out as soon as it is there. Nothing, if there is no trouble. */
+/** Announced by screen readers. Renders nothing without an error. */
 export function Trouble({ trouble }: { trouble: ITrouble | null }): React.JSX.Element | null {
   return (
     trouble && (

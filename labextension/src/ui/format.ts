@@ -1,10 +1,10 @@
 /**
- * Numbers, times and sizes for people.
+ * Formatting of numbers, times and sizes.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-/** Milliseconds for people: `4.2 s`, `3 min 5 s`, `2 h 4 min`. */
+/** Format a duration in milliseconds: `4.2 s`, `3 min 5 s`, `2 h 4 min`. */
 export function duration(milliseconds: number, trans: TranslationBundle): string {
   const seconds = Math.max(milliseconds, 0) / 1000;
   if (seconds < 60) {
@@ -16,17 +16,17 @@ export function duration(milliseconds: number, trans: TranslationBundle): string
     : trans.__('%1 h %2 min', Math.floor(minutes / 60), minutes % 60);
 }
 
-/** Milliseconds for people, where tenths of a second would only flicker. */
+/** Format a duration in milliseconds without tenths of a second. */
 export function about(milliseconds: number, trans: TranslationBundle): string {
   return milliseconds < 60_000 ? trans.__('%1 s', Math.ceil(milliseconds / 1000)) : duration(milliseconds, trans);
 }
 
-/** A number with five digits that count. */
+/** Format a number with five significant digits. */
 export function short(value: number): string {
   return Number.isFinite(value) ? String(Number(value.toPrecision(5))) : String(value);
 }
 
-/** Bytes as `12.3 MB`. */
+/** Format a size in bytes: `12.3 MB`. */
 export function size(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
   const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1);
@@ -34,15 +34,15 @@ export function size(bytes: number): string {
   return `${power && number < 99.95 ? number.toFixed(1) : Math.round(number)} ${units[power] ?? ''}`;
 }
 
-// How this page writes times and numbers; undefined until it is known: as the browser does.
+// Locale of times and numbers; undefined (the browser's default) until the language of the page is known.
 let locale: string | undefined;
 
-/** Write times and numbers as this tag says, from now on. */
+/** Set the locale of times and numbers. */
 export function setLocale(tag: string | undefined): void {
   locale = tag;
 }
 
-/** A time in the user's zone and the page's language; null gives a dash. */
+/** Format a time in the user's time zone and the language of the page; null becomes a dash. */
 export function moment(milliseconds: number | null, parts?: Intl.DateTimeFormatOptions): string {
   return milliseconds === null ? '–' : new Date(milliseconds).toLocaleString(locale, parts);
 }
@@ -66,7 +66,7 @@ export function fileCount(files: number, bytes: number, trans: TranslationBundle
   return plural(files, trans.__('%1 file, %2', ...args), trans.__('%1 files, %2', ...args));
 }
 
-/** A number whose digits are in groups, as the page's language has them. */
+/** Format a number with digit grouping, in the language of the page. */
 export function count(value: number, digits?: Intl.NumberFormatOptions): string {
   return value.toLocaleString(locale, digits);
 }

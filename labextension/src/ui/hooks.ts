@@ -1,6 +1,5 @@
 /**
- * What components do with the engine: call it when a button is pressed, ask it when something is shown; and what the
- * root of a view does for those who use keys.
+ * Hooks for calling the engine from components, and for keyboard focus in the root of a view.
  */
 
 import * as React from 'react';
@@ -11,14 +10,14 @@ import { eventKey, parseEvents } from '../api/jobhistory.js';
 import type { ITrouble } from '../api/jobmodel.js';
 import type { ITabProps } from './context.js';
 
-/** Something that is done when the user asks for it. While `isBusy`, asking again does nothing. */
+/** An action started by the user. While `isBusy`, starting it again has no effect. */
 export interface ITask {
   readonly isBusy: boolean;
   readonly trouble: ITrouble | null;
   run(work: () => Promise<void>): void;
 }
 
-/** What went wrong, in words. */
+/** Return an error as a message with its fix. */
 export function troubleOf(error: unknown): ITrouble {
   const fix = error instanceof EngineError ? error.fix : '';
   return { message: error instanceof Error ? error.message : String(error), fix };
@@ -45,7 +44,7 @@ export function useTask(): ITask {
   return { isBusy, trouble, run };
 }
 
-/** What the engine answers to a question, asked whenever `key` changes while `isOn`; null until it has. */
+/** Fetch a value whenever `key` changes while `isOn`; null until it is loaded. */
 export function useAnswer<T>(ask: () => Promise<T>, key: string, isOn: boolean): [T | null, ITrouble | null] {
   const [answer, setAnswer] = React.useState<T | null>(null);
   const [trouble, setTrouble] = React.useState<ITrouble | null>(null);
@@ -74,7 +73,7 @@ export function useAnswer<T>(ask: () => Promise<T>, key: string, isOn: boolean):
   return [answer, trouble];
 }
 
-/** The events of a job, oldest first; those that are new are asked for when the job has changed. */
+/** Return the events of a job, oldest first. New ones are fetched when the job has changed. */
 export function useEvents({ engine, model, isVisible }: ITabProps): [readonly IEvent[], ITrouble | null] {
   const known = React.useRef<readonly IEvent[]>([]);
   const ask = async () => {
@@ -93,8 +92,8 @@ export function useEvents({ engine, model, isVisible }: ITabProps): [readonly IE
 }
 
 /**
- * Keep the focus in a view: where what has it is taken away, or cannot be used for a while, keys would go to nobody. A
- * repair of somebody's own, in a layout effect, goes first.
+ * Keep the keyboard focus inside a view when the focused element is removed or disabled. Layout effects of components
+ * that move the focus themselves run first.
  */
 export function useKeptFocus(box: React.RefObject<HTMLElement>): void {
   React.useEffect(() => {
@@ -123,7 +122,7 @@ export function useKeptFocus(box: React.RefObject<HTMLElement>): void {
       at = event.target as HTMLElement;
       observer.observe(view, { childList: true, subtree: true, attributeFilter: ['disabled'] });
     };
-    // Not every browser tells that what is taken away loses the focus, and those that do tell it while one draws.
+    // Browsers differ in whether and when they report that a removed element lost the focus.
     const leave = () =>
       queueMicrotask(() => {
         if (at !== document.activeElement && at?.isConnected && !at.matches(':disabled')) {
@@ -142,7 +141,10 @@ export function useKeptFocus(box: React.RefObject<HTMLElement>): void {
 
 const CONTROLS = 'a[href], button, input, select, textarea, summary, [tabindex]';
 
-/** Where one goes on from what was taken out of a view: the next control of the row, or the one before; else of the part around. */
+/**
+ * Return the control to focus after a removal: the next one in the same parent, else the last one, else those of its
+ * ancestors.
+ */
 function beside({ target, previousSibling }: MutationRecord, view: HTMLElement): HTMLElement {
   const before = previousSibling?.isConnected ? previousSibling : null;
   const isNext = (node: Node) =>

@@ -1,5 +1,5 @@
 /**
- * Another job, by its id: opened by a click where jobs can be opened.
+ * A job id, as a link where the environment can open jobs.
  */
 
 import * as React from 'react';

@@ -1,5 +1,5 @@
 /**
- * A widget whose contents are loaded when it is first shown.
+ * A widget whose content is loaded when it is first shown.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -8,7 +8,7 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 
 export class LazyWidget<T extends Widget> extends Widget {
   /**
-   * @param make - makes the contents.
+   * @param make - creates the content.
    */
   constructor(
     private readonly make: () => Promise<T>,
@@ -19,7 +19,7 @@ export class LazyWidget<T extends Widget> extends Widget {
     this.layout = new PanelLayout();
   }
 
-  /** The contents. They are made once; once more where that has failed, as when the server could not be reached. */
+  /** Return the content. It is created once; a failed attempt is repeated on the next call. */
   load(): Promise<T> {
     return (this.made ??= this.make().catch((error: unknown) => {
       this.made = null;
@@ -51,7 +51,7 @@ export class LazyWidget<T extends Widget> extends Widget {
     );
   }
 
-  /** In the place of what was there before. */
+  /** Replace the current content. */
   private put(widget: Widget): void {
     if (!this.isDisposed) {
       const layout = this.layout as PanelLayout;

@@ -1,5 +1,5 @@
 /**
- * A menu that comes up where it is asked for, by mouse or keyboard.
+ * A popup menu for mouse and keyboard.
  */
 
 import { ReactWidget } from '@jupyterlab/ui-components';
@@ -17,23 +17,23 @@ export interface IMenuItem {
 interface IProps {
   readonly label: string;
   readonly items: readonly IMenuItem[];
-  /** In pixels of the window. */
+  /** Viewport coordinates, in pixels. */
   readonly x: number;
   readonly y: number;
-  /** Whoever had the focus before gets it again. */
+  /** Close the menu; the focus returns to the previous element. */
   readonly close: () => void;
 }
 
-// Pixels from the window's edge.
+// Minimum distance to the edges of the viewport, in pixels.
 const MARGIN = 4;
 
-/** Show a menu at a point of the window, in pixels: over everything, not within the panel that asks for it. */
+/** Show a menu at viewport coordinates, in pixels. It is attached to the body, so that no panel clips it. */
 export function popUp(label: string, items: readonly IMenuItem[], x: number, y: number): void {
   let isOpen = true;
   const close = () => {
     if (isOpen) {
       isOpen = false;
-      // Not while React is at it.
+      // React must finish rendering first.
       queueMicrotask(() => widget.dispose());
     }
   };

@@ -1,5 +1,5 @@
 /**
- * A part of a view that can be folded, and does nothing while it is.
+ * A collapsible section that renders its content only while open.
  */
 
 import * as React from 'react';
@@ -20,7 +20,7 @@ export function Section({ title, isOpen = false, children }: IProps): React.JSX.
   );
 }
 
-/** Names and what belongs to them. Those without are left out. */
+/** A list of names and values. Empty values are left out. */
 export function Facts({ facts }: { facts: readonly (readonly [string, React.ReactNode])[] }): React.JSX.Element {
   return (
     <dl className="jp-pai-Facts">

@@ -1,5 +1,5 @@
 /**
- * Which jobs of a list are selected, as lists have it: single ones, and ranges from where one began.
+ * The selected jobs of a list: single jobs, and ranges from an anchor row.
  */
 
 import type { IJob } from '../api/wire.js';
@@ -8,7 +8,7 @@ import { hasEnded } from '../api/wire.js';
 export class Selection {
   private constructor(
     private readonly byId: ReadonlyMap<string, IJob>,
-    /** The row from which a range goes. */
+    /** The row where a range starts. */
     readonly anchor: number
   ) {}
 
@@ -26,12 +26,12 @@ export class Selection {
     return [...this.byId.keys()];
   }
 
-  /** Those that can be stopped. */
+  /** The jobs that can be stopped. */
   get running(): readonly IJob[] {
     return this.jobs.filter(job => !hasEnded(job));
   }
 
-  /** Those that can be deleted. */
+  /** The jobs that can be deleted. */
   get deletable(): readonly IJob[] {
     return this.jobs.filter(job => hasEnded(job) && !job.pinned);
   }
@@ -40,7 +40,7 @@ export class Selection {
     return this.byId.has(jobId);
   }
 
-  /** With one job more, or without it; ranges begin at its row. */
+  /** Return the selection with a job toggled; its row becomes the anchor. */
   toggle(job: IJob, row: number): Selection {
     const byId = new Map(this.byId);
     if (!byId.delete(job.id)) {
@@ -49,19 +49,19 @@ export class Selection {
     return new Selection(byId, row);
   }
 
-  /** With these jobs too. */
+  /** Return the selection with more jobs. */
   add(jobs: readonly IJob[]): Selection {
     return new Selection(new Map([...this.byId, ...jobs.map(job => [job.id, job] as const)]), this.anchor);
   }
 
-  /** Without those that are gone. */
+  /** Return the selection without some jobs. */
   without(jobIds: readonly string[]): Selection {
     const byId = new Map(this.byId);
     jobIds.forEach(jobId => byId.delete(jobId));
     return byId.size === this.size ? this : new Selection(byId, this.anchor);
   }
 
-  /** With what is known of its jobs by now; nothing is added. */
+  /** Return the selection with newer versions of its jobs. Other jobs are ignored. */
   updated(jobs: readonly IJob[]): Selection {
     const newer = jobs.filter(job => this.has(job.id) && this.byId.get(job.id) !== job);
     return newer.length ? this.add(newer) : this;

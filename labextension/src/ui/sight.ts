@@ -1,13 +1,13 @@
 /**
- * Hooks about what is on the screen, and how it looks there.
+ * Visibility of elements and widgets, and the theme.
  */
 
 import * as React from 'react';
 
-// Charts are drawn a little before they come into sight.
+// Charts are drawn slightly before they scroll into view.
 const MARGIN = '200px';
 
-/** Whether an element is in sight, or nearly. */
+/** Whether an element is in, or near, the viewport. */
 export function useInSight(element: React.RefObject<Element>): boolean {
   const [isInSight, setInSight] = React.useState(false);
   React.useEffect(() => {
@@ -23,7 +23,7 @@ export function useInSight(element: React.RefObject<Element>): boolean {
   return isInSight;
 }
 
-/** A text that changes with the theme: what is drawn on a canvas does not do so by itself. */
+/** Return a text that changes with the theme, for canvases, which do not follow CSS variables. */
 export function useTheme(): string {
   const [theme, setTheme] = React.useState(themeNow);
   React.useEffect(() => {

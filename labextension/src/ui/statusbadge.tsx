@@ -1,5 +1,5 @@
 /**
- * A job's status in a word, with a dot of its colour.
+ * The status of a job, with a colored dot.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -15,7 +15,7 @@ export function Status({ status, trans }: { status: JobStatus; trans: Translatio
   );
 }
 
-/** The word for a status in the user's language. */
+/** Return the translated name of a status. */
 export function word(status: JobStatus, trans: TranslationBundle): string {
   const words: Record<JobStatus, string> = {
     queued: trans.__('queued'),

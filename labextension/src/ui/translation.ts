@@ -1,5 +1,5 @@
 /**
- * The language of the page: JupyterLab's, or the one that the user chose for us, whatever JupyterLab has installed.
+ * The language of the page: that of JupyterLab or of our setting, independent of installed language packs.
  */
 
 import type { Gettext, TranslationBundle } from '@jupyterlab/translation';
@@ -11,22 +11,22 @@ export const DOMAIN = 'jupyter_pai';
 
 type Catalogue = Parameters<Gettext['loadJSON']>[0];
 
-/** The tag of the language: as it is set, else as JupyterLab speaks. Chinese is zh-CN, unless it is Traditional. */
+/** Return the language tag of the setting, else that of JupyterLab. Chinese is zh-CN, except Traditional Chinese. */
 export function spoken(setting: unknown, lab: string): string {
   const tag = setting === 'en' || setting === 'zh-CN' ? setting : lab.replace('_', '-');
   return /^zh\b(?!.*\b(tw|hk|mo|hant)\b)/i.test(tag) ? 'zh-CN' : tag;
 }
 
 /**
- * How times and numbers are written on a page in this language: as one of the browser's `preferred` tags has it if that
- * is the same language in the same script (`en-GB` on a page in `en`). Undefined for what is no tag.
+ * Return the locale of times and numbers: the browser's preferred locale of this language and script (`en-GB` on a page
+ * in `en`), else the language. Undefined for an invalid tag.
  */
 export function localeOf(language: string, preferred: readonly string[]): string | undefined {
   const wanted = written(language);
   return wanted ? (preferred.find(tag => written(tag) === wanted) ?? language) : undefined;
 }
 
-/** Language and script, as `zh-Hans`; empty for what is no tag. */
+/** Return language and script, as `zh-Hans`; empty for an invalid tag. */
 function written(tag: string): string {
   try {
     const { language, script } = new Intl.Locale(tag).maximize();
@@ -36,28 +36,28 @@ function written(tag: string): string {
   }
 }
 
-/** Whether a bundle has texts of ours. */
+/** Whether a bundle contains our texts. */
 export function isFilled(trans: TranslationBundle): boolean {
   return trans.__('Training jobs') !== 'Training jobs';
 }
 
-/** The language that our catalogue is in; empty for English, which needs none. */
+/** Return the language of a catalog; empty for English, which has none. */
 export function languageOf(texts: unknown): string {
   return string(record(record(texts)[''])['language']);
 }
 
 /**
- * Our catalogue, which the engine read from its own package, in the form that `Gettext` takes. That has another name for
- * one field than JupyterLab's files.
+ * Convert a catalog of the engine to the format of `Gettext`, which names one field differently than JupyterLab's
+ * files.
  */
 export function catalogue(texts: unknown): Catalogue {
   const pluralForms = string(record(record(texts)[''])['plural_forms']);
   return { ...record(texts), '': { language: languageOf(texts), domain: DOMAIN, pluralForms } };
 }
 
-/** A schema of settings with its titles and descriptions in the page's language. */
+/** Return a settings schema with translated titles and descriptions. */
 export function translated(schema: Json, trans: TranslationBundle): Json {
-  // In the catalogue as well: `tests/design/messages.py` reads our schemas.
+  // `tests/design/messages.py` extracts these texts from the schema files.
   // eslint-disable-next-line no-restricted-syntax
   const word = (value: unknown) => trans.__(string(value));
   const said: Record<string, unknown> = { ...schema };

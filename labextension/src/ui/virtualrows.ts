@@ -1,25 +1,25 @@
 /**
- * Which rows of a long list are seen, so that only those are in the page.
+ * Virtual scrolling: only the visible rows of a long list are rendered.
  */
 
 import * as React from 'react';
 
 export interface IRowWindow {
   readonly box: React.RefObject<HTMLDivElement>;
-  /** The first row that is seen, and how many. */
+  /** The first visible row, and the number of visible rows. */
   readonly first: number;
   readonly count: number;
-  /** Scroll until a row is seen. */
+  /** Scroll until a row is visible. */
   readonly reveal: (row: number) => void;
-  /** Scroll to the beginning. */
+  /** Scroll to the top. */
   readonly top: () => void;
 }
 
 /**
- * The rows that are seen in a box, as it is scrolled and sized.
+ * Return the visible rows of a scrollable box.
  *
- * @param height - of each row, in pixels.
- * @param head - how many rows' height a heading takes that stays in view.
+ * @param height - the height of each row, in pixels.
+ * @param head - the height of a sticky header, in rows.
  */
 export function useRowWindow(height: number, head = 0): IRowWindow {
   const box = React.useRef<HTMLDivElement>(null);
@@ -51,7 +51,7 @@ export function useRowWindow(height: number, head = 0): IRowWindow {
     }
   };
   const top = () => {
-    box.current?.scrollTo({ top: 0 }); // Newer browsers give a promise.
+    box.current?.scrollTo({ top: 0 }); // Some browsers return a promise.
   };
   return { box, first, count, reveal, top };
 }

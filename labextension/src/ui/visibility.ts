@@ -1,11 +1,10 @@
 /**
- * Whether a node is looked at: what is scrolled out of sight, in a panel behind another, or on a page behind others does
- * no work.
+ * Whether a node is visible. Views that are scrolled away, in a hidden panel or on a hidden page do no work.
  */
 
 export class Attention {
   /**
-   * @param changed - told whether the node is looked at, whenever that changes.
+   * @param changed - called when the visibility changes.
    */
   constructor(
     node: Element,
@@ -19,7 +18,7 @@ export class Attention {
     document.addEventListener('visibilitychange', this.tell);
   }
 
-  /** Whether it is looked at now. */
+  /** Whether the node is visible now. */
   isSeen = false;
 
   dispose(): void {

@@ -1,5 +1,5 @@
 /**
- * The image that a job runs in: any URI that is typed, or one of those that the platform lists.
+ * The image of a job: any URI, or one of the images that the platform lists.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -17,17 +17,17 @@ interface IProps {
   readonly trans: TranslationBundle;
   readonly profile: string;
   readonly backend: string;
-  /** The image's URI; empty for the profile's own. */
+  /** The URI of the image; empty for the profile's default. */
   readonly value: string;
   readonly onChange: (uri: string) => void;
-  /** Whether the backend lists images, where that is known (its capability `images`). */
+  /** Whether the backend lists images (its capability `images`), if known. */
   readonly hasList?: boolean;
-  /** The engine's word about it; empty if nothing is wrong. */
+  /** The engine's error; empty if there is none. */
   readonly fault?: string;
 }
 
 const NONE: IWanted = { text: '', framework: '', version: '', accelerator: '' };
-// Rows that are shown before somebody asks for more.
+// Number of rows shown at first.
 const PAGE = 50;
 
 export function ImagePicker(props: IProps): React.JSX.Element {
@@ -37,7 +37,7 @@ export function ImagePicker(props: IProps): React.JSX.Element {
   const place = `${backend}/${profile}`;
   const opener = React.useRef<HTMLButtonElement>(null);
   const field = React.useRef<HTMLInputElement>(null);
-  // Of which backend it is known that it lists none.
+  // The backend that reported that it lists no images.
   const [without, setWithout] = React.useState('');
   const canOpen = hasList && without !== place;
   const close = () => {
@@ -46,7 +46,7 @@ export function ImagePicker(props: IProps): React.JSX.Element {
   };
   const forgo = () => {
     setWithout(place);
-    field.current?.focus(); // The button goes.
+    field.current?.focus(); // The button disappears.
   };
   return (
     <div
@@ -165,7 +165,7 @@ function Filtered(props: IProps & { readonly found: IImages }): React.JSX.Elemen
     ['version', trans.__('Version'), trans.__('Any version')],
     ['accelerator', trans.__('Accelerator'), trans.__('Any accelerator')]
   ] as const;
-  // Versions are those of the framework that is chosen.
+  // Only versions of the selected framework are offered.
   const offered = (name: 'framework' | 'version' | 'accelerator') =>
     choices(
       name === 'version' ? wanted(found.images, { ...NONE, framework: want.framework }) : found.images,

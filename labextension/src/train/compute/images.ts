@@ -1,10 +1,10 @@
 /**
- * The images that jobs can run in: read and filtered.
+ * Parser and filters of images.
  */
 
 import { list, number, record, string } from '../../api/wire.js';
 
-/** What the platform does not tell of an image is empty. `accelerator` is CPU or GPU. */
+/** An image; unknown facts are empty. `accelerator` is CPU or GPU. */
 export interface IImage {
   readonly uri: string;
   readonly name: string;
@@ -16,13 +16,13 @@ export interface IImage {
   readonly description: string;
 }
 
-/** `leftOut` is how many the administrator does not allow. */
+/** `leftOut` is the number of images hidden by the administrator. */
 export interface IImages {
   readonly images: readonly IImage[];
   readonly leftOut: number;
 }
 
-/** What images are looked for; empty for all. */
+/** Filters of images; empty ones match all. */
 export interface IWanted {
   readonly text: string;
   readonly framework: string;
@@ -48,7 +48,7 @@ export function parseImages(value: unknown): IImages {
   return { images: images.filter(image => image.uri), leftOut: number(reply['left_out']) ?? 0 };
 }
 
-/** Those that are wanted, by framework, version (or how it begins), accelerator, and all words of a text. */
+/** Return the images that match framework, version (or its prefix), accelerator, and all words of a text. */
 export function wanted(
   images: readonly IImage[],
   { text, framework, version, accelerator }: IWanted
@@ -65,7 +65,7 @@ export function wanted(
   });
 }
 
-/** The words that a filter can be set to, in order. */
+/** Return the values of a filter, sorted. */
 export function choices(images: readonly IImage[], of: (image: IImage) => string): readonly string[] {
   const byName = new Intl.Collator('en', { numeric: true }).compare;
   return [...new Set(images.map(of))].filter(Boolean).sort(byName);

@@ -1,5 +1,5 @@
 /**
- * The kinds of machines that a profile's jobs can ask for, one of which is chosen.
+ * A table to select the instance type.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -17,14 +17,14 @@ interface IProps {
   readonly trans: TranslationBundle;
   readonly profile: string;
   readonly backend: string;
-  /** The name of the chosen one; empty for the profile's own. */
+  /** The name of the selected type; empty for the profile's default. */
   readonly value: string;
   readonly onChange: (name: string) => void;
   readonly favourites: readonly string[];
   readonly onFavourites: (names: readonly string[]) => void;
 }
 
-// Rows that are shown before somebody asks for more.
+// Number of rows shown at first.
 const PAGE = 100;
 
 export function InstanceTable(props: IProps): React.JSX.Element {
@@ -59,7 +59,7 @@ function Asked(props: IProps): React.JSX.Element {
   );
 }
 
-/** Where there is no list, the name can be typed. */
+/** A text field for the name, if the types cannot be listed. */
 function Other({ trans, value, onChange }: IProps): React.JSX.Element {
   return (
     <input
@@ -139,7 +139,7 @@ interface IRowsProps extends IProps {
 function Rows(props: IRowsProps): React.JSX.Element {
   const { trans, rows, value, onChange, favourites, onFavourites, starred, isPriceless } = props;
   const group = React.useId();
-  // Rows are drawn again only when they have changed themselves.
+  // Rows are memoized, so their callbacks must not change.
   const latest = React.useRef({ onChange, onFavourites, favourites });
   latest.current = { onChange, onFavourites, favourites };
   const choose = React.useCallback((name: string) => latest.current.onChange(name), []);
@@ -219,7 +219,7 @@ interface IRowProps {
   readonly group: string;
   readonly isChosen: boolean;
   readonly isStarred: boolean;
-  /** None of all types has a price: it is said once, where there is little room. */
+  /** Whether all prices are unknown, which is stated once, below the table. */
   readonly isPriceless: boolean;
   readonly choose: (name: string) => void;
   readonly star: (name: string) => void;
@@ -238,7 +238,7 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
         <button
           type="button"
           className="jp-pai-Instances-star"
-          // One stop for the Tab key, not one a row: that of the chosen one.
+          // Only the star of the selected row is in the tab order.
           tabIndex={isChosen ? 0 : -1}
           aria-pressed={isStarred}
           aria-label={trans.__('Favorite: %1', name)}
@@ -296,7 +296,7 @@ function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {
   return gpu ? `${gpu} × ${gpuName || 'GPU'}${memory}` : '';
 }
 
-/** What the administrator has left out, and what the account's quotas have. */
+/** The number of hidden types, and the quotas of the account. */
 function Rest({ trans, found }: IProps & { readonly found: IInstances }): React.JSX.Element {
   return (
     <>

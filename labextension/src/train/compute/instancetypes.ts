@@ -1,11 +1,11 @@
 /**
- * The kinds of machines that jobs can ask for by name, and the account's quotas: read, filtered and sorted.
+ * Parser, filter and order of instance types and quotas.
  */
 
 import type { Json } from '../../api/wire.js';
 import { list, number, record, string } from '../../api/wire.js';
 
-/** `memory` and `gpuMemory` (of each) are in bytes; null where it is not known, or the platform publishes none. */
+/** `memory`, and `gpuMemory` of each GPU, are in bytes. Null values are unknown or not published. */
 export interface IInstanceType {
   readonly name: string;
   readonly cpu: number;
@@ -14,13 +14,13 @@ export interface IInstanceType {
   readonly gpuName: string;
   readonly gpuMemory: number;
   readonly isAvailable: boolean | null;
-  /** Of an hour. */
+  /** Price per hour. */
   readonly price: number | null;
-  /** The share of the price that a machine costs which may be taken away. */
+  /** Price of a preemptible instance, as a fraction of the regular price. */
   readonly spotDiscount: number | null;
 }
 
-/** A share of machines that is the account's own. */
+/** Reserved resources of the account. */
 export interface IQuota {
   readonly id: string;
   readonly name: string;
@@ -33,7 +33,7 @@ export interface IQuota {
   readonly gpuName: string;
 }
 
-/** `leftOut` is how many the administrator does not allow. */
+/** `leftOut` is the number of types hidden by the administrator. */
 export interface IInstances {
   readonly types: readonly IInstanceType[];
   readonly quotas: readonly IQuota[];
@@ -84,13 +84,13 @@ function parseQuota(one: Json): IQuota {
   };
 }
 
-/** Those that have all words of a text in their name or that of their GPU. */
+/** Return the types whose name or GPU name contains all words of a text. */
 export function matching(types: readonly IInstanceType[], text: string): readonly IInstanceType[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return types.filter(type => words.every(word => `${type.name} ${type.gpuName}`.toLowerCase().includes(word)));
 }
 
-/** In order, favourites first; what is not known of a type comes last, whichever way the order is. */
+/** Sort types, favorites first. Unknown values come last in both directions. */
 export function sorted(
   types: readonly IInstanceType[],
   { column, isDescending }: IOrder,
@@ -131,7 +131,7 @@ function compared(a: Key, b: Key, sign: number): number {
 
 const byName = new Intl.Collator('en', { numeric: true }).compare;
 
-/** Bytes as GiB: `7.5`. */
+/** Format bytes as GiB: `7.5`. */
 export function gibibytes(bytes: number): string {
   return String(Number((bytes / 2 ** 30).toFixed(1)));
 }

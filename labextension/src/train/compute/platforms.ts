@@ -1,11 +1,11 @@
 /**
- * What there is to train on: backends with what they can do and are told, and the profiles of each.
+ * Backends with their capabilities and options, and their profiles.
  */
 
 import type { Json } from '../../api/wire.js';
 import { list, record, string, strings } from '../../api/wire.js';
 
-/** `options` is the JSON Schema of a job's own options; null where nobody says which there are. */
+/** `options` is the JSON Schema of a job's backend options; null if it is unknown. */
 export interface IBackend {
   readonly name: string;
   readonly title: string;
@@ -13,7 +13,7 @@ export interface IBackend {
   readonly options: Json | null;
 }
 
-/** `refused` says why no job may go with it; empty where jobs may. */
+/** `refused` is the reason why jobs may not use the profile; empty if they may. */
 export interface IProfile {
   readonly name: string;
   readonly backend: string;
@@ -23,13 +23,13 @@ export interface IProfile {
 export interface IPlatforms {
   readonly backends: readonly IBackend[];
   readonly profiles: readonly IProfile[];
-  /** The name of the profile of jobs that name none. */
+  /** The name of the default profile. */
   readonly default: string;
 }
 
 export const NO_PLATFORMS: IPlatforms = { backends: [], profiles: [], default: '' };
 
-/** What the verbs `backends` and `profiles` answer. */
+/** Parse the responses of `backends` and `profiles`. */
 export function parsePlatforms(backends: unknown, profiles: unknown): IPlatforms {
   const found = record(profiles);
   return {
@@ -52,7 +52,7 @@ export function parsePlatforms(backends: unknown, profiles: unknown): IPlatforms
   };
 }
 
-/** The profile that a request goes with, as the engine picks it; undefined if there is none. */
+/** Return the profile of a request, chosen as in the engine; undefined if there is none. */
 export function profileOf(platforms: IPlatforms, profile: string, backend: string): IProfile | undefined {
   const named = (name: string) => platforms.profiles.find(one => one.name === name);
   if (profile || !backend) {
@@ -62,7 +62,7 @@ export function profileOf(platforms: IPlatforms, profile: string, backend: strin
   return [platforms.default, backend].flatMap(name => fitting.find(one => one.name === name) ?? [])[0] ?? fitting[0];
 }
 
-/** The profile with whose account a job of `goes` reads what is in that of `owner`, as the engine picks it. */
+/** Return the profile whose account reads data of `owner` for a job of `goes`, chosen as in the engine. */
 export function readerOf(platforms: IPlatforms, goes: IProfile, owner: IProfile): IProfile {
   const fitting = platforms.profiles.filter(one => one.backend === owner.backend);
   const [first = owner] = fitting;

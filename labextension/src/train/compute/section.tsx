@@ -1,5 +1,5 @@
 /**
- * Where the job runs: with which profile, on which machine, in which image, and what its platform lets one say.
+ * The Compute section of the form: profile, instance type, image and backend options.
  */
 
 import * as React from 'react';
@@ -29,7 +29,7 @@ export function TrainWhere(props: IPart): React.JSX.Element {
   const backend = backendOf(props);
   const choose = (name: string) => {
     const isOther = platforms.profiles.find(one => one.name === name)?.backend !== backend?.name;
-    // What is said to one platform means nothing to another.
+    // Options of one backend are invalid for another.
     const rest = isOther ? withField(draft, 'options', undefined) : draft;
     desk.change(withRest(withField(rest, 'profile', name), 'backend', ''));
   };
@@ -84,7 +84,7 @@ export function TrainWhere(props: IPart): React.JSX.Element {
   );
 }
 
-/** What one can say to a platform alone: its own fields, or all as JSON where nobody says which there are. */
+/** Options of the backend: a form of its schema, or JSON if the schema is unknown. */
 function Options(props: IPart & { backend: IBackend }): React.JSX.Element | null {
   const { desk, draft, trans, backend } = props;
   const id = React.useId();
@@ -127,7 +127,7 @@ function Options(props: IPart & { backend: IBackend }): React.JSX.Element | null
   );
 }
 
-/** What kind of machine, how many, and which image. */
+/** Instance type, sizes, number of instances and image. */
 function Machine(props: IPart & { profile: string; hasImages: boolean }): React.JSX.Element {
   const { desk, draft, engine, trans, profile, hasImages } = props;
   const [favourites, setFavourites] = useFavourites();
@@ -190,13 +190,13 @@ function Machine(props: IPart & { profile: string; hasImages: boolean }): React.
   );
 }
 
-/** The instance types that the user likes, kept by the browser. */
+/** Favorite instance types, stored in the browser. */
 function useFavourites(): [readonly string[], (names: readonly string[]) => void] {
   const [names, setNames] = React.useState<readonly string[]>(() => {
     try {
       return (localStorage.getItem(FAVOURITES) ?? '').split('\n').filter(Boolean);
     } catch {
-      return []; // The browser keeps nothing for us.
+      return []; // Storage is disabled.
     }
   });
   const keep = (now: readonly string[]) => {
@@ -204,7 +204,7 @@ function useFavourites(): [readonly string[], (names: readonly string[]) => void
     try {
       localStorage.setItem(FAVOURITES, now.join('\n'));
     } catch {
-      // As above: they last as long as the page.
+      // The favorites are lost with the page.
     }
   };
   return [names, keep];

@@ -1,5 +1,5 @@
 /**
- * Channels of a form: rows of a name and a URI, of which those with a name are given.
+ * Input and output channels of a form: rows of a name and a URI. Rows without a name are not submitted.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -7,18 +7,18 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IRow } from './specedits.js';
 import { isEmpty, repeated } from './specedits.js';
 
-/** A row that keeps its place while it is typed in. */
+/** A row with a stable key, so that it keeps its place while it is edited. */
 export interface IChannelRow extends IRow {
   readonly key: number;
 }
 
 export type Channels = Readonly<Record<string, string>>;
 
-// Names under which scripts look for what is there by convention.
+// Channel names that training scripts use by convention.
 const INPUTS = ['train', 'validation', 'test', 'model', 'checkpoints'];
 const OUTPUTS = ['model', 'checkpoints', 'tensorboard'];
 
-/** What the rows give: the first of a name counts. */
+/** Return the channels of the rows. The first row of a name counts. */
 export function channelsOf(rows: readonly IRow[]): Channels {
   const found = new Map<string, string>();
   for (const { name, value } of rows) {
@@ -29,7 +29,7 @@ export function channelsOf(rows: readonly IRow[]): Channels {
   return Object.fromEntries(found);
 }
 
-/** The rows for what is given: those that are there stay as they are typed, as far as they give that, and where they are. */
+/** Return the rows for the given channels. Existing rows keep their position and text where they match. */
 export function rowsOf(given: Channels, rows: readonly IChannelRow[]): readonly IChannelRow[] {
   const left = new Map(Object.entries(given));
   const kept = rows.flatMap(row => {
@@ -46,7 +46,7 @@ export function rowsOf(given: Channels, rows: readonly IChannelRow[]): readonly 
   return [...kept, ...[...left].map(([name, value], place) => ({ key: start + place, name, value }))];
 }
 
-/** With one more row at their end. */
+/** Return the rows with another one at the end. */
 export function added(rows: readonly IChannelRow[], name = '', value = ''): readonly IChannelRow[] {
   return [...rows, { key: nextKey(rows), name, value }];
 }
@@ -55,7 +55,7 @@ function nextKey(rows: readonly IChannelRow[]): number {
   return 1 + Math.max(-1, ...rows.map(row => row.key));
 }
 
-/** What is wrong with each row, by its key: what only the form can know, else the engine's word about its channel. */
+/** Return the error of each row by its key: errors of the form, else the engine's error for the channel. */
 export function channelFaults(
   rows: readonly IChannelRow[],
   faults: ReadonlyMap<string, string>,
@@ -71,12 +71,12 @@ export function channelFaults(
   return new Map(rows.map(row => [row.key, said(row)] as const).filter(([, text]) => text !== ''));
 }
 
-/** Names that are worth proposing for a new channel. */
+/** Return suggested names for a new channel. */
 export function proposals(kind: 'inputs' | 'outputs', rows: readonly IRow[]): readonly string[] {
   return (kind === 'inputs' ? INPUTS : OUTPUTS).filter(name => !rows.some(row => row.name === name));
 }
 
-/** The environment variable by which a script finds a channel; empty where its name can have none. */
+/** Return the environment variable with the path of a channel; empty if its name contains no letter or digit. */
 export function variableOf(kind: 'inputs' | 'outputs', name: string): string {
   const word = name
     .trim()

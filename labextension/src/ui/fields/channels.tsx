@@ -1,5 +1,5 @@
 /**
- * The channels of a job: names, and where their data is or goes.
+ * Input or output channels of a job: their names and URIs.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -18,10 +18,10 @@ interface IProps {
   readonly kind: 'inputs' | 'outputs';
   readonly value: Given;
   readonly onChange: (value: Given) => void;
-  /** The engine's words, by the channel's name. */
+  /** The engine's errors, by channel name. */
   readonly faults: ReadonlyMap<string, string>;
   readonly profile: string;
-  /** The folder below which relative paths are, an absolute path on the server's machine. */
+  /** Base folder of relative paths, absolute on the server. */
   readonly home?: string;
 }
 
@@ -29,7 +29,7 @@ export function Channels(props: IProps): React.JSX.Element {
   const { trans, kind, value, onChange, faults } = props;
   const id = React.useId();
   const [typed, type] = React.useState<readonly IChannelRow[]>(() => rowsOf(value, []));
-  // Others may give it another value; what is only half typed stays.
+  // The value may be changed from outside; rows that are incomplete stay.
   const rows = React.useMemo(() => rowsOf(value, typed), [value, typed]);
   const wrong = channelFaults(rows, faults, trans);
   const box = React.useRef<HTMLFieldSetElement>(null);

@@ -1,10 +1,10 @@
 /**
- * What is wrong, where a form can lead to it: the first of it, also in a part that is folded.
+ * Errors in forms: texts, and moving the focus to the first error, also inside collapsed sections.
  */
 
 import * as React from 'react';
 
-/** Words about something that has no field of its own to go to. Nothing, if there are none. */
+/** An error without a field of its own. Renders nothing for an empty text. */
 export function FaultText({ text, role }: { text: string; role?: 'alert' }): React.JSX.Element | null {
   return text ? (
     <p className="jp-pai-Trouble" role={role} tabIndex={-1} data-invalid="true">
@@ -13,7 +13,7 @@ export function FaultText({ text, role }: { text: string; role?: 'alert' }): Rea
   ) : null;
 }
 
-/** Go to the first of what is wrong in a node. */
+/** Focus the first invalid field in a node. */
 export function showWrong(node: Element | null): void {
   const found = node?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid="true"]');
   for (let fold = found?.closest('details'); fold; fold = fold.parentElement?.closest('details')) {
@@ -22,7 +22,7 @@ export function showWrong(node: Element | null): void {
   found?.focus();
 }
 
-/** Whether a fold that was opened or closed is open: while something in it is wrong it does not close. */
+/** Return whether a section stays open after it was toggled. It cannot be closed while it contains an error. */
 export function staysOpen(fold: HTMLDetailsElement, isWrong: boolean): boolean {
   fold.open ||= isWrong;
   return fold.open;

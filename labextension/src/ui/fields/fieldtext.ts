@@ -1,8 +1,8 @@
 /**
- * What stands in a form's fields, as text and as JSON.
+ * Conversion of form fields between text and JSON.
  *
- * A field in which nothing stands is not given. What cannot be read yet is given as it was typed: the engine refuses it
- * in its own words, and nobody loses what they typed.
+ * An empty field is left out. A text that cannot be parsed is passed on unchanged, so that the engine reports the error
+ * and no input is lost.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -11,13 +11,13 @@ import type { Json } from '../../api/wire.js';
 import { list, number, record, string } from '../../api/wire.js';
 import type { IField } from './schemafields.js';
 
-/** What stands in a field: what is given, undefined for nothing; and what is wrong with it, empty if nothing is. */
+/** A parsed field: its value, undefined if empty, and the error, empty if there is none. */
 export interface IReading {
   readonly value: unknown;
   readonly fault: string;
 }
 
-/** What is given, as it stands in a field. */
+/** Return a JSON value as the text of a field. */
 export function textOf(field: IField, value: unknown): string {
   if (value === undefined || value === null) {
     return '';
@@ -35,12 +35,12 @@ export function textOf(field: IField, value: unknown): string {
   return JSON.stringify(value, null, field.kind === 'json' ? 1 : undefined);
 }
 
-/** Whether a line of its own can be made of it, from which it is read again. */
+/** Whether an item fits on one line and parses back to itself. */
 function isLine(item: unknown, forbidden: RegExp): boolean {
   return typeof item === 'string' && item.trim() === item && !forbidden.test(item);
 }
 
-/** What a text in a field gives. */
+/** Parse the text of a field. */
 export function read(field: IField, text: string, trans: TranslationBundle): IReading {
   if (text.trim() === '') {
     return { value: undefined, fault: '' };
@@ -102,7 +102,7 @@ function faultOfNumber(value: number, rules: Json, trans: TranslationBundle): st
 
 function faultOfText({ rules }: IField, text: string, trans: TranslationBundle): string {
   const [least, most, pattern] = [number(rules['minLength']), number(rules['maxLength']), string(rules['pattern'])];
-  // As Python counts: by characters, not by halves of them.
+  // Count code points, as Python does.
   const length = Array.from(text).length;
   if (least !== null && length < least) {
     return trans.__('Must have at least %1 characters.', least);
@@ -113,7 +113,7 @@ function faultOfText({ rules }: IField, text: string, trans: TranslationBundle):
   return pattern && !matches(pattern, text) ? trans.__('Invalid format.') : '';
 }
 
-/** A pattern that a browser does not know is left to the engine. */
+/** Whether a text matches; patterns that the browser does not support are left to the engine. */
 function matches(pattern: string, text: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(text);

@@ -1,5 +1,5 @@
 /**
- * A form made of a JSON Schema: what a backend, or a plug-in of which we know nothing, lets its users say.
+ * A form generated from a JSON Schema: backend settings and options, also those of plugins.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -13,15 +13,15 @@ import type { IField } from './schemafields.js';
 import { changed, faultAt, faultsBelow, fieldsOf, trimmed } from './schemafields.js';
 
 interface IProps {
-  /** An object's, with its `$defs`. */
+  /** The schema of an object, with its `$defs`. */
   readonly schema: Json;
-  /** What is given. A field in which nothing stands is not in it. */
+  /** The current value. Empty fields are left out. */
   readonly value: Json;
-  /** The engine's words about fields, by their dotted paths below the value. */
+  /** The engine's errors, by dotted paths below the value. */
   readonly faults: ReadonlyMap<string, string>;
   readonly onChange: (value: Json) => void;
   readonly trans: TranslationBundle;
-  /** With what the ids of its elements begin. */
+  /** Prefix of element ids. */
   readonly idPrefix: string;
   /** Names of fields that are shown elsewhere. */
   readonly exclude?: readonly string[];
@@ -67,7 +67,7 @@ interface IFieldProps {
   readonly id: string;
 }
 
-/** Fields that belong together, folded until something is given or wrong in them. */
+/** Related fields, collapsed until one has a value or an error. */
 function Group({ field, value, faults, onChange, trans, id }: IFieldProps): React.JSX.Element {
   const within = faultsBelow(field.name, faults);
   const fault = faultAt(field, faults);
@@ -127,7 +127,7 @@ function Field(props: IFieldProps): React.JSX.Element {
 function Check({ field, value, faults, onChange, id }: IFieldProps): React.JSX.Element {
   const fault = faultAt(field, faults);
   const isOn = (value ?? field.start) === true;
-  // What counts anyway is not given, but for what has to be.
+  // The default value is left out, unless the field is required.
   const give = (checked: boolean) =>
     onChange(checked === (field.start === true) && !field.isRequired ? undefined : checked);
   return (
@@ -180,7 +180,7 @@ function Choice({ field, value, faults, onChange, trans, id }: IFieldProps): Rea
   );
 }
 
-/** What is typed stays as it is typed, for as long as it means what is given. */
+/** A text field that keeps the typed text as long as it parses to the current value. */
 function Typed({ field, value, faults, onChange, trans, id }: IFieldProps): React.JSX.Element {
   const [typed, type] = React.useState(() => textOf(field, value));
   const isMeant = JSON.stringify(read(field, typed, trans).value) === JSON.stringify(value ?? undefined);
@@ -239,7 +239,7 @@ function Title({ field, id, trans }: Pick<IFieldProps, 'field' | 'id' | 'trans'>
   );
 }
 
-/** The ids of what is said about a field, as far as anything is. */
+/** Return the ids of the error and the description of a field, if it has any. */
 function described(id: string, field: IField, fault: string): string | undefined {
   return [fault && `${id}--fault`, field.description && `${id}--about`].filter(Boolean).join(' ') || undefined;
 }

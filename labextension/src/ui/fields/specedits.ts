@@ -1,34 +1,34 @@
 /**
- * What a user changes of a job before running it again.
+ * Changes of a job's hyperparameters before it is run again.
  */
 
 import type { Json } from '../../api/wire.js';
 
-/** A hyperparameter as it stands in the form. */
+/** A hyperparameter in the form. */
 export interface IRow {
   readonly name: string;
   readonly value: string;
 }
 
-/** What is wrong, and where: with the name, with rows by their place, or with something else. */
+/** Errors by location: the name field, rows by index, and all others. */
 export interface IFaults {
   readonly name: string;
   readonly rows: ReadonlyMap<number, string>;
   readonly rest: string;
 }
 
-/** Rows in which nothing stands are as if they were not there. */
+/** Whether a row is blank; blank rows are ignored. */
 export function isEmpty(row: IRow): boolean {
   return row.name === '' && row.value === '';
 }
 
-/** The names that stand in more than one row. */
+/** Return the names that occur in more than one row. */
 export function repeated(rows: readonly IRow[]): ReadonlySet<string> {
   const names = rows.filter(row => !isEmpty(row)).map(row => row.name);
   return new Set(names.filter((name, n) => names.indexOf(name) !== n));
 }
 
-/** The changes as the verb `rerun` has them: only what is different, null for what went. */
+/** Return the changes for the verb `rerun`: only differing values, null for removed ones. */
 export function changesOf(before: ReadonlyMap<string, string>, rows: readonly IRow[], name: string): Json {
   const after = new Map(rows.filter(row => !isEmpty(row)).map(row => [row.name, row.value]));
   const changed: [string, string | null][] = [...after].filter(([key, value]) => before.get(key) !== value);
@@ -40,7 +40,7 @@ export function changesOf(before: ReadonlyMap<string, string>, rows: readonly IR
   };
 }
 
-/** The engine's words, each line beside the field that it is about. */
+/** Assign each line of the engine's message to the field it mentions. */
 export function faultsOf(message: string, rows: readonly IRow[]): IFaults {
   const found = new Map<number, string>();
   const name: string[] = [];

@@ -1,44 +1,44 @@
 /**
- * Completion of a URI of a storage, or of a path of the server's machine, folder by folder.
+ * Completion of storage URIs and of paths on the server, one folder at a time.
  */
 
 import type { IEngine } from '../../api/engine.js';
 import { list, record, string } from '../../api/wire.js';
 
-/** What may stand in the field, and how it is shown: the last part of it. */
+/** A completion: the full text, and the part that is displayed. */
 export interface IOption {
   readonly text: string;
   readonly name: string;
   readonly isFolder: boolean;
 }
 
-/** Which folder is looked into: its URI, and the text before the names in it; null where none is meant yet. */
+/** The folder to list: its URI, and the typed text in front of the names in it. */
 export interface IFolder {
   readonly uri: string;
   readonly before: string;
 }
 
-// How many names are asked for at once, and shown.
+// Number of names requested at once, and number shown.
 const MOST_ASKED = 1000;
 const MOST_SHOWN = 50;
 
-/** The folder that has been begun in a text. Relative paths are below `home`, an absolute path; '' if none is known. */
+/** Return the folder a text refers to; null if there is none yet. Relative paths are below `home`, '' if unknown. */
 export function folderOf(text: string, home: string): IFolder | null {
   const before = text.slice(0, text.lastIndexOf('/') + 1);
   if (text.startsWith('dataset://')) {
-    return null; // A platform's own, by its id: it has no files to be seen.
+    return null; // A dataset id of a platform; its files cannot be listed.
   }
   if (text.includes('://')) {
     return before.endsWith('://') && !before.startsWith('file:') ? null : { uri: before, before };
   }
   if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
-    return null; // A scheme that is only half typed.
+    return null; // An incomplete scheme.
   }
   const path = before.startsWith('/') ? before : home && `${home.replace(/\/+$/, '')}/${before}`;
   return path ? { uri: `file://${path.split('/').map(encodeURIComponent).join('/')}`, before } : null;
 }
 
-/** What of its folder a text may become; nothing where no folder is meant. */
+/** Return the completions of a text within its folder. */
 export async function inFolder(
   ask: IEngine['call'],
   text: string,
@@ -50,7 +50,7 @@ export async function inFolder(
   return there.filter(one => one.text !== text).slice(0, MOST_SHOWN);
 }
 
-/** Where a storage begins that a text may become the name of, as `os` may of `oss://bucket/`, with a profile's account. */
+/** Return the storage roots that a text is a prefix of, as `os` of `oss://bucket/`, for the account of a profile. */
 export async function beginnings(ask: IEngine['call'], text: string, profile: string): Promise<readonly IOption[]> {
   if (!/^([a-z][a-z0-9+.-]*:\/{0,2})?[^/:]*$/i.test(text)) {
     return [];
@@ -59,7 +59,7 @@ export async function beginnings(ask: IEngine['call'], text: string, profile: st
     .map(record)
     .filter(root => !profile || !root['profile'] || root['profile'] === profile)
     .map(root => string(root['uri']));
-  // Paths of this machine are written without a scheme.
+  // Local paths are written without a scheme.
   return [...new Set(uris)]
     .filter(uri => uri && uri.startsWith(text) && !uri.startsWith('file:'))
     .map(uri => option(uri, uri));
@@ -81,7 +81,7 @@ async function within(
   return found.map(name => option(before + name, name));
 }
 
-/** Hidden files are offered to those who have typed the dot. */
+/** Hidden files are offered only after a dot was typed. */
 function fits(name: string, begun: string): boolean {
   return name !== '' && name.startsWith(begun) && (begun !== '' || !name.startsWith('.'));
 }
@@ -90,7 +90,7 @@ function option(text: string, name: string): IOption {
   return { text, name, isFolder: text.endsWith('/') };
 }
 
-/** What all of them begin with. */
+/** Return the common prefix of all options. */
 export function common(options: readonly IOption[]): string {
   const [first, ...rest] = options.map(one => one.text);
   let begun = first ?? '';

@@ -1,5 +1,5 @@
 /**
- * A field for a URI of a storage or a path, which is completed folder by folder: a combobox with a list of what there is.
+ * A combobox for a storage URI or a path, with completion one folder at a time.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -16,32 +16,32 @@ import { beginnings, common, inFolder } from './uricompletion.js';
 export interface IUriProps {
   readonly engine: IEngine;
   readonly trans: TranslationBundle;
-  /** What the field is for, as a screen reader says it. */
+  /** The accessible name. */
   readonly label: string;
   readonly value: string;
   readonly onChange: (uri: string) => void;
-  /** The profile whose account is asked. */
+  /** The profile whose account lists the storage. */
   readonly profile: string;
-  /** The folder below which relative paths are, an absolute path on the server's machine; none are completed without it. */
+  /** Base folder of relative paths, absolute on the server; without it, relative paths are not completed. */
   readonly home?: string;
-  /** The engine's word about it; empty if nothing is wrong. */
+  /** The engine's error; empty if there is none. */
   readonly fault?: string;
-  /** Whether it may name what is not there yet, as a place for outputs does. */
+  /** Whether the URI may not exist yet, as for outputs. */
   readonly isNew?: boolean;
   readonly placeholder?: string;
 }
 
-// Milliseconds after the last letter of what is typed.
+// Milliseconds after the last keystroke.
 const PAUSE = 200;
 
 interface IOffer {
-  /** For what was typed. */
+  /** The text the options complete. */
   readonly text: string;
   readonly options: readonly IOption[];
   readonly trouble: ITrouble | null;
 }
 
-/** What can stand in the field instead, asked for when its user pauses; null while nothing is known. */
+/** Fetch completions after the user pauses; null until they are loaded. */
 function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
   const { engine, value, profile, home = '', isNew = false } = props;
   const [offer, setOffer] = React.useState<IOffer | null>(null);
@@ -50,7 +50,7 @@ function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
       return;
     }
     let isOver = false;
-    // Each is shown when it comes: an account that does not answer holds up no folder.
+    // Results are shown as they arrive: a slow account does not delay the folder.
     const take = (options: readonly IOption[], trouble: ITrouble | null) => {
       if (!isOver) {
         setOffer(old =>
@@ -66,14 +66,14 @@ function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
       inFolder(ask, value, home, profile).then(
         options => take(options, null),
         (error: unknown) => {
-          // A platform may read from where nobody can look from here, and write where nothing is yet.
+          // A job may read storages that this server cannot list, and write to folders that do not exist yet.
           const silent = isNew ? ['Unsupported', 'NotFound'] : ['Unsupported'];
           take([], error instanceof EngineError && silent.includes(error.code) ? null : troubleOf(error));
         }
       );
       beginnings(ask, value, profile).then(
         options => take(options, null),
-        () => undefined // It is only an offer.
+        () => undefined // Completions are optional.
       );
     }, PAUSE);
     return () => {
@@ -87,14 +87,14 @@ function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
 export function UriPicker(props: IUriProps): React.JSX.Element {
   const { trans, label, value, onChange, fault = '', placeholder } = props;
   const id = React.useId();
-  // Asked for from the first key on: a form that is only looked at asks nobody.
+  // Nothing is fetched before the first keystroke.
   const [isOpen, setOpen] = React.useState(false);
   const [current, point] = React.useState(-1);
   const [isUsed, use] = React.useState(false);
   const offer = useOffer(props, isUsed);
   const options = isOpen ? (offer?.options ?? []) : [];
   const active = options[current];
-  // That nothing could be looked up is no mistake in what is typed.
+  // A failed lookup does not make the typed text invalid.
   const said = fault || [offer?.trouble?.message, offer?.trouble?.fix].filter(Boolean).join(' ');
   const close = () => {
     setOpen(false);
@@ -117,7 +117,7 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
     const begun = common(options);
     if (step && !event.altKey) {
       open();
-      const count = options.length + 1; // With the field itself between the last and the first.
+      const count = options.length + 1; // The field itself counts as one stop.
       point(((current + 1 + step + count) % count) - 1);
     } else if ((event.key === 'Enter' || event.key === 'Tab') && active && !event.shiftKey) {
       put(active.text, active.isFolder);
