@@ -15,7 +15,7 @@ from pathlib import Path
 
 from docs.site import reference
 from docs.site.words import word
-from jupyter_pai.core.i18n import speak
+from jupyter_pai.core.i18n import use_language
 
 __all__ = ["LANGUAGES", "ROOT", "cells", "lay_out", "led"]
 
@@ -70,7 +70,7 @@ def lay_out(folder: Path, language: str) -> dict[str, dict[str, str]]:
                 (folder / page).parent.mkdir(exist_ok=True)
                 (folder / page).write_text(_page(path, language), "utf-8")
                 found.setdefault(word(heading, language), {})[_title(title, path, language)] = page
-    with speak(language):
+    with use_language(language):
         for title, (page, make) in _REFERENCE.items():
             (folder / page).write_text(make(language), "utf-8")
             found.setdefault(word("Reference", language), {})[word(title, language)] = page

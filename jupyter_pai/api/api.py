@@ -24,10 +24,10 @@ from ..engine.service import JobService
 from ..engine.tensorboard import TensorBoards
 from ..jobs.events import LogChunk
 from ..jobs.job import Job, JobStatus
-from ..jobs.logs.file import Log
+from ..jobs.logs.file import LogFile
 from ..jobs.logs.search import ERRORS
-from ..jobs.logs.view import parse_moment
-from ..jobs.metrics.query import columns
+from ..jobs.logs.view import parse_time
+from ..jobs.metrics.query import read_columns
 from ..jobs.spec import JobSpec
 from ..jobs.store.query import SORTS, JobFilter
 from .data import DataVerbs
@@ -219,7 +219,7 @@ class Api(FormVerbs, PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs, PageVerb
     ) -> dict[str, Any]:
         if not 0 <= lines <= _MOST_LINES or min(line, before or 0) < 0 or max(line, before or 0) >= 1 << 62:
             raise UsageError(_("lines is 0 to {n}, line and before are 0 or more.").format(n=_MOST_LINES))
-        moment, found = parse_moment(at), self.service.find(job)
+        moment, found = parse_time(at), self.service.find(job)
         await self.service.feed.fresh(found)
 
         def read() -> dict[str, Any]:
@@ -271,7 +271,7 @@ class Api(FormVerbs, PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs, PageVerb
 
         def read() -> dict[str, Any]:
             return {
-                metric: columns(source, metric, start, n, most=points, first=first, last=last)
+                metric: read_columns(source, metric, start, n, most=points, first=first, last=last)
                 for metric, (source, n) in known.items()
                 if not name or metric in name
             }
@@ -303,7 +303,7 @@ class Api(FormVerbs, PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs, PageVerb
         return await self.secrets()
 
 
-def _page(log: Log, line: int, lines: int) -> tuple[LogChunk, int]:
+def _page(log: LogFile, line: int, lines: int) -> tuple[LogChunk, int]:
     """The beginning of a page of lines, still empty, and where the page ends."""
     known = log.count_lines()
     start = log.line_offset(line)
@@ -311,7 +311,7 @@ def _page(log: Log, line: int, lines: int) -> tuple[LogChunk, int]:
     return LogChunk(log.path.name, start, b"", min(line, known), known), end
 
 
-async def _pieces(first: LogChunk, log: Log, end: int) -> AsyncIterator[LogChunk]:
+async def _pieces(first: LogChunk, log: LogFile, end: int) -> AsyncIterator[LogChunk]:
     """The log from where `first` begins up to the byte `end`. There is a first piece also of nothing."""
     place = first.offset
     yield first._replace(data=log.read(place, min(_PIECE, max(end - place, 0))))

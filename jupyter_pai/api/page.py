@@ -27,11 +27,11 @@ class PageVerbs(OutputVerbs):
         return {"language": tag, "texts": await asyncio.to_thread(i18n.catalogue, tag)}
 
     async def engine_settings(self) -> dict[str, Any]:
-        return await asyncio.to_thread(settings_tables.describe)
+        return await asyncio.to_thread(settings_tables.describe_tables)
 
     async def set_engine_settings(self, body: object) -> dict[str, Any]:
         tables = parse(EngineTables, body)
-        await asyncio.to_thread(settings_tables.write, tables, self.service.profiles.settings)
+        await asyncio.to_thread(settings_tables.write_tables, tables, self.service.profiles.settings)
         return await self.engine_settings()
 
     async def give_tutorials(self, body: object) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..core.i18n import _
 from ..engine.requests import Adopt
 from ..engine.requests import parse as _parse
 from ..engine.service import JobService
-from ..jobs.logs.view import parse_moment
+from ..jobs.logs.view import parse_time
 
 __all__ = ["CredentialsValue", "PlatformVerbs", "ProfileChange"]
 
@@ -143,7 +143,7 @@ class PlatformVerbs:
     ) -> dict[str, Any]:
         if not 0 < limit <= _LARGEST_LIST:
             raise UsageError(_("limit is 1 to {n}.").format(n=_LARGEST_LIST))
-        moment = parse_moment(before)
+        moment = parse_time(before)
         when = None if moment is None else datetime.fromtimestamp(moment, UTC)
         chosen, found = await self.service.adoption.jobs(profile, backend, when, limit)
         known = self.service.store.jobs.by_remote_id

@@ -35,7 +35,7 @@ from ..core.i18n import _
 from ..engine.service import JobService
 from ..jobs.events import JobEvent
 from ..jobs.job import Job, JobStatus
-from ..jobs.logs.file import text_of
+from ..jobs.logs.file import decode_prefix
 
 __all__ = ["Subscribe", "Subscriptions"]
 
@@ -203,7 +203,7 @@ async def _log(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str
         if chunk.offset > place + len(rest):
             place, rest = chunk.offset, b""  # What is in between was left out.
         data = rest + chunk.data
-        text, used = text_of(data)
+        text, used = decode_prefix(data)
         rest = data[used:]
         if text:
             yield {"type": "log", "instance": chunk.instance, "offset": place, "end": place + used, "text": text}

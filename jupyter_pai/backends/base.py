@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..config.settings import ProfileSettings
 from ..core.errors import SpecError, Unsupported
-from ..core.field_errors import of_validation
+from ..core.field_errors import validation_errors
 from ..core.i18n import _
 from ..core.secret import Secret
 from ..jobs.job import Job
@@ -131,7 +131,7 @@ def parse_options(model: type[_Options], options: Mapping[str, Any]) -> _Options
     try:
         return model.model_validate(dict(options))
     except ValidationError as error:
-        faults = of_validation(error, "options", fields=model.model_fields)
+        faults = validation_errors(error, "options", fields=model.model_fields)
         text = "\n".join(f"{field}: {message}" for field, message in faults.items())
         raise SpecError(text, faults=faults) from None
 

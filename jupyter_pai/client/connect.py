@@ -29,7 +29,7 @@ def connect(*, again: bool = False, here: bool = False) -> Client:
 
 @cache
 def _connected(_pid: int, _key: tuple[str | None, ...]) -> Client:
-    for info in discovery.find():
+    for info in discovery.find_servers():
         client = HttpClient(info)
         try:
             client.call("about")

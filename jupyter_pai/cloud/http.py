@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import httpx
     from aiolimiter import AsyncLimiter
 
-__all__ = ["Call", "Refusal", "Transport", "answers", "close"]
+__all__ = ["Call", "Refusal", "Transport", "is_reachable", "close"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # Seconds. The last bounds an attempt whose answer comes byte by byte.
@@ -214,7 +214,7 @@ def _local() -> _Local:
     return _locals[loop]
 
 
-async def answers(url: str) -> bool:
+async def is_reachable(url: str) -> bool:
     """Whether a page is there: what asks for a login is, an error of the gateway before it is not."""
     import httpx
 

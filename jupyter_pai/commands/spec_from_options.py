@@ -12,7 +12,7 @@ from typing import Any
 from ..client.context import Place
 from ..core.errors import UsageError
 from ..core.i18n import _
-from ..jobs.names import generated
+from ..jobs.names import generate_name
 from ..source.dataframes import is_frame
 from ..source.entry_point import ENTRY_POINTS, free_name, script_of
 from .parser.parser import Options
@@ -64,7 +64,7 @@ def spec_of(
         spec[field] = value
     name = _add_source(spec, options, place, target, cell)
     spec["name"] = (
-        options.name or (None if options.base_name else spec.get("name")) or generated(options.base_name or name)
+        options.name or (None if options.base_name else spec.get("name")) or generate_name(options.base_name or name)
     )
     return spec
 

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ..core.errors import CredentialsError, NotFound, SpecError
-from ..core.field_errors import of_validation
+from ..core.field_errors import validation_errors
 from ..core.i18n import _
 from ..core.secret import Secret
 from .secret_store import SecretStore
 
-__all__ = ["Credentials", "Kept", "own"]
+__all__ = ["Credentials", "StoredCredentials", "own_credentials"]
 
 M = TypeVar("M", bound=BaseModel)
 _ROOM = "profile"
@@ -31,7 +31,7 @@ _LONG, _SHOWN = 12, 4
 _SHORTEST = 3
 
 
-class Kept(NamedTuple):
+class StoredCredentials(NamedTuple):
     """Where credentials are kept, ``keyring`` or ``file``, and enough of them to tell them apart: ``LTAI…x3Ve``."""
 
     place: str
@@ -72,9 +72,11 @@ class Credentials:
         except NotFound:
             pass
 
-    def kept(self) -> dict[str, Kept]:
+    def kept(self) -> dict[str, StoredCredentials]:
         """What is kept, by reference."""
-        return {reference: Kept(place, _hint(reference)) for reference, place in self._store.places().items()}
+        return {
+            reference: StoredCredentials(place, _hint(reference)) for reference, place in self._store.places().items()
+        }
 
     def open(self, reference: str, model: type[M]) -> M:
         """What is kept under a reference.
@@ -95,7 +97,7 @@ class Credentials:
         )
 
 
-def own(settings: Any, model: type[M]) -> M | None:
+def own_credentials(settings: Any, model: type[M]) -> M | None:
     """The credentials of a profile with these settings; None if it has none of its own. For backends, each time that
     they log in. May block.
 
@@ -111,7 +113,7 @@ def _check(model: type[M], body: object) -> M:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        found = of_validation(error, fields=list(model.model_fields))
+        found = validation_errors(error, fields=list(model.model_fields))
     said = {field: _masked(fault, body) for field, fault in found.items()}
     text = "\n".join(f"{field}: {fault}" if field else fault for field, fault in said.items())
     raise SpecError(text, faults=said)

@@ -11,7 +11,7 @@ from . import settings
 from .settings import DiskSettings, TensorBoardSettings
 from .toml_file import SettingsFile
 
-__all__ = ["EngineTables", "describe", "write"]
+__all__ = ["EngineTables", "describe_tables", "write_tables"]
 
 
 class EngineTables(BaseModel):
@@ -23,7 +23,7 @@ class EngineTables(BaseModel):
     tensorboard: TensorBoardSettings = TensorBoardSettings()
 
 
-def describe() -> dict[str, Any]:
+def describe_tables() -> dict[str, Any]:
     """The user's file, what it says, and what counts where it says nothing.
 
     Raises:
@@ -39,7 +39,7 @@ def describe() -> dict[str, Any]:
     }
 
 
-def write(tables: EngineTables, check: Callable[[], object]) -> None:
+def write_tables(tables: EngineTables, check: Callable[[], object]) -> None:
     """Write them into the user's file, whose comments and other keys stay. `check` loads the settings.
 
     Raises:

@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 
 from ..core.i18n import _
 
-__all__ = ["ends_with_server", "note"]
+__all__ = ["ends_with_server", "hub_note"]
 
 _MARKS = ("/.dockerenv", "/run/.containerenv")
 # SystemdSpawner's units: `jupyter-ada-singleuser.service`, The Littlest JupyterHub's `jupyter-ada.service`.
 _UNIT = re.compile(r"/jupyter-[^/]*\.service$", re.MULTILINE)
 
 
-def note() -> str:
+def hub_note() -> str:
     """What is to be said of a job that runs on this machine; empty where it outlives the server."""
     if not ends_with_server(os.environ, in_container=any(map(os.path.exists, _MARKS)), groups=_groups()):
         return ""

@@ -28,7 +28,7 @@ from ..core.i18n import N_, _, ngettext
 from ..core.sizes import parse_size, show_size
 from ..jobs.spec import JobSpec
 
-__all__ = ["Policy", "Rules"]
+__all__ = ["Policy", "PolicyRules"]
 
 M = TypeVar("M", bound=BaseModel)
 _LOCAL = "local"
@@ -47,7 +47,7 @@ _REFUSED = {
 }
 
 
-class Rules(BaseModel):
+class PolicyRules(BaseModel):
     """The table `[policy]`. A list that is not there allows everything; patterns are globs, in which `*` stands for any
     letters, also for slashes."""
 
@@ -76,7 +76,7 @@ class Rules(BaseModel):
 class Policy:
     """Rules, and the file that they stand in. Every refusal names the rule, and whom to ask."""
 
-    rules: Rules = field(default_factory=Rules)
+    rules: PolicyRules = field(default_factory=PolicyRules)
     file: Path = Path()
 
     def check(self, spec: JobSpec, profile: str, backend: str) -> None:

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import BadInput, NotFound, PaiError, StateError
-from ..core.extras import need
-from ..core.filesystem import replacing
+from ..core.extras import require
+from ..core.filesystem import replace_file
 from ..core.i18n import _
 from ..core.secret import Secret, is_secret_name
-from ..jobs.state_dir import writing
+from ..jobs.state_dir import state_errors
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -96,7 +96,7 @@ class SecretStore:
                 raise NotFound(_("There is no secret `{name}`.").format(name=name), fix=self._known())
             full = self._room + name
             if name in in_keyring:
-                need("keyring", "keyring")
+                require("keyring", "keyring")
             with _asking(self.path):
                 if name in in_keyring and (backend := _keyring()) and backend.get_password(SERVICE, full) is not None:
                     backend.delete_password(SERVICE, full)
@@ -122,7 +122,7 @@ class SecretStore:
         return found
 
     def _from_keyring(self, name: str) -> str | None:
-        need("keyring", "keyring")  # It was there when the secret was kept.
+        require("keyring", "keyring")  # It was there when the secret was kept.
         with _asking(self.path):
             backend = _keyring()
             return backend.get_password(SERVICE, self._room + name) if backend else None
@@ -176,9 +176,9 @@ class SecretStore:
         names = {name for name in others if not self._is_here(name)} | {self._room + name for name in in_keyring}
         values = {name: value for name, value in texts.items() if not self._is_here(name)}
         values |= {self._room + name: value for name, value in in_file.items()}
-        with writing(self.path.parent):
+        with state_errors(self.path.parent):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(self.path) as target:
+            with replace_file(self.path) as target:
                 json.dump({"keyring": sorted(names), "file": dict(sorted(values.items()))}, target, indent=1)
 
 

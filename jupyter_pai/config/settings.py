@@ -12,10 +12,10 @@
     [tensorboard]
     idle_minutes = 120
 
-The file is the one that ``JUPYTER_PAI_CONFIG`` names, else the one in Jupyter's config folder; beneath it lies that of
-the administrator in ``/etc/jupyter``, which alone may have a table `[policy]` (`policy.Rules`). A profile that both
-have takes each key from the upper file. Without any file there is the profile `local`, and one for each backend whose
-keys lie ready (`Backend.discover`).
+The user's file is `JUPYTER_PAI_CONFIG`, or `jupyter_pai.toml` in Jupyter's config folder. It is layered on the
+administrator's file in `/etc/jupyter`, the only one with a table `[policy]` (`policy.PolicyRules`). For a profile in
+both files, each key of the user's file takes precedence. Without any file, the profiles are `local` and one per backend
+that finds its keys on this machine (`Backend.discover`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ..core.errors import NotFound, SettingsError
-from ..core.field_errors import of_validation
+from ..core.field_errors import validation_errors
 from ..core.i18n import N_, _
 from ..core.sizes import size_or_nothing
-from .policy import Policy, Rules
-from .toml_file import SettingsFile, similar
+from .policy import Policy, PolicyRules
+from .toml_file import SettingsFile, suggestion
 
 __all__ = [
     "IMPORTANT",
@@ -141,7 +141,7 @@ class Settings:
         if profile:
             if profile not in self.profiles:
                 raise NotFound(
-                    _("There is no profile `{name}`.").format(name=profile), fix=similar(profile, self.profiles)
+                    _("There is no profile `{name}`.").format(name=profile), fix=suggestion(profile, self.profiles)
                 )
             return self.profiles[profile]
         if not backend:
@@ -154,7 +154,7 @@ class Settings:
     def _no_profile_of(self, backend: str) -> NotFound:
         if backend not in self.backends:
             text = _("There is no backend `{name}`.").format(name=backend)
-            return NotFound(text, fix=similar(backend, self.backends))
+            return NotFound(text, fix=suggestion(backend, self.backends))
         add = _("Add one: %pai profile set {name} KEY=VALUE …  Its keys are: {keys}.")
         keys = ", ".join(self.backends[backend])
         return NotFound(
@@ -211,7 +211,7 @@ def load(
         raise file.error(
             _("The default profile `{name}` is not there.").format(name=default),
             "default",
-            fix=similar(default, profiles),
+            fix=suggestion(default, profiles),
         )
     disk, tensorboard = _table(files, "disk", DiskSettings), _table(files, "tensorboard", TensorBoardSettings)
     backends = {name: [key for key in model.model_fields if key != "backend"] for name, model in models.items()}
@@ -242,7 +242,7 @@ def edit(
         if profile not in file.profiles():
             raise NotFound(
                 _("There is no profile `{name}` in {file}.").format(name=profile, file=path),
-                fix=similar(profile, file.profiles()) if file.profiles() else "",
+                fix=suggestion(profile, file.profiles()) if file.profiles() else "",
             )
         file.remove(profile)
     if default:
@@ -257,7 +257,7 @@ def edit(
 
 
 def _policy(system: SettingsFile) -> Policy:
-    return Policy(_table([system], "policy", Rules), system.path)
+    return Policy(_table([system], "policy", PolicyRules), system.path)
 
 
 def _locked(system: SettingsFile, rules: Policy) -> set[str]:
@@ -325,7 +325,7 @@ def _profile(
             else _("The profile `{profile}` names no backend.").format(profile=name),
             "backend" if backend else "",
             name,
-            fix=" ".join((similar(str(backend or ""), models), _("If it is that of a plug-in, install that here."))),
+            fix=" ".join((suggestion(str(backend or ""), models), _("If it is that of a plug-in, install that here."))),
         )
     try:
         return Profile(name, models[backend].model_validate(keys), files[-1].path)
@@ -341,10 +341,10 @@ def _wrong(
     key = str(fault["loc"][0])
     if fault["type"] == "extra_forbidden":
         text = _("The backend `{backend}` has no key `{key}`.").format(backend=backend, key=key)
-        found = saying(key).error(text, key, name, fix=similar(key, model.model_fields))
+        found = saying(key).error(text, key, name, fix=suggestion(key, model.model_fields))
     else:
         found = saying(key).error(f"{key}: {fault['msg'].removeprefix('Value error, ')}.", key, name)
-    found.details |= {"profile": name, "faults": of_validation(error, fields=list(model.model_fields))}
+    found.details |= {"profile": name, "faults": validation_errors(error, fields=list(model.model_fields))}
     return found
 
 
@@ -364,5 +364,5 @@ def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
             else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
             key,
             f"[{name}]",
-            fix="" if known else similar(key, model.model_fields),
+            fix="" if known else suggestion(key, model.model_fields),
         ) from None

@@ -12,16 +12,16 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from ..core.errors import SettingsError
-from ..core.filesystem import replacing
+from ..core.filesystem import replace_file
 from ..core.i18n import _
 
-__all__ = ["SettingsFile", "similar"]
+__all__ = ["SettingsFile", "suggestion"]
 
 # The last ones are tables that are no profiles; `settings` and `policy` have their keys.
 _TOP = ("default", "profiles", "disk", "tensorboard", "policy")
 
 
-def similar(name: str, names: Any) -> str:
+def suggestion(name: str, names: Any) -> str:
     """What was meant by a name that is not there."""
     near = get_close_matches(name, list(names), 1)
     if near:
@@ -62,7 +62,7 @@ class SettingsFile:
             raise self.error(
                 _("There is no setting `{key}`.").format(key=unknown[0]),
                 unknown[0],
-                fix=similar(unknown[0], _TOP),
+                fix=suggestion(unknown[0], _TOP),
             )
         return str(self.document.get("default", ""))
 
@@ -133,7 +133,7 @@ class SettingsFile:
         path = self.path.resolve()  # A link to where somebody keeps their settings stays one.
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as file:
+            with replace_file(path) as file:
                 file.write(tomlkit.dumps(self.document))
         except OSError as error:
             raise SettingsError(

@@ -12,7 +12,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-__all__ = ["VARIABLE", "ServerInfo", "find"]
+__all__ = ["VARIABLE", "ServerInfo", "find_servers"]
 
 VARIABLE = "JUPYTER_PAI_INFO"
 
@@ -35,7 +35,7 @@ class ServerInfo:
             json.dump(asdict(self), file)
 
 
-def find() -> list[ServerInfo]:
+def find_servers() -> list[ServerInfo]:
     """The servers that may have started this process, the likeliest first. Never just any that runs."""
     return [info for info in (_by_variable(), _by_parent(), _by_hub()) if info]
 

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from .errors import Unsupported
 from .i18n import _
 
-__all__ = ["need"]
+__all__ = ["require"]
 
 
-def need(extra: str, *modules: str) -> None:
+def require(extra: str, *modules: str) -> None:
     """Say what to install, before modules of an extra are imported.
 
     Raises:

@@ -18,7 +18,7 @@ from .i18n import N_, _
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["Fault", "about", "named", "of_validation"]
+__all__ = ["FieldError", "fields", "field_from_message", "validation_errors"]
 
 # What a value is not, by pydantic's word for it, with the values that it gives. Its own sentences know one language.
 _WORDS = {
@@ -46,7 +46,7 @@ _WORDS = {
 _NAMED = re.compile(r"([a-z_]+)(\.[\w-]+)*: ")
 
 
-class Fault(ValueError):
+class FieldError(ValueError):
     """For a validator of a model: what is wrong with one of its fields. `field` is its path below the model."""
 
     def __init__(self, field: str, message: str) -> None:
@@ -54,7 +54,7 @@ class Fault(ValueError):
         self.field = field
 
 
-def of_validation(error: ValidationError, *prefix: str, fields: Collection[str] = ()) -> dict[str, str]:
+def validation_errors(error: ValidationError, *prefix: str, fields: Collection[str] = ()) -> dict[str, str]:
     """What a model's validation found, by the paths of fields, which begin with `prefix`. An empty path is the whole.
 
     `fields` are those that there are, for one that is misspelt.
@@ -62,7 +62,7 @@ def of_validation(error: ValidationError, *prefix: str, fields: Collection[str] 
     found: dict[str, str] = {}
     for one in error.errors():
         cause = one.get("ctx", {}).get("error")
-        inner = [cause.field] if isinstance(cause, Fault) else []
+        inner = [cause.field] if isinstance(cause, FieldError) else []
         # The key of a table that is wrong itself comes behind its table.
         place = [str(part) for part in (*prefix, *one["loc"], *inner) if part != "[key]"]
         found.setdefault(".".join(place), _message(one, fields))
@@ -83,7 +83,7 @@ def _message(one: Mapping[str, Any], fields: Collection[str]) -> str:
 
 
 @contextmanager
-def about(*fields: str) -> Iterator[None]:
+def fields(*fields: str) -> Iterator[None]:
     """What is refused within is about these fields, unless it names others."""
     try:
         yield
@@ -94,7 +94,7 @@ def about(*fields: str) -> Iterator[None]:
 
 
 @contextmanager
-def named(fields: Collection[str]) -> Iterator[None]:
+def field_from_message(fields: Collection[str]) -> Iterator[None]:
     """What is refused within in the form ``field: message`` is about that field, if its first name is one of these."""
     try:
         yield

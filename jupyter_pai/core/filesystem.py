@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["VARIABLE", "age", "lock", "network", "refuses_locks", "replacing"]
+__all__ = ["VARIABLE", "age", "lock", "network_kind", "lock_error", "replace_file"]
 
 # 1 or 0, for a disk that is not recognised: it is a network disk, or it is none.
 VARIABLE = "JUPYTER_PAI_NETWORK_DISK"
@@ -31,7 +31,7 @@ _LOCAL_FUSE = frozenset("fuse.fuse-overlayfs fuse.lxcfs fuse.ntfs-3g fuse.exfat 
 _REFUSED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
-def network(folder: Path) -> str:
+def network_kind(folder: Path) -> str:
     """The kind of the network file system that a folder is on (`nfs4`); empty for a disk of this machine's own."""
     said = os.environ.get(VARIABLE, "")
     if said in ("0", "1"):
@@ -66,7 +66,7 @@ def lock(file: int, how: int) -> bool | None:
     return True
 
 
-def refuses_locks(folder: Path, *, posix: bool = False) -> str:
+def lock_error(folder: Path, *, posix: bool = False) -> str:
     """What the disk answers when a file in a folder is to be locked, by flock or as SQLite does it; empty if it can."""
     with tempfile.TemporaryFile(dir=folder) as file:
         try:
@@ -79,7 +79,7 @@ def refuses_locks(folder: Path, *, posix: bool = False) -> str:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[TextIO]:
+def replace_file(path: Path) -> Iterator[TextIO]:
     """A text file (UTF-8) that takes a path's place when the block ends; if it fails, what was there stays.
 
     Only the user may read it.

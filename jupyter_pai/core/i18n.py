@@ -1,7 +1,7 @@
 """Texts in the reader's language: `_` marks a text and translates it.
 
 The catalogue is `locale/zh_CN/LC_MESSAGES/jupyter_pai.po`; the build makes the `.mo` for Python and the `.json` for
-JupyterLab from it. The language is, in this order: the one that `speak` set (a request's ``Accept-Language``),
+JupyterLab from it. The language is, in this order: the one that `use_language` set (a request's ``Accept-Language``),
 ``JUPYTER_PAI_LANGUAGE``, what the user chose in JupyterLab's settings for us or else in its menu, the locale.
 """
 
@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DOMAIN", "LOCALE", "N_", "_", "catalogue", "language", "ngettext", "speak"]
+__all__ = ["DOMAIN", "LOCALE", "N_", "_", "catalogue", "language", "ngettext", "use_language"]
 
 DOMAIN = "jupyter_pai"
 LOCALE = Path(__file__).parents[1] / "locale"
@@ -53,7 +53,7 @@ def catalogue(tag: str) -> dict[str, Any]:
 
 
 @contextmanager
-def speak(accept_language: str | None) -> Iterator[None]:
+def use_language(accept_language: str | None) -> Iterator[None]:
     """Within the block, texts are in the first language of an ``Accept-Language`` header that is known."""
     token = _spoken.set(_first_known(accept_language or ""))
     try:

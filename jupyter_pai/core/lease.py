@@ -33,14 +33,14 @@ class Lease:
         self._beats = False
         self._beaten = 0.0
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Take the lease if nobody has it; whether we have it now. To be called again and again while it is held."""
         if self._file is not None:
             return self._beat()
         file = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
             locked = filesystem.lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._beats = locked is None or bool(filesystem.network(self.path.parent))
+            self._beats = locked is None or bool(filesystem.network_kind(self.path.parent))
             if locked is False or (self._beats and not self._write_in(file, locked)):
                 os.close(file)
                 return False
@@ -61,7 +61,7 @@ class Lease:
             _write(file, self._me)
             return True
 
-    def give(self) -> None:
+    def release(self) -> None:
         """Let others have it."""
         if self._file is not None:
             if self._beats and _holder(self._file) == self._me:
@@ -74,7 +74,7 @@ class Lease:
         if self._beats and time.monotonic() - self._beaten >= BEAT:
             assert self._file is not None
             if _holder(self._file) != self._me:
-                self.give()
+                self.release()
                 return False
             os.utime(self._file)
             self._beaten = time.monotonic()

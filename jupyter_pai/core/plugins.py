@@ -8,13 +8,13 @@ from typing import Generic, NamedTuple, TypeVar
 
 from .i18n import _
 
-__all__ = ["Flaw", "Plugins"]
+__all__ = ["PluginError", "Plugins"]
 
 
 T = TypeVar("T")
 
 
-class Flaw(NamedTuple):
+class PluginError(NamedTuple):
     """What is wrong with a plug-in, and which package it is of."""
 
     package: str
@@ -29,7 +29,7 @@ class Plugins(dict[str, type[T]], Generic[T]):
 
     def __init__(self, group: str, base: type, word: str, ours: Iterable[type[T]]) -> None:
         super().__init__({getattr(kind, word): kind for kind in ours})
-        self.flaws: list[Flaw] = []
+        self.flaws: list[PluginError] = []
         for entry in entry_points(group=group):
             try:
                 kind = entry.load()
@@ -37,7 +37,7 @@ class Plugins(dict[str, type[T]], Generic[T]):
             except Exception as error:  # Whatever somebody else's module does while it is imported.
                 what = f"{type(error).__name__}: {error}"
             if what:
-                self.flaws.append(Flaw(_package(entry), f"{entry.value}: {what}"))
+                self.flaws.append(PluginError(_package(entry), f"{entry.value}: {what}"))
             else:
                 self[getattr(kind, word)] = kind
 

@@ -6,7 +6,7 @@ from collections.abc import Set
 from pathlib import Path
 
 from ..backends.base import Capability
-from ..core.field_errors import about
+from ..core.field_errors import fields
 from ..core.i18n import _
 from ..jobs.spec import JobSpec
 from ..source.entry_point import script_of
@@ -25,7 +25,7 @@ def adapted(request: SubmitRequest, backend: str, capabilities: Set[Capability])
     spec = request.spec
     if not request.script_if_needed or not spec.notebook or Capability.NOTEBOOKS in capabilities:
         return spec, ()
-    with about("entry_point"):
+    with fields("entry_point"):
         name, text = script_of(Path(spec.source.folder), spec.entry_point)
     source = spec.source.model_copy(update={"files": {**spec.source.files, name: text}})
     note = _("The backend `{name}` runs no notebooks, cell by cell: the code goes as the script {script}.")

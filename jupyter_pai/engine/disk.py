@@ -88,8 +88,8 @@ def environments(home: Home) -> list[Environment]:
     for path in sorted(home.environments.iterdir()):
         if path.is_dir():
             lease = Lease(path.with_name(f"{path.name}.lock"))
-            in_use = not lease.take()
-            lease.give()
+            in_use = not lease.acquire()
+            lease.release()
             with contextlib.suppress(FileNotFoundError):
                 ready = path / "ready"
                 found.append(Environment(path.name, ready.stat().st_mtime if ready.exists() else 0.0, in_use))
@@ -113,13 +113,13 @@ def inputs(home: Home) -> list[Environment]:
 def remove_input(home: Home, key: str) -> bool:
     """Remove data that was brought here, unless that is just being done; whether it has gone."""
     folder, lease = home.inputs / key, Lease(home.inputs / f"{key}.lock")
-    if not lease.take():
+    if not lease.acquire():
         return False
     try:
         (folder / "ready").unlink(missing_ok=True)
         return remove(folder)
     finally:
-        lease.give()
+        lease.release()
 
 
 def remove_environment(home: Home, key: str) -> bool:
@@ -127,14 +127,14 @@ def remove_environment(home: Home, key: str) -> bool:
     anew."""
     folder = home.environments / key
     lease = Lease(home.environments / f"{key}.lock")
-    if not lease.take():
+    if not lease.acquire():
         return False
     try:
         # First: one that is half removed must not be taken for complete.
         (folder / "ready").unlink(missing_ok=True)
         return remove(folder)
     finally:
-        lease.give()
+        lease.release()
 
 
 def remove_source(path: Path) -> None:

@@ -145,9 +145,9 @@ def _disk(home: Home) -> Finding:
 
 def shared(home: Home) -> list[Finding]:
     """Whether other hosts may see the state folder, and whether its disk keeps locks."""
-    kind = filesystem.network(home.path)
+    kind = filesystem.network_kind(home.path)
     try:
-        refused = filesystem.refuses_locks(home.path)
+        refused = filesystem.lock_error(home.path)
     except OSError as error:
         return [Finding("bad", _("locks"), str(error), _("JUPYTER_PAI_HOME names another folder."))]
     found = []

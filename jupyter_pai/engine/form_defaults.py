@@ -156,6 +156,6 @@ def place_of(settings: Settings) -> dict[str, str]:
 
 def _own_name(job: Job, target: Target) -> str:
     """The name that somebody chose for a job, without the time that a rerun adds."""
-    base = job_name.base_of(job.name)
+    base = job_name.base_name(job.name)
     is_generated = base != job.name and base in (target.path.stem, target.folder.name, Path(job.spec.entry_point).stem)
     return "" if is_generated else base

@@ -9,8 +9,8 @@ from datetime import datetime
 from ..backends.reports import RemoteJob
 from ..config.settings import Profile
 from ..jobs.job import Job, JobStatus
-from ..jobs.job_dir import claim, new_id
-from ..jobs.state_dir import Home, writing
+from ..jobs.job_dir import new_id, reserve
+from ..jobs.state_dir import Home, state_errors
 from ..jobs.store.store import Store
 from .data.storages import Storages
 from .watcher.loop import Feed
@@ -51,8 +51,8 @@ class Adoption:
         if there := self.store.jobs.by_remote_id(chosen.backend, found.remote_id):
             return there
         job, key = _job(found, chosen), f"adopted:{chosen.backend}:{found.remote_id}"
-        with claim(self.home, job.id) as held:
-            with writing(self.home.jobs):
+        with reserve(self.home, job.id) as held:
+            with state_errors(self.home.jobs):
                 held.folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
             held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key, ""))
         if held.is_kept:

@@ -8,7 +8,7 @@ from typing import Any
 from ..backends import load_backends
 from ..backends.base import Backend, Capability
 from ..config import settings as settings_files
-from ..config.credentials import Credentials, Kept
+from ..config.credentials import Credentials, StoredCredentials
 from ..config.policy import Policy
 from ..config.settings import Profile, Settings
 from ..config.toml_file import SettingsFile
@@ -111,13 +111,13 @@ class Profiles:
         """Whether the user's file has a profile of this name that names credentials of its own."""
         return bool(_reference(SettingsFile(settings_files.user_file()), profile))
 
-    def kept(self, profile: Profile) -> Kept:
+    def kept(self, profile: Profile) -> StoredCredentials:
         """Which credentials of its own a profile has; empty if none, or if they are not to be had. May block."""
         reference = profile.settings.own_credentials
         try:
-            return (self.credentials.kept() if reference else {}).get(reference, Kept("", ""))
+            return (self.credentials.kept() if reference else {}).get(reference, StoredCredentials("", ""))
         except PaiError:
-            return Kept("", "")  # Whoever logs in with them is told.
+            return StoredCredentials("", "")  # Whoever logs in with them is told.
 
     def backend(self, profile: Profile) -> Backend:
         """The backend of a profile; a new one when the profile has changed."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from ..core.errors import SpecError
-from ..core.field_errors import of_validation
+from ..core.field_errors import validation_errors
 from ..core.i18n import _
 from ..jobs import names as job_name
 from ..jobs.job import Job, JobStatus
@@ -237,7 +237,7 @@ def parse(model: type[M], body: object) -> M:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        faults = of_validation(error, fields=model.model_fields)
+        faults = validation_errors(error, fields=model.model_fields)
         raise SpecError("\n".join(f"{place}: {said}" for place, said in faults.items()), faults=faults) from None
 
 
@@ -250,7 +250,7 @@ def submit_request(body: object) -> SubmitRequest:
     if isinstance(body, dict) and "spec" in body:
         spec, notebook = body["spec"], body.get("notebook")
         if isinstance(spec, dict) and spec.get("name") in (None, ""):
-            spec = spec | {"name": job_name.of_request(spec, notebook if isinstance(notebook, str) else "")}
+            spec = spec | {"name": job_name.default_name(spec, notebook if isinstance(notebook, str) else "")}
         body = body | {"spec": parse_spec(spec)}
     return parse(SubmitRequest, body)
 

@@ -313,9 +313,9 @@ class Retention:
         self.finish_removals()
         for name in disk.leftovers(self.home, self.store.jobs.ids):
             lease = Lease(self.home.job(name).lease)
-            if lease.take():  # Else somebody is about to submit it.
+            if lease.acquire():  # Else somebody is about to submit it.
                 disk.remove(self.home.job(name).path)
-                lease.give()
+                lease.release()
         for one in self._environments(self._unused_since()):
             self._remove_made(one.id)
         self._tidy()

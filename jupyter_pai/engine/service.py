@@ -23,10 +23,10 @@ from ..core.i18n import _
 from ..jobs import provenance
 from ..jobs.events import JobEvent, LogChunk, MetricPoint, json_number
 from ..jobs.job import Job, JobStatus
-from ..jobs.logs.file import Log, instances
+from ..jobs.logs.file import LogFile, instances
 from ..jobs.logs.view import LogView, LogViews
-from ..jobs.metrics.query import Source, columns
-from ..jobs.metrics.resource_usage import Usage
+from ..jobs.metrics.query import PointSource, read_columns
+from ..jobs.metrics.resource_usage import ResourceUsage
 from ..jobs.metrics.series import Series
 from ..jobs.provenance import Provenance
 from ..jobs.state_dir import Home
@@ -142,10 +142,10 @@ class JobService:
             "platform_boards": Capability.BOARDS in able,
             "terminal": _terminal(job) if Capability.TERMINAL in able else "",
             "metrics": _latest({**(said.metrics if said else {}), **series.latest(cursor)}),
-            "usage": _latest(Usage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
+            "usage": _latest(ResourceUsage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
         }
 
-    def log(self, job: Job, instance: str = "") -> Log:
+    def log(self, job: Job, instance: str = "") -> LogFile:
         """The log of one of a job's instances; of the first if none is named.
 
         Raises:
@@ -157,7 +157,7 @@ class JobService:
                 _("The job {job} has no instance `{name}`.").format(job=job.id, name=instance),
                 fix=_("Known are: {names}.").format(names=", ".join(names)),
             )
-        return Log(self.home.job(job.id).log, instance or (names[0] if names else "worker-0"))
+        return LogFile(self.home.job(job.id).log, instance or (names[0] if names else "worker-0"))
 
     def log_instances(self, job: Job) -> list[str]:
         """The instances of a job that have a log."""
@@ -203,13 +203,13 @@ class JobService:
             spec = spec.model_copy(update={"output_path": ""})
         return recipe(spec)
 
-    def metrics(self, job: Job, *, system: bool = False) -> dict[str, tuple[Source, int]]:
+    def metrics(self, job: Job, *, system: bool = False) -> dict[str, tuple[PointSource, int]]:
         """The metrics of a job: where the points of each are, and how many; with `system` also those of the
         machine's use, unless the job has a metric of that name."""
         folder = self.home.job(job.id)
-        series, usage = Series(folder.series), Usage(folder.usage)
-        used: dict[str, tuple[Source, int]] = {name: (usage, n) for name, n in usage.counts().items() if system}
-        own: dict[str, tuple[Source, int]] = {name: (series, n) for name, n in series.cursor().counts.items()}
+        series, usage = Series(folder.series), ResourceUsage(folder.usage)
+        used: dict[str, tuple[PointSource, int]] = {name: (usage, n) for name, n in usage.counts().items() if system}
+        own: dict[str, tuple[PointSource, int]] = {name: (series, n) for name, n in series.cursor().counts.items()}
         return own | {name: metric for name, metric in used.items() if name not in own}
 
     def texts(self, job: Job) -> list[dict[str, Any]]:
@@ -354,14 +354,14 @@ def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:
 
 
 def _new_points(
-    metrics: Mapping[str, tuple[Source, int]], counts: Mapping[str, int], most: int
+    metrics: Mapping[str, tuple[PointSource, int]], counts: Mapping[str, int], most: int
 ) -> dict[str, dict[str, Any]]:
     """The next points of each metric after the first `counts` ones."""
     found = {}
     for name, (source, n) in metrics.items():
         start = counts.get(name, 0)
         if start < n:
-            part = columns(source, name, start, n if most else min(n, start + _POINTS), most=most)
+            part = read_columns(source, name, start, n if most else min(n, start + _POINTS), most=most)
             if part["end"] > start:
                 found[name] = part
     return found

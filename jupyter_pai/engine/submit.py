@@ -15,18 +15,17 @@ from ..config import jupyterhub as hub
 from ..config.secret_store import SecretStore
 from ..config.settings import Profile
 from ..core.errors import SourceGone, SpecError, Unconfirmed, Unsupported
-from ..core.field_errors import about, named
+from ..core.field_errors import field_from_message, fields
 from ..core.i18n import _
 from ..core.secret import Secret
 from ..core.sizes import parse_size
 from ..jobs import names as job_name
 from ..jobs.job import Job, JobStatus, now
-from ..jobs.job_dir import Claim, claim, new_id
+from ..jobs.job_dir import PackedCode, Reservation, new_id, packed_code, reserve, write_files
 from ..jobs.metrics.patterns import compile_pattern
-from ..jobs.packed_code import Code, code_of, write_folder
-from ..jobs.provenance import Recorder
+from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
-from ..jobs.state_dir import Home, writing
+from ..jobs.state_dir import Home, state_errors
 from ..jobs.store.store import Store
 from ..source import pack as source
 from ..source import secret_scan as leaks
@@ -72,7 +71,7 @@ class Submitter:
         self.profiles = storages.profiles
         self.secrets = secrets
         self.retention = retention
-        self.recorder = Recorder(home)
+        self.recorder = ProvenanceRecorder(home)
         self.inputs = Inputs(home, storages)
         self._looked_at = FileMemory()
 
@@ -84,7 +83,7 @@ class Submitter:
         """
         profile, spec, said = self._resolve(request)
         spec, check = await self._check(spec, profile, request.python, said)
-        with about("source"):
+        with fields("source"):
             found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec, self.home))
             self.profiles.policy().check_source(found.bytes)
             manifest = await asyncio.to_thread(found.ready)
@@ -175,14 +174,14 @@ class Submitter:
         code = (
             await asyncio.to_thread(self._pack, spec, profile)
             if repack
-            else code_of(earlier, self.home.job(earlier.id))
+            else packed_code(earlier, self.home.job(earlier.id))
         )
         return Submitted(job=await self._start(spec, profile, check, code, asked.key, "", origin))
 
     def _renewed(self, earlier: Job, asked: Rerun) -> SubmitRequest:
         """An earlier job's spec with its changes. What its profile filled in is filled in anew; so is an instance type
         that goes by sizes, for other sizes and elsewhere."""
-        changes = {"name": job_name.generated(job_name.base_of(earlier.name))} | asked.changes
+        changes = {"name": job_name.generate_name(job_name.base_name(earlier.name))} | asked.changes
         profile = "" if asked.backend else earlier.profile
         spec = lineage.changed(earlier.spec.model_copy(update={"profile": profile}), changes)
         before = self.profiles.settings().profiles.get(earlier.profile) if spec.profile != earlier.profile else None
@@ -197,7 +196,7 @@ class Submitter:
         """The profile that is meant, the spec with its defaults, and what is to be said of that and of
         the disk."""
         settings = self.profiles.settings()
-        with about("profile"):
+        with fields("profile"):
             profile = settings.pick(request.spec.profile, request.backend)
         defaults = profile.settings
         spec, notes = adaptation.adapted(request, profile.backend, self.profiles.capabilities(profile.backend))
@@ -223,7 +222,7 @@ class Submitter:
         policy = self.profiles.policy()
         policy.check(spec, profile.name, profile.backend)
         for number, definition in enumerate(spec.metric_definitions):
-            with about(f"metric_definitions.{number}.regex"):
+            with fields(f"metric_definitions.{number}.regex"):
                 compile_pattern(definition)
         backend = self.profiles.backend(profile)
         needs = {
@@ -238,27 +237,27 @@ class Submitter:
                     _("The backend `{name}` cannot do this: {what}.").format(name=backend.name, what=capability.value)
                 ).at(field)
         await self._open_secrets(spec)
-        with named(JobSpec.model_fields):
+        with field_from_message(JobSpec.model_fields):
             check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
             spec, check = await backend.resolve(spec, check)
         if Capability.PAID in backend.capabilities:
             check = check.paid(spec)
         policy.check(spec, profile.name, profile.backend)
-        ends = hub.note() if Capability.RUNS_HERE in backend.capabilities else ""
+        ends = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
         return spec, replace(check, notes=(*check.notes, *said, *filter(None, [ends])))
 
     async def _open_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}
 
-    def _pack(self, spec: JobSpec, profile: Profile) -> Code:
-        with about("source"):
+    def _pack(self, spec: JobSpec, profile: Profile) -> PackedCode:
+        with fields("source"):
             manifest = source.scan(spec.source, _limit(profile), _apart(spec, self.home))
             packed = source.pack(manifest, self.home.sources)
         size = sum(entry.size for entry in manifest.entries)
         notes = (*packed.notes, *(inspection.inspect(spec).notes if spec.hyperparameters else ()))
-        return Code(packed.path, packed.digest, packed.hashes, manifest.files, size, notes)
+        return PackedCode(packed.path, packed.digest, packed.hashes, manifest.files, size, notes)
 
-    def _changed(self, earlier: Job, code: Code) -> tuple[str, ...]:
+    def _changed(self, earlier: Job, code: PackedCode) -> tuple[str, ...]:
         """The files that are not what they were for an earlier job."""
         if earlier.source_digest == code.digest:
             return ()
@@ -274,7 +273,7 @@ class Submitter:
         spec: JobSpec,
         profile: Profile,
         check: Check,
-        code: Code,
+        code: PackedCode,
         key: str,
         attach_key: str,
         origin: Mapping[str, str] | None = None,
@@ -302,9 +301,9 @@ class Submitter:
             **(origin or {}),
         )
         backend = self.profiles.backend(profile)
-        with claim(self.home, job.id) as held:
-            with writing(self.home.jobs):
-                write_folder(held.folder, job, code)
+        with reserve(self.home, job.id) as held:
+            with state_errors(self.home.jobs):
+                write_files(held.folder, job, code)
             if spec.inputs:
                 way = await self.inputs.way(spec, profile.name, backend)
                 job = job.model_copy(update={"inputs": await asyncio.to_thread(way.bring, None)})
@@ -323,11 +322,11 @@ class Submitter:
         self.recorder.also(lambda: self.retention.measure_again(job.id, _MEASURED))
         return job
 
-    async def _send(self, job: Job, uri: str, code: Code) -> None:
+    async def _send(self, job: Job, uri: str, code: PackedCode) -> None:
         """Bring packed code to where the platform takes it from, once for the same content."""
         await asyncio.to_thread(delivery.send_code, self.storages.of(uri, job.profile), uri, code.archive, code.hashes)
 
-    async def _submit(self, job: Job, backend: Backend, held: Claim, values: Mapping[str, Secret]) -> Job:
+    async def _submit(self, job: Job, backend: Backend, held: Reservation, values: Mapping[str, Secret]) -> Job:
         """Start a job that is stored, and follow it."""
         try:
             submission = await backend.submit(job, held.folder, values)
@@ -335,7 +334,7 @@ class Submitter:
             # Whatever it was: the job is stored, and must not look as if it were still starting.
             failed = {"status": JobStatus.FAILED, "reason": str(error), "ended_at": now()}
             await asyncio.wrap_future(self.store.jobs.update(job.id, **failed))
-            held.lease.give()
+            held.lease.release()
             raise
         if submission != Submission(job.remote_id):
             known = {"remote_id": submission.remote_id, "console_url": submission.console_url}

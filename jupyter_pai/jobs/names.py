@@ -6,23 +6,23 @@ import re
 from datetime import datetime
 from pathlib import PurePath
 
-__all__ = ["base_of", "generated", "of_request"]
+__all__ = ["base_name", "generate_name", "default_name"]
 
 _STAMP = re.compile(r"_\d{8}-\d{6}$")
 
 
-def generated(base: str) -> str:
+def generate_name(base: str) -> str:
     """A name for a job of something that is called `base`."""
     clean = re.sub(r"[\x00-\x1f\x7f]", "", base).strip()[:112]
     return f"{clean or 'job'}_{datetime.now():%Y%m%d-%H%M%S}"
 
 
-def base_of(name: str) -> str:
+def base_name(name: str) -> str:
     """A name without the time that it ends with, if it does."""
     return _STAMP.sub("", name)
 
 
-def of_request(spec: dict[str, object], notebook: str) -> str:
+def default_name(spec: dict[str, object], notebook: str) -> str:
     """What a job is called whose spec names none: after the script or the notebook that it runs, the notebook that
     submits it, or its folder."""
     source = spec.get("source")
@@ -35,7 +35,7 @@ def of_request(spec: dict[str, object], notebook: str) -> str:
         entry if isinstance(entry, str) else "",
     )
     base = next(filter(None, map(_stem, texts)), "")
-    return generated(base.encode("utf-8", "replace").decode())
+    return generate_name(base.encode("utf-8", "replace").decode())
 
 
 def _stem(path: str) -> str:

@@ -26,11 +26,11 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from .. import __version__
-from ..core.filesystem import replacing
+from ..core.filesystem import replace_file
 from .job import Job
 from .state_dir import Home
 
-__all__ = ["Git", "Provenance", "Recorder", "git_state", "interpreter", "public_url", "read"]
+__all__ = ["Git", "Provenance", "ProvenanceRecorder", "git_state", "interpreter", "public_url", "read"]
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def read(folder: Path) -> Provenance | None:
 _FILE = "provenance.json"
 
 
-class Recorder:
+class ProvenanceRecorder:
     """Gathers provenance, one job after the other, in a thread that gives way to all others.
 
     The thread lives while there is something to do. It is no daemon: a command line that has submitted a job and ends
@@ -139,7 +139,7 @@ class Recorder:
             packages=packages,
         )
         # It was deleted meanwhile, or the disk is full.
-        with contextlib.suppress(OSError), replacing(folder / _FILE) as file:
+        with contextlib.suppress(OSError), replace_file(folder / _FILE) as file:
             file.write(found.model_dump_json(indent=1))
 
 
@@ -250,7 +250,7 @@ def interpreter(python: str, cache: Path) -> tuple[str, dict[str, str]]:
         return "", {}
     packages = {_canonical(name): str(text) for name, text in sorted(packages.items())}
     with contextlib.suppress(OSError):
-        with replacing(path) as file:
+        with replace_file(path) as file:
             file.write(json.dumps({"version": version, "times": _times([python, *folders]), "packages": packages}))
     return str(version), packages
 

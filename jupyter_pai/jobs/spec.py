@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ..core import contract
 from ..core.errors import SpecError
-from ..core.field_errors import Fault, of_validation
+from ..core.field_errors import FieldError, validation_errors
 from ..core.i18n import N_, _
 from ..core.secret import is_secret_name, is_variable
 
@@ -67,11 +67,11 @@ class Source(Value):
         if info.context is STORED:
             return self
         if self.folder and not Path(self.folder).is_absolute():
-            raise Fault("folder", _("The folder `{folder}` is not an absolute path.").format(folder=self.folder))
+            raise FieldError("folder", _("The folder `{folder}` is not an absolute path.").format(folder=self.folder))
         for name in self.files:
             path = Path(name)
             if path.is_absolute() or ".." in path.parts or not path.name or "\0" in name:
-                raise Fault("files", _("`{name}` is not a path inside the folder.").format(name=name))
+                raise FieldError("files", _("`{name}` is not a path inside the folder.").format(name=name))
         return self
 
 
@@ -156,53 +156,55 @@ class JobSpec(Value):
         if info.context is STORED:
             return self
         if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
-            raise Fault("name", _("No control characters, no blanks at the ends."))
+            raise FieldError("name", _("No control characters, no blanks at the ends."))
         if not self.command.strip() and not self.entry_point:
-            raise Fault("command", _("There is nothing to run: give a command or a script."))
+            raise FieldError("command", _("There is nothing to run: give a command or a script."))
         for name, value in self.hyperparameters.items():
             if bad := contract.check_name(name) or ("NUL" if "\0" in value else None):
-                raise Fault(
+                raise FieldError(
                     f"hyperparameters.{name}",
                     _("The hyperparameter `{name}` cannot be passed on: {bad} in it.").format(name=name, bad=bad),
                 )
         for field, channel in [*(("inputs", name) for name in self.inputs), *(("outputs", n) for n in self.outputs)]:
             if bad := contract.check_channel(channel):
-                raise Fault(
+                raise FieldError(
                     f"{field}.{channel}",
                     _("The channel name `{name}` cannot become a folder: {bad}.").format(name=channel, bad=bad),
                 )
             # An empty path would be the folder that the engine happens to run in.
             if not getattr(self, field)[channel].strip():
-                raise Fault(f"{field}.{channel}", _("The channel `{name}` needs a path or a URI.").format(name=channel))
+                raise FieldError(
+                    f"{field}.{channel}", _("The channel `{name}` needs a path or a URI.").format(name=channel)
+                )
         self._check_outputs()
         for name, value in self.environment.items():
             if not name or "=" in name or "\0" in name + value:
-                raise Fault(
+                raise FieldError(
                     f"environment.{name}", _("`{name}` is no name for an environment variable.").format(name=name)
                 )
         self._check_secrets()
         twice = [name for name, n in Counter(m.name for m in self.metric_definitions).items() if n > 1]
         if twice:
-            raise Fault("metric_definitions", _("The metric `{name}` is defined twice.").format(name=twice[0]))
+            raise FieldError("metric_definitions", _("The metric `{name}` is defined twice.").format(name=twice[0]))
         return self
 
     def _check_secrets(self) -> None:
         """Says nothing of what is no name: who gave the secret itself shall not read it in a message."""
         for variable, name in self.secrets.items():
             if not is_variable(variable):
-                raise Fault(
+                raise FieldError(
                     "secrets",
                     _("A secret needs a name for an environment variable: NAME, or VARIABLE=NAME for another one."),
                 )
             if not is_secret_name(name):
-                raise Fault(
+                raise FieldError(
                     f"secrets.{variable}",
                     _(
                         "What `{name}` asks for is no name of a secret. Keep its value first: %pai secret set NAME"
                     ).format(name=variable),
                 )
             if variable in self.environment:
-                raise Fault(
+                raise FieldError(
                     f"secrets.{variable}", _("`{name}` is a secret and an environment variable.").format(name=variable)
                 )
 
@@ -210,7 +212,7 @@ class JobSpec(Value):
         for channel in self.outputs:
             for standard in (*self.channels, *contract.ALIASES, "output_parameters"):
                 if channel != standard and channel.upper() == standard.upper():
-                    raise Fault(
+                    raise FieldError(
                         f"outputs.{channel}",
                         _("The output channel `{name}` would hide `{standard}`.").format(
                             name=channel, standard=standard
@@ -260,6 +262,6 @@ def parse_spec(value: object) -> JobSpec:
 
 
 def _spec_error(error: ValidationError) -> SpecError:
-    faults = of_validation(error, fields=JobSpec.model_fields)
+    faults = validation_errors(error, fields=JobSpec.model_fields)
     lines = [f"{place}: {message}" if place else message for place, message in faults.items()]
     return SpecError("\n".join(lines), fields=list(faults), faults=faults)

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..core.errors import StateError
 from ..core.i18n import _
 
-__all__ = ["FULL", "Home", "JobFolder", "writing"]
+__all__ = ["FULL", "Home", "JobFolder", "state_errors"]
 
 # What a full disk answers.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -94,7 +94,7 @@ class Home:
     def id(self) -> str:
         """A name that no other state folder has, by which platforms tell whose jobs they have."""
         path = self.path / "id"
-        with writing(path):
+        with state_errors(path):
             if not path.exists():
                 with tempfile.NamedTemporaryFile("w", dir=self.path, prefix=".id") as file:
                     file.write(secrets.token_hex(8))
@@ -109,7 +109,7 @@ class Home:
         Raises:
             StateError: naming the folder that cannot be made or written.
         """
-        with writing(self.path):
+        with state_errors(self.path):
             for folder in (self.path, self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not os.access(self.path, os.W_OK | os.X_OK):
@@ -118,7 +118,7 @@ class Home:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def state_errors(path: Path) -> Iterator[None]:
     """Says of what goes wrong with files in here that it is the state folder, and what to do.
 
     Raises:

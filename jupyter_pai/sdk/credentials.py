@@ -41,9 +41,9 @@ def key_of(key_id: str | None, secret: str | None, token: str | None, config: An
 def use_here(key: AccessKey) -> None:
     """Let the engine of this process ask with a key, and say what that means."""
     global _warned
-    from ..cloud.alibaba.credentials import give
+    from ..cloud.alibaba.credentials import use_key
 
-    give(key)
+    use_key(key)
     if not _warned:
         _warned = True
         # No warning of Python's: that quotes the line of code, and the key in it.

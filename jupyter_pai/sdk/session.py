@@ -22,7 +22,7 @@ from .target import Place
 if TYPE_CHECKING:
     import oss2
 
-    from ..cloud.alibaba.account import Account
+    from ..cloud.alibaba.account import AlibabaAccount
 
 __all__ = ["BACKEND", "Session", "default_session", "get_default_session", "place_of", "setup_default_session"]
 
@@ -74,7 +74,7 @@ class Session:
         self.settings = {**(profile or {}), **{name: str(value) for name, value in named.items() if value}}
         self._key: AccessKey | None = None
         self._bucket: Any = None
-        self._account: Account | None = None
+        self._account: AlibabaAccount | None = None
         if key := key_of(None, None, None, credential_config):
             self.use(key)
 
@@ -165,12 +165,12 @@ class Session:
     def _values(self) -> dict[str, Any]:
         return _filled({**self.settings, "backend": BACKEND})
 
-    def _open_account(self) -> Account:
+    def _open_account(self) -> AlibabaAccount:
         if self._account is None:
-            from ..cloud.alibaba.account import Account, AliyunSettings
+            from ..cloud.alibaba.account import AlibabaAccount, AliyunSettings
 
             known = {name: value for name, value in self._values().items() if name in AliyunSettings.model_fields}
-            self._account = Account(AliyunSettings.model_validate(known))
+            self._account = AlibabaAccount(AliyunSettings.model_validate(known))
         return self._account
 
     def _ask(self, question: str) -> str:

@@ -18,7 +18,7 @@ from tornado.iostream import StreamClosedError
 
 from ..api.routes import PREFIX, ROUTES, Route
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
-from ..core.i18n import _, speak
+from ..core.i18n import _, use_language
 
 __all__ = ["KernelAccess", "PaiHandler", "UnknownHandler", "VerbHandler", "unexpected"]
 
@@ -139,7 +139,7 @@ class VerbHandler(PaiHandler):
         verb = self.verbs.get(self.request.method or "")
         if verb is None:
             raise web.HTTPError(405)
-        with speak(self.request.headers.get("Accept-Language")):
+        with use_language(self.request.headers.get("Accept-Language")):
             await self.answer(self._call(verb, ROUTES[verb], words))
 
     async def _call(self, verb: str, route: Route, words: tuple[str, ...]) -> None:

@@ -16,7 +16,7 @@ from tornado.httputil import HTTPHeaders, parse_response_start_line
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
 from ..core.errors import NotFound
-from ..core.i18n import speak
+from ..core.i18n import use_language
 from ..engine.tensorboard import TensorBoard
 from .handlers import AUTH_RESOURCE, KernelAccess
 
@@ -101,7 +101,7 @@ class TensorBoardHandler(KernelAccess, JupyterHandler):
         if path is None:
             self.redirect(f"{self.request.path}/")
             return
-        with speak(self.request.headers.get("Accept-Language")):
+        with use_language(self.request.headers.get("Accept-Language")):
             try:
                 board = self.settings["jupyter_pai_engine"].boards.find(board_id)
             except NotFound as error:

@@ -13,7 +13,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from ..api.subscriptions import Subscribe, Subscriptions
 from ..core.errors import PaiError
-from ..core.i18n import speak
+from ..core.i18n import use_language
 from ..engine.service import JobService
 from .handlers import AUTH_RESOURCE, KernelAccess, unexpected
 
@@ -45,7 +45,7 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
 
     async def on_message(self, message: str | bytes) -> None:
         if self.subscriptions:
-            with speak(self.request.headers.get("Accept-Language")):
+            with use_language(self.request.headers.get("Accept-Language")):
                 await self.subscriptions.receive(message)
 
     def on_close(self) -> None:

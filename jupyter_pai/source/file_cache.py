@@ -9,7 +9,7 @@ from dataclasses import astuple
 from hashlib import sha256
 from pathlib import Path
 
-from ..core.filesystem import replacing
+from ..core.filesystem import replace_file
 from . import secret_patterns as key_forms
 from .archive import Content, Entry
 from .secret_scan import Leak
@@ -56,7 +56,7 @@ class FileNotes:
         if self.unchanged == len(seen) == len(self.files):
             return
         files = {entry.path: [entry.stat, *_plain(contents[entry.path])] for entry in seen}
-        with replacing(self.path) as target:
+        with replace_file(self.path) as target:
             target.write(json.dumps({"time": self.began, "rules": key_forms.VERSION, "files": files}))
 
 

@@ -18,7 +18,7 @@ from ..core.errors import SourceError
 from ..core.i18n import _, ngettext
 from ..core.sizes import show_size
 from ..jobs.spec import Source
-from ..jobs.state_dir import writing
+from ..jobs.state_dir import state_errors
 from . import archive, notebook
 from . import secret_scan as leaks
 from .archive import Content, Entry
@@ -228,7 +228,7 @@ def pack(manifest: Manifest, sources: Path) -> Packed:
         SourceError: if a file cannot be read, changes meanwhile, or holds a key for certain.
         StateError: if the archive cannot be written.
     """
-    with writing(sources):
+    with state_errors(sources):
         return _pack(manifest, sources)
 
 

@@ -334,11 +334,11 @@ def _pieces(source: OpenFile) -> Iterator[bytes]:
     while offset < source.file.size:
         data = source.read(offset, min(_PIECE, source.file.size - offset))
         if not data:
-            raise shortened(source.file.path)
+            raise truncated_error(source.file.path)
         offset += len(data)
         yield data
 
 
-def shortened(path: str) -> EngineError:
+def truncated_error(path: str) -> EngineError:
     """The error of a file that changed while it was copied."""
     return EngineError(_("{file} became shorter while it was read.").format(file=path), fix=_("Try it again."))

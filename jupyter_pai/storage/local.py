@@ -17,8 +17,8 @@ from urllib.parse import quote, unquote, urlsplit
 from ..core.errors import Conflict, NotFound
 from ..core.i18n import _
 from .base import File, OpenFile, Progress, Storage
-from .staging import unwritable
-from .walk import unreadable
+from .staging import write_error
+from .walk import read_error
 
 __all__ = ["LocalStorage", "path_of"]
 
@@ -52,7 +52,7 @@ class LocalStorage(Storage):
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise unreadable(Path(top), error.strerror or str(error)) from None
+            raise read_error(Path(top), error.strerror or str(error)) from None
         return [one for name, entry in page for one in _entry(top, name.rstrip("/"), entry, name)]
 
     def list(self, uri: str) -> list[File]:
@@ -90,7 +90,7 @@ class LocalStorage(Storage):
             target.parent.mkdir(parents=True, exist_ok=True)
             file, temporary = tempfile.mkstemp(prefix=".jupyter-pai-put-", dir=target.parent)
         except OSError as error:
-            raise unwritable(target, error) from None
+            raise write_error(target, error) from None
         try:
             with os.fdopen(file, "wb") as place:
                 for done, whole in _copy(source, place, target):
@@ -115,7 +115,7 @@ class LocalStorage(Storage):
         except FileNotFoundError:
             raise NotFound(_("There is no file `{path}`.").format(path=path)) from None
         except OSError as error:
-            raise unwritable(path, error) from None
+            raise write_error(path, error) from None
         return 1
 
     def _move(self, uri: str, target: str, progress: Progress | None) -> int:
@@ -131,7 +131,7 @@ class LocalStorage(Storage):
         except OSError as error:
             if error.errno == errno.EXDEV:  # Another disk.
                 return super()._move(uri, target, progress)
-            raise unwritable(goal, error) from None
+            raise write_error(goal, error) from None
         return count
 
     def make_folder(self, uri: str) -> None:
@@ -141,7 +141,7 @@ class LocalStorage(Storage):
         except FileExistsError:
             raise Conflict(_("{path} is a file.").format(path=path), fix=_("Choose another name.")) from None
         except OSError as error:
-            raise unwritable(path, error) from None
+            raise write_error(path, error) from None
 
 
 def _copy(source: Path | bytes, target: BinaryIO, name: Path) -> Iterator[tuple[int, int]]:
@@ -164,7 +164,7 @@ def _copy(source: Path | bytes, target: BinaryIO, name: Path) -> Iterator[tuple[
             if found:
                 os.utime(target.fileno(), (found.st_atime, found.st_mtime))
         except OSError as error:
-            raise unwritable(name, error) from None
+            raise write_error(name, error) from None
 
 
 def _reading(source: Path | bytes) -> BinaryIO:
@@ -173,7 +173,7 @@ def _reading(source: Path | bytes) -> BinaryIO:
     try:
         return source.open("rb")
     except OSError as error:
-        raise unreadable(source, error.strerror or str(error)) from None
+        raise read_error(source, error.strerror or str(error)) from None
 
 
 def _name(temporary: str, target: Path, *, overwrite: bool) -> None:
@@ -186,7 +186,7 @@ def _name(temporary: str, target: Path, *, overwrite: bool) -> None:
     except FileExistsError:
         raise _taken(target) from None
     except OSError as error:
-        raise unwritable(target, error) from None
+        raise write_error(target, error) from None
 
 
 def _taken(target: Path) -> Conflict:
@@ -204,7 +204,7 @@ def _remove_tree(path: Path) -> int:
     try:
         shutil.rmtree(path)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
     return count
 
 

@@ -19,7 +19,7 @@ from ..core import filesystem
 from ..core.errors import BackendError, Conflict, EngineError, Refused
 from ..core.i18n import _
 
-__all__ = ["Staging", "check_targets", "unwritable"]
+__all__ = ["Staging", "check_targets", "write_error"]
 
 _PREFIX = ".jupyter-pai-copy-"
 _PART = ".jupyter-pai-part-"
@@ -76,7 +76,7 @@ class Staging:
             self._lock = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             self._unmake()
-            raise unwritable(self.folder, error) from error
+            raise write_error(self.folder, error) from error
         with contextlib.suppress(OSError):  # A disk without locks.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return self
@@ -112,7 +112,7 @@ class Staging:
                     os.fchmod(file.fileno(), mode & 0o777)
             os.utime(target, (modified, modified))
         except OSError as error:
-            raise unwritable(self.folder / path, error) from error
+            raise write_error(self.folder / path, error) from error
         self.paths.append(path)
 
     def go_on(
@@ -129,7 +129,7 @@ class Staging:
         try:
             file = part.open("ab+", buffering=0)
         except OSError as error:
-            raise unwritable(self.folder / path, error) from error
+            raise write_error(self.folder / path, error) from error
         with file:
             if filesystem.lock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB) is False:
                 yield from self.write(path, pieces(b""), modified, None)  # Another copies the same.
@@ -139,7 +139,7 @@ class Staging:
                 self._take(part, path, modified)
             except OSError as error:
                 part.unlink(missing_ok=True)
-                raise unwritable(self.folder / path, error) from error
+                raise write_error(self.folder / path, error) from error
             except (BackendError, Refused):
                 raise
             except BaseException:
@@ -183,7 +183,7 @@ class Staging:
                 target = self.folder / path
                 os.replace(self._place / path, target)
         except OSError as error:
-            raise unwritable(target, error) from error
+            raise write_error(target, error) from error
 
 
 def _clear(folder: Path) -> None:
@@ -204,7 +204,7 @@ def _clear(folder: Path) -> None:
                 os.close(place)
 
 
-def unwritable(path: Path, error: OSError) -> EngineError:
+def write_error(path: Path, error: OSError) -> EngineError:
     """The error of a file that cannot be written."""
     return EngineError(
         _("{file} cannot be written: {error}.").format(file=path, error=error.strerror or error),

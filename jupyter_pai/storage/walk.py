@@ -8,7 +8,7 @@ from pathlib import Path
 from ..core.errors import BadInput
 from ..core.i18n import _
 
-__all__ = ["unreadable", "walk"]
+__all__ = ["read_error", "walk"]
 
 
 def walk(folder: Path) -> list[tuple[str, int]]:
@@ -31,25 +31,25 @@ def walk(folder: Path) -> list[tuple[str, int]]:
                     else:
                         found.append((path, _size(folder / path)))
         except OSError as error:
-            raise unreadable(folder / prefix, error.strerror or str(error)) from None
+            raise read_error(folder / prefix, error.strerror or str(error)) from None
     return sorted(found)
 
 
 def _within(path: Path, above: tuple[str, ...]) -> tuple[str, ...]:
     real = os.path.realpath(path)
     if real in above:
-        raise unreadable(path, _("it is a link to a folder that it lies in"))
+        raise read_error(path, _("it is a link to a folder that it lies in"))
     return (*above, real)
 
 
 def _size(path: Path) -> int:
     if not path.exists():
-        raise unreadable(path, _("it is a link that leads nowhere"))
+        raise read_error(path, _("it is a link that leads nowhere"))
     if not path.is_file():
-        raise unreadable(path, _("it is no file"))
+        raise read_error(path, _("it is no file"))
     return path.stat().st_size
 
 
-def unreadable(path: Path, why: str) -> BadInput:
+def read_error(path: Path, why: str) -> BadInput:
     """The error of a file that is to be copied and cannot be."""
     return BadInput(_("`{path}` cannot be read: {why}.").format(path=path, why=why), fix=_("Remove it, or mend it."))

@@ -28,7 +28,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from jupyter_pai.backends.local import process
 from jupyter_pai.backends.local.supervisor import namespaces
 from jupyter_pai.jobs.metrics.series import POINT, Piece, SeriesWriter
-from jupyter_pai.jobs.metrics.tfevents.source import EventFiles
+from jupyter_pai.jobs.metrics.tfevents.source import EventFileSource
 from jupyter_pai.jobs.spec import Source
 from jupyter_pai.jobs.state_dir import Home, JobFolder
 from jupyter_pai.source import pack as source
@@ -256,7 +256,7 @@ def event_files() -> Iterator[Row]:
                 shutil.rmtree(Path(name, "series"), ignore_errors=True)
                 begun = time.perf_counter()
                 writer = SeriesWriter(Path(name, "series"))
-                reader = EventFiles(folder, 0)  # noqa: B023
+                reader = EventFileSource(folder, 0)  # noqa: B023
                 while not reader.advance(writer, ended=True):
                     pass
                 took = time.perf_counter() - begun

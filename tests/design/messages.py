@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from jupyter_pai.api.subscriptions import Subscribe
 from jupyter_pai.backends import load_backends
-from jupyter_pai.core.i18n import speak
+from jupyter_pai.core.i18n import use_language
 from jupyter_pai.core.json_schema import form_schema
 from jupyter_pai.jobs.spec import JobSpec
 from jupyter_pai.server.openapi import document
@@ -57,7 +57,7 @@ def form_texts() -> Iterator[str]:
     models: list[type[BaseModel]] = [JobSpec]
     for kind in load_backends().values():
         models += [model for model in (kind.settings_model, kind.options_model, kind.credentials_model) if model]
-    with speak("en"):
+    with use_language("en"):
         for model in models:
             yield from shown(form_schema(model))
 

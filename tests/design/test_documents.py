@@ -17,7 +17,7 @@ from jupyter_pai.backends.base import Backend, Capability
 from jupyter_pai.backends.remote import RemoteBackend
 from jupyter_pai.commands import terminal as cli
 from jupyter_pai.commands.parser import parser as grammar
-from jupyter_pai.config.policy import Rules
+from jupyter_pai.config.policy import PolicyRules
 from jupyter_pai.engine.audit_log import Entry
 from jupyter_pai.storage.base import Storage
 
@@ -57,7 +57,7 @@ def test_every_setting_is_documented(guide: str) -> None:
 @pytest.mark.parametrize("document", ["docs/operators.md", "docs/operators.zh-CN.md"])
 def test_every_rule_and_field_of_the_audit_log_is_documented(document: str) -> None:
     said = text(document)
-    for rule in Rules.model_fields:
+    for rule in PolicyRules.model_fields:
         assert f"| `{rule}` |" in said, rule
     for field in Entry("submit", "").fields:
         assert f'"{field}": ' in said, field

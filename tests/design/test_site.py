@@ -17,7 +17,7 @@ from jupyter_pai.api.routes import ROUTES
 from jupyter_pai.api.subscriptions import _TOPICS, Subscribe
 from jupyter_pai.backends import load_backends
 from jupyter_pai.commands.parser import parser as grammar
-from jupyter_pai.config.policy import Rules
+from jupyter_pai.config.policy import PolicyRules
 from jupyter_pai.jobs.spec import JobSpec
 
 
@@ -38,7 +38,7 @@ def test_the_reference_has_all_that_there_is(folder: Path, language: str) -> Non
             assert option == "--help" or f"`{option}" in said["commands"], option
     for backend in load_backends().values():
         assert all(f"| `{key}` |" in said["settings"] for key in backend.settings_model.model_fields)
-    assert all(f"| `{key}` |" in said["settings"] for key in Rules.model_fields)
+    assert all(f"| `{key}` |" in said["settings"] for key in PolicyRules.model_fields)
     assert all(f"| `{key}` |" in said["spec"] for key in JobSpec.model_fields)
     assert all(f"## `{route.method} {route.path or '/'}`" in said["http"] for route in ROUTES.values())
     for address in ("`GET /stream`", "`GET /pai/tensorboard/{id}/…`"):

@@ -31,7 +31,7 @@ from jupyter_pai.core.errors import (
 )
 from jupyter_pai.storage.oss.copy import copy_objects
 from jupyter_pai.storage.oss.storage import OssStorage
-from jupyter_pai.storage.oss.transfer import crc64, joined_crc64
+from jupyter_pai.storage.oss.transfer import combine_crc64, crc64
 from jupyter_pai.storage.oss.uri import OssUri
 
 from .alibaba import AccessKey, StandIn
@@ -64,7 +64,7 @@ def test_crcs_are_those_of_the_official_client() -> None:
     theirs = Crc64()
     theirs(data)
     assert crc64(data) == theirs.crc == crc64(data[500:], crc64(data[:500]))
-    assert joined_crc64([(crc64(data[:7]), 7), (crc64(data[7:]), len(data) - 7), (0, 0)]) == theirs.crc
+    assert combine_crc64([(crc64(data[:7]), 7), (crc64(data[7:]), len(data) - 7), (0, 0)]) == theirs.crc
 
 
 def test_large_files_go_and_come_in_parts(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:

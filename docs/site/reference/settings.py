@@ -7,13 +7,13 @@ from pydantic import BaseModel
 from docs.site.reference.tables import fields, head, table
 from docs.site.words import word
 from jupyter_pai.backends import load_backends
-from jupyter_pai.config.policy import Rules
+from jupyter_pai.config.policy import PolicyRules
 from jupyter_pai.config.settings import DiskSettings, ProfileSettings, TensorBoardSettings
 
 __all__ = ["settings"]
 
 _TITLES = ("key", "kind", "default", "means")
-_TABLES: dict[str, type[BaseModel]] = {"disk": DiskSettings, "tensorboard": TensorBoardSettings, "policy": Rules}
+_TABLES: dict[str, type[BaseModel]] = {"disk": DiskSettings, "tensorboard": TensorBoardSettings, "policy": PolicyRules}
 
 
 def settings(language: str) -> str:

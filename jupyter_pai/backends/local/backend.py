@@ -14,13 +14,13 @@ from pydantic import BaseModel
 
 from ...config.settings import ProfileSettings
 from ...core.errors import BadInput, Unsupported
-from ...core.field_errors import about
+from ...core.field_errors import fields
 from ...core.host import boot_id
 from ...core.i18n import N_, _, ngettext
 from ...core.secret import Secret
 from ...jobs.job import Job, JobStatus
 from ...jobs.spec import JobSpec
-from ...jobs.state_dir import Home, JobFolder, writing
+from ...jobs.state_dir import Home, JobFolder, state_errors
 from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Submission, parse_options
 from ..reports import Report
 from ..resources import InstanceType
@@ -73,14 +73,14 @@ class LocalBackend(Backend):
                 fix=_("Ask for fewer: --instance-count."),
             ).at("instance_count")
         for channel, uri in spec.inputs.items():
-            with about(f"inputs.{channel}"):
+            with fields(f"inputs.{channel}"):
                 _check_input(channel, uri)
         outputs = {f"outputs.{channel}": uri for channel, uri in spec.outputs.items()}
         for field, uri in (outputs | {"output_path": spec.output_path}).items():
-            with about(field):
+            with fields(field):
                 _check_output(uri)
         engine, engine_notes = await asyncio.to_thread(self._choose_engine, spec)
-        with about("python"):
+        with fields("python"):
             python = "" if engine else interpreter.find(spec.python or self.settings.python, caller.python)
         room = self._room()
         _need, notes = machine.need_of(spec, room)
@@ -89,7 +89,7 @@ class LocalBackend(Backend):
     def _choose_engine(self, spec: JobSpec) -> tuple[str, list[str]]:
         """The container engine that a job runs by, empty for none, and what is to be said of that."""
         asked = parse_options(LocalOptions, spec.options).container
-        with about("options.container", *(() if spec.image else ("image",))):
+        with fields("options.container", *(() if spec.image else ("image",))):
             return container.choose(spec, asked, self.settings.container)
 
     def _room(self) -> Room:
@@ -105,7 +105,7 @@ class LocalBackend(Backend):
     def _prepare(self, job: Job, folder: JobFolder) -> Prepared:
         engine, _notes = self._choose_engine(job.spec)
         workspace = self._workspace(job, folder, engine)
-        with writing(folder.path):
+        with state_errors(folder.path):
             workspace.lay_out()
             if workspace.container:
                 container.note(folder, workspace.container)
@@ -129,7 +129,7 @@ class LocalBackend(Backend):
         # In this thread: to go by way of another costs more than the start of a process takes.
         workspace = self._workspace(job, folder, container.engine_of(folder))
         room, slots = self._room(), self._slots()
-        with writing(self.home.path):
+        with state_errors(self.home.path):
             os.makedirs(slots.folder, mode=0o700, exist_ok=True)
         limits = [limit for limit in (job.spec.max_run_time, self.settings.max_run_time) if limit]
         process.spawn(
@@ -204,7 +204,7 @@ class LocalBackend(Backend):
 
     async def stop(self, remote_id: str) -> None:
         folder = self.home.job(remote_id)
-        with writing(folder.path):
+        with state_errors(folder.path):
             process.ask_to_stop(folder)
 
     async def delete(self, remote_id: str) -> None:

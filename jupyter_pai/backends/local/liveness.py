@@ -53,7 +53,7 @@ def starter_of(folder: JobFolder) -> Process | None:
 
 def life_of(folder: JobFolder) -> Life:
     """What is known of the supervisor of a job."""
-    shared = bool(filesystem.network(folder.path.parent))  # One answer for all jobs.
+    shared = bool(filesystem.network_kind(folder.path.parent))  # One answer for all jobs.
     if shared:
         os.listdir(folder.path)  # So that files are seen which another host has made meanwhile.
     try:

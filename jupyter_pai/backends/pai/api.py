@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import STUDIO
 from ...core.errors import PaiError
 
@@ -28,7 +28,7 @@ _LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 class PaiStudio:
     """The training jobs of one account's workspace."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: AlibabaAccount) -> None:
         self.account = account
 
     async def create(self, body: Mapping[str, Any]) -> str:

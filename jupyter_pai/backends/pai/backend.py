@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from ...cloud.alibaba.account import Account, AliyunCredentials, AliyunSettings, discovered
+from ...cloud.alibaba.account import AlibabaAccount, AliyunCredentials, AliyunSettings, discover
 from ...config.settings import ProfileSettings
 from ...core.errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
-from ...core.field_errors import about
+from ...core.field_errors import fields
 from ...core.i18n import N_, _
 from ...core.secret import Secret
 from ...jobs import datasets
@@ -85,7 +85,7 @@ class PaiBackend(RemoteBackend):
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         super().__init__(settings, home)
-        self.account = Account.of(self.settings)
+        self.account = AlibabaAccount.of(self.settings)
         self.studio = PaiStudio(self.account)
         self.boards = PaiBoards(self.account)
         # Of jobs that were asked for: their instances and metrics, which each answer tells.
@@ -101,7 +101,7 @@ class PaiBackend(RemoteBackend):
 
     @classmethod
     def discover(cls) -> dict[str, Any]:
-        return discovered()
+        return discover()
 
     @classmethod
     def trials(cls) -> Sequence[Trial]:
@@ -135,7 +135,7 @@ class PaiBackend(RemoteBackend):
                 _("PAI runs no notebooks, cell by cell."), fix=_("Run it as a script: add --as-script.")
             ).at("entry_point")
         for channel, uri in spec.inputs.items():
-            with about(f"inputs.{channel}"):
+            with fields(f"inputs.{channel}"):
                 check_input(channel, uri)
         for channel, uri in spec.outputs.items():
             if datasets.is_dataset(uri):

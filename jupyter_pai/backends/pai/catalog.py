@@ -6,7 +6,7 @@ import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 
-from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.account import AlibabaAccount
 from ...core.errors import PaiError
 from ..resources import InstanceType
 from . import instance_types as machines
@@ -27,7 +27,7 @@ class Catalogue:
     """The instance types of one account, and what they cost as spot machines. `kept`: seconds that a list counts;
     `patience`: seconds that anybody waits for a price."""
 
-    def __init__(self, account: Account, kept: float = _KEPT, patience: float = _PATIENCE) -> None:
+    def __init__(self, account: AlibabaAccount, kept: float = _KEPT, patience: float = _PATIENCE) -> None:
         self._account = account
         self._kept = kept
         self._patience = patience

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ...cloud import http as transport
-from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import STS, STUDIO, WORKSPACE
 from ...core.errors import ClockError, CredentialsError, PaiError, RegionError, Unreachable
 from ...core.i18n import _, ngettext
@@ -19,12 +19,12 @@ __all__ = ["examine"]
 _SUBMITTERS = {"PAI.WorkspaceOwner", "PAI.WorkspaceAdmin", "PAI.AlgoDeveloper"}
 
 
-def examine(account: Account) -> list[Finding]:
+def examine(account: AlibabaAccount) -> list[Finding]:
     """Check what jobs need, by trying it. Blocks: for a thread without an event loop."""
     return asyncio.run(_examine(account))
 
 
-async def _examine(account: Account) -> list[Finding]:
+async def _examine(account: AlibabaAccount) -> list[Finding]:
     try:
         found = [await _credentials(account)]
         if found[-1].state != "bad":
@@ -37,7 +37,7 @@ async def _examine(account: Account) -> list[Finding]:
         await transport.close()
 
 
-async def _credentials(account: Account) -> Finding:
+async def _credentials(account: AlibabaAccount) -> Finding:
     try:
         key = await account.key()
     except CredentialsError as error:
@@ -46,7 +46,7 @@ async def _credentials(account: Account) -> Finding:
     return Finding("ok", _("credentials"), _("a key {kind}: {id}").format(kind=kind, id=f"{key.id[:4]}…{key.id[-4:]}"))
 
 
-async def _reached(account: Account) -> list[Finding]:
+async def _reached(account: AlibabaAccount) -> list[Finding]:
     """The region, the clock and the key, by the first request that the platform answers."""
     host = account.settings.endpoint or f"https://{STUDIO.host(account.region, await account.network())}"
     region = Finding("ok", _("region"), f"{account.region}, {host}")
@@ -63,7 +63,7 @@ async def _reached(account: Account) -> list[Finding]:
     return [region, Finding("ok", _("clock"), _("the platform takes this machine's time"))]
 
 
-async def _workspace(account: Account) -> Finding:
+async def _workspace(account: AlibabaAccount) -> Finding:
     try:
         workspace = await account.workspace_id()
         told = await account.api.call(WORKSPACE, "GetWorkspace", "GET", f"/api/v1/workspaces/{workspace}")
@@ -73,7 +73,7 @@ async def _workspace(account: Account) -> Finding:
     return Finding("ok", _("workspace"), f"{name} ({workspace})" if name else workspace)
 
 
-async def _role(account: Account) -> Finding:
+async def _role(account: AlibabaAccount) -> Finding:
     """What this account is in the workspace. Not everybody may ask: then the jobs tell."""
     try:
         roles = await _roles(account)
@@ -86,13 +86,13 @@ async def _role(account: Account) -> Finding:
     return Finding("warn", _("role"), text, fix)
 
 
-async def _roles(account: Account) -> list[str]:
+async def _roles(account: AlibabaAccount) -> list[str]:
     path = f"/api/v1/workspaces/{await account.workspace_id()}/member"
     told = await account.api.call(WORKSPACE, "GetMember", "GET", path, {"UserId": await _user_id(account)})
     return [str(role) for role in told.get("Roles") or []]
 
 
-async def _user_id(account: Account) -> str | None:
+async def _user_id(account: AlibabaAccount) -> str | None:
     """Who we are, as the workspace knows its members. A private cloud need not have that service."""
     try:
         told = await account.api.call(STS, "GetCallerIdentity", "POST", "/")
@@ -102,7 +102,7 @@ async def _user_id(account: Account) -> str | None:
     return str(told.get("UserId") or "").partition(":")[0] or None
 
 
-async def _jobs(account: Account) -> Finding:
+async def _jobs(account: AlibabaAccount) -> Finding:
     """Whether jobs may be looked at, in this workspace. Only a job can tell whether one may be made."""
     try:
         query = {"WorkspaceId": await account.workspace_id(), "PageSize": 1}
@@ -114,7 +114,7 @@ async def _jobs(account: Account) -> Finding:
     return Finding("ok", _("training jobs"), text.format(n=n))
 
 
-async def _quotas(account: Account) -> Finding:
+async def _quotas(account: AlibabaAccount) -> Finding:
     try:
         quotas = await machines.list_quotas(account)
     except PaiError as error:

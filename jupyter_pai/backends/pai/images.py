@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import WORKSPACE
 from ...core.errors import BadInput, ImageError
 from ...core.i18n import _
@@ -30,7 +30,7 @@ _PAGE = 50
 _TAG = re.compile(r"(?P<version>[^-]+)-(?P<chip>gpu|cpu|mkl-cpu)-py(?P<python>\d+)(-cu(?P<cuda>\d+))?", re.IGNORECASE)
 
 
-async def list_images(account: Account, wanted: ImageQuery) -> list[Image]:
+async def list_images(account: AlibabaAccount, wanted: ImageQuery) -> list[Image]:
     """The images that are wanted, newest version first.
 
     Raises:
@@ -43,7 +43,7 @@ async def list_images(account: Account, wanted: ImageQuery) -> list[Image]:
     return choose([image_of(fields) for fields in found], wanted)
 
 
-async def _query(account: Account, scope: str) -> dict[str, object]:
+async def _query(account: AlibabaAccount, scope: str) -> dict[str, object]:
     """Labels come only where they are asked for; official images belong to no workspace."""
     order = {"Verbose": True, "SortBy": "GmtCreateTime", "Order": "DESC"}
     if scope == "own":

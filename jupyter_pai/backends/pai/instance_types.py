@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import DLC, STUDIO
 from ..resources import InstanceType, Quota
 from .pagination import gather
@@ -21,7 +21,7 @@ _UNITS = {"": _GIB, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": _GIB, "Ti": 1 << 40}
 _PAGE = 100
 
 
-async def list_instance_types(account: Account) -> list[InstanceType]:
+async def list_instance_types(account: AlibabaAccount) -> list[InstanceType]:
     """The kinds of machine of the public pools: those without GPUs first, small before large."""
     found: dict[str, InstanceType] = {}
     for pool in ("ECS", "Lingjun"):
@@ -32,7 +32,7 @@ async def list_instance_types(account: Account) -> list[InstanceType]:
     return sorted(found.values(), key=lambda kind: (kind.gpu, kind.gpu_name, kind.cpu, kind.memory, kind.name))
 
 
-async def list_quotas(account: Account) -> list[Quota]:
+async def list_quotas(account: AlibabaAccount) -> list[Quota]:
     """The quotas that the workspace may use, with what is free in them."""
     query = {"WorkspaceIds": await account.workspace_id(), "Verbose": True}
     found = await gather(account.api, STUDIO, "ListQuotas", "/api/v1/quotas/", "Quotas", query, _PAGE)

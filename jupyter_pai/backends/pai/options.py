@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ...config.toml_file import similar
+from ...config.toml_file import suggestion
 from ...core.errors import SpecError
-from ...core.field_errors import Fault
+from ...core.field_errors import FieldError
 from ...core.i18n import N_, _
 from ...core.sizes import parse_size
 from ...jobs import datasets
@@ -56,7 +56,7 @@ class Spot(_Options):
     @model_validator(mode="after")
     def _check(self) -> Spot:
         if (self.strategy == "SpotWithPriceLimit") != (self.discount_limit is not None):
-            raise Fault(
+            raise FieldError(
                 "discount_limit", _("discount_limit goes with the strategy SpotWithPriceLimit, and with no other.")
             )
         return self
@@ -172,14 +172,14 @@ class PaiOptions(_Options):
     @model_validator(mode="after")
     def _check(self) -> PaiOptions:
         if bool(self.resource_id) != bool(self.instance_spec):
-            raise Fault(
+            raise FieldError(
                 "instance_spec" if self.resource_id else "resource_id",
                 _("resource_id and instance_spec go together: a quota, and each instance's share."),
             )
         if self.spot and self.resource_id:
-            raise Fault("spot", _("spot counts on an instance type, not in a quota: leave out one of the two."))
+            raise FieldError("spot", _("spot counts on an instance type, not in a quota: leave out one of the two."))
         if self.priority and not self.resource_id:
-            raise Fault("priority", _("priority counts within a quota: name it with resource_id."))
+            raise FieldError("priority", _("priority counts within a quota: name it with resource_id."))
         return self
 
 
@@ -195,7 +195,7 @@ def options_of(spec: JobSpec) -> PaiOptions:
         for channel in getattr(options, field):
             if channel not in channels:
                 text = _("options.{field}: the job has no channel `{name}`.")
-                refusal = SpecError(text.format(field=field, name=channel), fix=similar(channel, channels))
+                refusal = SpecError(text.format(field=field, name=channel), fix=suggestion(channel, channels))
                 raise refusal.at(f"options.{field}.{channel}")
     return options
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...cloud.alibaba.account import AliyunSettings
-from ...core.field_errors import about
+from ...core.field_errors import fields
 from ...jobs.spec import JobSpec
 from ..base import Check
 from . import pricing as money
@@ -50,7 +50,7 @@ async def resolve(
 
         kinds = await catalogue().instance_types()
         # Where none is allowed, the one that is picked is refused, by the rule's name.
-        with about(*(name for name in ("cpu", "memory", "gpu") if getattr(spec, name))):
+        with fields(*(name for name in ("cpu", "memory", "gpu") if getattr(spec, name))):
             kind = choice.pick([k for k in kinds if allows(k.name)] or kinds, spec, spot=bool(options.spot))
         spec = spec.model_copy(update={"instance_type": kind.name})
         picked, has_gpu = choice.note(kind, spec, settings.default_instance_type), kind.gpu > 0

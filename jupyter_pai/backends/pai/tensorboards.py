@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any, ClassVar, Literal
 
 from ...cloud import http as transport
-from ...cloud.alibaba.account import Account
+from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import DLC
 from ...core.errors import QuotaExceeded, ReplyLost, SpecError
 from ...core.i18n import _
@@ -41,7 +41,7 @@ class PaiBoards(Boards):
     # One counts against the five even if nobody looks.
     minutes: ClassVar[int] = 240
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: AlibabaAccount) -> None:
         self.account = account
 
     async def all(self, remote_id: str = "") -> list[Board]:
@@ -129,7 +129,7 @@ class PaiBoards(Boards):
 
 async def _seen(board: Board) -> Board:
     """How one stands. It runs when its page answers, which is some time after the service says so."""
-    if board.status == "running" and not (board.url and await transport.answers(board.url)):
+    if board.status == "running" and not (board.url and await transport.is_reachable(board.url)):
         return replace(board, status="starting", url="")
     return board
 

@@ -26,7 +26,7 @@ from .access_key import AccessKey
 from .credentials import KeyChain
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
 
-__all__ = ["Account", "AliyunCredentials", "AliyunSettings", "discovered"]
+__all__ = ["AlibabaAccount", "AliyunCredentials", "AliyunSettings", "discover"]
 
 # Seconds after which a host of the VPC counts as out of reach.
 _PROBE = 1.0
@@ -138,7 +138,7 @@ class AliyunCredentials(BaseModel):
         return AccessKey(self.access_key_id, secret, Secret(token) if token else None)
 
 
-class Account:
+class AlibabaAccount:
     """One account in one region, as a profile names it.
 
     Raises:
@@ -167,9 +167,9 @@ class Account:
 
     @staticmethod
     @lru_cache(maxsize=64)
-    def of(settings: AliyunSettings) -> Account:
+    def of(settings: AliyunSettings) -> AlibabaAccount:
         """The one of these settings, for backend and storage alike: what was found out once is known to both."""
-        return Account(settings)
+        return AlibabaAccount(settings)
 
     def _own_key(self) -> AccessKey:
         return Credentials().open(self.settings.own_credentials, AliyunCredentials).key
@@ -275,7 +275,7 @@ class Account:
         )
 
 
-def discovered() -> dict[str, Any]:
+def discover() -> dict[str, Any]:
     """The keys of a profile that lie ready: in the configuration of PAI's own SDK, or in the environment of a DSW
     instance or a DLC job. Empty if nothing does."""
     return _sdk_configuration() or _instance_environment()

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import CredentialsError, Unsupported
-from ...core.extras import need
+from ...core.extras import require
 from ...core.i18n import _
 from ...core.secret import Secret
 from .access_key import AccessKey
 
-__all__ = ["KeyChain", "give"]
+__all__ = ["KeyChain", "use_key"]
 
 _PREFIX = "ALIBABA_CLOUD_"
 # Seconds for which a key is given again without a question. The library asks its source each time in a key's last
@@ -40,7 +40,7 @@ _importing = threading.Lock()
 _given: AccessKey | None = None
 
 
-def give(key: AccessKey | None) -> None:
+def use_key(key: AccessKey | None) -> None:
     """Use this key in this process, before any that is found; None for those that are found."""
     global _given
     _given = key
@@ -132,7 +132,7 @@ class KeyChain:
 
 def _provider(profile: str) -> Any:
     """The library's, with its variables as they are now."""
-    need("pai", "alibabacloud_credentials")
+    require("pai", "alibabacloud_credentials")
     with _importing:
         from alibabacloud_credentials import provider as library
         from alibabacloud_credentials.utils import auth_constant, auth_util

@@ -36,7 +36,7 @@ from .access_key import AccessKey
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["clock_error", "error_of", "refusal"]
+__all__ = ["clock_error", "error_of", "read_refusal"]
 
 # Seconds that the services' clocks and ours may be apart.
 _TOLERANCE = 15 * 60
@@ -94,7 +94,7 @@ _STATUSES: dict[int, type[PaiError]] = {
 }
 
 
-def refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal:
+def read_refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal:
     """What an answer of a service means that is no success. `what` names the operation, `key` is what it was signed
     with, and is masked wherever the answer quotes it."""
     said = _Body(response)

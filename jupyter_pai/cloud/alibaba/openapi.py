@@ -17,7 +17,7 @@ from ...core.errors import CredentialsError, RegionError, Unreachable
 from ...core.i18n import _
 from ..http import Call, Transport
 from .access_key import AccessKey
-from .error_codes import refusal
+from .error_codes import read_refusal
 
 if TYPE_CHECKING:
     import httpx
@@ -166,7 +166,7 @@ class _Asked:
 
     def refusal(self, response: httpx.Response) -> Refusal:
         assert self.key
-        return refusal(response, f"{self.service.name} {self.action}", self.key)
+        return read_refusal(response, f"{self.service.name} {self.action}", self.key)
 
 
 def _word(value: object) -> str:

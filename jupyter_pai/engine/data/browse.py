@@ -8,7 +8,7 @@ from typing import Any
 from ...core.errors import BadInput, NotFound, Unsupported, UsageError
 from ...core.i18n import _
 from ...storage.base import Progress, Storage
-from ...storage.walk import unreadable, walk
+from ...storage.walk import read_error, walk
 from .transfers import Copy, Plan, plan_get
 
 __all__ = ["describe", "measure", "place_below", "plan_data_get", "plan_move", "plan_put", "plan_remove"]
@@ -178,7 +178,7 @@ def _size(source: Path) -> int:
     try:
         return source.stat().st_size
     except OSError as error:
-        raise unreadable(source, error.strerror or str(error)) from None
+        raise read_error(source, error.strerror or str(error)) from None
 
 
 def _nothing(uri: str) -> NotFound:

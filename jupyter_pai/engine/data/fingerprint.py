@@ -13,8 +13,8 @@ import os
 import time
 from pathlib import Path
 
-from ...core.filesystem import replacing
-from ...storage.walk import unreadable, walk
+from ...core.filesystem import replace_file
+from ...storage.walk import read_error, walk
 
 __all__ = ["fingerprint"]
 
@@ -53,7 +53,7 @@ def _entry(path: Path, known: list[object] | None) -> list[object]:
                 return known
             return [*stamp, hashlib.file_digest(file, "sha256").hexdigest()]
     except OSError as error:
-        raise unreadable(path, error.strerror or str(error)) from None
+        raise read_error(path, error.strerror or str(error)) from None
 
 
 def _read(note: Path) -> dict[str, list[object]]:
@@ -70,5 +70,5 @@ def _write(note: Path, found: dict[str, list[object]]) -> None:
     settled = {name: entry for name, entry in found.items() if int(str(entry[1])) < old}
     with contextlib.suppress(OSError):
         note.parent.mkdir(mode=0o700, exist_ok=True)
-        with replacing(note) as target:
+        with replace_file(note) as target:
             target.write(json.dumps(settled))

@@ -24,7 +24,7 @@ from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.datasets import is_dataset
 from ...jobs.spec import JobSpec
-from ...jobs.state_dir import Home, writing
+from ...jobs.state_dir import Home, state_errors
 from ...source import archive
 from ...storage.base import File, Progress, Storage
 from ...storage.walk import walk
@@ -145,7 +145,7 @@ class Inputs:
             version, files = [_stamp(found)], [name]
         key = hashlib.sha256(json.dumps([uri, version]).encode()).hexdigest()[:32]
         place = self.home.inputs / key
-        with writing(self.home.inputs), _held(Lease(self.home.inputs / f"{key}.lock")):
+        with state_errors(self.home.inputs), _held(Lease(self.home.inputs / f"{key}.lock")):
             if not (place / "ready").exists():
                 storage.get_tree(top, place / "data", files, overwrite=True, progress=tell)
                 (place / "data").mkdir(exist_ok=True)
@@ -234,12 +234,12 @@ def _named(channel: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _held(lease: Lease) -> Iterator[None]:
     """One process at a time; the others wait."""
-    while not lease.take():
+    while not lease.acquire():
         time.sleep(0.1)
     try:
         yield
     finally:
-        lease.give()
+        lease.release()
 
 
 def _nobody(_done: int, _whole: int) -> None:

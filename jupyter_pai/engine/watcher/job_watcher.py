@@ -9,11 +9,11 @@ from ...backends.reports import Report
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus
-from ...jobs.logs.file import Log, instances
-from ...jobs.metrics.log_source import LogReader
+from ...jobs.logs.file import LogFile, instances
+from ...jobs.metrics.log_source import LogMetricSource
 from ...jobs.metrics.series import MOST_METRICS, Cursor, SeriesWriter
-from ...jobs.metrics.source import Reader
-from ...jobs.metrics.tfevents.source import EventFiles
+from ...jobs.metrics.source import MetricSource
+from ...jobs.metrics.tfevents.source import EventFileSource
 from ...jobs.state_dir import JobFolder
 from ...storage.local import path_of
 from ..failure.diagnose import diagnose
@@ -37,10 +37,10 @@ class Follower:
         self.gatherer = gatherer
         # What the platform itself reads from the log, for as long as nobody here does.
         self.report = Report(job.status)
-        self.readers: list[Reader] = [LogReader(folder.log, job.spec.metric_definitions)]
+        self.readers: list[MetricSource] = [LogMetricSource(folder.log, job.spec.metric_definitions)]
         mirror = gatherer.mirror
         if tensorboard := mirror.folder if mirror else path_of(job.outputs.get("tensorboard", "")):
-            self.readers.append(EventFiles(tensorboard, job.submitted_at.timestamp()))
+            self.readers.append(EventFileSource(tensorboard, job.submitted_at.timestamp()))
         defined = {definition.name for definition in job.spec.metric_definitions}
         self.gatherer.points = PlatformPoints(folder, defined, self._read_on)
         self.readers.append(self.gatherer.points)
@@ -116,5 +116,5 @@ class Follower:
 
     def _tail(self, instance: str) -> str:
         names = [instance] if instance else instances(self.folder.log)
-        log = Log(self.folder.log, names[0]) if names else None
+        log = LogFile(self.folder.log, names[0]) if names else None
         return log.read(max(0, log.size - _TAIL), _TAIL).decode("utf-8", "replace") if log else ""

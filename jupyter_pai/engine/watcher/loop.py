@@ -90,7 +90,7 @@ class Feed:
         await asyncio.gather(*self._asking.values(), *self._busy.values(), return_exceptions=True)
         self.intake.close()
         for follower in self._followers.values():
-            follower.lease.give()
+            follower.lease.release()
         self._followers.clear()
 
     async def first_look(self) -> None:
@@ -293,7 +293,7 @@ class Feed:
             del self._busy[follower.job.id]
 
     def _drop(self, follower: Follower) -> None:
-        follower.lease.give()
+        follower.lease.release()
         self._followers.pop(follower.job.id, None)
 
     def _ours(self, job_id: str, follower: Follower, stands: tuple[str, str] | None) -> bool:
@@ -302,7 +302,7 @@ class Feed:
             job = follower.job
             if stands != (job.status.value, job.remote_id):
                 job = self.store.jobs.get(job_id)
-            ours = follower.lease.take()
+            ours = follower.lease.acquire()
             gone = job.status.ended
         except NotFound:
             gone = True  # Deleted meanwhile.

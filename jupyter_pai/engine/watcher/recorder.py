@@ -61,7 +61,7 @@ class Intake:
         if report.elsewhere:
             # Not ours to follow. Who can must find the lease free.
             follower.look_at = time.monotonic() + _ELSEWHERE
-            follower.lease.give()
+            follower.lease.release()
             await self.store_report(follower, report)
             return
         ended = report.status.ended

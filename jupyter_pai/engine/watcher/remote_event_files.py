@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...core.errors import EngineError
 from ...jobs.job import Job
-from ...jobs.state_dir import JobFolder, writing
+from ...jobs.state_dir import JobFolder, state_errors
 from ...storage.base import File, OpenFile, Storage
 
 __all__ = ["EventMirror", "mirror_of"]
@@ -98,7 +98,7 @@ def _size(path: Path) -> int:
 
 @contextmanager
 def _open(path: Path) -> Iterator[int]:
-    with writing(path.parent):
+    with state_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         place = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:

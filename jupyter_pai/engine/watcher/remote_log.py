@@ -13,8 +13,8 @@ import time
 
 from ...backends.base import Backend
 from ...backends.reports import LogPiece
-from ...core.filesystem import replacing
-from ...jobs.logs.file import Log, sizes
+from ...core.filesystem import replace_file
+from ...jobs.logs.file import LogFile, sizes
 from ...jobs.state_dir import JobFolder
 
 __all__ = ["RemoteLog"]
@@ -65,7 +65,7 @@ class RemoteLog:
         self.folder.log.mkdir(mode=0o700, exist_ok=True)
         for name, there in sizes(self.folder.log).items():
             if there > (size := found.get(name, (0, ""))[0]):
-                Log(self.folder.log, name).cut(size)
+                LogFile(self.folder.log, name).cut(size)
         return found
 
     def _append(self, instance: str, piece: LogPiece) -> None:
@@ -73,13 +73,13 @@ class RemoteLog:
         size, cursor = self._cursors.get(instance, (0, ""))
         if not piece.data and piece.cursor == cursor:
             return
-        log = Log(self.folder.log, instance)
+        log = LogFile(self.folder.log, instance)
         if piece.data:
             if log.size > size:  # What a full disk took of the last one.
                 log.cut(size)
             log.append(piece.data, time.time())
         cursors = self._cursors | {instance: (size + len(piece.data), piece.cursor)}
-        with replacing(self.folder.path / "log.cursors") as out:
+        with replace_file(self.folder.path / "log.cursors") as out:
             out.write(json.dumps(cursors))
         self._cursors = cursors
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Sequence
 from ...backends.base import Backend
 from ...jobs.events import MetricPoint
 from ...jobs.metrics.series import Cursor, Piece, Series, SeriesWriter, pack
-from ...jobs.metrics.source import Reader
-from ...jobs.state_dir import JobFolder, writing
+from ...jobs.metrics.source import MetricSource
+from ...jobs.state_dir import JobFolder, state_errors
 
 __all__ = ["PlatformPoints"]
 
@@ -28,7 +28,7 @@ _CHUNK = 1 << 20
 _TURN = 20
 
 
-class PlatformPoints(Reader):
+class PlatformPoints(MetricSource):
     """Those of one job. Only whoever follows the job may bring and read them.
 
     `defined` are the metrics that we read from the log by patterns; `read_log` reads all of it that is here.
@@ -97,7 +97,7 @@ class PlatformPoints(Reader):
             return
         known = self._known()
         data = "".join(f"{json.dumps([name, point.time, point.value])}\n" for point in points).encode()
-        with writing(self.path):
+        with state_errors(self.path):
             place = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
             try:
                 os.ftruncate(place, self._size)

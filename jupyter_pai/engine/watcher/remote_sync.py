@@ -18,7 +18,7 @@ from ...backends.reports import Sample
 from ...core.errors import EngineError, PaiError
 from ...core.i18n import _
 from ...jobs.metrics.resource_samples import RECORD
-from ...jobs.metrics.resource_usage import Usage
+from ...jobs.metrics.resource_usage import ResourceUsage
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
 from .remote_event_files import EventMirror
@@ -144,7 +144,7 @@ class Gatherer:
 
     def _sampled_until(self) -> float:
         """When the last sample was taken that we have, in seconds since 1970."""
-        return max((point.time for point in Usage(self.folder.usage).latest().values()), default=0.0)
+        return max((point.time for point in ResourceUsage(self.folder.usage).latest().values()), default=0.0)
 
     def _append(self, samples: Sequence[Sample]) -> None:
         if not samples:

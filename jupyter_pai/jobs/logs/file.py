@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_left
 from pathlib import Path
 
-__all__ = ["Log", "instances", "sizes", "text_of"]
+__all__ = ["LogFile", "instances", "sizes", "decode_prefix"]
 
 _INDEX = struct.Struct("<qd")
 _BLOCK = 1 << 16
@@ -36,7 +36,7 @@ def sizes(folder: Path) -> dict[str, int]:
         return {}
 
 
-class Log:
+class LogFile:
     """The log of one instance. Positions are byte offsets."""
 
     def __init__(self, folder: Path, instance: str) -> None:
@@ -190,7 +190,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
-def text_of(data: bytes) -> tuple[str, int]:
+def decode_prefix(data: bytes) -> tuple[str, int]:
     """The text in a piece of log, and how many bytes it stands for.
 
     A character that is cut off at the end is left for the next piece; what is no UTF-8 becomes U+FFFD.

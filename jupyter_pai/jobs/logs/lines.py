@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .file import Log, text_of
+from .file import LogFile, decode_prefix
 
 __all__ = ["LONGEST", "Line", "read_lines"]
 
@@ -24,7 +24,7 @@ class Line(NamedTuple):
     is_open: bool = False
 
 
-def read_lines(log: Log, line: int, n: int) -> Iterator[Line]:
+def read_lines(log: LogFile, line: int, n: int) -> Iterator[Line]:
     """Up to `n` lines, from the line of that number on."""
     place = log.line_offset(line)
     while n > 0 and (data := log.read(place, _PIECE)):
@@ -41,12 +41,12 @@ def read_lines(log: Log, line: int, n: int) -> Iterator[Line]:
             place, line, n = found.end, line + 1, 0 if found.is_open else n - 1
 
 
-def _long(log: Log, start: int, after: int) -> Line:
+def _long(log: LogFile, start: int, after: int) -> Line:
     is_open = log.read(after - 1, 1) != b"\n"
     end = after if is_open else after - 1
     if is_open:  # A character that is cut off comes with the next bytes.
         last = log.read(max(end - 4, start), min(4, end - start))
-        end -= len(last) - text_of(last)[1]
+        end -= len(last) - decode_prefix(last)[1]
     if end - start <= _PIECE:
         text, size = _shown(log.read(start, end - start))
     else:
@@ -68,4 +68,4 @@ def _cut(head: bytes, tail: bytes, size: int) -> tuple[str, int]:
     tail = tail.rstrip(b"\r")
     if b"\r" in tail:
         return tail[tail.index(b"\r") + 1 :].decode("utf-8", "replace"), 0
-    return text_of(head)[0], size
+    return decode_prefix(head)[0], size

@@ -10,18 +10,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from .file import Log
+from .file import LogFile
 
-__all__ = ["Order", "Stretches"]
+__all__ = ["MergedOrder", "LineTimes"]
 
 _PIECE = 1 << 20
 
 
-class Stretches:
+class LineTimes:
     """When lines of one log came: for each time that was noted, the first line that begins from then on. Remembers what
     it has counted."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: LogFile) -> None:
         self.log = log
         self.times = array("d")
         self.lines = array("q")
@@ -44,10 +44,10 @@ class Stretches:
         return self._ends + (last not in (b"", b"\n"))
 
 
-class Order:
+class MergedOrder:
     """Which line of which log stands where: positions count the lines of all logs together."""
 
-    def __init__(self, counts: Sequence[int], stretches: Sequence[Stretches] = ()) -> None:
+    def __init__(self, counts: Sequence[int], stretches: Sequence[LineTimes] = ()) -> None:
         """`counts` are the lines of each log that are to be shown; without stretches they stand one after the other."""
         found: list[tuple[float, int, int, int]] = []
         for rank, count in enumerate(counts):

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 from ...core.errors import UsageError
 from ...core.i18n import _
-from .file import Log
+from .file import LogFile
 
-__all__ = ["ERRORS", "Hits", "finder_of"]
+__all__ = ["ERRORS", "LogMatches", "compile_finder"]
 
 # Given a piece of log, a function from a place in it to the next match from there on, -1 if there is none.
 Finder = Callable[[bytes], Callable[[int], int]]
@@ -39,7 +39,7 @@ _MOST = 2_000_000
 
 
 @lru_cache(maxsize=16)
-def finder_of(text: str, *, regex: bool = False, case: bool = False) -> tuple[Finder, int]:
+def compile_finder(text: str, *, regex: bool = False, case: bool = False) -> tuple[Finder, int]:
     """What finds a text, or the matches of a pattern, within a line; and how many bytes it is to be given at once.
 
     Raises:
@@ -91,10 +91,10 @@ def _pattern(text: str, regex: bool, case: bool) -> Finder:
     return find
 
 
-class Hits:
+class LogMatches:
     """The lines of one log that have what is looked for."""
 
-    def __init__(self, log: Log, finder: tuple[Finder, int]) -> None:
+    def __init__(self, log: LogFile, finder: tuple[Finder, int]) -> None:
         self.log = log
         self.lock = threading.Lock()
         # Where the first match in each of these lines begins, in bytes.

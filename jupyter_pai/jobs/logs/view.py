@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from ...core.errors import UsageError
 from ...core.i18n import _
-from .file import Log
+from .file import LogFile
 from .lines import Line, read_lines
-from .merge import Order, Stretches
-from .search import Hits, finder_of
+from .merge import LineTimes, MergedOrder
+from .search import LogMatches, compile_finder
 
-__all__ = ["LogView", "LogViews", "Query", "parse_moment"]
+__all__ = ["LogView", "LogViews", "Query", "parse_time"]
 
 # Of a page, not more text than this, in characters.
 _ROOM = 1 << 19
@@ -37,7 +37,7 @@ class LogViews:
         self._lock = threading.Lock()
         self._known: OrderedDict[object, Any] = OrderedDict()
 
-    def of(self, logs: list[Log], *, ended: bool) -> LogView:
+    def of(self, logs: list[LogFile], *, ended: bool) -> LogView:
         """A view of the logs of a job. May take a moment."""
         return LogView(self, logs, ended)
 
@@ -55,17 +55,17 @@ class LogView:
     """Logs as they are now. Of one log the last line may be unfinished; of several, only whole lines are shown until
     the job has ended, so that no line moves later on."""
 
-    def __init__(self, views: LogViews, logs: list[Log], ended: bool) -> None:
+    def __init__(self, views: LogViews, logs: list[LogFile], ended: bool) -> None:
         self.logs = logs
         self._views = views
         self._merged = len(logs) > 1
         shows_all = ended or not self._merged
         counts = [log.count_lines() if shows_all else log.line_at(log.size) for log in logs]
         self._ends = [log.size if shows_all else log.line_offset(n) for log, n in zip(logs, counts, strict=True)]
-        self.order = Order(counts, [self._stretches(log) for log in logs] if self._merged else ())
+        self.order = MergedOrder(counts, [self._stretches(log) for log in logs] if self._merged else ())
 
-    def _stretches(self, log: Log) -> Stretches:
-        found, lock = self._views.recall(("times", log.path), lambda: (Stretches(log), threading.Lock()))
+    def _stretches(self, log: LogFile) -> LineTimes:
+        found, lock = self._views.recall(("times", log.path), lambda: (LineTimes(log), threading.Lock()))
         with lock:
             found.update()
         return found
@@ -125,7 +125,7 @@ class LogView:
         for k, log in enumerate(self.logs):
             hits = self._hits(log, query)
 
-            def position(offset: int, k: int = k, log: Log = log) -> int:
+            def position(offset: int, k: int = k, log: LogFile = log) -> int:
                 return self.order.position(k, log.line_at(offset))
 
             with hits.lock:
@@ -153,10 +153,10 @@ class LogView:
             "hits": [self._hit(*one) for one in found],
         }
 
-    def _hits(self, log: Log, query: Query) -> Hits:
+    def _hits(self, log: LogFile, query: Query) -> LogMatches:
         text, regex, case = query
-        finder = finder_of(text, regex=regex, case=case)
-        return self._views.recall(("hits", log.path, query), lambda: Hits(log, finder))
+        finder = compile_finder(text, regex=regex, case=case)
+        return self._views.recall(("hits", log.path, query), lambda: LogMatches(log, finder))
 
     def _hit(self, position: int, rank: int, offset: int) -> dict[str, Any]:
         log = self.logs[rank]
@@ -167,7 +167,7 @@ class LogView:
         return {"line": position, "instance": log.path.name, "text": text.decode("utf-8", "replace")}
 
 
-def parse_moment(text: str) -> float | None:
+def parse_time(text: str) -> float | None:
     """Seconds since 1970, of a number of them or an ISO time; None for no text.
 
     Raises:

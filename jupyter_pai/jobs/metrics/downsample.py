@@ -10,13 +10,13 @@ from tsdownsample import NaNMinMaxLTTBDownsampler
 
 from .series import Columns
 
-__all__ = ["thin", "window"]
+__all__ = ["downsample", "select_steps"]
 
 # Fewer are spread evenly: the algorithm takes some for the ends, and we for what is no number.
 _FEWEST = 10
 
 
-def window(points: Columns, first: int | None, last: int | None) -> Columns:
+def select_steps(points: Columns, first: int | None, last: int | None) -> Columns:
     """The points with steps from `first` to `last`, both among them; None for no bound."""
     steps = points.step
     if _rises(steps):
@@ -31,7 +31,7 @@ def window(points: Columns, first: int | None, last: int | None) -> Columns:
     return points.take(inside)
 
 
-def thin(points: Columns, most: int) -> Columns:
+def downsample(points: Columns, most: int) -> Columns:
     """At most `most` points, in the order of their steps, that show what all of them do.
 
     The first NaN, the first infinity and the first negative one are always among them: a loss that diverged shows. So

@@ -7,24 +7,24 @@ from pathlib import Path
 
 from ...core.i18n import _
 from ..job import now
-from ..logs.file import Log, instances, sizes
+from ..logs.file import LogFile, instances, sizes
 from ..spec import MetricDefinition
-from .patterns import Scanner
+from .patterns import LogMetricScanner
 from .series import Cursor, Piece, SeriesWriter, pack
-from .source import Reader
+from .source import MetricSource
 
-__all__ = ["LogReader"]
+__all__ = ["LogMetricSource"]
 
 _CHUNK = 1 << 20
 
 
-class LogReader(Reader):
+class LogMetricSource(MetricSource):
     """Reads the log of each instance. Keys of the cursor are the names of instances."""
 
     def __init__(self, folder: Path, definitions: Sequence[MetricDefinition]) -> None:
         self.folder = folder
         self.patterns = {definition.name: definition.regex for definition in definitions}
-        self.scanner = Scanner(definitions)
+        self.scanner = LogMetricScanner(definitions)
         self.given_up: list[str] = []
 
     def has_news(self, cursor: Cursor) -> bool:
@@ -34,7 +34,7 @@ class LogReader(Reader):
         """A piece of each log: to the last byte when the job has ended, else to the end of a line."""
         complete = True
         for rank, instance in enumerate(instances(self.folder)):
-            log = Log(self.folder, instance)
+            log = LogFile(self.folder, instance)
             data = log.read(writer.at.offsets.get(instance, 0), _CHUNK)
             if used := _whole_lines(data, ended):
                 writer.append(self._piece(log, rank, data[:used], writer.at))
@@ -42,7 +42,7 @@ class LogReader(Reader):
                 log.count_lines()
         return complete
 
-    def _piece(self, log: Log, rank: int, data: bytes, cursor: Cursor) -> Piece:
+    def _piece(self, log: LogFile, rank: int, data: bytes, cursor: Cursor) -> Piece:
         instance = log.path.name
         offset = cursor.offsets.get(instance, 0)
         found = self.scanner.scan(data, offset)

@@ -15,7 +15,7 @@ from ..spec import MetricDefinition
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["Found", "Scanner", "compile_pattern"]
+__all__ = ["LogMetrics", "LogMetricScanner", "compile_pattern"]
 
 # A pattern may take this many seconds of processor time, and gets more with each byte that it has to read: one that
 # backtracks for ever, or is slower than this for long, is given up.
@@ -54,7 +54,7 @@ def compile_pattern(definition: MetricDefinition) -> regex.Pattern[str]:
 
 
 @dataclass
-class Found:
+class LogMetrics:
     """What a stretch of log holds: (byte offset of the line, name, step or None, value) each, in order."""
 
     points: list[tuple[int, str, int | None, float]] = field(default_factory=list)
@@ -63,17 +63,17 @@ class Found:
     given_up: list[str] = field(default_factory=list)
 
 
-class Scanner:
+class LogMetricScanner:
     """Finds metrics in a log that comes in pieces."""
 
     def __init__(self, definitions: Iterable[MetricDefinition]) -> None:
         self.patterns = {definition.name: compile_pattern(definition) for definition in definitions}
         self._left = dict.fromkeys(self.patterns, _SECONDS)
 
-    def scan(self, data: bytes, offset: int) -> Found:
+    def scan(self, data: bytes, offset: int) -> LogMetrics:
         """Metrics in `data`, whole lines that begin at byte `offset` of the log. A carriage return ends a line too,
         as in the progress bars of tqdm."""
-        found = Found()
+        found = LogMetrics()
         text = data.decode("utf-8", "surrogateescape").replace("\r", "\n")
         byte_offset = _byte_offsets(text, offset, data.isascii())
         for start, report in _reports(text):
@@ -118,7 +118,7 @@ class Scanner:
         self._left[name] = max(left - (time.thread_time() - begun), 0.0)
 
     @staticmethod
-    def _reported(line: str, offset: int, found: Found) -> None:
+    def _reported(line: str, offset: int, found: LogMetrics) -> None:
         try:
             said = json.loads(line)
             if "metric" in said:

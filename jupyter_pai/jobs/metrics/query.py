@@ -7,10 +7,10 @@ from typing import Any, Protocol
 from ..events import MetricPoint, json_number
 from .series import Columns
 
-__all__ = ["Source", "columns"]
+__all__ = ["PointSource", "read_columns"]
 
 
-class Source(Protocol):
+class PointSource(Protocol):
     """Where points come from: a `Series`, or the machine's `Usage`."""
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]: ...
@@ -18,8 +18,8 @@ class Source(Protocol):
     def columns(self, name: str, start: int = 0, end: int | None = None) -> Columns: ...
 
 
-def columns(
-    source: Source,
+def read_columns(
+    source: PointSource,
     name: str,
     start: int,
     end: int,
@@ -35,13 +35,13 @@ def columns(
         steps, values, times = ([point[n] for point in points] for n in (1, 2, 3))
         return _reply(start, start + len(points), steps, values, times)
     # Loads numpy: not before somebody asks for what needs it.
-    from .downsample import thin, window
+    from .downsample import downsample, select_steps
 
     found = source.columns(name, start, end)
     if first is not None or last is not None:
-        found = window(found, first, last)
+        found = select_steps(found, first, last)
     if most:
-        found = thin(found, most)
+        found = downsample(found, most)
     return _reply(start, end, *(column.tolist() for column in found))
 
 

@@ -8,10 +8,10 @@ from ..events import MetricPoint
 from .resource_samples import METRICS, RECORD
 from .series import Columns
 
-__all__ = ["Usage"]
+__all__ = ["ResourceUsage"]
 
 
-class Usage:
+class ResourceUsage:
     """The samples of one job, to be read as its `Series` are: a sample's number is its step."""
 
     def __init__(self, path: Path) -> None:

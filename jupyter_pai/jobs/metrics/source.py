@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 
 from .series import Cursor, SeriesWriter
 
-__all__ = ["Reader"]
+__all__ = ["MetricSource"]
 
 
-class Reader(ABC):
+class MetricSource(ABC):
     """Turns one source of a job's metrics into pieces. Its place in it is in the cursor, under keys of its own, so
     that it can be killed at any moment."""
 

@@ -279,7 +279,7 @@ def _connect(path: Path, *, writer: bool = False) -> sqlite3.Connection:
 
 
 def _may_have_wal(connection: sqlite3.Connection, path: Path) -> bool:
-    if filesystem.network(path.parent):
+    if filesystem.network_kind(path.parent):
         return False
     is_new = not connection.execute("PRAGMA page_count").fetchone()[0]
     return is_new or _journal(connection) == "wal" or os.environ.get(filesystem.VARIABLE) == "0"
@@ -365,7 +365,7 @@ def _unusable(path: Path, error: sqlite3.Error) -> StateError:
     """Return the error for a file that SQLite cannot use, with its most likely cause."""
     refused = ""
     with contextlib.suppress(OSError):
-        refused = filesystem.refuses_locks(path.parent, posix=True)
+        refused = filesystem.lock_error(path.parent, posix=True)
     if refused:
         return StateError(
             _("The disk of the database {path} does not support file locks: {error}.").format(path=path, error=refused),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core.filesystem import replacing
+from ...core.filesystem import replace_file
 from ..job import Job
 from ..spec import STORED, JobSpec
 from ..state_dir import JobFolder
@@ -34,7 +34,7 @@ class JobRecord:
         """Replace the record in a job's folder. The spec is in a separate file there."""
         values = {"key": self.key, "attach_key": self.attach_key, "uses": self.uses}
         job = self.job.model_dump(mode="json", exclude={"spec", "name"})
-        with replacing(folder.record) as file:
+        with replace_file(folder.record) as file:
             file.write(json.dumps(values | {"job": job}))
 
     @staticmethod

@@ -21,7 +21,7 @@ from ...core.errors import Conflict, NotFound
 from ...core.i18n import _
 from ..job import Job, JobStatus
 from ..spec import STORED
-from ..state_dir import JobFolder, writing
+from ..state_dir import JobFolder, state_errors
 from .database import Database, number_of, query, storable, transaction
 from .events import add_event
 from .job_file import JobRecord, read_records
@@ -70,7 +70,7 @@ class JobTable:
                 raise Conflict(_("The job {job}, whose files this one needs, was deleted.").format(job=used))
         record = JobRecord(job, key, attach_key, tuple(sorted(uses)))
         _insert(db, record)
-        with writing(self.folders):
+        with state_errors(self.folders):
             self._write_record(record)
         return job
 

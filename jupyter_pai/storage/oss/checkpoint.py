@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from .uri import OssUri
 
-__all__ = ["Note", "Part", "abandoned"]
+__all__ = ["UploadCheckpoint", "Part", "abandoned_uploads"]
 
 # Seconds for which an upload waits to be gone on with. Its parts cost money meanwhile.
 _KEPT = 7 * 86_400.0
@@ -45,7 +45,7 @@ class _About:
     part_size: int
 
 
-def abandoned(state: Path) -> Iterator[tuple[Path, str, str, str]]:
+def abandoned_uploads(state: Path) -> Iterator[tuple[Path, str, str, str]]:
     """The uploads that nobody went on with for a week: note, endpoint, URI and the upload's id."""
     for path in state.glob("*.upload"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -55,7 +55,7 @@ def abandoned(state: Path) -> Iterator[tuple[Path, str, str, str]]:
                 yield path, endpoint, uri, first["upload_id"]
 
 
-class Note:
+class UploadCheckpoint:
     """What is known of an upload, in a file that who uploads has locked. Where another has it, or none can be written,
     nothing is noted."""
 

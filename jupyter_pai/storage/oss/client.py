@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 from ...cloud.alibaba.access_key import AccessKey
 from ...cloud.alibaba.error_codes import clock_error, error_of
 from ...core.errors import BadInput, BucketError, Conflict, PaiError, PermissionDenied, Unreachable
-from ...core.extras import need
+from ...core.extras import require
 from ...core.i18n import _
 from .uri import OssUri
 
-__all__ = ["Account", "OssClient"]
+__all__ = ["OssAccount", "OssClient"]
 
 T = TypeVar("T")
 _ATTEMPTS = 6
@@ -38,20 +38,20 @@ logging.getLogger("stamina").addHandler(logging.NullHandler())
 logging.getLogger("oss2").setLevel(logging.WARNING)
 
 
-class Keys(Protocol):
+class KeySource(Protocol):
     """Where an account's keys come from."""
 
     def drop(self, key: AccessKey) -> None:
         """Ask anew next time: this key was refused."""
 
 
-class Account(Protocol):
+class OssAccount(Protocol):
     """What OSS needs to know of an account of Alibaba Cloud. `region` is the id of its region."""
 
     region: str
 
     @property
-    def keys(self) -> Keys:
+    def keys(self) -> KeySource:
         """Where its keys come from."""
 
     @property
@@ -72,8 +72,8 @@ class OssClient:
         Unsupported: if the extra `pai` is not installed.
     """
 
-    def __init__(self, account: Account) -> None:
-        need("pai", "oss2", "anycrc")
+    def __init__(self, account: OssAccount) -> None:
+        require("pai", "oss2", "anycrc")
         self.account = account
         self._keys = _Keys(account)
         self._buckets: dict[tuple[str, str], Any] = {}
@@ -211,7 +211,7 @@ class OssClient:
 class _Keys:
     """The account's key, as oss2 asks for it at each signature."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: OssAccount) -> None:
         self._account = account
         self._used = threading.local()
 

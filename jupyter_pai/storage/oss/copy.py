@@ -10,8 +10,8 @@ from typing import Any
 from ...core.errors import Conflict, PaiError
 from ..base import Progress
 from .client import OssClient
-from .multipart import FORBID, found, taken
-from .transfer import Meter, together
+from .multipart import FORBID, exists_error, matching_etag
+from .transfer import Meter, run_parallel
 from .uri import OssUri
 
 __all__ = ["copy_objects"]
@@ -52,7 +52,7 @@ def copy_objects(
         meter.count(key, size)
 
     try:
-        together([partial(one, *told) for told in objects if told[2] <= whole], meter)
+        run_parallel([partial(one, *told) for told in objects if told[2] <= whole], meter)
         for told in objects:
             if told[2] > whole:
                 one(*told)
@@ -85,7 +85,7 @@ class _Copy:
         except Conflict:
             # The answer to an earlier attempt may have been lost.
             if attempts == 1 or not self._is_there():
-                raise taken(self.goal) from None
+                raise exists_error(self.goal) from None
 
     def in_parts(self, size: int, part: int, meter: Meter) -> None:
         import oss2
@@ -109,7 +109,7 @@ class _Copy:
 
         try:
             numbers = range(1, -(-size // part) + 1)
-            together([partial(send, number) for number in numbers], meter)
+            run_parallel([partial(send, number) for number in numbers], meter)
             for number in numbers:
                 meter.count((self.key, number), 0)  # From here on it is counted as a whole.
             self.client.ask(self.goal, finish)
@@ -128,7 +128,7 @@ class _Copy:
         """Whether the goal has the same bytes."""
         with contextlib.suppress(PaiError):
             head = self.client.ask(self._source, lambda bucket: bucket.head_object(self.key))
-            return found(self.client, self.goal, int(head.headers.get("x-oss-hash-crc64ecma", -1))) is not None
+            return matching_etag(self.client, self.goal, int(head.headers.get("x-oss-hash-crc64ecma", -1))) is not None
         return False
 
     @property

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from ...core.errors import BadInput, Conflict, EngineError, NotFound, PaiError, Refused
 from ...core.i18n import _
 from ..base import Progress
-from ..walk import unreadable
-from .checkpoint import Note, Part, abandoned
+from ..walk import read_error
+from .checkpoint import Part, UploadCheckpoint, abandoned_uploads
 from .client import OssClient
-from .transfer import Body, Meter, crc64, joined_crc64, together
+from .transfer import Body, Meter, combine_crc64, crc64, run_parallel
 from .uri import OssUri
 
-__all__ = ["FORBID", "Written", "found", "send", "taken", "upload"]
+__all__ = ["FORBID", "Written", "matching_etag", "send_part", "exists_error", "upload_file"]
 
 FORBID = {"x-oss-forbid-overwrite": "true"}
 
@@ -30,7 +30,7 @@ class Written(NamedTuple):
     etag: str
 
 
-def upload(
+def upload_file(
     client: OssClient, source: Path, uri: OssUri, state: Path, *, overwrite: bool, progress: Progress | None = None
 ) -> Written:
     """Upload a file in parts.
@@ -43,10 +43,10 @@ def upload(
     try:
         descriptor = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise unreadable(source, error.strerror or str(error)) from None
+        raise read_error(source, error.strerror or str(error)) from None
     _clear(client, state)
     try:
-        with Note(state, client.endpoint(uri), uri, source, os.fstat(descriptor)) as note:
+        with UploadCheckpoint(state, client.endpoint(uri), uri, source, os.fstat(descriptor)) as note:
             return _Upload(client, uri, note, source, descriptor, overwrite).run(progress)
     finally:
         os.close(descriptor)
@@ -54,7 +54,7 @@ def upload(
 
 def _clear(client: OssClient, state: Path) -> None:
     """Give up uploads that nobody went on with: their parts are stored, and cost money."""
-    for path, endpoint, text, upload_id in abandoned(state):
+    for path, endpoint, text, upload_id in abandoned_uploads(state):
         with contextlib.suppress(PaiError, OSError):
             uri = OssUri.parse(text)
             if client.endpoint(uri) == endpoint:
@@ -71,7 +71,7 @@ class _Upload:
     """One upload, of the file behind a descriptor."""
 
     def __init__(
-        self, client: OssClient, uri: OssUri, note: Note, source: Path, descriptor: int, overwrite: bool
+        self, client: OssClient, uri: OssUri, note: UploadCheckpoint, source: Path, descriptor: int, overwrite: bool
     ) -> None:
         self.client = client
         self.uri = uri
@@ -92,7 +92,7 @@ class _Upload:
             meter.count(number, self._length(number))
         missing = [n for n in range(1, -(-self.size // self.part_size) + 1) if n not in parts]
         try:
-            sent = together([partial(self._send, upload_id, number, meter) for number in missing], meter)
+            sent = run_parallel([partial(self._send, upload_id, number, meter) for number in missing], meter)
         except BaseException as error:
             self._end(upload_id, error)
             raise
@@ -101,7 +101,7 @@ class _Upload:
     def _check_free(self) -> None:
         with contextlib.suppress(NotFound):
             self.client.ask(self.uri, lambda bucket: bucket.head_object(self.uri.key))
-            raise taken(self.uri)
+            raise exists_error(self.uri)
 
     def _begin(self) -> str:
         key = self.uri.key
@@ -139,10 +139,10 @@ class _Upload:
         try:
             data = os.pread(self.descriptor, length, (number - 1) * self.part_size)
         except OSError as error:
-            raise unreadable(self.source, error.strerror or str(error)) from None
+            raise read_error(self.source, error.strerror or str(error)) from None
         if len(data) != length:
             raise self._changed()
-        part = send(
+        part = send_part(
             self.client,
             self.uri,
             data,
@@ -165,7 +165,7 @@ class _Upload:
             self._abort(upload_id)
             raise self._changed()
         numbers = sorted(parts)
-        crc = joined_crc64((parts[number].crc, self._length(number)) for number in numbers)
+        crc = combine_crc64((parts[number].crc, self._length(number)) for number in numbers)
         infos = [oss2.models.PartInfo(number, parts[number].etag) for number in numbers]
         headers = {} if self.overwrite else FORBID
         key = self.uri.key
@@ -175,12 +175,12 @@ class _Upload:
             )
         except (NotFound, Conflict):
             # The answer to an earlier attempt may have been lost.
-            etag = found(self.client, self.uri, crc)
+            etag = matching_etag(self.client, self.uri, crc)
             if etag is None:
                 self._abort(upload_id)
                 if self.overwrite:
                     raise
-                raise taken(self.uri) from None
+                raise exists_error(self.uri) from None
         self.note.remove()
         return Written(self.size, etag)
 
@@ -195,7 +195,7 @@ class _Upload:
         self.note.remove()
 
 
-def send(
+def send_part(
     client: OssClient,
     uri: OssUri,
     data: bytes,
@@ -217,7 +217,7 @@ def send(
     return client.ask(uri, ask)
 
 
-def found(client: OssClient, uri: OssUri, crc: int) -> str | None:
+def matching_etag(client: OssClient, uri: OssUri, crc: int) -> str | None:
     """The ETag of an object if its CRC is this one."""
     with contextlib.suppress(NotFound):
         head = client.ask(uri, lambda bucket: bucket.head_object(uri.key))
@@ -226,7 +226,7 @@ def found(client: OssClient, uri: OssUri, crc: int) -> str | None:
     return None
 
 
-def taken(uri: OssUri) -> Conflict:
+def exists_error(uri: OssUri) -> Conflict:
     """The error of an object that is there and must not be replaced."""
     return Conflict(
         _("{file} is there already.").format(file=uri),

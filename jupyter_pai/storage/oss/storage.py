@@ -11,18 +11,17 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ...cloud.alibaba.account import Account as AliyunAccount
-from ...cloud.alibaba.account import AliyunSettings
+from ...cloud.alibaba.account import AlibabaAccount, AliyunSettings
 from ...config.settings import ProfileSettings
 from ...core.errors import Conflict, EngineError, NotFound, Refused, Unsupported
 from ...core.i18n import _
 from ..base import File, OpenFile, Progress, Storage
 from ..staging import Staging
-from ..walk import unreadable
-from .client import Account, OssClient
+from ..walk import read_error
+from .client import OssAccount, OssClient
 from .copy import copy_objects
-from .multipart import FORBID, Written, found, send, taken, upload
-from .transfer import Meter, crc64, in_order, received, together
+from .multipart import FORBID, Written, exists_error, matching_etag, send_part, upload_file
+from .transfer import Meter, crc64, read_body, run_ordered, run_parallel
 from .uri import OssUri
 
 __all__ = ["OssStorage"]
@@ -42,14 +41,14 @@ class OssStorage(Storage):
     scheme: ClassVar[str] = "oss"
     settings_model: ClassVar[type[ProfileSettings] | None] = AliyunSettings
 
-    def __init__(self, account: Account, state: Path) -> None:
+    def __init__(self, account: OssAccount, state: Path) -> None:
         self.client = OssClient(account)
         self.state = state
 
     @classmethod
     def of(cls, settings: ProfileSettings | None, state: Path) -> Self:
         assert isinstance(settings, AliyunSettings)
-        return cls(AliyunAccount.of(settings), state)
+        return cls(AlibabaAccount.of(settings), state)
 
     # Looking.
 
@@ -135,12 +134,12 @@ class OssStorage(Storage):
         address = _file_address(uri)
         name = address.split()[1]
         if isinstance(source, Path) and _size(source) > _PIECE:
-            written = upload(self.client, source, address, self.state, overwrite=overwrite, progress=progress)
+            written = upload_file(self.client, source, address, self.state, overwrite=overwrite, progress=progress)
         else:
             data = source if isinstance(source, bytes) else _read(source)
             meter = Meter(len(data), progress)
             send_it = partial(self._put_whole, data, address, overwrite, meter)
-            written = together([send_it], meter, 1)[0] if progress else send_it()
+            written = run_parallel([send_it], meter, 1)[0] if progress else send_it()
         return File(name, written.size, time.time(), version=written.etag)
 
     def _put_whole(self, data: bytes, address: OssUri, overwrite: bool, meter: Meter) -> Written:
@@ -153,12 +152,12 @@ class OssStorage(Storage):
             return bucket.put_object(address.key, body, headers=headers)
 
         try:
-            return Written(len(data), send(self.client, address, data, action, meter, address.key).etag)
+            return Written(len(data), send_part(self.client, address, data, action, meter, address.key).etag)
         except Conflict:
             # The answer to an earlier attempt may have been lost.
-            etag = found(self.client, address, crc64(data)) if attempts > 1 else None
+            etag = matching_etag(self.client, address, crc64(data)) if attempts > 1 else None
             if etag is None:
-                raise taken(address) from None
+                raise exists_error(address) from None
             return Written(len(data), etag)
 
     def _send(
@@ -170,7 +169,7 @@ class OssStorage(Storage):
             data = _read(folder / path)
             self._put_whole(data, address.join(path), overwrite, meter)
 
-        together([partial(one, path) for path, size in found if size <= _PIECE], meter, _SMALL_AT_A_TIME)
+        run_parallel([partial(one, path) for path, size in found if size <= _PIECE], meter, _SMALL_AT_A_TIME)
         for path, size in found:
             if size > _PIECE:
 
@@ -178,7 +177,9 @@ class OssStorage(Storage):
                     meter.count(path, done)
                     meter.tell()
 
-                upload(self.client, folder / path, address.join(path), self.state, overwrite=overwrite, progress=told)
+                upload_file(
+                    self.client, folder / path, address.join(path), self.state, overwrite=overwrite, progress=told
+                )
 
     def delete(self, uri: str) -> int:
         address = OssUri.parse(uri)
@@ -251,7 +252,7 @@ class OssStorage(Storage):
             for _n in steps:
                 pass
 
-        together([partial(one, file) for file in found if file.size <= _PIECE], meter, _SMALL_AT_A_TIME)
+        run_parallel([partial(one, file) for file in found if file.size <= _PIECE], meter, _SMALL_AT_A_TIME)
         for file in found:
             if file.size > _PIECE:
                 one(file)
@@ -285,7 +286,7 @@ class _OssFile(OpenFile):
         ranges = [partial(self._range, start, min(start + _PIECE, self.file.size), meter) for start in starts]
         meter.count((self._address.key, "there"), len(there))
         crc = crc64(there)
-        for data in in_order(ranges, meter) if len(ranges) > 1 else (task() for task in ranges):
+        for data in run_ordered(ranges, meter) if len(ranges) > 1 else (task() for task in ranges):
             crc = crc64(data, crc)
             yield data
         if there and not ranges:
@@ -303,7 +304,7 @@ class _OssFile(OpenFile):
         def ask(bucket: Any) -> bytes:
             result = bucket.get_object(key, byte_range=(start, end - 1), headers=headers)
             self._crc = result.server_crc
-            return received(result, end - start, meter, (key, start))
+            return read_body(result, end - start, meter, (key, start))
 
         try:
             return self._client.ask(self._address, ask)
@@ -351,11 +352,11 @@ def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError as error:
-        raise unreadable(path, error.strerror or str(error)) from None
+        raise read_error(path, error.strerror or str(error)) from None
 
 
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise unreadable(path, error.strerror or str(error)) from None
+        raise read_error(path, error.strerror or str(error)) from None

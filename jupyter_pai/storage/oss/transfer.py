@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ..base import Progress
 
-__all__ = ["Body", "Ended", "Meter", "crc64", "in_order", "joined_crc64", "received", "together"]
+__all__ = ["Body", "TransferCancelled", "Meter", "crc64", "run_ordered", "combine_crc64", "read_body", "run_parallel"]
 
 T = TypeVar("T")
 # Requests at a time. More of them win nothing on a fast line, and each needs room for its part.
@@ -21,7 +21,7 @@ _SLICE = 1 << 18
 _TELL_EVERY = 0.2
 
 
-class Ended(Exception):
+class TransferCancelled(Exception):
     """Somebody has ended the copy while this piece was on its way."""
 
 
@@ -41,7 +41,7 @@ class Meter:
         """
         self._done[piece] = done
         if self.ended.is_set():
-            raise Ended
+            raise TransferCancelled
 
     def tell(self) -> None:
         """Tell whoever listens, who may raise what ends the copy. Called in the thread that waits for it."""
@@ -69,7 +69,7 @@ class Body:
         self._meter.count(self._piece, len(self._data))
 
 
-def received(result: Any, size: int, meter: Meter | None, piece: object) -> bytes:
+def read_body(result: Any, size: int, meter: Meter | None, piece: object) -> bytes:
     """The body of an answer of oss2.
 
     Raises:
@@ -93,7 +93,7 @@ def received(result: Any, size: int, meter: Meter | None, piece: object) -> byte
     return b"".join(pieces)
 
 
-def together(tasks: Iterable[Callable[[], T]], meter: Meter, threads: int = _THREADS) -> list[T]:
+def run_parallel(tasks: Iterable[Callable[[], T]], meter: Meter, threads: int = _THREADS) -> list[T]:
     """What the tasks give, in their order, done in several threads. The first that fails ends the others."""
     with ThreadPoolExecutor(threads, "jupyter-pai oss") as pool:
         futures: list[Future[T]] = []
@@ -119,7 +119,7 @@ def _raise_of(futures: Sequence[Future[Any]]) -> None:
             raise error
 
 
-def in_order(tasks: Iterable[Callable[[], bytes]], meter: Meter, threads: int = _THREADS) -> Iterator[bytes]:
+def run_ordered(tasks: Iterable[Callable[[], bytes]], meter: Meter, threads: int = _THREADS) -> Iterator[bytes]:
     """What the tasks give, in their order, a few of them ahead of who takes it."""
     with ThreadPoolExecutor(threads, "jupyter-pai oss") as pool:
         ahead: list[Future[bytes]] = []
@@ -156,7 +156,7 @@ def crc64(data: bytes | mmap, before: int = 0) -> int:
     return int(_model().calc(data, before))
 
 
-def joined_crc64(parts: Iterable[tuple[int, int]]) -> int:
+def combine_crc64(parts: Iterable[tuple[int, int]]) -> int:
     """The CRC of what is made of parts, each told by its CRC and its length."""
     found = 0
     for crc, length in parts:

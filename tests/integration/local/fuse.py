@@ -41,9 +41,9 @@ def main() -> None:
         raise OSError(ctypes.get_errno(), "mount")
     threading.Thread(target=serve, args=(device,), daemon=True).start()
     print(
-        filesystem.network(Path(folder)),
-        filesystem.network(Path(folder, "state")),
-        filesystem.network(Path(folder).parent),
+        filesystem.network_kind(Path(folder)),
+        filesystem.network_kind(Path(folder, "state")),
+        filesystem.network_kind(Path(folder).parent),
         flush=True,
     )
     os._exit(0)

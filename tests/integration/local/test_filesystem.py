@@ -55,7 +55,7 @@ def test_a_network_disk_is_recognised(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("said", "found"), [("1", True), ("0", False), ("", False), ("maybe", False)])
 def test_a_disk_is_what_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, found: bool) -> None:
     monkeypatch.setenv(filesystem.VARIABLE, said)
-    assert bool(filesystem.network(tmp_path)) is found
+    assert bool(filesystem.network_kind(tmp_path)) is found
 
 
 def test_a_network_disk_goes_without_wal(home: Home, cli: CLI, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ import sys
 from jupyter_pai.core.lease import Lease
 from pathlib import Path
 lease = Lease(Path(sys.argv[1]))
-print(lease.take(), flush=True)
+print(lease.acquire(), flush=True)
 sys.stdin.readline()
 """
     first, second = (

@@ -149,7 +149,7 @@ def line(tmp_path: Path) -> Iterator[tuple[Slots, list[Lease]]]:
     leases: list[Lease] = []
     yield Slots(str(tmp_path), str(tmp_path / "jobs")), leases
     for lease in leases:
-        lease.give()
+        lease.release()
 
 
 def enter(line: tuple[Slots, list[Lease]], job: str, need: Need, room: Room) -> tuple[bool, tuple[int, ...], int]:
@@ -158,7 +158,7 @@ def enter(line: tuple[Slots, list[Lease]], job: str, need: Need, room: Room) -> 
     if not folder.exists():
         folder.mkdir(parents=True)
         leases.append(Lease(folder / "lock"))
-        assert leases[-1].take()
+        assert leases[-1].acquire()
     slot, before = slots.ask(job, need, room)
     return slot.running, slot.assigned, before
 
@@ -187,7 +187,7 @@ def test_who_died_is_forgotten(line: tuple[Slots, list[Lease]]) -> None:
     room = Room(1, 0, [])
     assert enter(line, "a", Need(1), room)[0]
     assert not enter(line, "b", Need(1), room)[0]
-    line[1][0].give()
+    line[1][0].release()
     assert enter(line, "b", Need(1), room)[0]
     assert [slot.job for slot in line[0].read()] == ["b"]
 

@@ -195,12 +195,12 @@ def _is_full(disk: Path) -> bool:
 
 
 def test_the_index_goes_with_what_is_written(job_folder: Path) -> None:
-    from jupyter_pai.jobs.logs.file import Log
+    from jupyter_pai.jobs.logs.file import LogFile
 
     command = 'echo "$TOKEN"; sleep 0.4; echo "$TOKEN"'
     started = Started(job_folder, command, namespaces.PRIVATE, secrets=SECRETS)
     started.end()
-    log = Log(started.folder.log, "worker-0")
+    log = LogFile(started.folder.log, "worker-0")
     first, second = log.time_at(0), log.time_at(len("[secret TOKEN]\n"))
     assert first is not None
     assert second is not None

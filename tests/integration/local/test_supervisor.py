@@ -154,12 +154,12 @@ def test_a_view_of_the_files_that_cannot_be_made_is_said(job_folder: Path) -> No
 
 
 def test_the_index_tells_when_lines_came(job_folder: Path) -> None:
-    from jupyter_pai.jobs.logs.file import Log
+    from jupyter_pai.jobs.logs.file import LogFile
 
     begun = time.time()
     started = Started(job_folder, "echo one; sleep 0.4; echo two", namespaces.PRIVATE)
     started.end()
-    log = Log(started.folder.log, "worker-0")
+    log = LogFile(started.folder.log, "worker-0")
     first, second = log.time_at(0), log.time_at(4)
     assert first is not None
     assert second is not None

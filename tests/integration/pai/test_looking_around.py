@@ -16,7 +16,7 @@ from jupyter_pai.backends.pai import images
 from jupyter_pai.backends.pai import instance_types as machines
 from jupyter_pai.backends.resources import Image, ImageQuery
 from jupyter_pai.cloud import http as transport
-from jupyter_pai.cloud.alibaba.account import Account, AliyunSettings
+from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings
 from jupyter_pai.cloud.alibaba.openapi import STUDIO, WORKSPACE
 from jupyter_pai.core.errors import BadInput, BucketError, ImageError, NotFound
 from jupyter_pai.engine.data.storages import Storages
@@ -46,9 +46,9 @@ def use(patch: pytest.MonkeyPatch, pai: StandIn, key: AccessKey) -> None:
         patch.setenv(name, value)
 
 
-def account(pai: StandIn, **changes: Any) -> Account:
+def account(pai: StandIn, **changes: Any) -> AlibabaAccount:
     keys = {"backend": "pai", **pai.settings()} | changes
-    return Account(AliyunSettings.model_validate(keys))
+    return AlibabaAccount(AliyunSettings.model_validate(keys))
 
 
 def ask(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -16,7 +16,7 @@ from jupyter_pai.backends.pai.catalog import Catalogue
 from jupyter_pai.backends.resources import InstanceType
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.cloud import http as transport
-from jupyter_pai.cloud.alibaba.account import Account, AliyunSettings
+from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings
 from jupyter_pai.core.errors import PermissionDenied, SpecError, Unconfirmed
 from jupyter_pai.jobs.spec import JobSpec, parse_spec
 
@@ -98,7 +98,7 @@ def test_the_list_is_asked_for_once_in_a_while(engine: EmbeddedClient, pai: Stan
 
 
 def test_a_list_that_is_old_is_asked_for_again(pai: StandIn) -> None:
-    account = Account(AliyunSettings.model_validate({"backend": "pai", **pai.settings()}))
+    account = AlibabaAccount(AliyunSettings.model_validate({"backend": "pai", **pai.settings()}))
 
     async def twice() -> None:
         catalogue = Catalogue(account, kept=-1)

@@ -15,7 +15,7 @@ from jupyter_pai.backends.pai.catalog import Catalogue
 from jupyter_pai.backends.pai.spot import Discount
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.cloud import http as transport
-from jupyter_pai.cloud.alibaba.account import Account, AliyunSettings
+from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings
 from jupyter_pai.core.errors import SpecError, Unconfirmed
 
 from ...conftest import script, submit
@@ -93,7 +93,7 @@ def test_no_failure_keeps_a_job_from_being_submitted(engine: EmbeddedClient, pai
 
 
 def test_nobody_waits_long_for_a_price(pai: StandIn) -> None:
-    account = Account(AliyunSettings.model_validate({"backend": "pai", **pai.settings()}))
+    account = AlibabaAccount(AliyunSettings.model_validate({"backend": "pai", **pai.settings()}))
     pai.faults.add("delay", "paistudio:GetSpotPriceHistory", seconds=60)
 
     async def asked() -> Discount | None:

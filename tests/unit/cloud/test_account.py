@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 from jupyter_pai.cloud import http as transport
-from jupyter_pai.cloud.alibaba.account import Account, AliyunSettings, discovered
+from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings, discover
 from jupyter_pai.cloud.alibaba.credentials import KeyChain
 from jupyter_pai.config import settings as files
 from jupyter_pai.core.errors import BucketError, CredentialsError, NotFound, SettingsError
@@ -39,8 +39,8 @@ def server() -> Iterator[Answers]:
         yield answers
 
 
-def account(**keys: Any) -> Account:
-    return Account(AliyunSettings.model_validate({"backend": "pai", "region_id": "cn-hangzhou", **keys}))
+def account(**keys: Any) -> AlibabaAccount:
+    return AlibabaAccount(AliyunSettings.model_validate({"backend": "pai", "region_id": "cn-hangzhou", **keys}))
 
 
 def run(work: Callable[[], Any]) -> Any:
@@ -305,27 +305,27 @@ def test_the_sdks_own_configuration_is_a_profile(own_home: Path, monkeypatch: py
     said = {"region_id": "cn-shanghai", "workspace_id": 12, "oss_bucket_name": "b", "access_key_secret": "x"}
     (own_home / ".pai").mkdir()
     (own_home / ".pai/config.json").write_text(json.dumps(said))
-    assert discovered() == {"region_id": "cn-shanghai", "workspace_id": "12", "oss_bucket_name": "b"}
+    assert discover() == {"region_id": "cn-shanghai", "workspace_id": "12", "oss_bucket_name": "b"}
     (own_home / "else.json").write_text('{"region_id": "cn-beijing"}')
     monkeypatch.setenv("PAI_CONFIG_PATH", str(own_home / "else.json"))
-    assert discovered() == {"region_id": "cn-beijing"}
+    assert discover() == {"region_id": "cn-beijing"}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"workspace_id": "1"}', "\x00"])
 def test_a_configuration_that_says_nothing_is_none(own_home: Path, text: str) -> None:
     (own_home / ".pai").mkdir()
     (own_home / ".pai/config.json").write_text(text)
-    assert discovered() == {}
+    assert discover() == {}
 
 
 def test_a_dsw_instance_is_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGION", "cn-hangzhou")
-    assert discovered() == {}
+    assert discover() == {}
     monkeypatch.setenv("PAI_WORKSPACE_ID", "9")
-    assert discovered() == {"region_id": "cn-hangzhou", "workspace_id": "9"}
+    assert discover() == {"region_id": "cn-hangzhou", "workspace_id": "9"}
     monkeypatch.delenv("REGION")
     monkeypatch.setenv("dsw_region", "cn-wulanchabu")
-    assert discovered() == {"region_id": "cn-wulanchabu", "workspace_id": "9"}
+    assert discover() == {"region_id": "cn-wulanchabu", "workspace_id": "9"}
 
 
 MODELS = {"local": files.ProfileSettings, "pai": AliyunSettings}
@@ -374,5 +374,5 @@ def test_equal_settings_are_one_account() -> None:
         AliyunSettings.model_validate({"backend": "pai", "region_id": region})
         for region in ("cn-hangzhou", "cn-hangzhou", "cn-shanghai")
     )
-    assert Account.of(one) is Account.of(same)
-    assert Account.of(one) is not Account.of(other)
+    assert AlibabaAccount.of(one) is AlibabaAccount.of(same)
+    assert AlibabaAccount.of(one) is not AlibabaAccount.of(other)

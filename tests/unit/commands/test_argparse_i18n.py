@@ -12,7 +12,7 @@ import pytest
 from jupyter_pai.commands.parser import argparse_i18n as arguments
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.core.errors import UsageError
-from jupyter_pai.core.i18n import speak
+from jupyter_pai.core.i18n import use_language
 
 ENGLISH = re.compile(
     r"usage|positional|optional|options:|show this|argument|expected one|invalid|required|allowed|ignored"
@@ -31,7 +31,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize("verb", ["", *grammar.VERBS])
 def test_help_is_in_chinese(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with speak("zh-CN"), pytest.raises(SystemExit):
+    with use_language("zh-CN"), pytest.raises(SystemExit):
         grammar.parse(grammar.parser(), [*verb.split(), "--help"])
     said = capsys.readouterr().out
     assert said.startswith("用法：jupyter pai")
@@ -41,20 +41,20 @@ def test_help_is_in_chinese(verb: str, capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("line", MISTAKES)
 def test_mistakes_are_told_in_chinese(line: str) -> None:
-    with speak("zh-CN"), pytest.raises(UsageError) as caught:
+    with use_language("zh-CN"), pytest.raises(UsageError) as caught:
         grammar.parse(grammar.parser("%pai"), line.split())
     assert re.search("[\u4e00-\u9fff]", caught.value.message)
     assert not ENGLISH.findall(str(caught.value))
 
 
 def test_the_cells_magic_as_well() -> None:
-    with speak("zh-CN"):
+    with use_language("zh-CN"):
         assert not ENGLISH.findall(grammar.cell_parser().format_help())
         assert grammar.cell_parser().format_usage().startswith("用法：")
 
 
 def test_parsers_of_others_stay_as_they_are() -> None:
-    with speak("zh-CN"):
+    with use_language("zh-CN"):
         grammar.parse(grammar.parser(), ["disk"])
         theirs = argparse.ArgumentParser("theirs")
         assert theirs.format_help().startswith("usage: theirs")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
-from jupyter_pai.config.credentials import Credentials, Kept, own
+from jupyter_pai.config.credentials import Credentials, StoredCredentials, own_credentials
 from jupyter_pai.config.secret_store import SecretStore
 from jupyter_pai.config.settings import ProfileSettings
 from jupyter_pai.core.errors import BadInput, CredentialsError, NotFound, SpecError
@@ -41,14 +41,14 @@ def file() -> Path:
 def test_what_is_kept_is_told_by_its_ends(home: Home, user: str, hint: str) -> None:
     credentials = Credentials()
     reference = credentials.keep(Login, {"user": user, "token": "hush hush"})
-    assert credentials.kept() == {reference: Kept("file", hint)}
-    opened = own(ProfileSettings(backend="x", own_credentials=reference), Login)
+    assert credentials.kept() == {reference: StoredCredentials("file", hint)}
+    opened = own_credentials(ProfileSettings(backend="x", own_credentials=reference), Login)
     assert opened
     assert (opened.user, opened.token.get_secret_value()) == (user, "hush hush")
     credentials.forget(reference)
     credentials.forget(reference)
     assert credentials.kept() == {}
-    assert own(ProfileSettings(backend="x"), Login) is None
+    assert own_credentials(ProfileSettings(backend="x"), Login) is None
     with pytest.raises(CredentialsError, match="not kept here"):
         credentials.open(reference, Login)
 

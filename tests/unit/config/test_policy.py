@@ -12,7 +12,7 @@ import pytest
 from jupyter_pai.backends import load_backends
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.config import settings as files
-from jupyter_pai.config.policy import Policy, Rules
+from jupyter_pai.config.policy import Policy, PolicyRules
 from jupyter_pai.core.errors import NotAllowed, PaiError, SettingsError
 from jupyter_pai.jobs.spec import JobSpec
 
@@ -37,7 +37,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def policy(**rules: Any) -> Policy:
-    return Policy(Rules(**{"contact": "ada@example.com"} | rules), Path("/etc/jupyter/jupyter_pai.toml"))
+    return Policy(PolicyRules(**{"contact": "ada@example.com"} | rules), Path("/etc/jupyter/jupyter_pai.toml"))
 
 
 def spec(**fields: Any) -> JobSpec:
@@ -45,7 +45,7 @@ def spec(**fields: Any) -> JobSpec:
 
 
 def test_without_rules_everything_is_allowed(system: SystemFile) -> None:
-    assert files.policy().rules == Rules()
+    assert files.policy().rules == PolicyRules()
     Policy().check(spec(instance_type="x", image="y", max_run_time=10**9), "any", "any")
     Policy().check_source(1 << 60)
     Policy().check_room(1 << 20)

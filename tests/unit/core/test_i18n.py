@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.core.i18n import _, language, ngettext, speak
+from jupyter_pai.core.i18n import _, language, ngettext, use_language
 
 SAY = "from jupyter_pai.core.i18n import _, language; print(language(), _('running'))"
 
@@ -46,14 +46,14 @@ def test_the_choice_in_jupyterlab_counts(home: object, tmp_path: Path) -> None:
 
 
 def test_a_request_is_answered_in_its_own_language() -> None:
-    with speak("zh-CN,zh;q=0.9,en;q=0.8"):
+    with use_language("zh-CN,zh;q=0.9,en;q=0.8"):
         assert (language(), _("running")) == ("zh-CN", "运行中")
-    with speak("fr, en"):
+    with use_language("fr, en"):
         assert _("running") == "running"
     assert _("running") == "running"
 
 
 def test_plurals() -> None:
-    with speak("en"):
+    with use_language("en"):
         assert ngettext("one", "many", 1) == "one"
         assert ngettext("one", "many", 2) == "many"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.config.policy import Policy, Rules
+from jupyter_pai.config.policy import Policy, PolicyRules
 from jupyter_pai.core.errors import NotAllowed, NotFound
 from jupyter_pai.engine.audit_log import Audit
 
@@ -23,7 +23,7 @@ from ...conftest import SystemFile, submit
 
 
 def audit_to(path: Path, **rules: Any) -> Audit:
-    return Audit(lambda: Policy(Rules(audit_file=str(path), **rules), Path("/etc/jupyter/jupyter_pai.toml")))
+    return Audit(lambda: Policy(PolicyRules(audit_file=str(path), **rules), Path("/etc/jupyter/jupyter_pai.toml")))
 
 
 def note(audit: Audit, verb: str, *, starts: bool = False) -> None:

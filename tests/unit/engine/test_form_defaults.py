@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_pai.config.policy import Policy, Rules
+from jupyter_pai.config.policy import Policy, PolicyRules
 from jupyter_pai.config.settings import DiskSettings, Profile, ProfileSettings, Settings, TensorBoardSettings
 from jupyter_pai.engine.form_defaults import place_of
 
@@ -12,13 +12,13 @@ from jupyter_pai.engine.form_defaults import place_of
 @pytest.mark.parametrize(
     ("rules", "place"),
     [
-        (Rules(), {}),
-        (Rules(local=False), {"profile": "far"}),
-        (Rules(profiles=("team",)), {"profile": "team"}),
-        (Rules(profiles=("none",)), {}),
+        (PolicyRules(), {}),
+        (PolicyRules(local=False), {"profile": "far"}),
+        (PolicyRules(profiles=("team",)), {"profile": "team"}),
+        (PolicyRules(profiles=("none",)), {}),
     ],
 )
-def test_a_form_begins_where_jobs_may_go(rules: Rules, place: dict[str, str]) -> None:
+def test_a_form_begins_where_jobs_may_go(rules: PolicyRules, place: dict[str, str]) -> None:
     backends = {"local": "local", "far": "pai", "team": "pai"}
     profiles = {name: Profile(name, ProfileSettings(backend=backend)) for name, backend in backends.items()}
     settings = Settings(profiles, "local", DiskSettings(), TensorBoardSettings(), {}, Policy(rules), frozenset())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_pai.jobs.metrics.downsample import thin, window
+from jupyter_pai.jobs.metrics.downsample import downsample, select_steps
 from jupyter_pai.jobs.metrics.series import Columns
 
 from ...support.fuzz import MANY
@@ -23,14 +23,14 @@ def points(values: object, steps: object = None) -> Columns:
 
 def test_few_points_stay_as_they_are() -> None:
     few = points([3, 1, 2], [5, 4, 9])
-    assert thin(few, 3) is few
-    assert thin(few, 0).value.tolist() == []
+    assert downsample(few, 3) is few
+    assert downsample(few, 0).value.tolist() == []
 
 
 def test_ends_and_peaks_are_kept() -> None:
     values = np.sin(np.arange(100_000) / 1000)
     values[54_321] = 50.0
-    found = thin(points(values), 500)
+    found = downsample(points(values), 500)
     assert len(found.step) == 500
     assert 54_321 in found.step
     assert found.step[[0, -1]].tolist() == [0, 99_999]
@@ -43,18 +43,18 @@ def test_a_single_value_that_is_no_number_shows(odd: float) -> None:
     for place in (0, 1, 777, 50_000, 99_999):
         marked = values.copy()
         marked[place] = odd
-        assert place in thin(points(marked), 100).step
+        assert place in downsample(points(marked), 100).step
 
 
 def test_each_kind_of_them_shows_where_they_lie_together() -> None:
     values = np.arange(100_000.0)
     values[5_000:5_003] = math.nan, math.inf, -math.inf
-    assert {5_000, 5_001, 5_002} <= set(thin(points(values), 100).step.tolist())
+    assert {5_000, 5_001, 5_002} <= set(downsample(points(values), 100).step.tolist())
 
 
 def test_the_best_of_a_noisy_metric_is_kept() -> None:
     values = np.random.default_rng(1).normal(size=100_000)
-    found = thin(points(values), 100)
+    found = downsample(points(values), 100)
     assert len(found.step) <= 100
     assert {int(values.argmin()), int(values.argmax())} <= set(found.step.tolist())
 
@@ -76,7 +76,7 @@ def test_whatever_the_points(values: list[float], kind: str, most: int, dice: ob
         "far": np.sort(rng.choice([low, -1, 0, 1, high], len(values))),
     }[kind]
     given = points(values, steps)
-    found = thin(given, most)
+    found = downsample(given, most)
     assert len(found.step) <= max(most, 0) or len(given.step) <= most
     assert len(set(found.time.tolist())) == len(found.step)
     assert np.array_equal(given.step[found.time.astype(int)], found.step)
@@ -91,13 +91,13 @@ def test_whatever_the_points(values: list[float], kind: str, most: int, dice: ob
 
 def test_steps_that_begin_again_are_put_in_order() -> None:
     steps = np.tile(np.arange(5000), 3)
-    found = thin(points(np.random.default_rng(1).normal(size=15_000), steps), 300)
+    found = downsample(points(np.random.default_rng(1).normal(size=15_000), steps), 300)
     assert np.all(np.diff(found.step) >= 0)
     assert len(found.step) == 300
 
 
 def test_many_points_of_one_step_are_not_lost() -> None:
-    assert len(thin(points(np.random.default_rng(1).normal(size=15_000), np.zeros(15_000)), 300).step) == 300
+    assert len(downsample(points(np.random.default_rng(1).normal(size=15_000), np.zeros(15_000)), 300).step) == 300
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,6 @@ def test_many_points_of_one_step_are_not_lost() -> None:
     ],
 )
 def test_windows(first: int | None, last: int | None, wanted: list[int]) -> None:
-    assert window(points(range(5)), first, last).step.tolist() == wanted
+    assert select_steps(points(range(5)), first, last).step.tolist() == wanted
     backwards = points(range(5), [4, 3, 2, 1, 0])
-    assert sorted(window(backwards, first, last).step.tolist()) == wanted
+    assert sorted(select_steps(backwards, first, last).step.tolist()) == wanted

@@ -14,16 +14,16 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_pai.jobs.logs.file import Log, instances, text_of
+from jupyter_pai.jobs.logs.file import LogFile, decode_prefix, instances
 
 from ...support.fuzz import MANY
 
 
-def make_log(folder: Path, data: bytes, *times: tuple[int, float]) -> Log:
+def make_log(folder: Path, data: bytes, *times: tuple[int, float]) -> LogFile:
     folder.mkdir(exist_ok=True)
     (folder / "worker-0").write_bytes(data)
     (folder / "worker-0.index").write_bytes(b"".join(struct.pack("<qd", *entry) for entry in times))
-    return Log(folder, "worker-0")
+    return LogFile(folder, "worker-0")
 
 
 def test_reading_by_offset(folder: Path) -> None:
@@ -35,7 +35,7 @@ def test_reading_by_offset(folder: Path) -> None:
 
 
 def test_a_log_that_is_not_there_yet_is_empty(folder: Path) -> None:
-    log = Log(folder / "nowhere", "worker-0")
+    log = LogFile(folder / "nowhere", "worker-0")
     assert (log.size, log.read(0, 10), log.last_lines(5), log.time_at(0)) == (0, b"", 0, None)
     assert instances(folder / "nowhere") == []
 
@@ -108,15 +108,15 @@ def test_counted_lines_are_not_counted_again(folder: Path) -> None:
     # Only what the index does not have is looked at.
     with log.path.open("r+b") as file:
         file.write(b"\n" * 65_536)
-    assert Log(folder, "worker-0").line_offset(32_769) == 65_538
+    assert LogFile(folder, "worker-0").line_offset(32_769) == 65_538
     assert log.line_index.read_bytes() == before
 
 
 def test_two_processes_count_the_same_lines(folder: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})\n"
-        "from pathlib import Path; from jupyter_pai.jobs.logs.file import Log\n"
-        f"log = Log(Path({str(folder)!r}), 'worker-0')\n"
+        "from pathlib import Path; from jupyter_pai.jobs.logs.file import LogFile\n"
+        f"log = LogFile(Path({str(folder)!r}), 'worker-0')\n"
         "while log.count_lines() < 400_000: pass\n"
     )
     log = make_log(folder, b"")
@@ -132,7 +132,7 @@ def test_a_folder_that_may_not_be_written_is_counted_too(folder: Path) -> None:
     log = make_log(folder, b"a\n" * 100_000)
     log.line_index.mkdir()
     assert (log.count_lines(), log.line_offset(99_999)) == (100_000, 199_998)
-    assert Log(folder / "nowhere", "worker-0").count_lines() == 0
+    assert LogFile(folder / "nowhere", "worker-0").count_lines() == 0
 
 
 def test_instances_are_not_their_indexes(folder: Path) -> None:
@@ -146,8 +146,8 @@ def test_instances_are_not_their_indexes(folder: Path) -> None:
 def test_text_is_cut_between_characters(text: str, data: st.DataObject) -> None:
     whole = text.encode()
     cut = data.draw(st.integers(0, len(whole)))
-    first, used = text_of(whole[:cut])
-    rest, rest_used = text_of(whole[used:])
+    first, used = decode_prefix(whole[:cut])
+    rest, rest_used = decode_prefix(whole[used:])
     assert first + rest == text
     assert used + rest_used == len(whole)
     assert cut - used < 4
@@ -156,5 +156,5 @@ def test_text_is_cut_between_characters(text: str, data: st.DataObject) -> None:
 @MANY
 @given(st.binary(max_size=30))
 def test_bytes_that_are_no_text_do_no_harm(data: bytes) -> None:
-    _text, used = text_of(data)
+    _text, used = decode_prefix(data)
     assert len(data) - used < 4

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_pai.core.errors import UsageError
-from jupyter_pai.jobs.logs.file import Log
+from jupyter_pai.jobs.logs.file import LogFile
 from jupyter_pai.jobs.logs.lines import LONGEST
 from jupyter_pai.jobs.logs.search import ERRORS
-from jupyter_pai.jobs.logs.view import LogView, LogViews, parse_moment
+from jupyter_pai.jobs.logs.view import LogView, LogViews, parse_time
 
 from ...support.fuzz import MANY
 from ...support.nasty import NASTY
@@ -28,14 +28,14 @@ SOME = {
 }
 
 
-def write(folder: Path, logs: dict[str, list[tuple[float, bytes]]]) -> list[Log]:
+def write(folder: Path, logs: dict[str, list[tuple[float, bytes]]]) -> list[LogFile]:
     for name, pieces in logs.items():
         place = 0
         with (folder / name).open("wb") as log, (folder / f"{name}.index").open("wb") as index:
             for time, data in pieces:
                 index.write(struct.pack("<qd", place, time))
                 place += log.write(data)
-    return [Log(folder, name) for name in logs]
+    return [LogFile(folder, name) for name in logs]
 
 
 def view_of(folder: Path, data: bytes) -> LogView:
@@ -88,7 +88,7 @@ def test_a_page_ends_where_the_stream_goes_on(parts: list[bytes], cut: int) -> N
     """What a page shows and what comes after its end are the log, however it is cut."""
     data = "行\n".encode().join(parts)
     with TemporaryDirectory() as place:
-        log = Log(Path(place), "worker-0")
+        log = LogFile(Path(place), "worker-0")
         log.path.write_bytes(data[:cut])
         page = LogViews().of([log], ended=False).page(0, 100, before=END)
         end = page["ends"]["worker-0"]
@@ -149,7 +149,7 @@ def test_what_is_found(parts: list[bytes], text: str, regex: bool, case: bool, l
     lines = [one.decode() for one in re.findall(rb"[^\n]*\n|[^\n]+$", data)]
     wanted = [n for n, one in enumerate(lines) if re.search(text, one, 0 if case else re.IGNORECASE)]
     with TemporaryDirectory() as place:
-        log = Log(Path(place), "worker-0")
+        log = LogFile(Path(place), "worker-0")
         views = LogViews()
         for size in (len(data) // 2, len(data)):  # Also in a log that has grown since.
             log.path.write_bytes(data[:size])
@@ -201,7 +201,7 @@ def test_what_looks_like_an_error(line: str, folder: Path) -> None:
 
 
 def test_moments() -> None:
-    assert (parse_moment(""), parse_moment("12.5"), parse_moment("1970-01-01T00:01:00+00:00")) == (None, 12.5, 60.0)
+    assert (parse_time(""), parse_time("12.5"), parse_time("1970-01-01T00:01:00+00:00")) == (None, 12.5, 60.0)
     for text in ("x", "nan", "1e99", "-5", "9" * 400):
         with pytest.raises(UsageError, match="no time"):
-            parse_moment(text)
+            parse_time(text)

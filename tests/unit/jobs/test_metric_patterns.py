@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_pai.core.errors import SpecError
-from jupyter_pai.jobs.metrics.patterns import Scanner, compile_pattern
+from jupyter_pai.jobs.metrics.patterns import LogMetricScanner, compile_pattern
 from jupyter_pai.jobs.spec import MetricDefinition
 
 from ...support.fuzz import MANY
 
 
-def scanner(**patterns: str) -> Scanner:
-    return Scanner(MetricDefinition(name=name, regex=pattern) for name, pattern in patterns.items())
+def scanner(**patterns: str) -> LogMetricScanner:
+    return LogMetricScanner(MetricDefinition(name=name, regex=pattern) for name, pattern in patterns.items())
 
 
 def points(data: bytes, offset: int = 0, **patterns: str) -> list[tuple[int, str, int | None, float]]:

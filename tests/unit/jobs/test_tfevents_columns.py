@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_pb2
 from tensorboard.plugins.histogram.summary_v2 import histogram_pb
 
-from jupyter_pai.jobs.metrics.tfevents.columns import Found, read_records
+from jupyter_pai.jobs.metrics.tfevents.columns import EventData, read_records
 
 from ...support.event_writers import STYLES, TIME, accumulated, event, opened, records, simple, tensor, text, write
 from ...support.fuzz import MANY
@@ -22,7 +22,7 @@ from ...support.fuzz import MANY
 Points = dict[str, list[tuple[float, int, float]]]
 
 
-def points_of(found: Found) -> Points:
+def points_of(found: EventData) -> Points:
     return {tag.decode("utf-8", "replace"): [tuple(row) for row in part.tolist()] for tag, part in found.points.items()}
 
 

@@ -11,7 +11,7 @@ import pytest
 from tensorboard.compat.proto import summary_pb2
 
 from jupyter_pai.jobs.metrics.series import Cursor, Series, SeriesWriter
-from jupyter_pai.jobs.metrics.tfevents.source import EventFiles
+from jupyter_pai.jobs.metrics.tfevents.source import EventFileSource
 
 from ...conftest import until
 from ...support.event_writers import TIME, event, large_record, opened, records, simple, tensor, text, write
@@ -25,7 +25,7 @@ class Followed:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "tensorboard"
         self.series = Series(folder / "series")
-        self.reader = EventFiles(self.folder, SINCE)
+        self.reader = EventFileSource(self.folder, SINCE)
 
     def read(self, *, ended: bool = True) -> dict[str, list[float]]:
         """The values of each metric."""
@@ -150,7 +150,7 @@ def test_damage_is_said_and_ends_only_that_file(followed: Followed) -> None:
     followed.write("train/events.out.tfevents.2", event(1, simple("loss", 2)))
     assert followed.read() == {"loss": [1.0], "train/loss": [2.0]}
     assert followed.reader.notes() == [f"The event file {path} is damaged at byte {size}; what follows was not read."]
-    again = EventFiles(followed.folder, SINCE)
+    again = EventFileSource(followed.folder, SINCE)
     assert again.advance(SeriesWriter(followed.series.folder), ended=True)
     assert len(again.notes()) == 1
 
@@ -219,14 +219,14 @@ def test_the_metric_of_a_run_does_not_mix_with_a_tag_of_that_name(followed: Foll
 FOLLOW = """
 import sys
 from pathlib import Path
-from jupyter_pai.jobs.metrics.tfevents.source import EventFiles
+from jupyter_pai.jobs.metrics.tfevents.source import EventFileSource
 from jupyter_pai.jobs.spec import MetricDefinition
-from jupyter_pai.jobs.metrics.log_source import LogReader
+from jupyter_pai.jobs.metrics.log_source import LogMetricSource
 from jupyter_pai.jobs.metrics.series import SeriesWriter
 folder = Path(sys.argv[1])
 writer = SeriesWriter(folder / "series")
-readers = [LogReader(folder / "log", [MetricDefinition(name="n", regex=r"n=(\\d+)")]),
-           EventFiles(folder / "tensorboard", 0)]
+readers = [LogMetricSource(folder / "log", [MetricDefinition(name="n", regex=r"n=(\\d+)")]),
+           EventFileSource(folder / "tensorboard", 0)]
 ended = len(sys.argv) > 2
 while not all([reader.advance(writer, ended=ended) for reader in readers]) or not ended:
     pass

@@ -37,7 +37,7 @@ from jupyter_pai.backends.resources import InstanceType
 from jupyter_pai.core.errors import CredentialsError, EngineError, NotFound, PaiError
 from jupyter_pai.core.secret import Secret
 from jupyter_pai.jobs.job import Job
-from jupyter_pai.jobs.logs.file import Log, instances
+from jupyter_pai.jobs.logs.file import LogFile, instances
 from jupyter_pai.jobs.metrics.resource_samples import RECORD
 from jupyter_pai.jobs.state_dir import Home, JobFolder
 
@@ -203,7 +203,7 @@ class _Part(_Handler):
 
 class _Log(_Handler):
     def get(self, job_id: str, instance: str) -> None:
-        log, start = Log(self.neighbour.folder(job_id).log, instance), int(self.get_query_argument("start"))
+        log, start = LogFile(self.neighbour.folder(job_id).log, instance), int(self.get_query_argument("start"))
         data = log.read(start, _PIECE)
         self.finish({"data": base64.b64encode(data).decode(), "more": len(data) == _PIECE})
 

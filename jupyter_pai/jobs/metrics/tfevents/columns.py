@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..series import POINT
-from .protobuf import BFLOAT16, Record, read_record
+from .protobuf import BFLOAT16, EventRecord, read_record
 
-__all__ = ["HEADER", "Found", "Text", "read_records"]
+__all__ = ["HEADER", "EventData", "TextEvent", "read_records"]
 
 # Bytes before an event, and around it.
 HEADER = 12
@@ -35,7 +35,7 @@ _LONGEST = 2048
 Ints = NDArray[np.int64]
 
 
-class Text(NamedTuple):
+class TextEvent(NamedTuple):
     """A text that a job wrote for TensorBoard."""
 
     tag: bytes
@@ -45,7 +45,7 @@ class Text(NamedTuple):
 
 
 @dataclass
-class Found:
+class EventData:
     """What the whole records of a stretch hold. `end` is where the last of them ends in it.
 
     `points`: the points of each tag, arrays of `series.POINT`. `needs`: how many bytes the record after the last takes
@@ -53,23 +53,23 @@ class Found:
     """
 
     points: dict[bytes, NDArray[np.void]] = field(default_factory=dict)
-    texts: list[Text] = field(default_factory=list)
+    texts: list[TextEvent] = field(default_factory=list)
     end: int = 0
     needs: int = 0
     damaged: bool = False
 
 
-def read_records(data: bytes) -> Found:
+def read_records(data: bytes) -> EventData:
     """The points and texts in a stretch of event file that begins with a record. Bytes that are no events, in a record
     that is whole, are passed over."""
-    found = Found()
+    found = EventData()
     starts, lengths = _walk(data, found)
     if len(starts):
         _Columns(data, starts, lengths).read(found)
     return found
 
 
-def _walk(data: bytes, found: Found) -> tuple[Ints, Ints]:
+def _walk(data: bytes, found: EventData) -> tuple[Ints, Ints]:
     """Where the records begin, and how long their events are; up to the first that is damaged or not whole."""
     place, whole, parts = 0, True, []
     while whole:
@@ -157,10 +157,10 @@ class _Columns:
         self.starts = starts
         self.lengths = lengths
         self.tags: dict[bytes, int] = {}
-        self.texts: list[tuple[int, Text]] = []
+        self.texts: list[tuple[int, TextEvent]] = []
         self.pieces: list[tuple[Ints, Ints, NDArray[np.generic], Ints, NDArray[np.generic]]] = []
 
-    def read(self, found: Found) -> None:
+    def read(self, found: EventData) -> None:
         """Read all records into `found`."""
         order = np.argsort(self.lengths, kind="stable")
         cuts = np.flatnonzero(np.diff(self.lengths[order])) + 1
@@ -187,7 +187,7 @@ class _Columns:
             rows = rows[~alike]
         return np.concatenate([*left, rows])
 
-    def _record(self, row: int) -> Record | None:
+    def _record(self, row: int) -> EventRecord | None:
         start = int(self.starts[row]) + HEADER
         try:
             return read_record(self.data[start : start + int(self.lengths[row])])
@@ -200,7 +200,7 @@ class _Columns:
     def _words(self, offset: int, rows: Ints) -> NDArray[np.uint64]:
         return self._column("<u8", offset, rows).astype(np.uint64, copy=False)
 
-    def _alike(self, rows: Ints, record: Record) -> NDArray[np.bool_]:
+    def _alike(self, rows: Ints, record: EventRecord) -> NDArray[np.bool_]:
         """Which records differ from the first in nothing but time, step, tag and value."""
         length = int(self.lengths[rows[0]])
         mask = np.zeros(-(-length // 8) * 8, np.uint8)
@@ -217,7 +217,7 @@ class _Columns:
                 differ |= (words ^ words[0]) & bits
         return np.equal(differ, 0)
 
-    def _take(self, rows: Ints, record: Record) -> None:
+    def _take(self, rows: Ints, record: EventRecord) -> None:
         """Decode records that are laid out as this one."""
         scalar = record.scalars[0]
         step = np.zeros(len(rows), np.uint64)
@@ -261,7 +261,7 @@ class _Columns:
                 start = int(self.starts[row]) + HEADER
                 for tag, text in record.texts:
                     place = slice(start + tag.start, start + tag.stop)
-                    self.texts.append((row, Text(self.data[place], record.step, record.time, text)))
+                    self.texts.append((row, TextEvent(self.data[place], record.step, record.time, text)))
                 for scalar in record.scalars:
                     taken.append((row, self._tag(row, scalar.tag), record.time, record.step, scalar.value))
         if taken:
@@ -285,7 +285,7 @@ class _Columns:
         return {names[int(tags[start])]: part for start, part in zip(starts, parts, strict=True)}
 
 
-def _is_regular(record: Record | None) -> bool:
+def _is_regular(record: EventRecord | None) -> bool:
     """Whether a record is one scalar whose value has a place of its own."""
     return bool(
         record

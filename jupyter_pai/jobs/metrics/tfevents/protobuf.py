@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import NamedTuple
 
-__all__ = ["BFLOAT16", "Record", "Scalar", "read_record"]
+__all__ = ["BFLOAT16", "EventRecord", "Scalar", "read_record"]
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIDTHS = {_FIXED64: 8, _FIXED32: 4}
@@ -36,7 +36,7 @@ class Scalar(NamedTuple):
     form: str = ""
 
 
-class Record(NamedTuple):
+class EventRecord(NamedTuple):
     """An event. `time` is in seconds since 1970, at `time_place` (-1: it has none); the step stands at `step_at`."""
 
     time: float
@@ -47,7 +47,7 @@ class Record(NamedTuple):
     texts: list[tuple[slice, str]]
 
 
-def read_record(data: bytes) -> Record:
+def read_record(data: bytes) -> EventRecord:
     """The event that a record holds.
 
     Raises:
@@ -65,7 +65,7 @@ def read_record(data: bytes) -> Record:
             for inner, inner_kind, at, end in _fields(data, start, stop):
                 if (inner, inner_kind) == (1, _BYTES):
                     _read_value(data, at, end, scalars, texts)
-    return Record(time if isfinite(time) else 0.0, time_place, step, step_at, scalars, texts)
+    return EventRecord(time if isfinite(time) else 0.0, time_place, step, step_at, scalars, texts)
 
 
 def _read_value(data: bytes, start: int, stop: int, scalars: list[Scalar], texts: list[tuple[slice, str]]) -> None:

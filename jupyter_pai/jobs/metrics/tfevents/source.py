@@ -16,10 +16,10 @@ from pathlib import Path
 
 from ....core.i18n import _
 from ..series import Cursor, Piece, SeriesWriter
-from ..source import Reader
+from ..source import MetricSource
 from .protobuf import read_record
 
-__all__ = ["EventFiles"]
+__all__ = ["EventFileSource"]
 
 _ORIGIN = "tensorboard"
 _CHUNK = 1 << 20
@@ -44,7 +44,7 @@ class _File:
     note: str = ""
 
 
-class EventFiles(Reader):
+class EventFileSource(MetricSource):
     """Reads every event file below a folder. Keys of the cursor are ``tensorboard/`` and the path below it.
 
     Links are not followed. `since`: when the job was submitted, in seconds since 1970.
