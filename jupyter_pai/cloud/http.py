@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import httpx
     from aiolimiter import AsyncLimiter
 
-__all__ = ["Call", "Refusal", "Transport", "is_reachable", "close"]
+__all__ = ["Call", "Refusal", "Transport", "close", "is_reachable"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # Seconds. The last bounds an attempt whose answer comes byte by byte.

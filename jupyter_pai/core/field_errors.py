@@ -18,7 +18,7 @@ from .i18n import N_, _
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["FieldError", "fields", "field_from_message", "validation_errors"]
+__all__ = ["FieldError", "field_from_message", "fields", "validation_errors"]
 
 # What a value is not, by pydantic's word for it, with the values that it gives. Its own sentences know one language.
 _WORDS = {

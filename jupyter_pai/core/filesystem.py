@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["VARIABLE", "age", "lock", "network_kind", "lock_error", "replace_file"]
+__all__ = ["VARIABLE", "age", "lock", "lock_error", "network_kind", "replace_file"]
 
 # 1 or 0, for a disk that is not recognised: it is a network disk, or it is none.
 VARIABLE = "JUPYTER_PAI_NETWORK_DISK"

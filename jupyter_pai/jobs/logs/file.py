@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_left
 from pathlib import Path
 
-__all__ = ["LogFile", "instances", "sizes", "decode_prefix"]
+__all__ = ["LogFile", "decode_prefix", "instances", "sizes"]
 
 _INDEX = struct.Struct("<qd")
 _BLOCK = 1 << 16

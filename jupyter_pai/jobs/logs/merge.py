@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from .file import LogFile
 
-__all__ = ["MergedOrder", "LineTimes"]
+__all__ = ["LineTimes", "MergedOrder"]
 
 _PIECE = 1 << 20
 

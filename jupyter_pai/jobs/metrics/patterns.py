@@ -15,7 +15,7 @@ from ..spec import MetricDefinition
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["LogMetrics", "LogMetricScanner", "compile_pattern"]
+__all__ = ["LogMetricScanner", "LogMetrics", "compile_pattern"]
 
 # A pattern may take this many seconds of processor time, and gets more with each byte that it has to read: one that
 # backtracks for ever, or is slower than this for long, is given up.

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from .uri import OssUri
 
-__all__ = ["UploadCheckpoint", "Part", "abandoned_uploads"]
+__all__ = ["Part", "UploadCheckpoint", "abandoned_uploads"]
 
 # Seconds for which an upload waits to be gone on with. Its parts cost money meanwhile.
 _KEPT = 7 * 86_400.0

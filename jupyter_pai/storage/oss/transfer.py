@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ..base import Progress
 
-__all__ = ["Body", "TransferCancelled", "Meter", "crc64", "run_ordered", "combine_crc64", "read_body", "run_parallel"]
+__all__ = ["Body", "Meter", "TransferCancelled", "combine_crc64", "crc64", "read_body", "run_ordered", "run_parallel"]
 
 T = TypeVar("T")
 # Requests at a time. More of them win nothing on a fast line, and each needs room for its part.
