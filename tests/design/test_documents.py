@@ -249,3 +249,23 @@ def test_badges_open_each_tutorial(repository: str) -> None:
 def test_a_repository_that_binder_cannot_read_is_named() -> None:
     with pytest.raises(ValueError, match="ftp://x"):
         badges.provider("ftp://x")
+
+
+@pytest.mark.parametrize("document", ["docs/architecture.md", "docs/decisions.md", "CONTRIBUTING.md"])
+def test_paths_in_documents_for_contributors_exist(document: str) -> None:
+    tops = [path.name for path in (ROOT / "jupyter_pai").iterdir() if path.is_dir()]
+    tops += ["jupyter_pai", "labextension", "tests", "docs"]
+    paths = re.findall(rf"`((?:{'|'.join(tops)})/[\w./]*)`", text(document))
+    assert paths
+    missing = [path for path in paths if not any((place / path).exists() for place in (ROOT, ROOT / "jupyter_pai"))]
+    assert missing == []
+
+
+def test_ten_questions_are_answered_by_listing_at_most_two_folders() -> None:
+    rows = re.findall(r"^\| (Where .*?\?) \| (.*?) \| (.*?) \|$", text("docs/architecture.md"), re.MULTILINE)
+    assert len(rows) == 10
+    for question, folders, answer in rows:
+        listed = re.findall(r"`([^`]+)/`", folders)
+        assert 1 <= len(listed) <= 2, question
+        entries = {path.name for folder in listed for path in (ROOT / folder).iterdir()}
+        assert set(re.findall(r"`(\w+\.\w+)`", answer)) <= entries, question
