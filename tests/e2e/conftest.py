@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ..conftest import ROOT
+from ..conftest import ROOT, end_jobs, keep_below, until
 from ..integration.server.real import RealServer
 
 SCREENSHOTS = ROOT / "tests/e2e/screenshots"
@@ -50,12 +51,27 @@ class Lab(RealServer):
 
     def setting(self, plugin: str, **values: Any) -> None:
         """What the user chose in JupyterLab."""
-        import os
-
         package, _colon, name = plugin.partition(":")
         folder = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "lab/user-settings" / package
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.jupyterlab-settings").write_text(json.dumps(values))
+
+    def clean(self, home: Home) -> None:
+        """Remove what a test has left here."""
+        self.end_sessions()
+        for kind in ("kernels", "terminals"):
+            for one in self.rest("GET", f"/api/{kind}") or []:
+                self.rest("DELETE", f"/api/{kind}/{one.get('id') or one['name']}")
+        end_jobs(home)
+        for job in [job["id"] for job in self.rest("GET", "/pai/api/v1/jobs?limit=1000")["jobs"]]:
+            until(lambda job=job: self.job(job)["ended_at"])  # type: ignore[misc]
+            self.rest("DELETE", f"/pai/api/v1/jobs/{job}")
+        for folder in (self.root, Path(os.environ["JUPYTER_CONFIG_DIR"])):
+            for path in folder.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +88,35 @@ def chromium(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=path, args=_FLAGS)
 
 
-@pytest.fixture
-def lab(home: Home, tmp_path: Path) -> Iterator[Lab]:
-    root = tmp_path / "notebooks"
-    root.mkdir()
-    started = Lab(root)
-    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A state folder for all tests of a file."""
+    with pytest.MonkeyPatch.context() as patch:
+        own = keep_below(tmp_path_factory.mktemp("file"), patch)
+        yield own
+        end_jobs(own)
+
+
+@pytest.fixture(scope="module")
+def servers(home: Home) -> Iterator[list[Lab]]:
+    """The JupyterLab of a file, once its first test has started it, in the environment which that test has made."""
+    started: list[Lab] = []
     yield started
-    started.stop()
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture
+def lab(servers: list[Lab], home: Home) -> Iterator[Lab]:
+    """JupyterLab without jobs, kernels, notebooks, profiles and settings of earlier tests; one server for each file."""
+    if not servers:
+        root = home.path.parent / "notebooks"
+        root.mkdir()
+        servers.append(Lab(root))
+    (server,) = servers
+    server.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    yield server
+    server.clean(home)
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
         assert word not in page.content()
         assert word not in page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
         assert word not in lab.log.read_text("utf-8", "replace")
-        assert files_with(tmp_path, word) == [secrets.name]
+        assert files_with(lab.root.parent, word) == [secrets.name]
 
     row.get_by_role("button", name="Remove profile mine").click()
     dialog = page.locator(".jp-Dialog")
@@ -139,7 +139,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     dialog.get_by_role("button", name="Remove").click()
     expect(row).to_have_count(0)
     assert json.loads(secrets.read_text()) == {"keyring": [], "file": {}}
-    assert files_with(tmp_path, key.secret) == []
+    assert files_with(lab.root.parent, key.secret) == []
     page.keyboard.press("Escape")
 
 

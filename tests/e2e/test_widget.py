@@ -39,7 +39,7 @@ def lab(home: Home, tmp_path: Path) -> Iterator[PlainLab]:
         "labconfig/page_config.json": {"disabledExtensions": {"jupyter-pai": True}},
         "jupyter_server_config.d/jupyter_pai.json": {"ServerApp": {"jpserver_extensions": {"jupyter_pai": False}}},
     }.items():
-        (config / name).parent.mkdir(parents=True)
+        (config / name).parent.mkdir(parents=True, exist_ok=True)
         (config / name).write_text(json.dumps(content))
     root = tmp_path / "notebooks"
     root.mkdir()

@@ -106,11 +106,16 @@ class RealServer:
 
     def stop(self) -> None:
         """As its user does. (A second signal: the first one asks back.)"""
-        for session in self.sessions:
-            session.socket.shutdown()
+        self.end_sessions()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
                 self.process.wait(5)  # A thread of Jupyter's own can hold it up for long.
             except subprocess.TimeoutExpired:
                 self.kill()
+
+    def end_sessions(self) -> None:
+        """Close the connections to kernels that `notebook` has opened."""
+        for session in self.sessions:
+            session.socket.shutdown()
+        self.sessions.clear()
