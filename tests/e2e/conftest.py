@@ -63,8 +63,10 @@ class Lab(RealServer):
             for one in self.rest("GET", f"/api/{kind}") or []:
                 self.rest("DELETE", f"/api/{kind}/{one.get('id') or one['name']}")
         end_jobs(home)
-        for job in [job["id"] for job in self.rest("GET", "/pai/api/v1/jobs?limit=1000")["jobs"]]:
+        while jobs := self.rest("GET", "/pai/api/v1/jobs")["jobs"]:
+            job = jobs[0]["id"]
             until(lambda job=job: self.job(job)["ended_at"])  # type: ignore[misc]
+            self.rest("DELETE", f"/pai/api/v1/jobs/{job}/pin")
             self.rest("DELETE", f"/pai/api/v1/jobs/{job}")
         for folder in (self.root, Path(os.environ["JUPYTER_CONFIG_DIR"])):
             for path in folder.iterdir():
