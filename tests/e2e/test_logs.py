@@ -100,9 +100,9 @@ print("\\ndone", n)
 def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, folder: Path, tmp_path: Path) -> None:
     (folder / "live.py").write_text(LIVE)
     job = submit(lab, f"GO={tmp_path}/go python live.py", folder)
-    # JupyterLab's own word on the connection, whenever it comes.
-    word = page.locator(".jp-Dialog", has_text="Server Connection Error")
-    page.add_locator_handler(word, lambda: word.get_by_role("button", name="Close").click())
+    # JupyterLab's own dialogs about the connection and about a kernel that was just starting, whenever they come.
+    dialog = page.locator(".jp-Dialog", has_text=re.compile("Server Connection Error|Error Starting Kernel"))
+    page.add_locator_handler(dialog, lambda: dialog.get_by_role("button", name=re.compile("Close|Ok")).click())
     show(page, lab, job)
     seen = page.locator(TEXT)
     expect(seen).to_contain_text("tick 20", timeout=LONG)
