@@ -16,8 +16,7 @@ from ..config.engine_settings import EngineTables
 from ..core.errors import UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
-from ..engine.data.transfers import Copy, Plan
-from ..engine.requests import Labels, Prune, Rerun, submit_request
+from ..engine.requests import Labels, Prune, Rerun, SubmitRequest, submit_request
 from ..engine.requests import parse as _parse
 from ..engine.retention import Criteria
 from ..engine.service import JobService
@@ -69,18 +68,16 @@ class Api(FormVerbs, PlatformVerbs, DataVerbs, BoardVerbs, RemoteVerbs, PageVerb
         async with self.service.audit.entry("submit", starts=True) as entry:
             request = submit_request(body)
             entry.of_spec(request.spec, request.backend)
-            if request.notebook:
-                request = request.model_copy(update={"notebook": self._notebook(request.notebook)})
-            submitted = await self.service.submitter.submit(request)
+            submitted = await self.service.submitter.submit(self._with_notebook_path(request))
             entry.of_job(submitted.job, "attached" if submitted.attached else "ok")
         return submitted.model_dump(mode="json") | {"job": self.service.describe(submitted.job)}
 
     async def bring(self, body: object) -> dict[str, Any]:
-        way = await self.service.submitter.way(submit_request(body))
-        copy = Copy("bring", "", "", len(way.channels), 0, status="waiting" if way.channels else "done")
-        if not way.channels:
-            return self._described(copy)
-        return self._described(await self.service.copies.start(lambda: Plan(copy, lambda tell: len(way.bring(tell)))))
+        return self._described(await self.service.submitter.stage(self._with_notebook_path(submit_request(body))))
+
+    def _with_notebook_path(self, request: SubmitRequest) -> SubmitRequest:
+        """Return the request with the real path of its notebook."""
+        return request.model_copy(update={"notebook": request.notebook and self._notebook(request.notebook)})
 
     async def rerun(self, job: str, body: object = None) -> dict[str, Any]:
         async with self.service.audit.entry("rerun", job, starts=True) as entry:

@@ -11,9 +11,9 @@ from ..backends.base import Backend, Capability
 from ..core.i18n import _
 from ..core.json_schema import form_schema
 from ..engine import form_defaults as form_beginning
-from ..engine.adaptation import adapted
 from ..engine.recipe import recipe
 from ..engine.requests import submit_request
+from ..engine.submit_plan import script_for_notebook
 from ..jobs.spec import JobSpec
 from .outputs import OutputVerbs
 
@@ -69,7 +69,8 @@ class FormVerbs(OutputVerbs):
         request = submit_request(body)
         chosen = self.service.profiles.settings().pick(request.spec.profile, request.backend)
         profile = chosen.name if request.backend or request.spec.profile else ""
-        spec = adapted(request, chosen.backend, self.service.profiles.capabilities(chosen.backend))[0]
+        capabilities = self.service.profiles.capabilities(chosen.backend)
+        spec = script_for_notebook(request, chosen.backend, capabilities)[0]
         named = isinstance(body, dict) and bool(body["spec"].get("name"))
         script = None if spec is request.spec else spec
         return recipe(request.spec, request.backend, profile=profile, named=named, script=script)._asdict()

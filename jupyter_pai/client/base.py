@@ -87,8 +87,10 @@ class Client(ABC):
             "script_if_needed": script_if_needed,
         }
         if spec.get("inputs"):
-            # They may take longer to bring than anybody waits for one answer.
-            finish_copy(lambda verb, number: self._twice(verb, copy=number), self._twice("bring", body=body), progress)
+            # Staging may take longer than the timeout of one request.
+            transfer = self._twice("bring", body=body)
+            transfer = finish_copy(lambda verb, number: self._twice(verb, copy=number), transfer, progress)
+            body["staged"] = transfer["id"]
         return self._twice("submit", body=body)
 
     def _plain(self, spec: dict[str, Any]) -> dict[str, Any]:

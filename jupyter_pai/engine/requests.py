@@ -56,6 +56,7 @@ class SubmitRequest(BaseModel):
         False,
         description="Where the platform runs no notebooks, cell by cell, the code goes as a plain script.",
     )
+    staged: str = Field("", max_length=200, description="The id of the transfer that staged the inputs, if any.")
     notebook: str = Field(
         "",
         max_length=4096,

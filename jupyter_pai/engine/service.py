@@ -70,7 +70,9 @@ class JobService:
         self.copies = Copies()
         self.uploads = Uploads(self.home, self.copies)
         self.audit = Audit(self.profiles.policy)
-        self.submitter = Submitter(self.home, self.store, self.feed, self.storages, self.secrets, self.retention)
+        self.submitter = Submitter(
+            self.home, self.store, self.feed, self.storages, self.secrets, self.retention, self.copies
+        )
         self.adoption = Adoption(self.home, self.store, self.feed, self.storages)
         self._views = LogViews()
 

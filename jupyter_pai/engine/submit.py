@@ -1,27 +1,29 @@
-"""Submitter: turns a request into a job that runs. Resolve, check, pack, store, start."""
+"""Submit: turns a request into a running job.
+
+The steps resolve, check, pack, stage, store and start pass on one value, the `SubmitPlan`. The policy is checked before
+any request to a platform, again when the platform has resolved the instance type, and in the transaction that stores
+the job.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..backends.base import Backend, Caller, Capability, Check, Submission
+from ..backends.base import Caller, Capability, Submission
 from ..config import jupyterhub as hub
 from ..config.secret_store import SecretStore
-from ..config.settings import Profile
-from ..core.errors import SourceGone, SpecError, Unconfirmed, Unsupported
+from ..core.errors import SourceGone, Unsupported
 from ..core.field_errors import field_from_message, fields
 from ..core.i18n import _
 from ..core.secret import Secret
-from ..core.sizes import parse_size
 from ..jobs import names as job_name
 from ..jobs.job import Job, JobStatus, now
-from ..jobs.job_dir import PackedCode, Reservation, new_id, packed_code, reserve, write_files
+from ..jobs.job_dir import PackedCode, Reservation, packed_code, reserve, write_files
 from ..jobs.metrics.patterns import compile_pattern
 from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
@@ -32,28 +34,30 @@ from ..source import secret_scan as leaks
 from ..source.file_cache import FileMemory
 from ..source.hyperparameters import discover as inspection
 from ..source.hyperparameters.discover import Inspection
-from . import adaptation, lineage
-from . import upload_code as delivery
-from .data.inputs import Inputs, Way
+from ..storage.base import Progress
+from . import lineage
+from .data.inputs import Inputs, upload_code
 from .data.storages import Storages
+from .data.transfers import Copies, Copy, Plan
 from .requests import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention
+from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
 from .watcher.loop import Feed
 
 __all__ = ["Submitter"]
 
-# Files whose change makes a cell that is run again another job. What a notebook writes itself is not among them.
+# Suffixes whose change starts a new job instead of attaching. Outputs of the notebook do not count.
 _CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt", ".c", ".cu", ".cpp", ".h")
-
-
-# Files that a preview names.
-_BIGGEST = 20
-# Jobs to measure after a submit: where there is no server that lives on, this is when it is done.
+# Files that a preview lists.
+_MOST_FILES = 20
+# Jobs to measure after a submit. Without a server, this is the only time when jobs are measured.
 _MEASURED = 20
+# Seconds for which staged inputs wait for their submit.
+_STAGED_LIFETIME = 600.0
 
 
 class Submitter:
-    """Submits jobs of a state folder, and hands them to the feed."""
+    """Previews, stages, submits and reruns jobs of a state folder."""
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class Submitter:
         storages: Storages,
         secrets: SecretStore,
         retention: Retention,
+        transfers: Copies,
     ) -> None:
         self.home = home
         self.store = store
@@ -71,160 +76,181 @@ class Submitter:
         self.profiles = storages.profiles
         self.secrets = secrets
         self.retention = retention
+        self.transfers = transfers
         self.recorder = ProvenanceRecorder(home)
         self.inputs = Inputs(home, storages)
-        self._looked_at = FileMemory()
+        self.staged = StagedPlans(_STAGED_LIFETIME)
+        self._file_cache = FileMemory()
 
     async def preview(self, request: SubmitRequest, *, quick: bool = False) -> Preview:
-        """What `submit` would do, without doing it; if `quick`, without looking for keys in files.
+        """Return what `submit` would do, without doing it. `quick` skips the scan of files for secrets.
 
         Raises:
-            BadInput: for what the user can mend; ``details["faults"]`` names the fields.
+            BadInput: for invalid fields; ``details["faults"]`` names them.
         """
-        profile, spec, said = self._resolve(request)
-        spec, check = await self._check(spec, profile, request.python, said)
+        plan = await self._check(self._resolve(request))
+        manifest = await asyncio.to_thread(plan.manifest, self.home.path)
         with fields("source"):
-            found = await asyncio.to_thread(source.scan, spec.source, _limit(profile), _apart(spec, self.home))
-            self.profiles.policy().check_source(found.bytes)
-            manifest = await asyncio.to_thread(found.ready)
-            keys = (
-                None if quick else await asyncio.to_thread(source.inspect, manifest, self.home.sources, self._looked_at)
+            manifest = await asyncio.to_thread(manifest.ready)
+            matches = (
+                None
+                if quick
+                else await asyncio.to_thread(source.inspect, manifest, self.home.sources, self._file_cache)
             )
-        inspected = await asyncio.to_thread(inspection.inspect, spec)
+        inspected = await asyncio.to_thread(inspection.inspect, plan.spec)
         return Preview(
-            spec=spec,
-            backend=profile.backend,
-            profile=profile.name,
-            command=spec.command_line,
-            python=check.python,
-            notes=(*check.notes, *leaks.words(keys or ()), *inspected.notes),
-            questions=check.questions,
-            cost=check.cost,
+            spec=plan.spec,
+            backend=plan.profile.backend,
+            profile=plan.profile.name,
+            command=plan.spec.command_line,
+            python=plan.check.python,
+            notes=(*plan.check.notes, *leaks.words(matches or ()), *inspected.notes),
+            questions=plan.check.questions,
+            cost=plan.check.cost,
             hyperparameters=inspected.hyperparameters,
             files=manifest.files,
             bytes=manifest.bytes,
-            biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(_BIGGEST)],
+            biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(_MOST_FILES)],
             left_out=[{"path": left.path, "why": left.why} for left in manifest.left_out],
-            leaks=None if keys is None else [one.as_json() for one in keys],
+            leaks=None if matches is None else [match.as_json() for match in matches],
         )
-
-    async def way(self, request: SubmitRequest) -> Way:
-        """How the inputs of a spec reach the platform, which `submit` sees to as well: to do it before, with its
-        progress told.
-
-        Raises:
-            BadInput: for what the user can mend.
-        """
-        profile, spec, said = self._resolve(request)
-        spec, check = await self._check(spec, profile, request.python, said)
-        way = await self.inputs.way(spec, profile.name, self.profiles.backend(profile))
-        if way.channels and not self.store.jobs.attachable(request.attach_key):
-            _agreed(check, confirmed=request.confirmed)
-        return way
 
     async def inspect(self, request: SubmitRequest) -> Inspection:
-        """The hyperparameters that the code of a spec declares."""
+        """Return the hyperparameters that the code of a spec declares."""
         return await asyncio.to_thread(inspection.inspect, request.spec)
 
-    async def submit(self, request: SubmitRequest) -> Submitted:
-        """Pack the code, store the job, start it. Once for a request's key, however often it is asked.
+    async def stage(self, request: SubmitRequest) -> Copy:
+        """Start to stage the inputs of a request. Return the transfer; its id is the `staged` of the submit.
+
+        The plan is kept here under that id until its submit, for ten minutes at most.
 
         Raises:
-            BadInput: for what the user can mend; nothing is stored then.
-            BackendError: if the platform did not take the job; it is stored as failed.
+            BadInput: as `submit`.
         """
-        profile, spec, said = self._resolve(request)
-        spec, check = await self._check(spec, profile, request.python, said)
-        code = await asyncio.to_thread(self._pack, spec, profile)
+        plan = await self._check(self._resolve(request))
+        channels = len(plan.staging.channels)
+        if channels and not self.store.jobs.attachable(request.attach_key):
+            plan.check_confirmed()
+        plan = await self._pack(plan)
+        transfer = Copy("bring", "", "", channels, 0, status="waiting" if channels else "done")
+        if not channels:
+            self.staged.keep(transfer.id, replace(plan, inputs={}))
+            return transfer
+        stage_inputs = await self.inputs.stage_inputs(plan.staging, plan.profile.name, plan.backend)
+
+        def stage(progress: Progress) -> int:
+            inputs = stage_inputs(progress)
+            self.staged.keep(transfer.id, replace(plan, inputs=inputs))
+            return len(inputs)
+
+        return await self.transfers.start(lambda: Plan(transfer, stage))
+
+    async def submit(self, request: SubmitRequest) -> Submitted:
+        """Pack the code, store the job and start it. Requests with the same key make one job.
+
+        Raises:
+            BadInput: for invalid fields; nothing is stored.
+            BackendError: if the platform rejects the job; it is stored as failed.
+        """
+        if job := self.store.jobs.by_key(request.key):
+            return Submitted(job=job)
+        plan = await self._packed_plan(self._resolve(request))
         earlier = self.store.jobs.attachable(request.attach_key)
         if earlier:
-            changed = self._changed(earlier, code)
-            if not any(path.endswith(_CODE) or path == spec.entry_point for path in changed):
+            changed = self._changed_files(earlier, plan.packed)
+            if not any(path.endswith(_CODE) or path == plan.spec.entry_point for path in changed):
                 return Submitted(job=earlier, attached=True, changed=changed)
             note = _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3]))
-            check = replace(check, notes=(*check.notes, note))
-        _agreed(check, confirmed=request.confirmed)
-        origin = {"notebook": request.notebook or request.spec.notebook}
+            plan = plan.with_note(note)
+        plan.check_confirmed()
+        plan = replace(plan, origin={"notebook": request.notebook or request.spec.notebook})
         try:
-            job = await self._start(spec, profile, check, code, request.key, request.attach_key, origin)
+            return Submitted(job=await self._start(plan))
         except SourceGone:
-            code = await asyncio.to_thread(self._pack, spec, profile)
-            job = await self._start(spec, profile, check, code, request.key, request.attach_key, origin)
-        return Submitted(job=job)
+            return Submitted(job=await self._start(await self._pack(plan)))
 
-    async def rerun(self, word: str, asked: Rerun) -> Submitted:
-        """Submit a job's spec and code once more, with changes; under a name of its own, unless one is given.
+    async def rerun(self, word: str, request: Rerun) -> Submitted:
+        """Submit a job's spec and code again, with changes. The name is a new one, unless the changes have one.
 
         Raises:
-            BadInput: naming the field that is wrong.
-            Conflict: if it is to be resumed, and has not ended or has no checkpoints.
+            BadInput: naming the invalid field.
+            Conflict: on `resume` of a job that is active or has no checkpoints.
         """
-        if there := self.store.jobs.by_key(asked.key):
-            return Submitted(job=there)
+        if job := self.store.jobs.by_key(request.key):
+            return Submitted(job=job)
         earlier = self.store.jobs.find(word)
-        profile, spec, said = self._resolve(self._renewed(earlier, asked))
+        plan = self._resolve(self._rerun_request(earlier, request))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
-        if asked.resume:
+        if request.resume:
             uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages.of)
-            spec = spec.model_copy(update={"inputs": spec.inputs | {lineage.CHANNEL: uri}})
+            inputs = plan.spec.inputs | {lineage.CHANNEL: uri}
+            plan = replace(plan, spec=plan.spec.model_copy(update={"inputs": inputs}))
             origin["resumed_from"] = earlier.id
-        spec, check = await self._check(spec, profile, earlier.python, said)
-        _agreed(check, confirmed=asked.confirmed)
-        repack = "source" in asked.changes
-        code = (
-            await asyncio.to_thread(self._pack, spec, profile)
-            if repack
-            else packed_code(earlier, self.home.job(earlier.id))
-        )
-        return Submitted(job=await self._start(spec, profile, check, code, asked.key, "", origin))
+        plan = replace(await self._check(plan), origin=origin)
+        plan.check_confirmed()
+        if "source" in request.changes:
+            plan = await self._pack(plan)
+        else:
+            plan = replace(plan, code=packed_code(earlier, self.home.job(earlier.id)))
+            plan.policy.check_source(plan.packed.bytes)
+        return Submitted(job=await self._start(plan))
 
-    def _renewed(self, earlier: Job, asked: Rerun) -> SubmitRequest:
-        """An earlier job's spec with its changes. What its profile filled in is filled in anew; so is an instance type
-        that goes by sizes, for other sizes and elsewhere."""
-        changes = {"name": job_name.generate_name(job_name.base_name(earlier.name))} | asked.changes
-        profile = "" if asked.backend else earlier.profile
+    def _rerun_request(self, earlier: Job, rerun: Rerun) -> SubmitRequest:
+        """Return the request for an earlier job's spec with changes, without the values that its profile filled in.
+
+        An instance type that was selected by size is dropped for other sizes or another profile.
+        """
+        changes = {"name": job_name.generate_name(job_name.base_name(earlier.name))} | rerun.changes
+        profile = "" if rerun.backend else earlier.profile
         spec = lineage.changed(earlier.spec.model_copy(update={"profile": profile}), changes)
         before = self.profiles.settings().profiles.get(earlier.profile) if spec.profile != earlier.profile else None
         update = lineage.unfilled(spec, earlier.name, before.settings if before else None)
         update = {field: value for field, value in update.items() if field not in changes}
-        picks = Capability.SIZES in self.profiles.capabilities(earlier.backend)
-        if picks and lineage.has_other_needs(earlier.spec, spec) and "instance_type" not in changes:
+        selects = Capability.SIZES in self.profiles.capabilities(earlier.backend)
+        if selects and lineage.has_other_needs(earlier.spec, spec) and "instance_type" not in changes:
             update["instance_type"] = ""
-        return SubmitRequest(spec=spec.model_copy(update=update), backend=asked.backend)
+        spec = spec.model_copy(update=update)
+        return SubmitRequest(
+            spec=spec, backend=rerun.backend, python=earlier.python, key=rerun.key, confirmed=rerun.confirmed
+        )
 
-    def _resolve(self, request: SubmitRequest) -> tuple[Profile, JobSpec, tuple[str, ...]]:
-        """The profile that is meant, the spec with its defaults, and what is to be said of that and of
-        the disk."""
+    def _resolve(self, request: SubmitRequest) -> SubmitPlan:
+        """Return the plan with its profile and the spec with its defaults. Sends no request.
+
+        Raises:
+            NotFound: if the profile does not exist.
+            NotAllowed: if the policy forbids the spec.
+        """
         settings = self.profiles.settings()
         with fields("profile"):
             profile = settings.pick(request.spec.profile, request.backend)
         defaults = profile.settings
-        spec, notes = adaptation.adapted(request, profile.backend, self.profiles.capabilities(profile.backend))
-        update: dict[str, Any] = {"profile": profile.name}
+        capabilities = self.profiles.capabilities(profile.backend)
+        spec, notes = script_for_notebook(request, profile.backend, capabilities)
+        update: dict[str, Any] = {"profile": profile.name, "image": spec.image or defaults.default_image}
         if defaults.default_output and not spec.output_path:
             stamp = f"{now():%Y%m%d%H%M%S}-{secrets.token_hex(3)}"
             update["output_path"] = f"{defaults.default_output.rstrip('/')}/{lineage.path_name(spec.name)}-{stamp}/"
-        update["image"] = spec.image or defaults.default_image
         spec = settings.policy.filled(spec, defaults)
-        if not (spec.is_sized and Capability.SIZES in self.profiles.capabilities(profile.backend)):
+        if not (spec.is_sized and Capability.SIZES in capabilities):
             update["instance_type"] = spec.instance_type or defaults.default_instance_type
         notes += tuple(filter(None, [self.retention.warning(settings.disk)]))
-        return profile, spec.model_copy(update=update), notes
+        spec, backend = spec.model_copy(update=update), self.profiles.backend(profile)
+        plan = SubmitPlan(request, settings.policy, profile, backend, spec, notes)
+        plan.check_policy(plan.policy)
+        return plan
 
-    async def _check(
-        self, spec: JobSpec, profile: Profile, python: str, said: tuple[str, ...]
-    ) -> tuple[JobSpec, Check]:
-        """The spec with what the platform settled, and what is to be said of it.
+    async def _check(self, plan: SubmitPlan) -> SubmitPlan:
+        """Return the plan with the spec that the platform completed, its check, and the inputs to stage.
 
         Raises:
-            BadInput: for what the platform cannot run, or the administrator does not allow.
+            BadInput: if the platform cannot run the spec.
+            NotAllowed: if the policy forbids the instance type that the platform selected.
         """
-        policy = self.profiles.policy()
-        policy.check(spec, profile.name, profile.backend)
+        spec, backend = plan.spec, plan.backend
         for number, definition in enumerate(spec.metric_definitions):
             with fields(f"metric_definitions.{number}.regex"):
                 compile_pattern(definition)
-        backend = self.profiles.backend(profile)
         needs = {
             Capability.TTY: ("tty", spec.tty),
             Capability.CODE_LAYOUT: ("layout", spec.layout == "code"),
@@ -236,29 +262,54 @@ class Submitter:
                 raise Unsupported(
                     _("The backend `{name}` cannot do this: {what}.").format(name=backend.name, what=capability.value)
                 ).at(field)
-        await self._open_secrets(spec)
+        await self._read_secrets(spec)
+        staging = self.inputs.staging_plan(spec, backend)
         with field_from_message(JobSpec.model_fields):
-            check = await backend.check(self.inputs.in_place(spec, backend), Caller(python))
+            check = await backend.check(
+                spec.model_copy(update={"inputs": staging.in_place}), Caller(plan.request.python)
+            )
             spec, check = await backend.resolve(spec, check)
         if Capability.PAID in backend.capabilities:
             check = check.paid(spec)
-        policy.check(spec, profile.name, profile.backend)
-        ends = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
-        return spec, replace(check, notes=(*check.notes, *said, *filter(None, [ends])))
+        hub_note = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
+        check = replace(check, notes=(*check.notes, *plan.notes, *filter(None, [hub_note])))
+        plan = replace(plan, spec=spec, check=check, staging=staging)
+        plan.check_policy(plan.policy)
+        return plan
 
-    async def _open_secrets(self, spec: JobSpec) -> dict[str, Secret]:
+    async def _pack(self, plan: SubmitPlan) -> SubmitPlan:
+        """Return the plan with its code packed.
+
+        Raises:
+            SourceError: if the code cannot be packed, or has secrets in it.
+            NotAllowed: if it is larger than the policy allows.
+        """
+
+        def pack() -> PackedCode:
+            manifest = plan.manifest(self.home.path)
+            with fields("source"):
+                packed = source.pack(manifest, self.home.sources)
+            size = sum(entry.size for entry in manifest.entries)
+            notes = (*packed.notes, *(inspection.inspect(plan.spec).notes if plan.spec.hyperparameters else ()))
+            return PackedCode(packed.path, packed.digest, packed.hashes, manifest.files, size, notes)
+
+        return replace(plan, code=await asyncio.to_thread(pack))
+
+    async def _packed_plan(self, resolved: SubmitPlan) -> SubmitPlan:
+        """Return the packed plan of a submit: the staged one, if request, profile, policy and code are the same as when
+        it was staged, else a new one."""
+        staged = self.staged.take(resolved.request.staged)
+        if staged and staged.is_still(resolved):
+            code = (await self._pack(resolved)).packed
+            if code.digest == staged.packed.digest:
+                return replace(staged, request=resolved.request, code=code)
+        return await self._pack(await self._check(resolved))
+
+    async def _read_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}
 
-    def _pack(self, spec: JobSpec, profile: Profile) -> PackedCode:
-        with fields("source"):
-            manifest = source.scan(spec.source, _limit(profile), _apart(spec, self.home))
-            packed = source.pack(manifest, self.home.sources)
-        size = sum(entry.size for entry in manifest.entries)
-        notes = (*packed.notes, *(inspection.inspect(spec).notes if spec.hyperparameters else ()))
-        return PackedCode(packed.path, packed.digest, packed.hashes, manifest.files, size, notes)
-
-    def _changed(self, earlier: Job, code: PackedCode) -> tuple[str, ...]:
-        """The files that are not what they were for an earlier job."""
+    def _changed_files(self, earlier: Job, code: PackedCode) -> tuple[str, ...]:
+        """Return the files that differ from those of an earlier job."""
         if earlier.source_digest == code.digest:
             return ()
         try:
@@ -268,70 +319,53 @@ class Submitter:
         paths = before.keys() | code.hashes.keys()
         return tuple(sorted(path for path in paths if before.get(path) != code.hashes.get(path)))
 
-    async def _start(
-        self,
-        spec: JobSpec,
-        profile: Profile,
-        check: Check,
-        code: PackedCode,
-        key: str,
-        attach_key: str,
-        origin: Mapping[str, str] | None = None,
-    ) -> Job:
-        if there := self.store.jobs.by_key(key):
-            return there
-        policy = self.profiles.policy()
-        policy.check_source(code.bytes)
-        # Counted only where that matters; again when it is stored, since others submit meanwhile.
-        admit = policy.check_room if policy.rules.jobs_at_a_time else None
-        if admit:
-            admit(len(self.store.jobs.active_statuses()))
-        values = await self._open_secrets(spec)
-        job = Job(
-            id=new_id(),
-            spec=spec,
-            backend=profile.backend,
-            profile=profile.name,
-            status=JobStatus.STARTING,
-            submitted_at=now(),
-            python=check.python,
-            source_digest=code.digest,
-            source_files=code.files,
-            source_bytes=code.bytes,
-            **(origin or {}),
-        )
-        backend = self.profiles.backend(profile)
+    async def _start(self, plan: SubmitPlan) -> Job:
+        """Stage what is missing, store the job and start it. Return the job with the request's key, if one exists."""
+        if plan.policy.rules.jobs_at_a_time:
+            plan.policy.check_room(len(self.store.jobs.active_statuses()))
+        values = await self._read_secrets(plan.spec)
+        job = plan.new_job()
+
+        def admit(active_jobs: int) -> None:
+            policy = self.profiles.policy()
+            plan.check_policy(policy)
+            policy.check_room(active_jobs)
+
         with reserve(self.home, job.id) as held:
             with state_errors(self.home.jobs):
-                write_files(held.folder, job, code)
-            if spec.inputs:
-                way = await self.inputs.way(spec, profile.name, backend)
-                job = job.model_copy(update={"inputs": await asyncio.to_thread(way.bring, None)})
-            if uri := await backend.code_uri(code.digest):
-                await self._send(job, uri, code)
-            prepared = await backend.prepare(job, held.folder)
-            notes = (*filter(None, [check.cost]), *check.notes, *code.notes, *prepared.notes)
-            update = {"notes": notes, "outputs": prepared.outputs}
-            job = job.model_copy(update=update | {"remote_id": prepared.remote_id})
-            uses = lineage.used_jobs(spec, self.home)
-            held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key or job.id, attach_key, uses, admit))
+                write_files(held.folder, job, plan.packed)
+            job = job.model_copy(update={"inputs": await self._stage(plan)})
+            prepared = await plan.backend.prepare(job, held.folder)
+            notes = (*filter(None, [plan.check.cost]), *plan.check.notes, *plan.packed.notes, *prepared.notes)
+            update = {"notes": notes, "outputs": prepared.outputs, "remote_id": prepared.remote_id}
+            job = job.model_copy(update=update)
+            uses = lineage.used_jobs(plan.spec, self.home)
+            key, attach_key = plan.request.key or job.id, plan.request.attach_key
+            held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key, attach_key, uses, admit))
         if not held.is_kept:
             return held.stored
-        job = await self._submit(job, backend, held, values)
-        self.recorder.record(job, code.of)
+        job = await self._launch(plan, job, held, values)
+        self.recorder.record(job, plan.packed.of)
         self.recorder.also(lambda: self.retention.measure_again(job.id, _MEASURED))
         return job
 
-    async def _send(self, job: Job, uri: str, code: PackedCode) -> None:
-        """Bring packed code to where the platform takes it from, once for the same content."""
-        await asyncio.to_thread(delivery.send_code, self.storages.of(uri, job.profile), uri, code.archive, code.hashes)
+    async def _stage(self, plan: SubmitPlan) -> Mapping[str, str]:
+        """Upload the code, and stage the inputs that are not staged yet. Return the URIs of the inputs."""
+        inputs, profile = plan.inputs, plan.profile.name
+        if inputs is None:
+            stage_inputs = await self.inputs.stage_inputs(plan.staging, profile, plan.backend)
+            inputs = await asyncio.to_thread(stage_inputs, None)
+        code = plan.packed
+        if uri := await plan.backend.code_uri(code.digest):
+            await asyncio.to_thread(upload_code, self.storages.of(uri, profile), uri, code.archive, code.hashes)
+        return inputs
 
-    async def _submit(self, job: Job, backend: Backend, held: Reservation, values: Mapping[str, Secret]) -> Job:
-        """Start a job that is stored, and follow it."""
+    async def _launch(self, plan: SubmitPlan, job: Job, held: Reservation, values: Mapping[str, Secret]) -> Job:
+        """Start a stored job and follow it."""
         try:
-            submission = await backend.submit(job, held.folder, values)
+            submission = await plan.backend.submit(job, held.folder, values)
         except Exception as error:
-            # Whatever it was: the job is stored, and must not look as if it were still starting.
+            # Any error: the job is stored, and must not appear as starting for ever.
             failed = {"status": JobStatus.FAILED, "reason": str(error), "ended_at": now()}
             await asyncio.wrap_future(self.store.jobs.update(job.id, **failed))
             held.lease.release()
@@ -341,28 +375,3 @@ class Submitter:
             job = await asyncio.wrap_future(self.store.jobs.update(job.id, **known))
         self.feed.follow(job, held.lease)
         return job
-
-
-def _agreed(check: Check, *, confirmed: bool) -> None:
-    """Raises Unconfirmed if the user has to be asked first."""
-    if check.questions and not confirmed:
-        raise Unconfirmed(
-            " ".join(check.questions), fix=_("Submit it all the same with --yes."), questions=list(check.questions)
-        )
-
-
-def _apart(spec: JobSpec, home: Home) -> dict[str, str]:
-    """Folders of this machine that are not packed: what the job gets or fills anyway, and the jobs before it."""
-    inputs = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
-    outputs = dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
-    paths = {uri.removeprefix("file://").rstrip("/"): why for uri, why in (inputs | outputs).items()}
-    return {path: why for path, why in paths.items() if os.path.isdir(path)} | {
-        str(home.path): _("jobs and their data")
-    }
-
-
-def _limit(profile: Profile) -> int:
-    try:
-        return parse_size(profile.settings.source_limit)
-    except ValueError as error:
-        raise SpecError(f"source_limit: {error}").at("profile") from None

@@ -1,8 +1,7 @@
-"""Inputs of jobs on their way: to a platform that runs elsewhere, or from a storage to this machine; once for each
-content.
+"""Staging of inputs and code: uploads to a remote platform, and downloads to this machine, once for each content.
 
-What is of this machine goes below the platform's own folder, under the digest of its content. What is fetched lies in
-the state folder, under the digest of its URI and version, and goes when it was not used for long.
+Uploads go below the platform's own folder, under the digest of their content. Downloads go into the state folder, under
+the digest of URI and version; those not used for long are removed.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ import contextlib
 import hashlib
 import json
 import os
+import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -32,96 +32,97 @@ from .. import disk
 from .fingerprint import fingerprint
 from .storages import Storages
 
-__all__ = ["Inputs", "Way"]
+__all__ = ["Inputs", "StagingPlan", "upload_code"]
+
+_ARCHIVE, _REQUIREMENTS = "source.tar.gz", "requirements.txt"
 
 
-class Way(NamedTuple):
-    """Inputs that have to be brought somewhere before a job can begin: their channels, and what brings them; that is
-    told whom to tell, may block for long, and gives all channels' URIs as the platform is to know them."""
+class StagingPlan(NamedTuple):
+    """The inputs of a job, and the channels among them to copy before it starts."""
 
-    channels: tuple[str, ...]
-    bring: Callable[[Progress | None], dict[str, str]]
+    inputs: Mapping[str, str] = {}
+    channels: tuple[str, ...] = ()
+
+    @property
+    def in_place(self) -> dict[str, str]:
+        """The inputs that the platform reads where they are."""
+        return {channel: uri for channel, uri in self.inputs.items() if channel not in self.channels}
 
 
 class Inputs:
-    """The inputs of a state folder's jobs."""
+    """Stages the inputs of a state folder's jobs."""
 
     def __init__(self, home: Home, storages: Storages) -> None:
         self.home = home
         self.storages = storages
 
-    def in_place(self, spec: JobSpec, backend: Backend) -> JobSpec:
-        """The spec without the inputs that have to be brought: what a platform can judge.
+    def staging_plan(self, spec: JobSpec, backend: Backend) -> StagingPlan:
+        """Return which inputs of a spec must be copied: to a remote platform files of this machine, to this machine
+        files of a storage. Sends no request.
 
         Raises:
-            BadInput: if one of those is to come from this machine, and is not there.
+            BadInput: if an input on this machine does not exist.
+            Unsupported: if the backend cannot read a data set.
         """
-        far = self._far(spec, backend)
-        for channel in far:
-            with _named(channel):
-                if _is_local(spec.inputs[channel]):
-                    _path_of(spec.inputs[channel])
-        return spec.model_copy(update={"inputs": {k: v for k, v in spec.inputs.items() if k not in far}})
+        if Capability.DATASETS not in backend.capabilities:
+            _refuse_datasets(spec, backend)
+        runs_here = Capability.RUNS_HERE in backend.capabilities
+        channels = []
+        for channel, uri in spec.inputs.items():
+            is_local = _is_local(uri)
+            if is_local != runs_here and not (is_local and backend.can_read(uri)):
+                channels.append(channel)
+                with _input_errors(channel):
+                    if is_local:
+                        _path_of(uri)
+        return StagingPlan(spec.inputs, tuple(channels))
 
-    async def way(self, spec: JobSpec, profile: str, backend: Backend) -> Way:
-        """How a job's inputs reach its platform.
+    async def stage_inputs(
+        self, plan: StagingPlan, profile: str, backend: Backend
+    ) -> Callable[[Progress | None], dict[str, str]]:
+        """Return a function that copies the inputs of a plan, reports its progress, and returns the URIs of all
+        channels as the platform reads them; nothing if there is nothing to copy. That function may block for long.
 
         Raises:
             PaiError: if a storage has no account, or none is known for a URI.
         """
-        far = self._far(spec, backend)
-        base = await backend.input_uri() if far else ""
+        base = await backend.input_uri() if plan.channels else ""
 
-        def bring(tell: Progress | None) -> dict[str, str]:
-            whole = _Whole(tell)
-            brought = {}
-            for channel in far:
-                with _named(channel):
-                    uri = spec.inputs[channel]
-                    move = self._send if base else self._fetch
-                    brought[channel] = move(uri, base, profile, whole.part(channel))
-            return spec.inputs | brought if brought else {}
+        def stage(progress: Progress | None) -> dict[str, str]:
+            total = _TotalProgress(progress)
+            staged = {}
+            for channel in plan.channels:
+                with _input_errors(channel):
+                    copy = self._send if base else self._fetch
+                    staged[channel] = copy(plan.inputs[channel], base, profile, total.part(channel))
+            return {**plan.inputs, **staged} if staged else {}
 
-        return Way(far, bring)
+        return stage
 
-    def _far(self, spec: JobSpec, backend: Backend) -> tuple[str, ...]:
-        if Capability.DATASETS not in backend.capabilities:
-            _refuse_datasets(spec, backend)
-        runs_here = Capability.RUNS_HERE in backend.capabilities
-        return tuple(
-            channel
-            for channel, uri in spec.inputs.items()
-            if _is_local(uri) != runs_here and not (_is_local(uri) and backend.can_read(uri))
-        )
-
-    # To the platform.
-
-    def _send(self, uri: str, base: str, profile: str, tell: Progress) -> str:
+    def _send(self, uri: str, base: str, profile: str, progress: Progress) -> str:
         path = _path_of(uri)
         storage = self.storages.of(base, profile)
         digest = fingerprint(path, self.home.inputs / "known")
         if path.is_dir():
-            return _send_folder(storage, path, base, digest, tell)
+            return _send_folder(storage, path, base, digest, progress)
         target = storage.join(storage.join(base, digest), path.name)
         if not storage.stat(target):
-            storage.put(path, target, overwrite=True, progress=tell)
+            storage.put(path, target, overwrite=True, progress=progress)
         return target
 
-    # To this machine.
-
-    def code(self, uri: str, profile: str, tell: Progress | None = None) -> Path:
-        """A folder of code that lies in a storage, or an archive (`.tar.gz`) of one, as a folder of this machine. May
-        block for long.
+    def code(self, uri: str, profile: str, progress: Progress | None = None) -> Path:
+        """Fetch a folder of code, or an archive (`.tar.gz`) of one, from a storage; return the local folder. May block
+        for long.
 
         Raises:
-            NotFound: if there is nothing.
+            NotFound: if the URI does not exist.
             SourceError: if the archive cannot be unpacked.
         """
-        path = Path(unquote(urlsplit(self._fetch(uri, "", profile, tell or _nobody)).path))
+        path = Path(unquote(urlsplit(self._fetch(uri, "", profile, _TotalProgress(progress).part(uri))).path))
         if path.is_dir():
             return path
         folder = path.parent.parent / "code"
-        with _held(Lease(self.home.inputs / f"{folder.parent.name}.lock")):
+        with _locked(Lease(self.home.inputs / f"{folder.parent.name}.lock")):
             if not folder.exists():
                 unpacked = Path(tempfile.mkdtemp(dir=folder.parent))
                 try:
@@ -132,79 +133,94 @@ class Inputs:
                 os.rename(unpacked, folder)
         return folder
 
-    def _fetch(self, uri: str, _base: str, profile: str, tell: Progress) -> str:
+    def _fetch(self, uri: str, _base: str, profile: str, progress: Progress) -> str:
         storage = self.storages.of(uri, profile)
-        found = storage.stat(uri)
-        if found is None:
+        entry = storage.stat(uri)
+        if entry is None:
             raise NotFound(_("There is nothing at {uri}.").format(uri=uri), fix=_("See what there is: %pai ls URI"))
         top, files = storage.join(uri, ""), None
-        if found.is_folder:
-            version = [*map(_stamp, (file for file in storage.list(top) if not file.problem))]
+        if entry.is_folder:
+            version = [_version(file) for file in storage.list(top) if not file.problem]
         else:
             top, name = storage.split(uri)
-            version, files = [_stamp(found)], [name]
+            version, files = [_version(entry)], [name]
         key = hashlib.sha256(json.dumps([uri, version]).encode()).hexdigest()[:32]
-        place = self.home.inputs / key
-        with state_errors(self.home.inputs), _held(Lease(self.home.inputs / f"{key}.lock")):
-            if not (place / "ready").exists():
-                storage.get_tree(top, place / "data", files, overwrite=True, progress=tell)
-                (place / "data").mkdir(exist_ok=True)
-                _protect(place / "data")
-            # By its time is told when it was last used.
-            (place / "ready").write_text(uri, "utf-8")
-        data = place / "data"
-        return f"{data.as_uri()}/" if found.is_folder else (data / found.path).as_uri()
+        data, ready = self.home.inputs / key / "data", self.home.inputs / key / "ready"
+        with state_errors(self.home.inputs), _locked(Lease(self.home.inputs / f"{key}.lock")):
+            if not ready.exists():
+                storage.get_tree(top, data, files, overwrite=True, progress=progress)
+                data.mkdir(exist_ok=True)
+                for path, _size in walk(data):
+                    os.chmod(data / path, 0o400)  # A job must not change the input of the next one.
+            ready.write_text(uri, "utf-8")  # Its modification time is when the input was last used.
+        return f"{data.as_uri()}/" if entry.is_folder else (data / entry.path).as_uri()
+
+
+def upload_code(storage: Storage, uri: str, archive: Path, paths: Collection[str]) -> int:
+    """Upload packed code to the folder of its digest, unless it is there. Return the number of bytes sent.
+
+    `paths` are the files of the archive. `requirements.txt` is uploaded as a file of its own too: platforms look for it
+    there, also if they do not unpack the archive. The archive is sent last, so its presence means that all is there.
+    """
+    if storage.stat(storage.join(uri, _ARCHIVE)):
+        return 0
+    sent = 0
+    if _REQUIREMENTS in paths:
+        with tarfile.open(archive) as packed:
+            file = packed.extractfile(_REQUIREMENTS)
+            data = file.read() if file else b""
+        sent += storage.put(data, storage.join(uri, _REQUIREMENTS), overwrite=True).size
+    return sent + storage.put(archive, storage.join(uri, _ARCHIVE), overwrite=True).size
 
 
 def _path_of(uri: str) -> Path:
-    """The path of data on this machine.
+    """Return the path of data on this machine.
 
     Raises:
-        BadInput: if there is none.
+        BadInput: if it does not exist.
     """
     path = Path(unquote(urlsplit(uri).path)) if uri.startswith("file://") else Path(uri)
     if not path.exists():
         raise BadInput(
-            _("There is no {path}.").format(path=path),
+            _("{path} does not exist.").format(path=path),
             fix=_("Relative paths start at the notebook's folder, on the command line at the current one."),
         )
     return path
 
 
-def _send_folder(storage: Storage, folder: Path, base: str, digest: str, tell: Progress) -> str:
-    """All of it; a note beside it says when that is there. What an upload that was cut short has left is not sent
-    again."""
-    target, note = storage.join(base, f"{digest}/"), storage.join(base, f"{digest}.json")
-    if storage.stat(note):
+def _send_folder(storage: Storage, folder: Path, base: str, digest: str, progress: Progress) -> str:
+    """Upload a folder and return its URI. A marker file beside it is written last; an interrupted upload is resumed."""
+    target, marker = storage.join(base, f"{digest}/"), storage.join(base, f"{digest}.json")
+    if storage.stat(marker):
         return target
     files = walk(folder)
     if not files:
         raise BadInput(_("{path} is empty.").format(path=folder), fix=_("Give a folder that has files, or a file."))
-    there = {file.path: file.size for file in storage.list(target)}
-    missing = [path for path, size in files if there.get(path) != size]
-    storage.put_tree(folder, target, missing, overwrite=True, progress=tell)
-    about = {"files": len(files), "bytes": sum(size for _path, size in files)}
-    storage.put(json.dumps(about).encode(), note, overwrite=True)
+    uploaded = {file.path: file.size for file in storage.list(target)}
+    missing = [path for path, size in files if uploaded.get(path) != size]
+    storage.put_tree(folder, target, missing, overwrite=True, progress=progress)
+    summary = {"files": len(files), "bytes": sum(size for _path, size in files)}
+    storage.put(json.dumps(summary).encode(), marker, overwrite=True)
     return target
 
 
-class _Whole:
-    """The progress of several copies as one."""
+class _TotalProgress:
+    """The combined progress of several transfers."""
 
-    def __init__(self, tell: Progress | None) -> None:
-        self._tell = tell
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
         self._parts: dict[str, tuple[int, int]] = {}
 
     def part(self, name: str) -> Progress:
-        """The progress of one of them."""
+        """Return the callback of one transfer."""
 
-        def tell(done: int, whole: int) -> None:
-            self._parts[name] = done, whole
-            if self._tell:
+        def report(done: int, total: int) -> None:
+            self._parts[name] = done, total
+            if self._progress:
                 parts = self._parts.values()
-                self._tell(sum(part[0] for part in parts), sum(part[1] for part in parts))
+                self._progress(sum(part[0] for part in parts), sum(part[1] for part in parts))
 
-        return tell
+        return report
 
 
 def _refuse_datasets(spec: JobSpec, backend: Backend) -> None:
@@ -219,8 +235,8 @@ def _refuse_datasets(spec: JobSpec, backend: Backend) -> None:
 
 
 @contextlib.contextmanager
-def _named(channel: str) -> Iterator[None]:
-    """Errors say which input it is about."""
+def _input_errors(channel: str) -> Iterator[None]:
+    """Name the input channel in the errors of the block."""
     try:
         yield
     except PaiError as error:
@@ -232,8 +248,8 @@ def _named(channel: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _held(lease: Lease) -> Iterator[None]:
-    """One process at a time; the others wait."""
+def _locked(lease: Lease) -> Iterator[None]:
+    """Hold a lease, which one process has at a time."""
     while not lease.acquire():
         time.sleep(0.1)
     try:
@@ -242,17 +258,7 @@ def _held(lease: Lease) -> Iterator[None]:
         lease.release()
 
 
-def _nobody(_done: int, _whole: int) -> None:
-    """Who listens to what nobody asked to be told."""
-
-
-def _protect(folder: Path) -> None:
-    """What a job writes into its input must not become that of the next one."""
-    for path, _size in walk(folder):
-        os.chmod(folder / path, 0o400)
-
-
-def _stamp(file: File) -> list[object]:
+def _version(file: File) -> list[object]:
     return [file.path, file.size, file.version]
 
 

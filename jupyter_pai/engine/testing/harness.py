@@ -20,7 +20,7 @@ from ...jobs.logs import file as logs
 from ...jobs.spec import Source, parse_spec
 from ...jobs.state_dir import Home, JobFolder
 from ...source import pack as source
-from .. import upload_code as delivery
+from ..data.inputs import upload_code
 from ..data.storages import Storages
 from ..profiles import Profiles
 
@@ -65,7 +65,7 @@ class Bench:
         packed = source.pack(source.scan(Source.model_validate(_SOURCE), 10**6), self.home.sources)
         folder.source.write_bytes(packed.path.read_bytes())
         if uri := await self.backend.code_uri(job.source_digest):
-            delivery.send_code(self.storages.of(uri, PROFILE), uri, folder.source, packed.hashes)
+            upload_code(self.storages.of(uri, PROFILE), uri, folder.source, packed.hashes)
         prepared = await self.backend.prepare(job, folder)
         job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
         return job, (await self.backend.submit(job, folder, values or {})).remote_id

@@ -114,7 +114,7 @@ def test_a_local_folder_is_sent_once_and_goes_on_where_it_was(
 
 def test_an_input_is_named_by_what_is_wrong(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for path, said in (("no", "There is no"), ("empty", "is empty")):
+    for path, said in (("no", "does not exist"), ("empty", "is empty")):
         with pytest.raises(BadInput, match=rf"`train`.*{said}|{said}"):
             sent(engine, "true", train=str(tmp_path / path))
 

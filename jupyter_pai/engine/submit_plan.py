@@ -1,0 +1,185 @@
+"""The plan of a submit, and the plans that wait for their submit after staging.
+
+A submit has six steps: resolve, check, pack, stage, store, start. Each step returns the plan with the next fields
+filled in. Preview takes the first two steps, staging the first four, submit and rerun all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..backends.base import Backend, Capability, Check
+from ..config.policy import Policy
+from ..config.settings import Profile
+from ..core.errors import SpecError, Unconfirmed
+from ..core.field_errors import fields
+from ..core.i18n import _
+from ..core.sizes import parse_size
+from ..jobs.job import Job, JobStatus, now
+from ..jobs.job_dir import PackedCode, new_id
+from ..jobs.spec import JobSpec
+from ..source import pack as source
+from ..source.entry_point import script_of
+from ..source.pack import Manifest
+from .data.inputs import StagingPlan
+from .requests import SubmitRequest
+
+__all__ = ["StagedPlans", "SubmitPlan", "script_for_notebook"]
+
+# Staged plans kept at a time; the oldest is dropped for a new one.
+_MAX_STAGED = 32
+
+
+@dataclass(frozen=True)
+class SubmitPlan:
+    """One submit on its way to a running job.
+
+    Resolved: `spec` has its defaults, `notes` describe them. Checked: `spec` has the instance type, `check` and
+    `staging` are set. Packed: `code` is set. Staged: `inputs` has the URIs of all channels if any was copied.
+    """
+
+    request: SubmitRequest
+    policy: Policy
+    profile: Profile
+    backend: Backend
+    spec: JobSpec
+    notes: tuple[str, ...] = ()
+    check: Check = field(default_factory=Check)
+    staging: StagingPlan = field(default_factory=StagingPlan)
+    code: PackedCode | None = None
+    inputs: Mapping[str, str] | None = None
+    origin: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def packed(self) -> PackedCode:
+        """The packed code, after that step."""
+        assert self.code is not None
+        return self.code
+
+    def check_policy(self, policy: Policy) -> None:
+        """Check the spec, and the code if it is packed, against a policy.
+
+        Raises:
+            NotAllowed: for the first rule that is broken.
+        """
+        policy.check(self.spec, self.profile.name, self.profile.backend)
+        if self.code:
+            policy.check_source(self.code.bytes)
+
+    def check_confirmed(self) -> None:
+        """Raise Unconfirmed if the user must confirm something first."""
+        if self.check.questions and not self.request.confirmed:
+            raise Unconfirmed(
+                " ".join(self.check.questions),
+                fix=_("Submit it all the same with --yes."),
+                questions=list(self.check.questions),
+            )
+
+    def with_note(self, note: str) -> SubmitPlan:
+        """Return the plan with one more note of the check."""
+        return replace(self, check=replace(self.check, notes=(*self.check.notes, note)))
+
+    def is_still(self, resolved: SubmitPlan) -> bool:
+        """Return whether request, profile and policy are those of a plan that was resolved just now."""
+        return (
+            _identity(self.request) == _identity(resolved.request)
+            and self.profile == resolved.profile
+            and self.policy == resolved.policy
+        )
+
+    def manifest(self, state_dir: Path) -> Manifest:
+        """Return the files to pack. May block.
+
+        Raises:
+            SourceError: if the folder cannot be packed.
+            NotAllowed: if it is larger than the policy allows.
+        """
+        with fields("source"):
+            manifest = source.scan(self.spec.source, _source_limit(self.profile), _excluded(self.spec, state_dir))
+        self.policy.check_source(manifest.bytes)
+        return manifest
+
+    def new_job(self) -> Job:
+        """Return a new job, not stored yet."""
+        return Job(
+            id=new_id(),
+            spec=self.spec,
+            backend=self.profile.backend,
+            profile=self.profile.name,
+            status=JobStatus.STARTING,
+            submitted_at=now(),
+            python=self.check.python,
+            source_digest=self.packed.digest,
+            source_files=self.packed.files,
+            source_bytes=self.packed.bytes,
+            **self.origin,
+        )
+
+
+class StagedPlans:
+    """Staged plans by the id of their transfer. They expire, and are never sent to a client."""
+
+    def __init__(self, lifetime: float) -> None:
+        self.lifetime = lifetime
+        self._plans: dict[str, tuple[float, SubmitPlan]] = {}
+        self._lock = threading.Lock()
+
+    def keep(self, plan_id: str, plan: SubmitPlan) -> None:
+        """Keep a plan under an id. Callable from any thread."""
+        with self._lock:
+            while len(self._plans) >= _MAX_STAGED:
+                del self._plans[next(iter(self._plans))]
+            self._plans[plan_id] = time.monotonic() + self.lifetime, plan
+
+    def take(self, plan_id: str) -> SubmitPlan | None:
+        """Return a plan and forget it; None if the id is unknown or has expired."""
+        with self._lock:
+            expires, plan = self._plans.pop(plan_id, (0.0, None))
+        return plan if time.monotonic() < expires else None
+
+
+def script_for_notebook(
+    request: SubmitRequest, backend: str, capabilities: Set[Capability]
+) -> tuple[JobSpec, tuple[str, ...]]:
+    """Return the spec for a backend with these capabilities, and notes about it.
+
+    The code of a notebook becomes a script if the request allows that and the backend does not run notebooks. May read
+    the notebook.
+
+    Raises:
+        NotebookError: if it cannot be read, or one of its cells is not Python.
+    """
+    spec = request.spec
+    if not request.script_if_needed or not spec.notebook or Capability.NOTEBOOKS in capabilities:
+        return spec, ()
+    with fields("entry_point"):
+        name, text = script_of(Path(spec.source.folder), spec.entry_point)
+    code = spec.source.model_copy(update={"files": {**spec.source.files, name: text}})
+    note = _("The backend `{name}` runs no notebooks, cell by cell: the code goes as the script {script}.")
+    return spec.model_copy(update={"entry_point": name, "source": code}), (note.format(name=backend, script=name),)
+
+
+def _identity(request: SubmitRequest) -> SubmitRequest:
+    """The request without the fields that differ between staging and submit."""
+    return request.model_copy(update={"key": "", "confirmed": False, "staged": ""})
+
+
+def _excluded(spec: JobSpec, state_dir: Path) -> dict[str, str]:
+    """Folders of this machine that are not packed, with the reason: inputs, outputs, and the state folder."""
+    inputs = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
+    outputs = dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
+    paths = {uri.removeprefix("file://").rstrip("/"): reason for uri, reason in (inputs | outputs).items()}
+    folders = {path: reason for path, reason in paths.items() if os.path.isdir(path)}
+    return folders | {str(state_dir): _("jobs and their data")}
+
+
+def _source_limit(profile: Profile) -> int:
+    try:
+        return parse_size(profile.settings.source_limit)
+    except ValueError as error:
+        raise SpecError(f"source_limit: {error}").at("profile") from None
