@@ -37,11 +37,12 @@ export async function launch(
   const call = async (confirmed: boolean) => {
     const asked = { ...body, confirmed };
     tell({ what: 'checking' });
-    if (hasInputs(request) && !(await bring(engine, asked, tell, signal))) {
+    const staged = hasInputs(request) ? await bring(engine, asked, tell, signal) : '';
+    if (staged === null || signal.aborted) {
       return null;
     }
     tell({ what: 'submitting' });
-    return signal.aborted ? null : await engine.call('submit', {}, asked);
+    return await engine.call('submit', {}, { ...asked, staged });
   };
   const question = { title: trans.__('Submit job?'), yes: trans.__('Submit'), warn: true };
   const answer = await agreed(call, text => host.confirm({ ...question, text }));
@@ -52,13 +53,13 @@ function hasInputs(request: Json): boolean {
   return Object.keys(record(record(request['spec'])['inputs'])).length > 0;
 }
 
-/** Transfer the inputs to the platform; return whether all are complete. */
+/** Transfer the inputs to the platform; return the id of the staged plan, null if cancelled. */
 async function bring(
   engine: IContext['engine'],
   request: Json,
   tell: (stage: IStage) => void,
   signal: AbortSignal
-): Promise<boolean> {
+): Promise<string | null> {
   let copy = parseCopy(await engine.call('bring', {}, request));
   let isEnded = false;
   while (isUnderWay(copy)) {
@@ -73,7 +74,7 @@ async function bring(
   if (copy.status === 'failed') {
     throw new Error(copy.trouble);
   }
-  return copy.status === 'done' && !signal.aborted;
+  return copy.status === 'done' && !signal.aborted ? copy.id : null;
 }
 
 /** Wait for a moment, or until the signal is aborted. */
