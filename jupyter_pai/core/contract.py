@@ -1,7 +1,7 @@
-"""The training contract: what a script may rely on, wherever its job runs.
+"""The training contract: the paths, variables and arguments that a script finds on every backend.
 
-Seeds of the contract are the documents of Alibaba's PAI SDK; `docs/contract.md` is the reference for users. Standard
-library only: this module also runs in images that we do not own.
+Derived from the documents of Alibaba's PAI SDK. The reference for users is `docs/contract.md`. Standard library only:
+this module also runs in other people's images.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = [
     "variables",
 ]
 
-# The output channels that every job has. `logs` is the older name of `tensorboard`: both reach the same place.
+# The output channels of every job. `logs` is the older name of `tensorboard`: both lead to the same folder.
 CHANNELS = ("model", "checkpoints", "tensorboard")
 ALIASES = {"logs": "tensorboard"}
-# The one more that a job has which runs a notebook: for the executed notebook.
+# The additional output channel of a job that runs a notebook, for the executed notebook.
 NOTEBOOK = "notebook"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are. `root` is ``/ml`` where the job has a private one, else the job's own folder."""
+    """The paths of a job. `root` is ``/ml`` if the job has a private one, otherwise the job's own folder."""
 
     root: str = "/ml"
     code_folder: str = "usercode"
@@ -65,10 +65,10 @@ class Layout:
 
 
 def text(value: object) -> str | None:
-    """A hyperparameter's value as text; None for one that is left out.
+    """Return the value of a hyperparameter as text, or None to omit it.
 
-    A string is itself; numbers and booleans as `str` writes them (``True``, as PAI's SDK sends); lists and dicts as
-    JSON.
+    A string is unchanged. Numbers and booleans are converted by `str` (``True``, as PAI's SDK sends), lists and dicts
+    to JSON.
     """
     if value is None or isinstance(value, str):
         return value
@@ -78,7 +78,7 @@ def text(value: object) -> str | None:
 
 
 def typed(value: str) -> object:
-    """The JSON number or boolean that `value` spells, else `value`: what ``PAI_HPS`` holds."""
+    """Return the JSON number or boolean that `value` spells, otherwise `value`, as in ``PAI_HPS``."""
     if value in ("true", "false", "True", "False"):
         return value.lower() == "true"
     if re.fullmatch(r"-?(0|[1-9]\d{0,300})", value):
@@ -90,7 +90,7 @@ def typed(value: str) -> object:
 
 
 def check_name(name: str) -> str | None:
-    """What is wrong with a hyperparameter's name; None if nothing is."""
+    """Return the invalid part of a hyperparameter's name, or None if it is valid."""
     if not name:
         return "empty"
     bad = re.search(r"[\s=\x00]", name)
@@ -98,7 +98,7 @@ def check_name(name: str) -> str | None:
 
 
 def check_channel(name: str) -> str | None:
-    """What is wrong with a channel's name; None if nothing is. It becomes a folder and a part of a variable."""
+    """Return the invalid part of a channel's name, or None. The name becomes a folder and part of a variable."""
     if not name or name in (".", ".."):
         return repr(name)
     bad = re.search(r"[\s/\\:=\x00-\x1f]", name)
@@ -108,27 +108,27 @@ def check_channel(name: str) -> str | None:
 
 
 def variables(prefix: str, names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Each name's short variable ({name: variable}), and the names that can have none.
+    """Return each name's short variable ({name: variable}), and the names without one.
 
-    ASCII letters and digits stay, in upper case; all else becomes ``_``. Where two names meet, or nothing but ``_``
-    is left, there is no short variable: every other form still carries both.
+    ASCII letters and digits are kept, in upper case; other characters become ``_``. Names with the same short variable,
+    or with nothing but ``_``, get none; all other forms still carry them.
     """
     by_variable: dict[str, list[str]] = {}
     for name in names:
         by_variable.setdefault(prefix + re.sub(r"[^A-Za-z0-9]", "_", name).upper(), []).append(name)
-    found = {
+    short = {
         group[0]: variable
         for variable, group in by_variable.items()
         if len(group) == 1 and variable[len(prefix) :].strip("_")
     }
-    return found, [name for group in by_variable.values() for name in group if name not in found]
+    return short, [name for group in by_variable.values() for name in group if name not in short]
 
 
 def user_args(hyperparameters: Mapping[str, str]) -> str:
-    """``--name value …``, each word quoted for a shell, in the order given.
+    """Return ``--name value …`` in the given order, each word quoted for a shell.
 
-    A value that begins with ``-`` and is no number travels as ``--name=value``: argparse takes it for an option
-    otherwise.
+    A value that begins with ``-`` and is not a number is passed as ``--name=value``, because argparse would take it for
+    an option.
     """
     words: list[str] = []
     for name, value in hyperparameters.items():
@@ -140,17 +140,17 @@ def user_args(hyperparameters: Mapping[str, str]) -> str:
 
 
 def expand_user_args(command: str, hyperparameters: Mapping[str, str]) -> str:
-    """`command` with the unquoted words ``$PAI_USER_ARGS`` and ``${PAI_USER_ARGS}`` replaced by `user_args`.
+    """Return `command` with the unquoted words ``$PAI_USER_ARGS`` and ``${PAI_USER_ARGS}`` replaced by `user_args`.
 
-    A shell does not remove quotes that come out of a variable, so the list has to be in the command before any shell
-    sees it.
+    A shell does not remove quotes that come from a variable, so the arguments must be inserted before a shell parses
+    the command.
     """
     replacement = user_args(hyperparameters)
     return "".join(replacement if _IS_USER_ARGS(token) else token for token in _TOKENS.findall(command))
 
 
-# A command's pieces: a backslash and what it guards, quoted strings, a comment (which begins a word), a run of plain
-# characters with the variable in it, blanks and operators.
+# The tokens of a command: an escaped character, quoted strings, a comment (at the start of a word), the variable,
+# blanks and operators, and a run of plain characters.
 _TOKENS = re.compile(
     r"""(?sx) \\. | '[^']*'? | "(?:\\.|[^"\\])*"? | (?:(?<=[\s;&|()])|\A)\#[^\n]*
     | (?<![^\s;&|()<>`\n])\$(?:PAI_USER_ARGS(?!\w)|\{PAI_USER_ARGS\})(?=[\s;&|()<>`]|\Z)
@@ -164,10 +164,10 @@ _INTERPRETERS = {".sh": "sh", ".ipynb": "python -m jupyter_pai.backends.runtime.
 
 
 def launch_line(entry_point: str, hyperparameters: Mapping[str, str], inputs: Mapping[str, str] | None = None) -> str:
-    """The command that runs a script or notebook: interpreter, script, parameters in order, then inputs as
+    """Return the command that runs a script or notebook: interpreter, script, hyperparameters in order, then inputs as
     ``--name path``.
 
-    Inputs are passed in the layout of PAI's older CustomJob only.
+    Inputs are passed only in the layout of PAI's older CustomJob.
     """
     interpreter = _INTERPRETERS.get(entry_point[entry_point.rfind(".") :], "python")
     words = [interpreter, shlex.quote(entry_point), user_args({**hyperparameters, **(inputs or {})})]
@@ -180,9 +180,9 @@ def environment(
     inputs: Mapping[str, str],
     outputs: Iterable[str],
 ) -> tuple[dict[str, str], list[str]]:
-    """The ``PAI_*`` variables of a job, and the names that have no short variable.
+    """Return the ``PAI_*`` variables of a job, and the names without a short variable.
 
-    `inputs` maps a channel to the file of the channel that its URI names ("" for the whole folder).
+    `inputs` maps each channel to the file named by its URI ("" for the whole folder).
     """
     hps, hps_left = variables("PAI_HPS_", hyperparameters)
     ins, ins_left = variables("PAI_INPUT_", inputs)

@@ -1,39 +1,39 @@
-"""Every error that jupyter-pai raises: what happened, and how to mend it.
+"""All errors raised by jupyter-pai, each with a message and a suggested fix.
 
     PaiError
-    ├── BadInput             what the user gave cannot be used            400
+    ├── BadInput             invalid input                                400
     │   ├── UsageError       a magic or command line                      400
     │   ├── SpecError        a field of a job's specification             400
     │   ├── SourceError      the folder of code                           400
     │   ├── NotebookError    a notebook or a cell                         400
     │   ├── SettingsError    the settings file                            400
-    │   ├── NotAllowed       the administrator's policy forbids it        400
-    │   └── Refused          a platform does not take it                  400
-    │       ├── CredentialsError  keys are missing, wrong or expired      400
-    │       ├── PermissionDenied  this account may not do that            400
-    │       ├── RegionError  not there, or not what is meant              400
-    │       ├── BucketError  no such bucket, or not in this region        400
-    │       └── ImageError   no such image, or it cannot be pulled        400
-    ├── NotFound             no such job, profile, channel                404
-    │   └── SourceGone       packed code went with its last job           404
-    ├── Conflict             not possible in the state things are in      409
-    │   ├── JobFailed        a job that was waited for did not succeed    409
-    │   ├── QuotaExceeded    a limit of the account is used up            409
-    │   ├── SoldOut          the platform has none of it just now         409
-    │   └── Unconfirmed      it costs, and nobody has agreed to that      409
-    ├── Unsupported          a backend or storage that cannot do this     400
-    └── EngineError          our side of the fence                        500
-        ├── BackendError     a backend did not do what it should          502
-        │   ├── Throttled    it is asked too often                        503
-        │   └── Unreachable  it does not answer                           503
-        │       └── ReplyLost  whether it did what was asked is unknown   503
+    │   ├── NotAllowed       forbidden by the administrator's policy      400
+    │   └── Refused          rejected by a platform                       400
+    │       ├── CredentialsError  keys are missing, invalid or expired    400
+    │       ├── PermissionDenied  the account lacks a permission          400
+    │       ├── RegionError  unknown or wrong region                      400
+    │       ├── BucketError  unknown bucket, or in another region         400
+    │       └── ImageError   unknown image, or it cannot be pulled        400
+    ├── NotFound             unknown job, profile, channel                404
+    │   └── SourceGone       packed code was removed with its last job    404
+    ├── Conflict             not possible in the current state            409
+    │   ├── JobFailed        an awaited job did not succeed               409
+    │   ├── QuotaExceeded    a limit of the account is reached            409
+    │   ├── SoldOut          temporarily out of stock on the platform     409
+    │   └── Unconfirmed      has a cost that was not confirmed            409
+    ├── Unsupported          not supported by a backend or storage        400
+    └── EngineError          an internal or platform failure              500
+        ├── BackendError     a failure of a backend                       502
+        │   ├── Throttled    rate limit exceeded                          503
+        │   └── Unreachable  no response                                  503
+        │       └── ReplyLost  the request may have been executed         503
         ├── ClockError       the clock of this machine is wrong           500
         ├── StateError       the state folder cannot be used              503
-        └── ServerUnreachable  no answer from the Jupyter server          503
+        └── ServerUnreachable  no response from the Jupyter server        503
 
-An error crosses HTTP as ``{code, message, fix, details}`` and is raised again, with the same class, on the other
-side. Its status is never 401, 403 or 407: those are between a page and its Jupyter server, and JupyterLab takes them
-for a lost login. What a platform said is in `details`: `code`, `request_id` and `status` as they came from there.
+An error crosses HTTP as ``{code, message, fix, details}`` and is raised with the same class on the other side. Its
+status is never 401, 403 or 407, which JupyterLab takes for a lost login to its own server. `details` holds a platform's
+`code`, `request_id` and `status` unchanged.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ __all__ = [
 
 
 class PaiError(Exception):
-    """What happened and where (`message`), and what to do about it (`fix`).
+    """An error with a `message` and a suggested `fix`.
 
-    `details` holds plain JSON values for programs: the line of a settings file, the id of a job. `faults` among
-    them are what is wrong with fields of a spec, by their paths (`name`, `inputs.train`, `options.spot.strategy`).
+    `details` holds JSON values for programs, such as a line number or a job id. `details["faults"]` maps the paths of
+    invalid fields of a spec (`name`, `inputs.train`, `options.spot.strategy`) to messages.
     """
 
     status: ClassVar[int] = 500
@@ -92,11 +92,11 @@ class PaiError(Exception):
 
     @property
     def code(self) -> str:
-        """The class's name: how programs tell errors apart."""
+        """The name of the class, which identifies the error in JSON."""
         return type(self).__name__
 
     def at(self, *fields: str) -> Self:
-        """The same error, about fields of a spec: beside each of them a form shows what happened and what to do."""
+        """Attach this error to fields of a spec, beside which a form shows it. Returns the error itself."""
         faults = self.details.get("faults")
         known = faults if isinstance(faults, dict) else {}
         self.details["faults"] = known | {field: str(self).removeprefix(f"{field}: ") for field in fields}
@@ -106,16 +106,16 @@ class PaiError(Exception):
         return f"{self.message} {self.fix}".rstrip()
 
     def _render_traceback_(self) -> list[str]:
-        """In a notebook a message is enough: the user's mistake needs no pages of our frames."""
+        """Show the message in a notebook without the traceback of internal frames."""
         return [f"{self.code}: {self.message}"] + ([self.fix] if self.fix else [])
 
     def as_json(self) -> dict[str, object]:
-        """As it crosses HTTP."""
+        """Return the JSON representation sent over HTTP."""
         return {"code": self.code, "message": self.message, "fix": self.fix, "details": self.details}
 
     @staticmethod
     def from_json(reply: Mapping[str, object]) -> PaiError:
-        """The error that `as_json` was made from; an unknown code becomes an `EngineError`."""
+        """Return the error represented by `as_json`. An unknown code becomes an `EngineError`."""
         kind = _by_code().get(str(reply.get("code")), EngineError)
         details = reply.get("details")
         return kind(
@@ -150,7 +150,7 @@ class SettingsError(BadInput):
 
 
 class NotAllowed(BadInput):
-    """`details` has `rule`, the key of the policy, and `contact`, whom to ask."""
+    """`details` has `rule`, the key of the policy, and `contact`, the person to ask."""
 
 
 class Refused(BadInput):
@@ -182,7 +182,7 @@ class NotFound(PaiError):
 
 
 class SourceGone(NotFound):
-    """The archive was removed, with the last other job that had it, since it was found."""
+    """The archive was removed together with the last other job that used it."""
 
 
 class Conflict(PaiError):
@@ -190,7 +190,7 @@ class Conflict(PaiError):
 
 
 class JobFailed(Conflict):
-    """A job that was waited for ended, but not with success.
+    """A job that the caller waited for finished without success.
 
     `details` has `job_id`, `status`, `exit_code`, `reason` and `tail`, the last lines of its log.
     """
@@ -205,7 +205,7 @@ class SoldOut(Conflict):
 
 
 class Unconfirmed(Conflict):
-    """Something that the user is to agree to first: what a submit costs.
+    """A submit that needs the user's confirmation first, because of its cost.
 
     `details` has `questions`, each a sentence.
     """
@@ -228,17 +228,18 @@ class Throttled(BackendError):
 
 
 class Unreachable(BackendError):
-    """`details` may have `sent`: False where nothing of the request has left this machine."""
+    """`details` may have `sent`: False if no part of the request was sent."""
 
     status = 503
 
 
 class ReplyLost(Unreachable):
-    """What was asked for may have been done. Look before it is asked for once more."""
+    """The request may have been executed. Check before retrying."""
 
 
 class ClockError(EngineError):
-    """`details` has `seconds`: how far this machine's clock is ahead of the platform's."""
+    """`details` has `seconds`: the difference between this machine's clock and the platform's, positive if this one is
+    ahead."""
 
 
 class StateError(EngineError):
@@ -250,10 +251,10 @@ class ServerUnreachable(EngineError):
 
 
 def _by_code() -> dict[str, type[PaiError]]:
-    found: dict[str, type[PaiError]] = {}
+    codes: dict[str, type[PaiError]] = {}
     waiting = [PaiError]
     while waiting:
         kind = waiting.pop()
-        found[kind.__name__] = kind
+        codes[kind.__name__] = kind
         waiting.extend(kind.__subclasses__())
-    return found
+    return codes

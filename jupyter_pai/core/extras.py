@@ -1,4 +1,4 @@
-"""Extras: what is installed only by those who need it, as in ``pip install "jupyter-pai[pai]"``."""
+"""Optional dependencies, installed as in ``pip install "jupyter-pai[pai]"``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["require"]
 
 
 def require(extra: str, *modules: str) -> None:
-    """Say what to install, before modules of an extra are imported.
+    """Check that the modules of an extra are installed, before importing them.
 
     Raises:
-        Unsupported: if one of them is not there.
+        Unsupported: if one is missing, with the command to install it.
     """
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise Unsupported(
-            _("This needs {modules}, and it is not installed.").format(modules=", ".join(missing)),
-            fix=_('Install it where Jupyter runs: pip install "jupyter-pai[{extra}]"').format(extra=extra),
+            _("This requires {modules}, which is not installed.").format(modules=", ".join(missing)),
+            fix=_('Install it in the environment of Jupyter: pip install "jupyter-pai[{extra}]"').format(extra=extra),
         )

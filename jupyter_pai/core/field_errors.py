@@ -1,7 +1,7 @@
-"""Faults: what is wrong with which field of a spec, for forms to show beside it.
+"""Validation errors by field of a spec, for forms to show beside each field.
 
-An error that is about fields has them in ``details["faults"]``, by paths with dots (`PaiError.at`): `name`,
-`hyperparameters.lr`, `inputs.train`, `options.spot.discount_limit`, `metric_definitions.0.regex`.
+``details["faults"]`` of an error maps dotted paths to messages (`PaiError.at`): `name`, `hyperparameters.lr`,
+`inputs.train`, `options.spot.discount_limit`, `metric_definitions.0.regex`.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 __all__ = ["FieldError", "field_from_message", "fields", "validation_errors"]
 
-# What a value is not, by pydantic's word for it, with the values that it gives. Its own sentences know one language.
+# Messages by pydantic's error type, with the placeholders of its context. Pydantic's own messages are English only.
 _WORDS = {
-    "bool_parsing": N_("true or false is needed"),
-    "bool_type": N_("true or false is needed"),
-    "dict_type": N_("a table of names and values is needed"),
-    "float_parsing": N_("a number is needed"),
-    "float_type": N_("a number is needed"),
-    "greater_than": N_("more than {gt} is needed"),
-    "greater_than_equal": N_("{ge} or more is needed"),
-    "int_from_float": N_("a whole number is needed"),
-    "int_parsing": N_("a whole number is needed"),
-    "int_type": N_("a whole number is needed"),
-    "less_than": N_("less than {lt} is needed"),
-    "less_than_equal": N_("{le} or less is needed"),
-    "list_type": N_("a list is needed"),
-    "literal_error": N_("one of these is needed: {expected}"),
-    "missing": N_("this is needed"),
-    "string_pattern_mismatch": N_("this has not the form that is needed"),
-    "string_too_long": N_("at most {max_length} characters are allowed"),
-    "string_too_short": N_("this must not be empty"),
-    "string_type": N_("a text is needed"),
-    "tuple_type": N_("a list is needed"),
+    "bool_parsing": N_("must be true or false"),
+    "bool_type": N_("must be true or false"),
+    "dict_type": N_("must be a mapping of names to values"),
+    "float_parsing": N_("must be a number"),
+    "float_type": N_("must be a number"),
+    "greater_than": N_("must be greater than {gt}"),
+    "greater_than_equal": N_("must be {ge} or greater"),
+    "int_from_float": N_("must be an integer"),
+    "int_parsing": N_("must be an integer"),
+    "int_type": N_("must be an integer"),
+    "less_than": N_("must be less than {lt}"),
+    "less_than_equal": N_("must be {le} or less"),
+    "list_type": N_("must be a list"),
+    "literal_error": N_("must be one of {expected}"),
+    "missing": N_("required"),
+    "string_pattern_mismatch": N_("invalid format"),
+    "string_too_long": N_("must have at most {max_length} characters"),
+    "string_too_short": N_("must not be empty"),
+    "string_type": N_("must be text"),
+    "tuple_type": N_("must be a list"),
 }
 _NAMED = re.compile(r"([a-z_]+)(\.[\w-]+)*: ")
 
 
 class FieldError(ValueError):
-    """For a validator of a model: what is wrong with one of its fields. `field` is its path below the model."""
+    """Raised by a model's validator for one of its fields. `field` is its path within the model."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -55,28 +55,29 @@ class FieldError(ValueError):
 
 
 def validation_errors(error: ValidationError, *prefix: str, fields: Collection[str] = ()) -> dict[str, str]:
-    """What a model's validation found, by the paths of fields, which begin with `prefix`. An empty path is the whole.
+    """Return the messages of a validation error by field path, each below `prefix`. An empty path means the whole
+    model.
 
-    `fields` are those that there are, for one that is misspelt.
+    `fields` are the known names, for suggestions.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for one in error.errors():
         cause = one.get("ctx", {}).get("error")
         inner = [cause.field] if isinstance(cause, FieldError) else []
-        # The key of a table that is wrong itself comes behind its table.
+        # An invalid key of a mapping is reported with its mapping.
         place = [str(part) for part in (*prefix, *one["loc"], *inner) if part != "[key]"]
-        found.setdefault(".".join(place), _message(one, fields))
-    return found
+        messages.setdefault(".".join(place), _message(one, fields))
+    return messages
 
 
 def _message(one: Mapping[str, Any], fields: Collection[str]) -> str:
     if one["type"] == "extra_forbidden":
         near = get_close_matches(str(one["loc"][-1]), fields, 1)
         meant = _("; did you mean `{name}`?").format(name=near[0]) if near else ""
-        return _("there is no such field") + meant
+        return _("unknown field") + meant
     if words := _WORDS.get(one["type"]):
         values = dict(one.get("ctx", {}))
-        if "expected" in values:  # As 'a', 'b' or 'c'.
+        if "expected" in values:  # Pydantic writes 'a', 'b' or 'c'.
             values["expected"] = re.sub("', '|' or '", "`, `", values["expected"]).replace("'", "`")
         return _(words).format(**values)
     return str(one["msg"]).removeprefix("Value error, ")
@@ -84,7 +85,7 @@ def _message(one: Mapping[str, Any], fields: Collection[str]) -> str:
 
 @contextmanager
 def fields(*fields: str) -> Iterator[None]:
-    """What is refused within is about these fields, unless it names others."""
+    """Attach these field paths to any user error raised in the block without paths of its own."""
     try:
         yield
     except PaiError as error:
@@ -95,7 +96,8 @@ def fields(*fields: str) -> Iterator[None]:
 
 @contextmanager
 def field_from_message(fields: Collection[str]) -> Iterator[None]:
-    """What is refused within in the form ``field: message`` is about that field, if its first name is one of these."""
+    """Attach the field path to a user error of the form ``field: message`` raised in the block, if its first name is in
+    `fields`."""
     try:
         yield
     except PaiError as error:

@@ -1,7 +1,4 @@
-"""What kind of disk a folder is on: whether other hosts may see it, whether it has locks, and what time it is there.
-
-And how a file on it is replaced as a whole.
-"""
+"""Disks: network file systems, support for locks, the clock, and atomic replacement of a file."""
 
 from __future__ import annotations
 
@@ -17,44 +14,45 @@ from typing import TextIO
 
 __all__ = ["VARIABLE", "age", "lock", "lock_error", "network_kind", "replace_file"]
 
-# 1 or 0, for a disk that is not recognised: it is a network disk, or it is none.
+# 1 or 0 overrides the detection of a network disk.
 VARIABLE = "JUPYTER_PAI_NETWORK_DISK"
 
-# File systems that several hosts may have mounted at once. SQLite's WAL needs shared memory, which they do not share.
+# File systems that several hosts can mount at once. SQLite's WAL needs memory shared by all its processes.
 _NETWORK = frozenset(
     "9p afs alinas beegfs ceph cifs coda cpfs davfs drvfs fuse fuse3 gfs2 glusterfs gpfs kafs lustre ncpfs nfs nfs4 "
     "ocfs2 orangefs panfs prl_fs pvfs2 smb3 smbfs vboxsf virtiofs vmhgfs wekafs".split()
 )
-# Those that FUSE brings are taken for network disks (sshfs, s3fs, ossfs, gcsfuse, JuiceFS …) but for these.
+# Other FUSE file systems (sshfs, s3fs, ossfs, gcsfuse, JuiceFS …) count as network disks.e.
 _LOCAL_FUSE = frozenset("fuse.fuse-overlayfs fuse.lxcfs fuse.ntfs-3g fuse.exfat fuse.mergerfs fuse.encfs".split())
-# What a disk answers that has no locks.
+# Errors of a disk that does not support locks.
 _REFUSED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def network_kind(folder: Path) -> str:
-    """The kind of the network file system that a folder is on (`nfs4`); empty for a disk of this machine's own."""
-    said = os.environ.get(VARIABLE, "")
-    if said in ("0", "1"):
-        return VARIABLE if said == "1" else ""
+    """Return the type of the network file system that holds a folder (`nfs4`), or an empty string for a local disk."""
+    override = os.environ.get(VARIABLE, "")
+    if override in ("0", "1"):
+        return VARIABLE if override == "1" else ""
     kind = _kind(str(folder))
     return kind if kind in _NETWORK or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE) else ""
 
 
 @cache
 def _kind(folder: str) -> str:
-    """The type of the file system that is mounted there: of the longest mount point, and of those the last."""
-    path, best, found = os.path.realpath(folder), "", ""
+    """Return the type of the file system mounted at the longest matching mount point; the last mount wins."""
+    path, best, kind = os.path.realpath(folder), "", ""
     for line in Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines():
         fields, _dash, rest = line.partition(" - ")
         point = fields.split()[4].encode("utf-8", "surrogateescape").decode("unicode_escape")
         point = point.encode("latin-1").decode("utf-8", "surrogateescape")
         if (path + "/").startswith(point.rstrip("/") + "/") and len(point) >= len(best):
-            best, found = point, rest.split()[0]
-    return found
+            best, kind = point, rest.split()[0]
+    return kind
 
 
 def lock(file: int, how: int) -> bool | None:
-    """Lock an open file (flock); False if another has it and `how` says not to wait, None if the disk has no locks."""
+    """Lock an open file (flock). Returns False if another process holds the lock and `how` does not wait, None if the
+    disk does not support locks."""
     try:
         fcntl.flock(file, how)
     except BlockingIOError:
@@ -67,7 +65,8 @@ def lock(file: int, how: int) -> bool | None:
 
 
 def lock_error(folder: Path, *, posix: bool = False) -> str:
-    """What the disk answers when a file in a folder is to be locked, by flock or as SQLite does it; empty if it can."""
+    """Return the error of locking a file in a folder, by flock or by lockf as SQLite does, or an empty string on
+    success."""
     with tempfile.TemporaryFile(dir=folder) as file:
         try:
             (fcntl.lockf if posix else fcntl.flock)(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -80,10 +79,8 @@ def lock_error(folder: Path, *, posix: bool = False) -> str:
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[TextIO]:
-    """A text file (UTF-8) that takes a path's place when the block ends; if it fails, what was there stays.
-
-    Only the user may read it.
-    """
+    """Open a text file (UTF-8, mode 0600) that replaces `path` when the block ends. If the block fails, `path` is
+    unchanged."""
     file, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".new")
     try:
         with os.fdopen(file, "w", encoding="utf-8") as target:
@@ -95,9 +92,9 @@ def replace_file(path: Path) -> Iterator[TextIO]:
 
 
 def age(file: int) -> float:
-    """The seconds since an open file was written or touched, both by the disk's own clock: hosts may disagree.
+    """Return the seconds since an open file was modified, by the clock of the disk, because the clocks of hosts differ.
 
-    0 if that clock was set back. A file beside it is touched to ask the time.
+    Returns 0 if that clock was set back. The current time is read by touching a file beside it.
     """
     touched = os.fstat(file).st_mtime
     probe = os.open(os.path.dirname(os.readlink(f"/proc/self/fd/{file}")) + "/clock", os.O_CREAT | os.O_RDWR, 0o600)

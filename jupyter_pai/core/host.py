@@ -1,9 +1,9 @@
-"""Which host this is, and which process: so that nobody takes another host's process for a dead one of ours.
+"""Identity of hosts and processes, so that a process of another host is not taken for a dead one of this host.
 
-Two things tell hosts apart. The boot id is that of the running system kernel: all containers of a machine share it,
-after each boot it is another one, and within it locks are the truth. The name outlives a boot; where several hosts
-have the same name, or one boot id, ``JUPYTER_PAI_HOST`` gives each a name that counts. A machine id would not do:
-machines and containers that were copied from one image have the same one.
+A host is identified by its boot id and its name. The boot id identifies the running kernel: all containers of a machine
+share it, it changes at each boot, and file locks are reliable within it. The name survives a boot. Set
+``JUPYTER_PAI_HOST`` if several hosts have the same name or boot id. A machine id is not used because machines cloned
+from one image share it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ VARIABLE = "JUPYTER_PAI_HOST"
 
 
 def name() -> str:
-    """What this host is called, in one word."""
+    """Return the name of this host as one word."""
     return "-".join((os.environ.get(VARIABLE) or os.uname().nodename).split()) or "-"
 
 
 @cache
 def boot_id() -> str:
-    """The running system kernel's."""
+    """Return the boot id of the running kernel."""
     return Path("/proc/sys/kernel/random/boot_id").read_text("utf-8").strip()
 
 
 def start_time(pid: int) -> str:
-    """When a process was started, in ticks since the boot; empty if there is none with this number."""
+    """Return the start time of a process in ticks since boot, or an empty string if it does not exist."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
     except OSError:
@@ -40,7 +40,7 @@ def start_time(pid: int) -> str:
 
 @dataclass(frozen=True)
 class Process:
-    """A process of any host, as it is written into files: ``host boot-id pid start-time mark``."""
+    """A process on any host, written to files as ``host boot-id pid start-time mark``."""
 
     host: str
     boot: str
@@ -50,13 +50,13 @@ class Process:
 
     @staticmethod
     def me() -> Process:
-        """This process, with a mark that tells apart what it holds."""
+        """Return this process, with a random mark that identifies its leases."""
         pid = os.getpid()
         return Process(name(), boot_id(), pid, start_time(pid), secrets.token_hex(4))
 
     @staticmethod
     def parse(text: str) -> Process | None:
-        """The process that a file names; None if it names none, as after a power cut."""
+        """Parse the process named by a file. Returns None if the text is invalid, as after a power failure."""
         words = text.split()
         return (
             Process(words[0], words[1], int(words[2]), *words[3:]) if len(words) == 5 and words[2].isdigit() else None
@@ -67,9 +67,9 @@ class Process:
 
     @property
     def is_of_this_boot(self) -> bool:
-        """Whether it runs, or ran, under the system kernel that runs now: its locks are ours to see."""
+        """True if it runs or ran under the current kernel, so that its locks are visible here."""
         return self.boot == boot_id() and (self.host == name() or VARIABLE not in os.environ)
 
     def lives(self) -> bool:
-        """Whether it is alive, for one of this boot."""
+        """Return whether a process of this boot is alive."""
         return start_time(self.pid) == self.start

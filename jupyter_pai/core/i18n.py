@@ -1,8 +1,8 @@
-"""Texts in the reader's language: `_` marks a text and translates it.
+"""Translation: `_` marks and translates a text.
 
-The catalogue is `locale/zh_CN/LC_MESSAGES/jupyter_pai.po`; the build makes the `.mo` for Python and the `.json` for
-JupyterLab from it. The language is, in this order: the one that `use_language` set (a request's ``Accept-Language``),
-``JUPYTER_PAI_LANGUAGE``, what the user chose in JupyterLab's settings for us or else in its menu, the locale.
+The catalogue is `locale/zh_CN/LC_MESSAGES/jupyter_pai.po`; the build compiles it to `.mo` for Python and `.json` for
+JupyterLab. The language is the first of: the one set by `use_language` (a request's ``Accept-Language``),
+``JUPYTER_PAI_LANGUAGE``, the JupyterLab setting of this extension, JupyterLab's own language, the locale.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ _spoken: ContextVar[str | None] = ContextVar("language", default=None)
 
 
 def _(message: str) -> str:
-    """`message` in the reader's language."""
+    """Return `message` in the current language."""
     return _catalogue(language()).gettext(message)
 
 
 def N_(message: str) -> str:
-    """Marks a text that is translated when it is shown."""
+    """Mark a text for translation when it is displayed."""
     return message
 
 
 def ngettext(one: str, many: str, n: int) -> str:
-    """`one` or `many`, whichever goes with the number `n`, in the reader's language."""
+    """Return `one` or `many`, depending on the number `n`, in the current language."""
     return _catalogue(language()).ngettext(one, many, n)
 
 
 def language() -> str:
-    """The reader's language as a tag: ``en``, ``zh-CN``."""
+    """Return the tag of the current language: ``en``, ``zh-CN``."""
     return _spoken.get() or _own_language()
 
 
 def catalogue(tag: str) -> dict[str, Any]:
-    """The texts of a language in JupyterLab's form, for pages that have none of ours; empty for English."""
+    """Return the texts of a language in JupyterLab's format, for pages without a language pack; empty for English."""
     path = LOCALE / (_known(tag) or "en").replace("-", "_") / "LC_MESSAGES" / f"{DOMAIN}.json"
     return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
 
 
 @contextmanager
 def use_language(accept_language: str | None) -> Iterator[None]:
-    """Within the block, texts are in the first language of an ``Accept-Language`` header that is known."""
+    """Use the first supported language of an ``Accept-Language`` header within the block."""
     token = _spoken.set(_first_known(accept_language or ""))
     try:
         yield
@@ -79,27 +79,27 @@ def _own_language() -> str:
 
 
 def _jupyterlab_language() -> str:
-    """What the user chose in JupyterLab, for us or else for all of it; or nothing."""
+    """Return the language set in JupyterLab, for this extension or for the application, or an empty string."""
     return _chosen("jupyter-pai/page", "language", "auto") or _chosen(
         "@jupyterlab/translation-extension/plugin", "locale", "default"
     )
 
 
 def _chosen(settings: str, key: str, nothing: str) -> str:
-    """What a settings file of JupyterLab says of a key, unless that is its word for nothing."""
+    """Return the value of a key in a JupyterLab settings file, or an empty string if it is unset or `nothing`."""
     try:
         from jupyter_core.paths import jupyter_config_dir
 
         text = Path(jupyter_config_dir(), "lab/user-settings", f"{settings}.jupyterlab-settings").read_text("utf-8")
     except (ImportError, OSError, UnicodeDecodeError):
         return ""
-    # JSON with comments, of which one flat key is of interest.
-    found = re.search(rf'^\s*"{key}"\s*:\s*"([\w-]+)"', text, re.MULTILINE)
-    return found[1] if found and found[1] != nothing else ""
+    # JSON with comments. Only one flat key is needed.
+    match = re.search(rf'^\s*"{key}"\s*:\s*"([\w-]+)"', text, re.MULTILINE)
+    return match[1] if match and match[1] != nothing else ""
 
 
 def _known(tag: str) -> str | None:
-    """The tag of the catalogue that serves `tag`, if one does: any Chinese but Traditional reads zh-CN."""
+    """Return the tag of the catalogue for `tag`, if any. All Chinese except Traditional maps to zh-CN."""
     words = re.split(r"[-_.@]", tag.lower())
     if words[0] == "zh" and not {"tw", "hk", "mo", "hant"} & set(words):
         return "zh-CN"

@@ -1,5 +1,4 @@
-"""JSON Schemas of models as a form draws them: each field with a title and a description in the user's language, and
-everything in its place instead of by reference."""
+"""JSON Schemas for forms: every field has a translated title and description, and references are inlined."""
 
 from __future__ import annotations
 
@@ -17,10 +16,10 @@ _SINGLE = ("items", "additionalProperties")
 
 
 def form_schema(model: type[BaseModel] | None) -> dict[str, Any] | None:
-    """The schema of a model; None if there is none.
+    """Return the schema of a model, or None for None.
 
-    Titles and descriptions are those of its fields, translated where our catalogues know them; a field without a title
-    is called by its name. What a model refers to in a circle is left open.
+    Titles and descriptions are translated if the catalogue has them. A field without a title is named after its key.
+    Recursive references are left empty.
     """
     if model is None:
         return None
@@ -29,36 +28,36 @@ def form_schema(model: type[BaseModel] | None) -> dict[str, Any] | None:
 
 
 def _node(node: dict[str, Any], known: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
-    """A part of a schema. The words of a model itself are for those who read its code: only those of fields stay."""
-    found = dict(node)
-    if reference := found.pop("$ref", ""):
+    """Inline references in a part of a schema. Drops titles and descriptions of models, keeps those of fields."""
+    schema = dict(node)
+    if reference := schema.pop("$ref", ""):
         name = reference.rpartition("/")[2]
         if name in within:
-            return found
+            return schema
         within = (*within, name)
-        # What a field says goes above what its model says of itself.
-        found = {key: value for key, value in known[name].items() if key not in ("title", "description")} | found
-    elif "properties" in found:
-        found = {key: value for key, value in found.items() if key not in ("title", "description")}
+        # The field's own keys take precedence over those of its model.
+        schema = {key: value for key, value in known[name].items() if key not in ("title", "description")} | schema
+    elif "properties" in schema:
+        schema = {key: value for key, value in schema.items() if key not in ("title", "description")}
     for key in _INNER:
-        if key in found:
-            found[key] = {name: _field(name, value, known, within) for name, value in found[key].items()}
+        if key in schema:
+            schema[key] = {name: _field(name, value, known, within) for name, value in schema[key].items()}
     for key in _LISTS:
-        if key in found:
-            found[key] = [_node(one, known, within) for one in found[key]]
+        if key in schema:
+            schema[key] = [_node(one, known, within) for one in schema[key]]
     for key in _SINGLE:
-        if isinstance(found.get(key), dict):
-            found[key] = _node(found[key], known, within)
-    return found
+        if isinstance(schema.get(key), dict):
+            schema[key] = _node(schema[key], known, within)
+    return schema
 
 
 def _field(name: str, value: dict[str, Any], known: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
-    found = _node(value, known, within)
+    schema = _node(value, known, within)
     title = value.get("title", "")
-    # The library makes titles of names by itself.
-    given = title if title and title != name.replace("_", " ").title() else ""
+    # Pydantic derives a title from the name by itself.
+    own_title = title if title and title != name.replace("_", " ").title() else ""
     plain = name.replace("_", " ")
-    found["title"] = _(given or plain[:1].upper() + plain[1:])
+    schema["title"] = _(own_title or plain[:1].upper() + plain[1:])
     if description := value.get("description", ""):
-        found["description"] = _(description)
-    return found
+        schema["description"] = _(description)
+    return schema

@@ -1,4 +1,4 @@
-"""A claim that one process at a time can hold, freed by the operating system when its holder dies."""
+"""A lock held by one process at a time and released by the operating system when the process dies."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .host import Process
 
 __all__ = ["BEAT", "SILENT", "Lease"]
 
-# Seconds between two signs of life of who holds something on a network disk, and after which it has given none.
+# Seconds between two heartbeats of a holder on a network disk, and until a holder without a heartbeat counts as dead.
 BEAT, SILENT = 5.0, 60.0
 
 
 class Lease:
-    """A lock on a file. The file is never deleted: deleted and made again, it would have two holders.
+    """A lock on a file. The file is never deleted, because a recreated file could be locked by a second holder.
 
-    `flock`, not `lockf`: the latter is lost as soon as the same process opens and closes the file once more. Where
-    locks cannot be relied on, as on a network disk that keeps them for each host or refuses them, what is written in
-    the file counts too: who holds it, and by the file's time, when that was last heard of.
+    Uses `flock`, because `lockf` releases the lock when the process opens and closes the file again. If locks are
+    unreliable, as on a network disk that keeps them per host or rejects them, the file also names its holder, and its
+    modification time is the holder's last heartbeat.
     """
 
     def __init__(self, path: Path) -> None:
@@ -34,7 +34,8 @@ class Lease:
         self._beaten = 0.0
 
     def acquire(self) -> bool:
-        """Take the lease if nobody has it; whether we have it now. To be called again and again while it is held."""
+        """Acquire the lease if it is free. Returns whether it is held. Call repeatedly while holding it, which sends
+        the heartbeat."""
         if self._file is not None:
             return self._beat()
         file = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -51,7 +52,8 @@ class Lease:
         return True
 
     def _write_in(self, file: int, locked: bool | None) -> bool:
-        """Write down that we hold it, unless somebody does. One process at a time looks and writes."""
+        """Write this process into the file unless another process holds it. Only one process at a time checks and
+        writes."""
         with (
             contextlib.nullcontext(True) if locked else _alone(self.path.with_name(f"{self.path.name}.taking")) as alone
         ):
@@ -62,7 +64,7 @@ class Lease:
             return True
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lease."""
         if self._file is not None:
             if self._beats and _holder(self._file) == self._me:
                 os.ftruncate(self._file, 0)
@@ -70,7 +72,7 @@ class Lease:
             self._file = None
 
     def _beat(self) -> bool:
-        """Give a sign of life. A process that was stopped for long may find that its lease has gone to another."""
+        """Send a heartbeat if one is due. A process that was suspended may find that it lost the lease."""
         if self._beats and time.monotonic() - self._beaten >= BEAT:
             assert self._file is not None
             if _holder(self._file) != self._me:
@@ -83,7 +85,7 @@ class Lease:
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[bool]:
-    """Whether nobody else is within, by a file that only one process can make. Who died within is outwaited."""
+    """Create a file exclusively; yield False if another process has it. A file left by a dead process expires."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except FileExistsError:
@@ -103,7 +105,7 @@ def _clear(path: Path) -> None:
 
 
 def _is_held(file: int, locked: bool | None) -> bool:
-    """Whether somebody holds it whom the lock does not tell of."""
+    """Return whether a holder exists that the lock does not reveal."""
     holder = Process.parse(_holder(file))
     if holder is None:
         return False

@@ -1,4 +1,5 @@
-"""Plug-ins: what other packages add by an entry point. One that is broken is told of by `doctor`, and harms nobody."""
+"""Plug-ins: classes of other packages, registered as entry points. `doctor` reports broken ones; they do not affect
+others."""
 
 from __future__ import annotations
 
@@ -15,16 +16,16 @@ T = TypeVar("T")
 
 
 class PluginError(NamedTuple):
-    """What is wrong with a plug-in, and which package it is of."""
+    """A defect of a plug-in and the package it belongs to."""
 
     package: str
     what: str
 
 
 class Plugins(dict[str, type[T]], Generic[T]):
-    """The kinds of one seam by their names: ours, and those of the packages with entry points of a group.
+    """The implementations of a seam by name: the built-in ones and the entry points of a group.
 
-    `base` is the seam, `word` the attribute by which a kind is named.
+    `base` is the base class of the seam, `word` the attribute that holds the name.
     """
 
     def __init__(self, group: str, base: type, word: str, ours: Iterable[type[T]]) -> None:
@@ -34,7 +35,7 @@ class Plugins(dict[str, type[T]], Generic[T]):
             try:
                 kind = entry.load()
                 what = self._flaw(kind, base, word)
-            except Exception as error:  # Whatever somebody else's module does while it is imported.
+            except Exception as error:  # Importing third-party code may raise anything.
                 what = f"{type(error).__name__}: {error}"
             if what:
                 self.flaws.append(PluginError(_package(entry), f"{entry.value}: {what}"))
@@ -42,15 +43,17 @@ class Plugins(dict[str, type[T]], Generic[T]):
                 self[getattr(kind, word)] = kind
 
     def _flaw(self, kind: object, base: type, word: str) -> str:
-        """Why a kind cannot be used; empty if it can."""
+        """Return the reason that a class cannot be used, or an empty string."""
         if not (isinstance(kind, type) and issubclass(kind, base)):
-            return _("it is no {base}").format(base=base.__name__)
+            return _("not a subclass of {base}").format(base=base.__name__)
         if missing := sorted(getattr(kind, "__abstractmethods__", ())):
-            return _("it lacks {names}").format(names=", ".join(missing))
+            return _("missing methods: {names}").format(names=", ".join(missing))
         name = getattr(kind, word, "")
         if not name or name in self:
             return (
-                _("the name `{name}` is taken").format(name=name) if name else _("it has no {word}").format(word=word)
+                _("the name `{name}` is already in use").format(name=name)
+                if name
+                else _("missing attribute: {word}").format(word=word)
             )
         return ""
 

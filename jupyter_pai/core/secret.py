@@ -1,4 +1,4 @@
-"""Secret: a text that shows itself nowhere."""
+"""A text that is never displayed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ __all__ = ["Secret", "is_secret_name", "is_variable"]
 
 
 class Secret:
-    """A password, a token, a key. Whatever prints it, logs it or writes it down gets three stars; `open` gives the
-    text, and is called where it is kept and where it is handed to a job, nowhere else."""
+    """A password, token or key. Printing or logging it shows three asterisks, and pickling it fails.
+
+    Call `open` only to store it or to pass it to a job.
+    """
 
     __slots__ = ("_text",)
 
@@ -18,7 +20,7 @@ class Secret:
         self._text = text
 
     def open(self) -> str:
-        """The text itself."""
+        """Return the text."""
         return self._text
 
     def __str__(self) -> str:
@@ -32,16 +34,16 @@ class Secret:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a secret can be kept under this name."""
+    """Return whether a secret can be stored under this name."""
     return re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", name) is not None and not _like_value(name)
 
 
 def is_variable(name: str) -> bool:
-    """Whether an environment variable that holds a secret can be called this."""
+    """Return whether this is a valid name for an environment variable that holds a secret."""
     return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None and not _like_value(name)
 
 
 def _like_value(name: str) -> bool:
-    """Whether it is rather a value, written where a name belongs: names are shown, and stand in addresses."""
+    """Return whether a name looks like a secret value. Names are displayed and appear in URLs."""
     words = re.split(r"[^A-Za-z0-9]+", name)
     return any((len(word) >= 16 and re.search("[0-9]", word)) or len(word) >= 32 for word in words)

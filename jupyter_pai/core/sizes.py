@@ -1,4 +1,4 @@
-"""Numbers of bytes as people write and read them."""
+"""Parsing and formatting of sizes in bytes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 
 def parse_size(text: str) -> int:
-    """Bytes in `100MB`, `1.5GiB`, `4096`.
+    """Parse `100MB`, `1.5GiB` or `4096` into bytes.
 
     Raises:
-        ValueError: if it is no size.
+        ValueError: if it is not a size.
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?\s*", text, re.IGNORECASE)
-    if not found:
-        raise ValueError(_("`{text}` is no size; write it like 100MB or 1.5GiB.").format(text=text))
-    return int(float(found[1]) * _UNITS[(found[2] or "").lower()])
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?\s*", text, re.IGNORECASE)
+    if not match:
+        raise ValueError(_("Invalid size `{text}`: expected a value such as 100MB or 1.5GiB.").format(text=text))
+    return int(float(match[1]) * _UNITS[(match[2] or "").lower()])
 
 
 def size_or_nothing(text: str) -> str:
-    """The text of a setting that is a size, or empty.
+    """Validate the text of a setting that is a size or empty.
 
     Raises:
         ValueError: if it is neither.
@@ -35,12 +35,12 @@ def size_or_nothing(text: str) -> str:
 
 
 def show_memory(size: float) -> str:
-    """Bytes of a machine's memory as machines are sold: `16 GiB`."""
+    """Format bytes of memory in binary units, as machines are sold: `16 GiB`."""
     return f"{size / (1 << 30):.4g} GiB"
 
 
 def show_size(size: float) -> str:
-    """A number of bytes for people: `312 MB`."""
+    """Format bytes for display: `312 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 999.5:
             return f"{size:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""Text of a job as a reader can see it: without control characters and escape sequences of terminals."""
+"""Text of a job for display, without control characters and terminal escape sequences."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ __all__ = ["plain", "printable"]
 
 _LINES = 12
 _LONGEST = 2_000
-# Escape sequences of terminals: CSI, OSC, and the two-character ones; then all other control characters but tab.
+# Escape sequences of terminals: CSI, OSC, and two-character ones; then all other control characters except tab.
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _REPORTED = re.compile(r"\[pai\] \{.*\}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def printable(log: str, lines: int = _LINES) -> list[str]:
-    """The last lines of a log as a terminal would leave them, without colours, and without those of `report`, whose
-    numbers have places of their own. Of a line, the first 2,000 characters."""
+    """Return the last lines of a log as a terminal would show them, without colours and `report` lines.
+
+    Lines are cut to 2,000 characters.
+    """
     shown = []
     for row in _SEQUENCES.sub("", log).split("\n"):
-        # A carriage return goes back to the line's beginning: the last text stands, as of a progress bar.
+        # Text after a carriage return overwrites the line, as in a progress bar.
         row = row.rstrip("\r").rsplit("\r", 1)[-1]
         if not _REPORTED.fullmatch(row):
             shown.append(_CONTROL.sub("�", row[:_LONGEST]).rstrip())
@@ -29,5 +31,5 @@ def printable(log: str, lines: int = _LINES) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Text without what a terminal would take for commands."""
+    """Remove control characters and terminal escape sequences."""
     return _CONTROL.sub("�", _SEQUENCES.sub("", text))

@@ -78,7 +78,7 @@ def test_what_an_extra_is_for_says_how_to_install_it(stranger: Stranger, words: 
     done = stranger.run(stranger.python, "-m", "jupyter_pai", *words, env={"JUPYTER_PAI_CONFIG": str(settings)})
     said = re.sub(r"\s+", " ", done.stdout + done.stderr)
     assert done.returncode != 0
-    assert f"This needs {modules}" in said
+    assert f"This requires {modules}" in said
     assert 'pip install "jupyter-pai[pai]"' in said
     assert "Traceback" not in said
 

@@ -208,10 +208,10 @@ BROKEN = {
     "absent": ("import nothing_of_this_name\nclass Kind: pass", "nothing_of_this_name"),
     "unfinished": (
         "from jupyter_pai.backends.base import Backend\nclass Kind(Backend):\n    name = 'unfinished'",
-        "it lacks check, delete, examine",
+        "missing methods: check, delete, examine",
     ),
-    "thief": ("from jupyter_pai.backends.local.backend import LocalBackend as Kind", "the name `local` is taken"),
-    "other": ("Kind = 7", "it is no Backend"),
+    "thief": ("from jupyter_pai.backends.local.backend import LocalBackend as Kind", "the name `local` is already in use"),
+    "other": ("Kind = 7", "not a subclass of Backend"),
 }
 
 

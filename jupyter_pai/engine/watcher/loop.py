@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,6 @@ from ...backends.reports import Report
 from ...core.errors import NotFound, PaiError
 from ...core.i18n import _
 from ...core.lease import Lease
-from ...core.log_once import Complaints, at_exit, kind_of
 from ...jobs.job import Job, JobStatus, now
 from ...jobs.state_dir import Home
 from ...jobs.store.store import Store
@@ -72,7 +72,7 @@ class Feed:
         # When it looks next, unless something comes up.
         self._awake_at = 0.0
         self._task: asyncio.Task[None] | None = None
-        self._complaints = Complaints(_log)
+        self._error_log = _ErrorLog(_log)
 
     async def start(self) -> None:
         """Begin to look at every job that has not ended, and go on in the background."""
@@ -187,9 +187,9 @@ class Feed:
                     cost = time.thread_time() - begun
                     due = time.monotonic() + min(max(cost / _SHARE, UNWATCHED), _SELDOM)
             except Exception as error:
-                if at_exit(error):
+                if _at_exit(error):
                     return
-                self._complaints.say(error)
+                self._error_log.log(error)
                 await asyncio.sleep(OTHERS)
 
     async def look(
@@ -236,7 +236,7 @@ class Feed:
         except PaiError as error:
             await self._unanswered(followers, error)
         except Exception as error:
-            self._complaints.say(error)
+            self._error_log.log(error)
         finally:
             del self._asking[profile]
         if begun:
@@ -264,12 +264,12 @@ class Feed:
 
     async def _unanswered(self, followers: Sequence[Follower], error: PaiError) -> None:
         """The jobs stand as they stood; their users learn why nothing is heard of them."""
-        self._complaints.say(error)
+        self._error_log.log(error)
         for follower in followers:
             job = follower.job
-            if follower.trouble == kind_of(error):
+            if follower.trouble == _kind_of(error):
                 continue  # The numbers of requests, which such texts have, are no news.
-            follower.trouble = kind_of(error)
+            follower.trouble = _kind_of(error)
             with contextlib.suppress(PaiError):  # A profile that was removed; its jobs wait for it to come back.
                 if Capability.RUNS_HERE not in self.backend_of(job).capabilities:
                     report = Report(job.status, job.platform_status, error.message, error.fix)
@@ -288,7 +288,7 @@ class Feed:
             if follower.is_done:
                 self._drop(follower)
         except Exception as error:
-            self._complaints.say(error)  # One job whose files cannot be read or written holds up no other.
+            self._error_log.log(error)  # One job whose files cannot be read or written holds up no other.
         finally:
             del self._busy[follower.job.id]
 
@@ -313,9 +313,9 @@ class Feed:
                 reason = _("Its folder is gone: {path}.").format(path=folder)
                 self.store.jobs.update(job_id, status=JobStatus.LOST, reason=reason, ended_at=now())
             else:
-                self._complaints.say(error)
+                self._error_log.log(error)
         except OSError as error:
-            self._complaints.say(error)
+            self._error_log.log(error)
             return False
         if gone:
             self._drop(follower)
@@ -326,3 +326,29 @@ class Feed:
             if job_id in self._watchers:
                 follower.tell_watched()
         return ours
+
+
+class _ErrorLog:
+    """Logs each recurring error once."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+        self._kinds: set[str] = set()
+
+    def log(self, error: Exception) -> None:
+        """Log an error unless it was logged before, or the process is about to end."""
+        if _at_exit(error) or _kind_of(error) in self._kinds:
+            return
+        self._kinds.add(_kind_of(error))
+        self._log.error("%s", error, exc_info=None if isinstance(error, (PaiError, OSError)) else error)
+
+
+def _kind_of(error: Exception) -> str:
+    """Return a key for equal errors: the platform's code if there is one, otherwise the whole error."""
+    code = error.details.get("code") if isinstance(error, PaiError) else None
+    return f"{type(error).__name__} {code}" if code else repr(error)
+
+
+def _at_exit(error: Exception) -> bool:
+    """Return whether the process is about to end, when Python starts no more work in threads."""
+    return not threading.main_thread().is_alive() or "cannot schedule new futures" in str(error)
