@@ -210,7 +210,10 @@ BROKEN = {
         "from jupyter_pai.backends.base import Backend\nclass Kind(Backend):\n    name = 'unfinished'",
         "missing methods: check, delete, examine",
     ),
-    "thief": ("from jupyter_pai.backends.local.backend import LocalBackend as Kind", "the name `local` is already in use"),
+    "thief": (
+        "from jupyter_pai.backends.local.backend import LocalBackend as Kind",
+        "the name `local` is already in use",
+    ),
     "other": ("Kind = 7", "not a subclass of Backend"),
 }
 
