@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from .messages import ROOT, texts
 
 COUNT = 30
+# Code, headings, the links at the top of a page, and pictures.
+NO_PROSE = re.compile(r"^ *```.*?^ *```|^#[^\n]*|^\[中文[^\n]*|^<picture[^\n]*", re.MULTILINE | re.DOTALL)
 
 
 def docstrings() -> list[str]:
@@ -37,18 +39,16 @@ def messages() -> list[str]:
 
 
 def sentences() -> list[str]:
-    """Return the sentences of the English guide: of paragraphs, list items and table cells."""
+    """Return the sentences of the English guide, from paragraphs, list items and table cells."""
     rows = []
     for path in sorted((ROOT / "docs/guide").glob("*.md")):
         if "zh-CN" not in path.name:
-            prose = re.sub(
-                r"^ *```.*?^ *```|^#.*?$|^\[中文.*?$|^<picture.*?$", "", path.read_text("utf-8"), flags=re.M | re.S
-            )
-            for block in re.split(r"\n\s*\n|\n(?=\s*(?:- |\d+\. |\|))", prose):
-                parts = block.strip().strip("|").split(" | ") if block.strip().startswith("|") else [block]
-                for part in parts:
-                    text = " ".join(part.split()).removeprefix("- ")
-                    rows += [f"{path.name}: {one}" for one in re.split(r"(?<=[.!?]) +(?=[A-Z*`])", text) if " " in one]
+            prose = NO_PROSE.sub("", path.read_text("utf-8"))
+            for block in re.split(r"\n\s*\n|\n(?=\s*(?:- |\d+\. |\|))|(?<=[^\\]) \| ", prose):
+                text = " ".join(block.replace("| ", "").split()).removeprefix("- ").rstrip(" |")
+                for sentence in re.split(r"(?<=[.!?]) +(?=[A-Z*`])", text):
+                    if re.search(r"[a-z]+ [a-z]+", re.sub(r"`[^`]*`", "", sentence)):
+                        rows.append(f"{path.name}: {sentence}")
     return rows
 
 
