@@ -143,7 +143,7 @@ class JobSpec(Value):
         (), title=N_("Metrics"), description=N_("What is read from the log: each by a pattern with one group.")
     )
     max_run_time: int | None = Field(
-        None, gt=0, title=N_("Longest run time"), description=N_("Seconds after which the job is stopped.")
+        None, gt=0, title=N_("Maximum run time"), description=N_("Seconds after which the job is stopped.")
     )
     labels: Texts = Field({}, title=N_("Labels"), description=N_("To find the job by: name to value."))
     tty: bool = Field(False, title=N_("Terminal"), description=N_("Give the job a terminal."))

@@ -40,7 +40,7 @@ def test_whoever_is_killed_at_whatever_moment(tmp_path: Path, mode: str) -> None
         pid = {"supervisor": started.pid, "guard": started.guard}.get(victim, lambda: 0)()
         time.sleep(dice.uniform(0, 0.08))
         if victim == "stop":
-            process.ask_to_stop(started.folder)
+            process.request_stop(started.folder)
         elif pid:
             with contextlib.suppress(ProcessLookupError):  # It is over already.
                 os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The local backend: jobs as processes on this machine. Needs no account."""
+"""The local backend: jobs as processes on this resources. Needs no account."""
 
 from __future__ import annotations
 
@@ -24,13 +24,11 @@ from ...jobs.state_dir import Home, JobFolder, state_errors
 from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Submission, parse_options
 from ..reports import Report
 from ..resources import InstanceType
-from . import checks as examination
-from . import container, interpreter, process
-from . import resources as machine
+from . import checks, container, interpreter, process, resources
 from .container import Container
-from .liveness import Life, life_of, starter_of
+from .liveness import Liveness, liveness_of, starter_of
 from .options import LocalOptions, LocalSettings
-from .queue import Room, Slots
+from .queue import Capacity, Queue
 from .supervisor import namespaces
 from .workspace import Workspace, earlier_parameters, file_path, output_folders
 
@@ -82,9 +80,9 @@ class LocalBackend(Backend):
         engine, engine_notes = await asyncio.to_thread(self._choose_engine, spec)
         with fields("python"):
             python = "" if engine else interpreter.find(spec.python or self.settings.python, caller.python)
-        room = self._room()
-        _need, notes = machine.need_of(spec, room)
-        return Check((*_ignored(spec, engine, room), *engine_notes, *notes), python)
+        capacity = self._capacity()
+        _need, notes = resources.need_of(spec, capacity)
+        return Check((*_ignored(spec, engine, capacity), *engine_notes, *notes), python)
 
     def _choose_engine(self, spec: JobSpec) -> tuple[str, list[str]]:
         """The container engine that a job runs by, empty for none, and what is to be said of that."""
@@ -92,12 +90,12 @@ class LocalBackend(Backend):
         with fields("options.container", *(() if spec.image else ("image",))):
             return container.choose(spec, asked, self.settings.container)
 
-    def _room(self) -> Room:
-        return machine.room(self.settings.max_cpu, self.settings.max_memory, self.settings.max_gpu)
+    def _capacity(self) -> Capacity:
+        return resources.capacity(self.settings.max_cpu, self.settings.max_memory, self.settings.max_gpu)
 
-    def _slots(self) -> Slots:
+    def _queue(self) -> Queue:
         """The line of jobs on this machine, since it was started; another that shares the state folder has its own."""
-        return Slots(str(self.home.path / "queue" / boot_id()), str(self.home.jobs))
+        return Queue(str(self.home.path / "queue" / boot_id()), str(self.home.jobs))
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
         return await asyncio.to_thread(self._prepare, job, folder)
@@ -128,9 +126,9 @@ class LocalBackend(Backend):
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         # In this thread: to go by way of another costs more than the start of a process takes.
         workspace = self._workspace(job, folder, container.engine_of(folder))
-        room, slots = self._room(), self._slots()
+        capacity, queue = self._capacity(), self._queue()
         with state_errors(self.home.path):
-            os.makedirs(slots.folder, mode=0o700, exist_ok=True)
+            os.makedirs(queue.folder, mode=0o700, exist_ok=True)
         limits = [limit for limit in (job.spec.max_run_time, self.settings.max_run_time) if limit]
         process.spawn(
             folder,
@@ -143,19 +141,19 @@ class LocalBackend(Backend):
             grace=self.settings.grace_time,
             limit=min(limits, default=0),
             instances=job.spec.instance_count,
-            slots=slots.folder,
-            need=machine.need_of(job.spec, room)[0],
-            room=room,
+            queue=queue.folder,
+            need=resources.need_of(job.spec, capacity)[0],
+            capacity=capacity,
             secrets=container.passable(secrets) if workspace.container else secrets,
         )
         return Submission(job.id)
 
     @classmethod
     def is_here(cls, folder: JobFolder) -> bool:
-        return life_of(folder) not in (Life.ELSEWHERE, Life.SILENT)
+        return liveness_of(folder) not in (Liveness.ELSEWHERE, Liveness.SILENT)
 
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
-        process.bury()
+        process.reap_children()
         return {remote_id: self._report(self.home.job(remote_id)) for remote_id in remote_ids}
 
     def _report(self, folder: JobFolder) -> Report:
@@ -167,11 +165,11 @@ class LocalBackend(Backend):
 
     def _look(self, folder: JobFolder) -> Report:
         """How a job stands, told by three files: who holds the lock, `started`, `result`."""
-        life = life_of(folder)
+        life = liveness_of(folder)
         started_at = process.started_at(folder)
-        if life is Life.ALIVE and not started_at:
+        if life is Liveness.ALIVE and not started_at:
             return self._waiting(folder.id)
-        if life is not Life.DEAD:
+        if life is not Liveness.DEAD:
             status = JobStatus.RUNNING if started_at else JobStatus.STARTING
             return _elsewhere(folder, life, Report(status, started_at=started_at))
         result = process.read_result(folder)
@@ -192,26 +190,26 @@ class LocalBackend(Backend):
 
     def _waiting(self, job_id: str) -> Report:
         """A job that has not begun: for want of room, or since it is just being started."""
-        waiting = [slot.job for slot in self._slots().read() if not slot.running]
+        waiting = [slot.job for slot in self._queue().read() if not slot.running]
         if job_id not in waiting:
             return Report(JobStatus.STARTING)
         before = waiting.index(job_id)
-        words = ngettext("waits for room; {n} job before it", "waits for room; {n} jobs before it", before)
-        return Report(JobStatus.QUEUED, words.format(n=before) if before else _("waits for room"))
+        words = ngettext("waiting for resources; {n} job ahead", "waiting for resources; {n} jobs ahead", before)
+        return Report(JobStatus.QUEUED, words.format(n=before) if before else _("waiting for resources"))
 
     async def instance_types(self) -> list[InstanceType]:
-        return machine.instance_types(self._room(), self._slots().read())
+        return resources.instance_types(self._capacity(), self._queue().read())
 
     async def stop(self, remote_id: str) -> None:
         folder = self.home.job(remote_id)
         with state_errors(folder.path):
-            process.ask_to_stop(folder)
+            process.request_stop(folder)
 
     async def delete(self, remote_id: str) -> None:
         """Nothing is kept but the job's folder, which is the caller's."""
 
     def examine(self) -> list[Finding]:
-        return examination.examine(self.settings)
+        return checks.examine(self.settings)
 
 
 def _judge(result: process.Result, *, in_container: bool) -> tuple[JobStatus, str]:
@@ -237,13 +235,13 @@ def _judge(result: process.Result, *, in_container: bool) -> tuple[JobStatus, st
     return JobStatus.FAILED, ""
 
 
-def _elsewhere(folder: JobFolder, life: Life, report: Report) -> Report:
+def _elsewhere(folder: JobFolder, life: Liveness, report: Report) -> Report:
     """The report on a job that has not ended; it says so if the job runs on another host."""
-    if life is Life.ALIVE:
+    if life is Liveness.ALIVE:
         return report
     starter = starter_of(folder)
     name = starter.host if starter else _("another host")
-    if life is Life.ELSEWHERE:
+    if life is Liveness.ELSEWHERE:
         return replace(report, elsewhere=True, reason=_("Runs on the host {name}.").format(name=name))
     return replace(
         report,
@@ -311,10 +309,10 @@ def _check_output(uri: str) -> None:
         )
 
 
-def _ignored(spec: JobSpec, engine: str, room: Room) -> list[str]:
+def _ignored(spec: JobSpec, engine: str, capacity: Capacity) -> list[str]:
     given = {
-        "image": "" if engine or spec.instance_type in machine.NAMES else spec.image,
-        "instance_type": "" if machine.has(spec.instance_type, room) else spec.instance_type,
+        "image": "" if engine or spec.instance_type in resources.NAMES else spec.image,
+        "instance_type": "" if resources.has(spec.instance_type, capacity) else spec.instance_type,
     }
     return [
         _("The local backend runs on this machine and ignores {option} `{value}`.").format(option=name, value=value)

@@ -1,4 +1,4 @@
-"""What `doctor` looks at for the local backend."""
+"""Checks of `doctor` for the local backend."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ __all__ = ["examine"]
 
 
 def examine(settings: LocalSettings) -> list[Finding]:
-    """Check what local jobs need, by trying it."""
-    return [_examine_ml(), _examine_interpreter(settings.python), _examine_installer(), _examine_containers(settings)]
+    """Check the requirements of local jobs."""
+    return [_check_ml(), _check_interpreter(settings.python), _check_installer(), _check_containers(settings)]
 
 
-def _examine_containers(settings: LocalSettings) -> Finding:
-    wanted = settings.container or "auto"
-    if wanted == "none":
-        return Finding("ok", _("containers"), _("switched off by the profile"))
+def _check_containers(settings: LocalSettings) -> Finding:
+    name = settings.container or "auto"
+    if name == "none":
+        return Finding("ok", _("containers"), _("disabled by the profile"))
     try:
-        engine = container.find(wanted)
+        engine = container.find(name)
     except Unsupported as error:
         return Finding("bad", _("containers"), error.message, error.fix)
-    return Finding("ok", _("containers"), engine or _("no podman or docker: jobs run without images"))
+    return Finding("ok", _("containers"), engine or _("neither podman nor docker found: jobs run without images"))
 
 
-def _examine_ml() -> Finding:
+def _check_ml() -> Finding:
     mode, reason = process.machine_allows()
     if mode == namespaces.PRIVATE:
-        return Finding("ok", "/ml", _("each job gets its own, and a process tree of its own"))
+        return Finding("ok", "/ml", _("each job has a private /ml and process tree"))
     if mode == namespaces.MOUNTS:
         return Finding(
-            "ok", "/ml", _("each job gets its own, without a process tree of its own ({why})").format(why=reason)
+            "ok", "/ml", _("each job has a private /ml, without a process tree of its own ({why})").format(why=reason)
         )
     return Finding(
         "warn",
         "/ml",
-        _("not possible here ({why}); jobs find their folders by the PAI_… variables").format(why=reason),
-        _("Allow user namespaces, if scripts spell paths below /ml."),
+        _("not available ({why}); jobs find their folders by the PAI_… variables").format(why=reason),
+        _("Allow user namespaces if scripts use paths below /ml."),
     )
 
 
-def _examine_interpreter(asked: str) -> Finding:
+def _check_interpreter(name: str) -> Finding:
     try:
-        python = interpreter.find(asked, sys.executable)
-        told = subprocess.run(
+        python = interpreter.find(name, sys.executable)
+        version = subprocess.run(
             [python, "-c", "import sys; print(sys.version.split()[0])"], check=False, capture_output=True, text=True
         )
     except (BadInput, OSError) as error:
         return Finding("bad", _("interpreter"), str(error), _("Correct `python` in the profile."))
-    if told.returncode != 0:
-        return Finding("bad", _("interpreter"), told.stderr.strip(), _("Correct `python` in the profile."))
-    return Finding("ok", _("interpreter"), f"{python} ({told.stdout.strip()})")
+    if version.returncode != 0:
+        return Finding("bad", _("interpreter"), version.stderr.strip(), _("Correct `python` in the profile."))
+    return Finding("ok", _("interpreter"), f"{python} ({version.stdout.strip()})")
 
 
-def _examine_installer() -> Finding:
+def _check_installer() -> Finding:
     if uv := find_uv():
         return Finding("ok", "requirements.txt", uv)
-    told = subprocess.run([sys.executable, "-m", "pip", "--version"], check=False, capture_output=True, text=True)
-    if told.returncode == 0:
-        return Finding("ok", "requirements.txt", _("pip; uv would be ten times as fast: pip install uv"))
+    pip = subprocess.run([sys.executable, "-m", "pip", "--version"], check=False, capture_output=True, text=True)
+    if pip.returncode == 0:
+        return Finding("ok", "requirements.txt", _("pip; uv is about ten times faster: pip install uv"))
     return Finding("warn", "requirements.txt", _("neither uv nor pip is installed"), "python -m ensurepip")

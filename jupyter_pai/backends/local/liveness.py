@@ -1,18 +1,18 @@
-"""Whether the supervisor of a job lives, on whatever host it was started.
+"""Liveness of a job's supervisor, on any host.
 
-The lock tells, wherever it can: it is free only when supervisor and guard are dead. On a disk that several hosts share,
-a lock may be seen by its own host only, and some disks have none. There the ``lock`` file also says by whom it was
-started, and the supervisor touches it every few seconds:
+The lock decides where possible: it is free only when supervisor and guard have ended. On a shared disk, other hosts may
+not see the lock, and some disks have no locks. Therefore, the ``lock`` file also names the starting process, and the
+supervisor touches it every few seconds as a sign of life:
 
-=========================================  ==============================================================
-the lock is held                           alive
-it has left its result                     dead
-free; the disk or the boot is ours         dead
-no locks here; the boot is ours            as its process says, if it can be seen; else by its signs of life
-another host, signs of life                elsewhere
-our name, another boot, no signs of life   dead: this machine was restarted
-another host, no signs of life             silent: nobody but the user can say that it is dead
-=========================================  ==============================================================
+=============================================  ============================================================
+lock held                                      alive
+result written                                 dead
+lock free; local disk, or started by this boot dead
+no locks; started by this boot                 alive if its process is visible or gives signs of life
+other host, signs of life                      elsewhere
+this host's name, other boot, no signs of life dead: this machine was restarted
+other host, no signs of life                   silent: only the user can decide that it is dead
+=============================================  ============================================================
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ...core.host import Process
 from ...core.lease import SILENT
 from ...jobs.state_dir import JobFolder
 
-__all__ = ["Life", "life_of", "sign", "starter_of"]
+__all__ = ["Liveness", "liveness_of", "sign", "starter_of"]
 
 
-class Life(Enum):
-    """What is known of a supervisor."""
+class Liveness(Enum):
+    """The state of a supervisor."""
 
     ALIVE = auto()
     DEAD = auto()
@@ -39,54 +39,54 @@ class Life(Enum):
 
 
 def sign(lock: int) -> None:
-    """Write into a lock file who starts the supervisor that will hold it."""
+    """Write this process into a lock file, as the starter of the supervisor that will hold it."""
     os.pwrite(lock, str(Process.me()).encode("utf-8", "replace"), 0)
 
 
 def starter_of(folder: JobFolder) -> Process | None:
-    """Who started a job's supervisor, if that is known."""
+    """Return the process that started a job's supervisor, if known."""
     try:
         return Process.parse((folder.path / "lock").read_text("utf-8", "replace"))
     except OSError:
         return None
 
 
-def life_of(folder: JobFolder) -> Life:
-    """What is known of the supervisor of a job."""
-    shared = bool(filesystem.network_kind(folder.path.parent))  # One answer for all jobs.
+def liveness_of(folder: JobFolder) -> Liveness:
+    """Return the state of a job's supervisor."""
+    shared = bool(filesystem.network_kind(folder.path.parent))  # The parent: cached for all jobs.
     if shared:
-        os.listdir(folder.path)  # So that files are seen which another host has made meanwhile.
+        os.listdir(folder.path)  # Refreshes the cache of a network file system.
     try:
         lock = os.open(folder.path / "lock", os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        return Life.DEAD
+        return Liveness.DEAD
     try:
-        # Shared, so that two who look at the same time do not take each other for the supervisor.
+        # A shared lock: concurrent checks do not take each other for the supervisor.
         free = filesystem.lock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         if free is False:
-            return Life.ALIVE
+            return Liveness.ALIVE
         if free and not shared:
-            return Life.DEAD
+            return Liveness.DEAD
         return _by_signs(folder, lock, free)
     finally:
         os.close(lock)
 
 
-def _by_signs(folder: JobFolder, lock: int, free: bool | None) -> Life:
+def _by_signs(folder: JobFolder, lock: int, free: bool | None) -> Liveness:
     if (folder.path / "result").exists():
-        return Life.DEAD  # The last thing that it does.
+        return Liveness.DEAD  # The result is written last.
     starter = starter_of(folder)
     silent = filesystem.age(lock) >= SILENT
     if starter and starter.is_of_this_boot:
         alive = free is None and (not silent or _is_seen(folder))
-        return Life.ALIVE if alive else Life.DEAD
+        return Liveness.ALIVE if alive else Liveness.DEAD
     if not silent:
-        return Life.ELSEWHERE
-    return Life.DEAD if starter and starter.host == host.name() else Life.SILENT
+        return Liveness.ELSEWHERE
+    return Liveness.DEAD if starter and starter.host == host.name() else Liveness.SILENT
 
 
 def _is_seen(folder: JobFolder) -> bool:
-    """Whether the process that `started` names runs. Another container's processes cannot be seen."""
+    """Return whether the process in `started` is visible and runs. Those of other containers are not visible."""
     try:
         words = (folder.path / "started").read_text("utf-8").split()
     except OSError:

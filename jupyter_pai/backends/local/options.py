@@ -1,4 +1,4 @@
-"""What profiles and specs may say to the local backend."""
+"""Settings and options of the local backend."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ __all__ = ["LocalOptions", "LocalSettings"]
 
 
 class LocalSettings(ProfileSettings):
-    """What a profile of the local backend may set."""
+    """Settings of a local profile."""
 
     python: str = Field(
         "",
         title=N_("Interpreter"),
-        description=N_("Interpreter of jobs that name none; else the submitting kernel's own."),
+        description=N_("Default interpreter of jobs. Default: the submitting kernel's."),
     )
     max_run_time: int | None = Field(
-        None, gt=0, title=N_("Longest run time"), description=N_("Seconds after which any job is stopped.")
+        None, gt=0, title=N_("Maximum run time"), description=N_("Seconds after which every job is stopped.")
     )
     grace_time: float = Field(
-        10, ge=0, title=N_("Time to end"), description=N_("Seconds from SIGTERM to SIGKILL when a job is stopped.")
+        10, ge=0, title=N_("Grace time"), description=N_("Seconds between SIGTERM and SIGKILL when a job is stopped.")
     )
     container: Literal["", "auto", "podman", "docker", "none"] = Field(
         "",
         title=N_("Container engine"),
-        description=N_("The container engine to run images by; `auto` for the one that is there, `none` for none."),
+        description=N_("Container engine for images: `auto` selects an installed one, `none` disables containers."),
     )
     max_cpu: float | None = Field(
-        None, gt=0, title=N_("Most cores"), description=N_("Cores that jobs may use together; else all.")
+        None, gt=0, title=N_("Maximum cores"), description=N_("Cores for all jobs together. Default: all.")
     )
     max_memory: str = Field(
         "",
         pattern=SIZE,
-        title=N_("Most memory"),
-        description=N_("Memory that jobs may use together: `64GiB`; else all."),
+        title=N_("Maximum memory"),
+        description=N_("Memory for all jobs together, such as `64GiB`. Default: all."),
     )
     max_gpu: int | None = Field(
-        None, ge=0, title=N_("Most GPUs"), description=N_("GPUs that jobs may use together; else all.")
+        None, ge=0, title=N_("Maximum GPUs"), description=N_("GPUs for all jobs together. Default: all.")
     )
 
 
 class LocalOptions(BaseModel):
-    """What a spec's `options` may have here."""
+    """Fields of a spec's `options` for this backend."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     container: Literal["", "auto", "podman", "docker", "none"] = Field(
-        "", title=N_("Container engine"), description=N_("The container engine to run the job's image by.")
+        "", title=N_("Container engine"), description=N_("Container engine that runs the job's image.")
     )

@@ -1,9 +1,10 @@
-"""The supervisor's process as seen from outside: start it, see how it stands, stop it. All by files and the lock."""
+"""Starts, inspects and stops supervisors, by the lock and the files in the job's folder."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -22,15 +23,15 @@ from ...core.i18n import _
 from ...core.secret import Secret
 from ...jobs.state_dir import JobFolder
 from .liveness import sign, starter_of
-from .queue import Need, Room
+from .queue import Capacity, Need
 
 __all__ = [
     "Result",
-    "ask_to_stop",
-    "bury",
+    "request_stop",
     "machine_allows",
     "of_this_boot",
     "read_result",
+    "reap_children",
     "run_aside",
     "spawn",
     "started_at",
@@ -44,14 +45,14 @@ _SUPERVISOR = (
     "-c",
     f"import sys; sys.path.insert(0, {_ROOT!r}); from jupyter_pai.backends.local.supervisor.main import main; main()",
 )
-# What this process started and does not wait for: to be buried when it is dead.
+# Child processes to reap.
 _children: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a supervisor wrote when its job had ended. `status` is the command's wait status, if it ever ran: of the
-    `instance` that failed first, if one did."""
+    """The file `result` of an ended job. `status` is the wait status of the command: of the first failed `instance`
+    if any; None if the command never ran."""
 
     status: int | None
     instance: str
@@ -61,7 +62,7 @@ class Result:
 
     @property
     def exit_code(self) -> int | None:
-        """As a shell gives it: 128 + n where signal n ended the command."""
+        """The exit code as a shell reports it: 128 + n if signal n ended the command."""
         if self.status is None:
             return None
         code = os.waitstatus_to_exitcode(self.status)
@@ -70,14 +71,18 @@ class Result:
 
 @cache
 def machine_allows() -> tuple[str, str]:
-    """What this machine allows a job, found by trying (see `namespaces`), and why not more. Once a process."""
+    """Return the best isolation mode of this machine (see `namespaces`), and why no better one. Cached.
+
+    Raises:
+        BackendError: if no process can be started.
+    """
     with tempfile.TemporaryDirectory() as folder:
         for name in ("ml", "root"):
             os.mkdir(os.path.join(folder, name))
-        tried = subprocess.run([*_SUPERVISOR, "--probe", folder], check=False, capture_output=True, text=True)
-    mode, _newline, reason = tried.stdout.strip().partition("\n")
-    if tried.returncode != 0 or not mode:
-        raise BackendError(_("The local backend cannot start a process: {error}").format(error=tried.stderr.strip()))
+        probe = subprocess.run([*_SUPERVISOR, "--probe", folder], check=False, capture_output=True, text=True)
+    mode, _newline, reason = probe.stdout.strip().partition("\n")
+    if probe.returncode != 0 or not mode:
+        raise BackendError(_("The local backend cannot start a process: {error}").format(error=probe.stderr.strip()))
     return mode, reason
 
 
@@ -93,31 +98,31 @@ def spawn(
     limit: int = 0,
     instances: int = 1,
     cleanup: str = "",
-    slots: str = "",
+    queue: str = "",
     need: Need | None = None,
-    room: Room | None = None,
+    capacity: Capacity | None = None,
     secrets: Mapping[str, Secret] | None = None,
 ) -> None:
-    """Start the supervisor of a job. It holds the job's lock from before it exists.
+    """Start the supervisor of a job. It holds the job's lock before its process exists.
 
-    `grace` and `limit` are in seconds, 0 for no limit; what the words mean, `plan.Plan` says. `secrets` go into its
-    environment, which nobody else can read; its command line, which everybody can, has their names.
+    `grace` and `limit` are in seconds; limit 0 means none. See `Arguments` for the other parameters. `secrets` are
+    passed in the environment, which other users cannot read; the file has only their names.
     """
-    bury()
-    need, room, secrets = need or Need(), room or Room(0, 0, []), secrets or {}
-    words = {"mode": mode, "cwd": cwd, "tty": int(tty), "grace": grace, "limit": limit}
-    words |= {"instances": instances, "cleanup": cleanup, "slots": slots, "secrets": " ".join(secrets)}
-    words["need"] = f"{need.cpu},{need.memory},{need.gpu}"
-    words["room"] = f"{room.cpu},{room.memory},{':'.join(map(str, room.gpus))}"
+    reap_children()
+    need, capacity, secrets = need or Need(), capacity or Capacity(0, 0, []), secrets or {}
+    arguments = {
+        "command": [*command], "mode": mode, "cwd": cwd, "tty": tty, "grace": grace, "limit": limit,
+        "instances": instances, "cleanup": cleanup, "queue": queue, "need": [need.cpu, need.memory, need.gpu],
+        "capacity": [capacity.cpu, capacity.memory, capacity.gpus], "secrets": [*secrets],
+    }  # fmt: skip
     lock = os.open(folder.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         filesystem.lock(lock, fcntl.LOCK_EX)
         sign(lock)
+        (folder.path / "arguments.json").write_text(json.dumps(arguments), "utf-8")
         with open(folder.path / "supervisor.log", "wb") as trouble:
             process = subprocess.Popen(
-                [*_SUPERVISOR, f"folder={folder.path}", f"lock={lock}"]
-                + [f"{name}={value}" for name, value in words.items()]
-                + ["--", *command],
+                [*_SUPERVISOR, str(folder.path), str(lock)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=trouble,
@@ -134,25 +139,25 @@ def spawn(
 
 
 def run_aside(line: str) -> None:
-    """Run a line by a shell and do not wait for it."""
+    """Start a shell command without waiting for it."""
     quiet = subprocess.DEVNULL
     _children.append(subprocess.Popen(["/bin/sh", "-c", line], stdin=quiet, stdout=quiet, stderr=quiet))
 
 
 def started_at(folder: JobFolder) -> datetime | None:
-    """When the command was started, if it was."""
+    """Return the start time of the command; None before the start."""
     words = _started(folder)
     return _time(words[4]) if words else None
 
 
 def of_this_boot(folder: JobFolder) -> bool:
-    """Whether a job was started since this machine was."""
+    """Return whether a job was started since this machine booted."""
     words = _started(folder)
     return not words or words[2] == boot_id()
 
 
 def read_result(folder: JobFolder) -> Result | None:
-    """How the job ended; None for one that has not, and for one that was cut short."""
+    """Return the end of a job; None for an active job and for one that was cut short."""
     try:
         text = (folder.path / "result").read_text("utf-8")
     except FileNotFoundError:
@@ -162,11 +167,11 @@ def read_result(folder: JobFolder) -> Result | None:
         status = int(values["status"]) if values["status"] else None
         return Result(status, values["instance"], values["reason"], _time(values["ended"]), int(values["oom_kills"]))
     except (KeyError, ValueError):
-        return None  # Not whole: a power cut, on a disk that does not keep its promises.
+        return None  # Incomplete: a power failure on a disk that ignores fsync.
 
 
-def ask_to_stop(folder: JobFolder) -> None:
-    """Tell the supervisor to end its job. The file is for one that cannot hear a signal: not yet, or on no account."""
+def request_stop(folder: JobFolder) -> None:
+    """Request the supervisor to end its job: by a file, and by a signal if its process is reachable."""
     (folder.path / "stop").touch()
     words, starter = _started(folder), starter_of(folder)
     if not words or (starter and not starter.is_of_this_boot):
@@ -179,7 +184,7 @@ def ask_to_stop(folder: JobFolder) -> None:
     except ProcessLookupError:
         return
     try:
-        # Looked at once it is held: the number cannot go to another process any more.
+        # Checked while the descriptor is open: the id cannot be reused.
         if start_time(pid) == start:
             signal.pidfd_send_signal(descriptor, signal.SIGTERM)
     except ProcessLookupError:
@@ -194,16 +199,16 @@ def _started(folder: JobFolder) -> list[str]:
         _time(words[4])
         return words if words[0].isdigit() else []
     except (FileNotFoundError, IndexError, ValueError, OverflowError):
-        return []  # Not there yet, or not whole.
+        return []  # Missing or incomplete.
 
 
 def _time(seconds: str) -> datetime:
     return datetime.fromtimestamp(float(seconds), UTC)
 
 
-def bury() -> None:
-    """Wait for children of ours that have ended, so that no zombies stay."""
+def reap_children() -> None:
+    """Reap ended child processes."""
     for child in list(_children):
         if child.poll() is not None:
-            with contextlib.suppress(ValueError):  # Another thread was here first.
+            with contextlib.suppress(ValueError):  # Another thread removed it.
                 _children.remove(child)

@@ -1,13 +1,13 @@
-"""Who has which part of this machine: the line in which local jobs wait, kept in one small file.
+"""The queue of local jobs on one machine, kept in a small file.
 
-Each supervisor enters its job, waits for its turn and leaves at the end; no server is needed for that. A job starts
-when there is room for it beside the jobs that run *and those that wait before it*: a small job may pass a large one,
-but never takes what that one waits for.
+Each supervisor adds its job, waits, and removes it at the end, without a server. A job starts when it fits beside the
+running jobs *and the jobs ahead of it*: a small job may overtake a large one, but never takes the resources that the
+large one waits for.
 
-``slots``       a line each job, first come first: ``job state cpu memory gpu assigned``
+``slots``       one line per job in order of arrival: ``job state cpu memory gpu assigned``
 ``slots.lock``  held (flock) while the file is read and replaced
 
-Standard library only, and little of it: the supervisor imports it.
+The supervisor imports this module: standard library only, and little of it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import contextlib
 import fcntl
 import os
 
-__all__ = ["Need", "Room", "Slot", "Slots"]
+__all__ = ["Capacity", "Need", "Queue", "Slot"]
 
-_SLACK = 1e-9  # Tenths of a core do not add up exactly.
+_SLACK = 1e-9  # Rounding errors of fractions of a core.
 
 
 class Need:
-    """What a job takes: cores, bytes of memory, GPUs."""
+    """The resources of a job: cores, bytes of memory, GPUs."""
 
     def __init__(self, cpu: float = 0, memory: int = 0, gpu: int = 0) -> None:
         self.cpu = cpu
@@ -30,8 +30,8 @@ class Need:
         self.gpu = gpu
 
 
-class Room:
-    """What jobs may take together: cores, bytes of memory, GPUs by their index."""
+class Capacity:
+    """The resources of all jobs together: cores, bytes of memory, GPUs by index."""
 
     def __init__(self, cpu: float, memory: int, gpus: list[int]) -> None:
         self.cpu = cpu
@@ -39,7 +39,7 @@ class Room:
         self.gpus = gpus
 
     def holds(self, need: Need, others: list[Need]) -> bool:
-        """Whether there is place for `need` beside the others; of what it does not need they may want more than all."""
+        """Return whether `need` fits beside the others. Resources that it does not need may be exceeded by others."""
         return (
             (not need.cpu or sum(other.cpu for other in others) + need.cpu <= self.cpu + _SLACK)
             and (not need.memory or sum(other.memory for other in others) + need.memory <= self.memory)
@@ -48,7 +48,7 @@ class Room:
 
 
 class Slot:
-    """A job's place in the line. `assigned` are the GPUs that it has once it runs."""
+    """A job's entry in the queue. `assigned` are the GPUs of a running job."""
 
     def __init__(self, job: str, need: Need, *, running: bool = False, assigned: tuple[int, ...] = ()) -> None:
         self.job = job
@@ -68,8 +68,8 @@ class Slot:
         return Slot(job, Need(float(cpu), int(memory), int(gpu)), running=state == "running", assigned=gpus)
 
 
-class Slots:
-    """The line of one machine. `jobs` is the folder in which each job has its own, with its lock."""
+class Queue:
+    """The queue of one machine. `jobs` is the folder of all job folders, which have their locks."""
 
     def __init__(self, folder: str, jobs: str) -> None:
         self.folder = folder
@@ -77,27 +77,27 @@ class Slots:
         self.jobs = jobs
 
     def read(self) -> list[Slot]:
-        """All who stand in line or run, first come first."""
+        """Return waiting and running jobs in order of arrival."""
         try:
             with open(self.path) as file:
                 return [Slot.parse(line) for line in file]
         except FileNotFoundError:
             return []
 
-    def stamp(self) -> tuple[int, int]:
-        """Changes when the line does."""
+    def version(self) -> tuple[int, int]:
+        """Return a value that changes with the queue."""
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except FileNotFoundError:
             return 0, 0
-        return found.st_ino, found.st_mtime_ns
+        return status.st_ino, status.st_mtime_ns
 
-    def ask(self, job: str, need: Need, room: Room) -> tuple[Slot, int]:
-        """A job's place, which runs if it is its turn, and how many wait before it. Who is new goes to the end."""
+    def request(self, job: str, need: Need, capacity: Capacity) -> tuple[Slot, int]:
+        """Return a job's slot, started if the job fits, and the number of jobs ahead. Adds a new job at the end."""
         lock = self._lock()
         try:
-            before = self.read()
-            slots = [slot for slot in before if slot.job == job or self._lives(slot.job)]
+            known = self.read()
+            slots = [slot for slot in known if slot.job == job or self._is_alive(slot.job)]
             mine = next((slot for slot in slots if slot.job == job), None)
             if mine is None:
                 mine = Slot(job, need)
@@ -105,18 +105,18 @@ class Slots:
             waiting = [slot for slot in slots[: slots.index(mine)] if not slot.running]
             running = [slot for slot in slots if slot.running and slot is not mine]
             was = mine.running
-            if not was and room.holds(mine.need, [slot.need for slot in (*running, *waiting)]):
+            if not was and capacity.holds(mine.need, [slot.need for slot in (*running, *waiting)]):
                 taken = {gpu for slot in running for gpu in slot.assigned}
-                mine.assigned = tuple([gpu for gpu in room.gpus if gpu not in taken][: need.gpu])
+                mine.assigned = tuple([gpu for gpu in capacity.gpus if gpu not in taken][: need.gpu])
                 mine.running = len(mine.assigned) == need.gpu
-            if len(slots) != len(before) or mine.running != was:
+            if len(slots) != len(known) or mine.running != was:
                 self._replace(slots)
             return mine, len(waiting)
         finally:
             os.close(lock)
 
     def leave(self, job: str) -> None:
-        """Give back what a job has, or its place in the line."""
+        """Remove a job and free its resources."""
         lock = self._lock()
         try:
             self._replace([slot for slot in self.read() if slot.job != job])
@@ -129,8 +129,8 @@ class Slots:
             fcntl.flock(lock, fcntl.LOCK_EX)
         return lock
 
-    def _lives(self, job: str) -> bool:
-        """Whether a job's supervisor or guard lives: one that was killed could not leave by itself."""
+    def _is_alive(self, job: str) -> bool:
+        """Return whether a job's supervisor or guard is alive. A killed one leaves its entry behind."""
         try:
             lock = os.open(f"{self.jobs}/{job}/lock", os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -138,7 +138,7 @@ class Slots:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
-            return True  # Held; or a disk without locks, on which nobody is taken for dead.
+            return True  # Held, or a disk without locks: assume that it is alive.
         finally:
             os.close(lock)
         return False

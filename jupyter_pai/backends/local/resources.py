@@ -1,4 +1,4 @@
-"""What this machine has, what of it jobs may use, and what one job takes."""
+"""Resources of this machine: the capacity for jobs and the needs of one job."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ...core.i18n import _
 from ...core.sizes import parse_size, show_memory
 from ...jobs.spec import JobSpec
 from ..resources import InstanceType
-from .queue import Need, Room, Slot
+from .queue import Capacity, Need, Slot
 from .supervisor import nvml
 
-__all__ = ["NAMES", "has", "instance_types", "need_of", "room"]
+__all__ = ["NAMES", "capacity", "has", "instance_types", "need_of"]
 
-# What instance types of this machine begin with; the first two are the PAI SDK's own names.
+# Prefixes of this machine's instance types; the PAI SDK uses these two names.
 CPU, GPU = NAMES = "local", "local_gpu"
 
 
-def room(max_cpu: float | None = None, max_memory: str = "", max_gpu: int | None = None) -> Room:
-    """What jobs may use together: all that this machine, or the container that we are in, has; or less, if so set."""
+def capacity(max_cpu: float | None = None, max_memory: str = "", max_gpu: int | None = None) -> Capacity:
+    """Return the capacity for all jobs: that of this machine or container, or less if limited."""
     cpu, memory, gpus = _whole()
-    return Room(
+    return Capacity(
         cpu if max_cpu is None else max_cpu,
         parse_size(max_memory) if max_memory else memory,
         [gpu.index for gpu in gpus][:max_gpu],
@@ -31,7 +31,7 @@ def room(max_cpu: float | None = None, max_memory: str = "", max_gpu: int | None
 
 @cache
 def _whole() -> tuple[float, int, tuple[nvml.Gpu, ...]]:
-    """Cores, bytes of memory, GPUs. Asked once: machines seldom grow."""
+    """Return cores, bytes of memory and GPUs of this machine. Cached."""
     cpu = float(len(os.sched_getaffinity(0)))
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     quota = _control_group("cpu.max").split()
@@ -44,73 +44,65 @@ def _whole() -> tuple[float, int, tuple[nvml.Gpu, ...]]:
 
 
 def _control_group(name: str) -> str:
-    """A limit of the container that we are in; empty if there is none."""
+    """Return a limit of the surrounding container; empty if there is none."""
     try:
         return Path("/sys/fs/cgroup", name).read_text("utf-8")
     except OSError:
         return ""
 
 
-def instance_types(room: Room, taken: list[Slot]) -> list[InstanceType]:
-    """This machine in portions. `available`: whether a job of that size would start at once."""
+def instance_types(capacity: Capacity, taken: list[Slot]) -> list[InstanceType]:
+    """Return portions of this machine as instance types, with their current availability."""
     _cpu, _memory, gpus = _whole()
     names = {gpu.index: gpu.name for gpu in gpus}
-    found = []
-    for name, need in _portions(room).items():
-        gpu_name = names[room.gpus[0]] if need.gpu else ""
-        free = room.holds(need, [slot.need for slot in taken])
-        found.append(InstanceType(name, need.cpu, need.memory, need.gpu, gpu_name, free))
-    return found
+    kinds = []
+    for name, need in _portions(capacity).items():
+        gpu_name = names[capacity.gpus[0]] if need.gpu else ""
+        free = capacity.holds(need, [slot.need for slot in taken])
+        kinds.append(InstanceType(name, need.cpu, need.memory, need.gpu, gpu_name, free))
+    return kinds
 
 
-def _portions(room: Room) -> dict[str, Need]:
-    """Instance types by name: one core, twice as many each time, all; likewise GPUs, with their share of the rest."""
-    cores = [n for n in (1 << power for power in range(12)) if n < room.cpu]
-    found: dict[str, Need] = {}
-    for n in [*cores, room.cpu]:
-        found[CPU if n == 1 or len(found) == 0 else f"{CPU}.{n:g}"] = Need(n, int(room.memory * n / room.cpu))
-    count = len(room.gpus)
+def _portions(capacity: Capacity) -> dict[str, Need]:
+    """Return instance types by name: 1, 2, 4 … and all cores; the same for GPUs, with their share of the rest."""
+    cores = [n for n in (1 << power for power in range(12)) if n < capacity.cpu]
+    portions: dict[str, Need] = {}
+    for n in [*cores, capacity.cpu]:
+        portions[CPU if n == 1 or not portions else f"{CPU}.{n:g}"] = Need(n, int(capacity.memory * n / capacity.cpu))
+    count = len(capacity.gpus)
     for n in [n for n in (1, 2, 4, 8, 16) if n < count] + [count] * bool(count):
-        need = Need(room.cpu * n / count, int(room.memory * n / count), n)
-        found[GPU if n == 1 else f"{GPU}.{n}"] = need
-    return found
+        need = Need(capacity.cpu * n / count, int(capacity.memory * n / count), n)
+        portions[GPU if n == 1 else f"{GPU}.{n}"] = need
+    return portions
 
 
-def has(instance_type: str, room: Room) -> bool:
-    """Whether this machine has an instance type of that name."""
-    return not instance_type or instance_type in _portions(room)
+def has(instance_type: str, capacity: Capacity) -> bool:
+    """Return whether this machine has an instance type of that name."""
+    return not instance_type or instance_type in _portions(capacity)
 
 
-def need_of(spec: JobSpec, room: Room) -> tuple[Need, list[str]]:
-    """What a job takes of the room, over all its instances, and what is to be said of that.
+def need_of(spec: JobSpec, capacity: Capacity) -> tuple[Need, list[str]]:
+    """Return the resources of a job, for all its instances, and notes for the user.
 
-    A job that says nothing takes one core. One that asks for more than there is takes all of it: the same spec is for
-    larger machines too.
+    The default is one core. A job that requests more than the capacity gets all of it, so that specs for larger
+    machines run here too.
     """
-    portion = _portions(room).get(spec.instance_type, Need(1))
+    portion = _portions(capacity).get(spec.instance_type, Need(1))
     n = spec.instance_count
-    asked = Need(
+    request = Need(
         (spec.cpu or portion.cpu) * n,
         (parse_size(spec.memory) if spec.memory else portion.memory) * n,
         (portion.gpu if spec.gpu is None else spec.gpu) * n,
     )
     notes = []
-    if spec.cpu and asked.cpu > room.cpu:
-        notes.append(
-            _("Jobs have {n:g} cores here, fewer than the {asked:g} that are asked for.").format(
-                n=room.cpu, asked=asked.cpu
-            )
-        )
-    if asked.memory > room.memory:
-        notes.append(
-            _("Jobs have {size} of memory here, less than the {asked} that are asked for.").format(
-                size=show_memory(room.memory), asked=show_memory(asked.memory)
-            )
-        )
-    if asked.gpu > len(room.gpus):
-        notes.append(
-            _("Jobs have {n} GPUs here, fewer than the {asked} that are asked for.").format(
-                n=len(room.gpus), asked=asked.gpu
-            )
-        )
-    return Need(min(asked.cpu, room.cpu), min(asked.memory, room.memory), min(asked.gpu, len(room.gpus))), notes
+    if spec.cpu and request.cpu > capacity.cpu:
+        text = _("Only {n:g} of the requested {request:g} cores are available.")
+        notes.append(text.format(n=capacity.cpu, request=request.cpu))
+    if request.memory > capacity.memory:
+        text = _("Only {size} of the requested {request} of memory are available.")
+        notes.append(text.format(size=show_memory(capacity.memory), request=show_memory(request.memory)))
+    gpus = len(capacity.gpus)
+    if request.gpu > gpus:
+        text = _("Only {n} of the requested {request} GPUs are available.")
+        notes.append(text.format(n=gpus, request=request.gpu))
+    return Need(min(request.cpu, capacity.cpu), min(request.memory, capacity.memory), min(request.gpu, gpus)), notes

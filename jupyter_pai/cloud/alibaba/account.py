@@ -67,7 +67,7 @@ class AliyunSettings(ProfileSettings):
     max_run_time: int = Field(
         86_400,
         ge=0,
-        title=N_("Longest run time"),
+        title=N_("Maximum run time"),
         description=N_("Seconds after which a job ends that sets none; 0 for never."),
     )
     price_limit: float | None = Field(

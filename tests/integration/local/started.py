@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.backends.local import process
-from jupyter_pai.backends.local.liveness import Life, life_of
+from jupyter_pai.backends.local.liveness import Liveness, liveness_of
 from jupyter_pai.backends.local.supervisor import namespaces
 from jupyter_pai.jobs.state_dir import JobFolder
 
@@ -42,7 +42,7 @@ def power_off(job_id: str) -> None:
 
 def is_alive(folder: JobFolder) -> bool:
     """Whether supervisor or guard of a job live."""
-    return life_of(folder) is Life.ALIVE
+    return liveness_of(folder) is Liveness.ALIVE
 
 
 class Started:

@@ -89,7 +89,7 @@ def test_stop_reaches_all_instances(tmp_path: Path, mode: str) -> None:
     started = Started(tmp_path / "job", line, mode, instances=3)
     logs = [started.folder.log / f"worker-{rank}" for rank in range(3)]
     until(lambda: all(log.exists() and b"ready" in log.read_bytes() for log in logs))
-    process.ask_to_stop(started.folder)
+    process.request_stop(started.folder)
     result = started.end()
     assert result and (result.exit_code, result.reason) == (3, "stopped")
     assert all(log.read_bytes().endswith(b"asked\n") for log in logs)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.backends.local.queue import Need, Room, Slots
+from jupyter_pai.backends.local.queue import Capacity, Need, Queue
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.host import boot_id
@@ -52,10 +52,10 @@ def test_a_job_waits_until_there_is_room(two_cores: EmbeddedClient, tmp_path: Pa
     first, second = (Held(two_cores, tmp_path / name, cpu=1.5) for name in "ab")
     assert status(first.job, "running") == "running"
     status(second.job, "queued")
-    assert second.job.info["platform_status"] == "waits for room"
+    assert second.job.info["platform_status"] == "waiting for resources"
     third = Held(two_cores, tmp_path / "c", memory="1GiB", cpu=1)
     status(third.job, "queued")
-    until(lambda: third.job.info["platform_status"] == "waits for room; 1 job before it")
+    until(lambda: third.job.info["platform_status"] == "waiting for resources; 1 job ahead")
     first.let_go()
     assert status(second.job, "running") == "running"
     assert third.job.status == "queued"
@@ -76,7 +76,11 @@ def test_a_job_that_says_nothing_takes_one_core_and_one_that_asks_too_much_gets_
         held.let_go()
     assert big.let_go().status == "succeeded"
     notes = " ".join(big.job.info["notes"])
-    for words in ("2 cores here, fewer than the 64", "8 GiB of memory here, less than the 1024 GiB", "0 GPUs here"):
+    for words in (
+        "Only 2 of the requested 64 cores",
+        "Only 8 GiB of the requested 1024 GiB of memory",
+        "Only 0 of the requested",
+    ):
         assert words in notes
 
 
@@ -144,51 +148,53 @@ def test_a_hidden_gpu_is_hidden(engine: EmbeddedClient) -> None:
 
 
 @pytest.fixture
-def line(tmp_path: Path) -> Iterator[tuple[Slots, list[Lease]]]:
+def line(tmp_path: Path) -> Iterator[tuple[Queue, list[Lease]]]:
     """A line, and the locks of jobs that stand in it."""
     leases: list[Lease] = []
-    yield Slots(str(tmp_path), str(tmp_path / "jobs")), leases
+    yield Queue(str(tmp_path), str(tmp_path / "jobs")), leases
     for lease in leases:
         lease.release()
 
 
-def enter(line: tuple[Slots, list[Lease]], job: str, need: Need, room: Room) -> tuple[bool, tuple[int, ...], int]:
+def enter(
+    line: tuple[Queue, list[Lease]], job: str, need: Need, capacity: Capacity
+) -> tuple[bool, tuple[int, ...], int]:
     slots, leases = line
     folder = Path(slots.jobs, job)
     if not folder.exists():
         folder.mkdir(parents=True)
         leases.append(Lease(folder / "lock"))
         assert leases[-1].acquire()
-    slot, before = slots.ask(job, need, room)
+    slot, before = slots.request(job, need, capacity)
     return slot.running, slot.assigned, before
 
 
-def test_gpus_are_assigned_once(line: tuple[Slots, list[Lease]]) -> None:
-    room = Room(8, 1 << 30, [0, 2, 3])
-    assert enter(line, "a", Need(1, 0, 1), room) == (True, (0,), 0)
-    assert enter(line, "b", Need(1, 0, 2), room) == (True, (2, 3), 0)
-    assert enter(line, "c", Need(1, 0, 1), room) == (False, (), 0)
-    assert enter(line, "d", Need(1, 0, 0), room) == (True, (), 1)
-    assert enter(line, "e", Need(1, 0, 1), room) == (False, (), 1)
+def test_gpus_are_assigned_once(line: tuple[Queue, list[Lease]]) -> None:
+    capacity = Capacity(8, 1 << 30, [0, 2, 3])
+    assert enter(line, "a", Need(1, 0, 1), capacity) == (True, (0,), 0)
+    assert enter(line, "b", Need(1, 0, 2), capacity) == (True, (2, 3), 0)
+    assert enter(line, "c", Need(1, 0, 1), capacity) == (False, (), 0)
+    assert enter(line, "d", Need(1, 0, 0), capacity) == (True, (), 1)
+    assert enter(line, "e", Need(1, 0, 1), capacity) == (False, (), 1)
     line[0].leave("a")
-    assert enter(line, "e", Need(1, 0, 1), room) == (False, (), 1)
-    assert enter(line, "c", Need(1, 0, 1), room) == (True, (0,), 0)
+    assert enter(line, "e", Need(1, 0, 1), capacity) == (False, (), 1)
+    assert enter(line, "c", Need(1, 0, 1), capacity) == (True, (0,), 0)
     line[0].leave("b")
-    assert enter(line, "e", Need(1, 0, 1), room) == (True, (2,), 0)
+    assert enter(line, "e", Need(1, 0, 1), capacity) == (True, (2,), 0)
 
 
-def test_tenths_of_a_core_add_up(line: tuple[Slots, list[Lease]]) -> None:
-    room = Room(1, 0, [])
-    assert all(enter(line, f"job{n}", Need(0.1), room)[0] for n in range(10))
-    assert not enter(line, "more", Need(0.1), room)[0]
+def test_tenths_of_a_core_add_up(line: tuple[Queue, list[Lease]]) -> None:
+    capacity = Capacity(1, 0, [])
+    assert all(enter(line, f"job{n}", Need(0.1), capacity)[0] for n in range(10))
+    assert not enter(line, "more", Need(0.1), capacity)[0]
 
 
-def test_who_died_is_forgotten(line: tuple[Slots, list[Lease]]) -> None:
-    room = Room(1, 0, [])
-    assert enter(line, "a", Need(1), room)[0]
-    assert not enter(line, "b", Need(1), room)[0]
+def test_who_died_is_forgotten(line: tuple[Queue, list[Lease]]) -> None:
+    capacity = Capacity(1, 0, [])
+    assert enter(line, "a", Need(1), capacity)[0]
+    assert not enter(line, "b", Need(1), capacity)[0]
     line[1][0].release()
-    assert enter(line, "b", Need(1), room)[0]
+    assert enter(line, "b", Need(1), capacity)[0]
     assert [slot.job for slot in line[0].read()] == ["b"]
 
 

@@ -57,7 +57,7 @@ def test_stop_ends_everything(job_folder: Path, mode: str) -> None:
     command = "trap 'echo asked; exit 3' TERM; (setsid sleep 1000 &); echo ready; while :; do sleep 0.01; done"
     started = Started(job_folder, command, mode)
     until(lambda: b"ready" in started.log)
-    process.ask_to_stop(started.folder)
+    process.request_stop(started.folder)
     result = started.end()
     assert result and (result.exit_code, result.reason) == (3, "stopped")
     assert started.log.endswith(b"asked\n")
@@ -70,7 +70,7 @@ def test_no_stop_is_lost_while_it_starts(tmp_path: Path, mode: str) -> None:
         started = Started(tmp_path / f"job{n}", "sleep 1000", mode, grace=1000)
         until((started.folder.path / "started").exists)
         time.sleep(n / 3000)  # Each time at another moment of its start.
-        process.ask_to_stop(started.folder)
+        process.request_stop(started.folder)
         result = started.end()
         assert result and (result.exit_code, result.reason) == (143, "stopped")
 
@@ -79,7 +79,7 @@ def test_no_stop_is_lost_while_it_starts(tmp_path: Path, mode: str) -> None:
 def test_who_does_not_hear_is_killed(job_folder: Path, mode: str) -> None:
     started = Started(job_folder, DAEMONS + "echo ready; while :; do sleep 0.01; done", mode, grace=0.2)
     until(lambda: b"ready" in started.log)
-    process.ask_to_stop(started.folder)
+    process.request_stop(started.folder)
     result = started.end()
     assert result and (result.exit_code, result.reason) == (137, "stopped")
     assert processes_of(started.id) == []
@@ -183,7 +183,8 @@ def test_a_disk_that_is_full_from_the_start_is_said_or_waited_for(small_disk: Pa
     (small_disk / "ballast").unlink()
 
     def with_a_lock() -> None:
-        (small_disk / "job/lock").write_text("room for who starts it")
+        (small_disk / "job/lock").write_text("room for the starter")
+        (small_disk / "job/arguments.json").write_text("room for the arguments")
         fill(small_disk)
 
     started = Started(small_disk / "job", "echo 1", namespaces.PRIVATE, before=with_a_lock)
@@ -207,7 +208,7 @@ def test_another_process_with_our_number_is_left_alone(job_folder: Path) -> None
         host = os.uname().nodename
         for identity in (f"{bystander.pid} 1 {boot} {host} 0", f"{bystander.pid} 1 other-boot {host} 0"):
             (job_folder / "started").write_text(identity)
-            process.ask_to_stop(JobFolder(job_folder))
+            process.request_stop(JobFolder(job_folder))
         assert bystander.poll() is None
     finally:
         bystander.kill()

@@ -1,4 +1,4 @@
-"""What a mask takes out of a stream, and that the pieces in which it comes make no difference."""
+"""What a secret_filter takes out of a stream, and that the pieces in which it comes make no difference."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_pai.backends.local.supervisor.secret_filter import Mask
+from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
 
 from ...support.fuzz import MANY
 
@@ -22,8 +22,8 @@ SECRETS = {"TOKEN": TOKEN, "BLOCK": BLOCK, "ODD": ODD}
 
 
 def whole(text: bytes, secrets: dict[str, bytes] = SECRETS) -> bytes:
-    mask = Mask(secrets)
-    return mask.feed(text) + mask.finish()
+    secret_filter = SecretFilter(secrets)
+    return secret_filter.feed(text) + secret_filter.finish()
 
 
 @pytest.mark.parametrize(
@@ -78,32 +78,32 @@ TEXTS = st.lists(
 @MANY
 @given(TEXTS, st.lists(st.integers(1, 30)))
 def test_pieces_make_no_difference(text: bytes, cuts: list[int]) -> None:
-    mask = Mask(SECRETS)
+    secret_filter = SecretFilter(SECRETS)
     log, rest = b"", text
     for cut in cuts:
-        log += mask.feed(rest[:cut])
+        log += secret_filter.feed(rest[:cut])
         rest = rest[cut:]
-    assert log + mask.feed(rest) + mask.finish() == whole(text)
+    assert log + secret_filter.feed(rest) + secret_filter.finish() == whole(text)
 
 
 @MANY
 @given(st.lists(st.binary(max_size=3).map(lambda b: bytes(b"ab"[c % 2] for c in b))), st.booleans())
 def test_overlapping_values_in_pieces(parts: list[bytes], also: bool) -> None:
     secrets = {"A": b"abab", "B": b"babba", "C": b"aabaab"} | ({"D": b"abababab"} if also else {})
-    mask = Mask(secrets)
-    log = b"".join(map(mask.feed, parts)) + mask.finish()
+    secret_filter = SecretFilter(secrets)
+    log = b"".join(map(secret_filter.feed, parts)) + secret_filter.finish()
     assert log == whole(b"".join(parts), secrets)
 
 
 @MANY
 @given(TEXTS, st.lists(st.tuples(st.integers(1, 12), st.booleans())))
 def test_pauses_show_no_value_and_lose_nothing(text: bytes, cuts: list[tuple[int, bool]]) -> None:
-    mask = Mask(SECRETS)
+    secret_filter = SecretFilter(SECRETS)
     log, rest = b"", text
     for cut, pause in cuts:
-        log += mask.feed(rest[:cut]) + (mask.settle() if pause else b"")
+        log += secret_filter.feed(rest[:cut]) + (secret_filter.flush() if pause else b"")
         rest = rest[cut:]
-    log += mask.feed(rest) + mask.finish()
+    log += secret_filter.feed(rest) + secret_filter.finish()
     assert TOKEN not in log
     assert ODD not in log
     assert BLOCK.strip() not in log
@@ -114,22 +114,22 @@ def test_pauses_show_no_value_and_lose_nothing(text: bytes, cuts: list[tuple[int
         let_out = one.removeprefix(other)
         assert one == other + let_out
         assert not let_out or any(
-            form.startswith(let_out) and len(let_out) <= len(form) // 4 for form in Mask(SECRETS).forms
+            form.startswith(let_out) and len(let_out) <= len(form) // 4 for form in SecretFilter(SECRETS).forms
         )
 
 
 def test_a_pause_shows_what_a_reader_waits_for() -> None:
-    mask = Mask(SECRETS)
-    assert mask.feed(b"epoch 1: t") == b"epoch 1: "
-    assert mask.settle() == b"t"
-    assert mask.feed(b"en\n") == b"en\n"
+    secret_filter = SecretFilter(SECRETS)
+    assert secret_filter.feed(b"epoch 1: t") == b"epoch 1: "
+    assert secret_filter.flush() == b"t"
+    assert secret_filter.feed(b"en\n") == b"en\n"
 
 
 def test_a_pause_shows_no_more_than_a_quarter() -> None:
-    mask = Mask(SECRETS)
+    secret_filter = SecretFilter(SECRETS)
     seen = b""
     for n in range(len(TOKEN)):
-        seen += mask.feed(TOKEN[n : n + 1]) + mask.settle()
+        seen += secret_filter.feed(TOKEN[n : n + 1]) + secret_filter.flush()
     assert seen == TOKEN[: len(TOKEN) // 4] + b"[secret TOKEN]"
 
 

@@ -1,40 +1,48 @@
-"""What a supervisor is told on its command line."""
+"""The arguments of a supervisor: the file `arguments.json` in the job's folder, which `process.spawn` writes."""
 
 from __future__ import annotations
 
-from jupyter_pai.backends.local.queue import Need, Room
+from _json import make_scanner
 
-__all__ = ["Plan"]
+from jupyter_pai.backends.local.queue import Capacity, Need
+
+__all__ = ["Arguments"]
 
 
-class Plan:
-    """What to do, from the command line: ``key=value …  --  command …``. The environment is the job's.
+class _Decoder:
+    """The attributes of a `json.JSONDecoder` that its scanner reads. Importing `json` would delay each job by 10 ms."""
 
-    `slots` is the folder of the line to wait in; empty for a job that needs no place. `need` and `room` are
-    ``cores,bytes,GPUs`` and ``cores,bytes,index:index…``. `cleanup` is a line for a shell that removes the containers
-    of the job; empty for one that runs without.
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+    memo: dict[str, str] = {}  # an interface of the scanner
+
+
+class Arguments:
+    """The arguments of one job's supervisor. The environment is the job's.
+
+    `queue` is the folder of the queue; empty for a job that starts at once. `cleanup` is a shell command that removes
+    the job's containers; empty without containers. `secrets` are variables whose values are masked in the log; the
+    values are in the environment only. `limit` is in seconds; 0 in the file stands for no limit.
     """
 
-    def __init__(self, argv: list[str]) -> None:
-        split = argv.index("--")
-        given = dict(word.split("=", 1) for word in argv[:split])
-        self.command = argv[split + 1 :]
-        self.folder = given["folder"]
-        self.lock = int(given["lock"])
-        self.mode = given["mode"]
-        self.cwd = given["cwd"]
-        self.tty = given["tty"] == "1"
-        self.grace = float(given["grace"])
-        self.limit = float(given["limit"]) or float("inf")
-        self.instances = [f"worker-{rank}" for rank in range(int(given["instances"]))]
-        self.cleanup = given["cleanup"]
-        self.slots = given["slots"]
-        cpu, memory, gpu = given["need"].split(",")
-        self.need = Need(float(cpu), int(memory), int(gpu))
-        cpu, memory, gpus = given["room"].split(",")
-        self.room = Room(float(cpu), int(memory), [int(index) for index in gpus.split(":") if index])
-        # Variables whose values must not stand in the log. The values are where nobody else can read them.
-        self.secrets = given["secrets"].split()
+    def __init__(self, folder: str, lock: int) -> None:
+        with open(f"{folder}/arguments.json", encoding="utf-8") as file:
+            values = make_scanner(_Decoder)(file.read(), 0)[0]  # type: ignore[arg-type]  # see `_Decoder`
+        self.folder = folder
+        self.lock = lock
+        self.command: list[str] = values["command"]
+        self.mode: str = values["mode"]
+        self.cwd: str = values["cwd"]
+        self.tty: bool = values["tty"]
+        self.grace: float = values["grace"]
+        self.limit: float = values["limit"] or float("inf")
+        self.instances = [f"worker-{rank}" for rank in range(values["instances"])]
+        self.cleanup: str = values["cleanup"]
+        self.queue: str = values["queue"]
+        self.need = Need(*values["need"])
+        self.capacity = Capacity(*values["capacity"])
+        self.secrets: list[str] = values["secrets"]
 
     def path(self, name: str) -> str:
         return f"{self.folder}/{name}"

@@ -1,7 +1,7 @@
-"""The guard: runs the command of a job, once an instance, and sees to it that nothing of it outlives it.
+"""The guard: runs the command of a job, once per instance, and kills all its processes at the end.
 
-It is the supervisor's child and shares the logs with it, so that either can go on where the other stopped. What it
-says to the supervisor are lines: ``rank status`` when an instance has ended, ``! trouble``, and `ALL_GONE` at the end.
+It is the supervisor's child and shares the log files with it, so either continues if the other is killed. It reports
+to the supervisor in lines: ``rank status`` when an instance ends, ``! error``, and `ALL_GONE` last.
 """
 
 from __future__ import annotations
@@ -12,42 +12,41 @@ import select
 import signal
 import time
 
-from jupyter_pai.backends.local.supervisor import namespaces
-from jupyter_pai.backends.local.supervisor import process_tree as tree
-from jupyter_pai.backends.local.supervisor.arguments import Plan
-from jupyter_pai.backends.local.supervisor.output import Log
+from jupyter_pai.backends.local.supervisor import namespaces, process_tree
+from jupyter_pai.backends.local.supervisor.arguments import Arguments
+from jupyter_pai.backends.local.supervisor.output import LogWriter
 
 __all__ = ["ALL_GONE", "Guard"]
 
-ALL_GONE = b".\n"  # The guard's last word.
+ALL_GONE = b".\n"  # The guard's last report.
 
 
 class Guard:
-    """Runs the command and sees to it that nothing of it outlives it."""
+    """Runs the command; none of its processes outlives the guard."""
 
-    def __init__(self, plan: Plan, logs: list[Log], life: int, reports: int, ends: list[int]) -> None:
-        self.plan = plan
+    def __init__(self, arguments: Arguments, logs: list[LogWriter], life: int, reports: int, ends: list[int]) -> None:
+        self.arguments = arguments
         self.logs = logs
         self.life = life
         self.reports = reports
         self.ends = ends
-        self.ranks: dict[int, int] = {}  # Of the instances that run, by the number of their process.
+        self.ranks: dict[int, int] = {}  # Ranks of the running instances by process id.
         self.kill_at = float("inf")
 
     def run(self) -> None:
-        """Run the instances to their end, and end this process."""
+        """Run the instances until they end, then exit this process."""
         status = 1
         try:
             os.setsid()
             namespaces.subreaper()
-            if self.plan.mode != namespaces.PLAIN:
-                namespaces.private_root(self.plan.folder, self.plan.mode)
-            wake = tree.wake_on(signal.SIGCHLD)
-            # A stop that comes while the child is still ours would end in our handler, and be lost.
+            if self.arguments.mode != namespaces.PLAIN:
+                namespaces.private_root(self.arguments.folder, self.arguments.mode)
+            wake = process_tree.wake_on(signal.SIGCHLD)
+            # Between fork and exec, our own handler would swallow a SIGTERM.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
             for rank, end in enumerate(self.ends):
                 if (pid := os.fork()) == 0:
-                    _execute(self.plan, rank, end)
+                    _execute(self.arguments, rank, end)
                 self.ranks[pid] = rank
             for end in self.ends:
                 os.close(end)
@@ -56,12 +55,12 @@ class Guard:
             self.finish()
             status = 0
         except OSError as error:
-            self.tell(f"! {error}\n".encode()[:4000])
+            self.report(f"! {error}\n".encode()[:4000])
         finally:
             os._exit(status)
 
     def watch(self, wake: int) -> None:
-        """Until all instances have ended, or the supervisor. Passes the word to stop on; one that fails stops all."""
+        """Wait until all instances or the supervisor have ended. A stop request or a failed instance stops all."""
         poll = select.poll()
         poll.register(self.life, select.POLLIN)
         poll.register(wake, select.POLLIN)
@@ -71,7 +70,7 @@ class Guard:
             if wake in ready:
                 os.read(wake, 4096)
             for rank, status in self.reap():
-                self.tell(f"{rank} {status}\n".encode())
+                self.report(f"{rank} {status}\n".encode())
                 if status != 0 and self.ranks:
                     self.end()
             if self.life in ready and not os.read(self.life, 64):
@@ -85,16 +84,16 @@ class Guard:
     def end(self) -> None:
         """SIGTERM now, SIGKILL after the grace time."""
         if self.kill_at == float("inf"):
-            self.kill_at = time.monotonic() + self.plan.grace
+            self.kill_at = time.monotonic() + self.arguments.grace
             self.signal_all(signal.SIGTERM)
 
-    def tell(self, word: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):  # The supervisor was killed; all the more we go on.
-            os.write(self.reports, word)
+    def report(self, line: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):  # The supervisor was killed: continue without it.
+            os.write(self.reports, line)
 
     def finish(self) -> None:
-        """Stay until the supervisor has copied the logs to their end; copy them where that was killed."""
-        self.tell(ALL_GONE)
+        """Wait until the supervisor has copied the logs; copy them here if it was killed."""
+        self.report(ALL_GONE)
         os.close(self.reports)
         while os.read(self.life, 64):
             pass
@@ -102,39 +101,40 @@ class Guard:
             log.take_over()
 
     def reap(self) -> list[tuple[int, int]]:
-        """Bury children that ended, orphans too; rank and wait status of the instances among them."""
-        found: list[tuple[int, int]] = []
+        """Reap ended children, including orphans; return rank and wait status of the ended instances."""
+        ended: list[tuple[int, int]] = []
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return found
+                return ended
             if pid == 0:
-                return found
+                return ended
             if pid in self.ranks:
-                found.append((self.ranks.pop(pid), status))
+                ended.append((self.ranks.pop(pid), status))
 
     def signal_all(self, number: signal.Signals) -> None:
-        if self.plan.cleanup:
-            # Its client passes the signal on; what else there is of a container engine would kill it at once.
+        if self.arguments.cleanup:
+            # The client forwards the signal; other processes of the engine would kill the container at once.
             for pid in self.ranks:
-                tree.kill(pid, number)
+                process_tree.kill(pid, number)
             return
-        if self.plan.mode == namespaces.PRIVATE:
-            tree.kill(-1, number)
+        if self.arguments.mode == namespaces.PRIVATE:
+            process_tree.kill(-1, number)
             return
-        for pid in tree.descendants(os.getpid()):
-            tree.kill(pid, number)
+        for pid in process_tree.descendants(os.getpid()):
+            process_tree.kill(pid, number)
 
     def kill_all(self) -> None:
-        """Leave nothing alive but ourselves."""
-        if self.plan.cleanup:
-            self.signal_all(signal.SIGKILL)  # First the clients: one that lives might still be making a container.
-            tree.run(self.plan.cleanup)
-        if self.plan.mode != namespaces.PRIVATE:
-            tree.kill_descendants()
+        """Kill every process of the job except this one."""
+        if self.arguments.cleanup:
+            # Kill container clients first; a live one may still be creating a container.
+            self.signal_all(signal.SIGKILL)
+            process_tree.run(self.arguments.cleanup)
+        if self.arguments.mode != namespaces.PRIVATE:
+            process_tree.kill_descendants()
             return
-        tree.kill(-1, signal.SIGKILL)
+        process_tree.kill(-1, signal.SIGKILL)
         while True:
             try:
                 os.wait()
@@ -142,8 +142,8 @@ class Guard:
                 return
 
 
-def _execute(plan: Plan, rank: int, output: int) -> None:
-    """Become the command of one instance."""
+def _execute(arguments: Arguments, rank: int, output: int) -> None:
+    """Replace this process with the command of one instance."""
     try:
         os.environ["RANK"] = str(rank)
         os.setsid()
@@ -154,9 +154,9 @@ def _execute(plan: Plan, rank: int, output: int) -> None:
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-        os.chdir(plan.cwd)
-        os.execv(plan.command[0], plan.command)
+        os.chdir(arguments.cwd)
+        os.execv(arguments.command[0], arguments.command)
     except OSError as error:
-        os.write(2, f"{plan.command[0]}: {os.strerror(error.errno or 0)}\n".encode())
+        os.write(2, f"{arguments.command[0]}: {os.strerror(error.errno or 0)}\n".encode())
     finally:
         os._exit(126)

@@ -1,16 +1,15 @@
 """Linux namespaces for one job: its own process tree, and a private ``/ml``.
 
-Imported by the supervisor, whose start-up time every job pays: `ctypes` and `os`, nothing else. Every function raises
-OSError with the number that the kernel gave.
+Imported by the supervisor, whose start-up delays every job: only `ctypes` and `os`. Every function raises OSError with
+the kernel's error number.
 
-A process tree of its own needs a ``/proc`` of its own: with that of the machine, a program that looks itself up
-(psutil does) finds another process. Containers mask parts of ``/proc``, and the kernel then refuses a fresh one; there
-a job gets its ``/ml`` without the tree.
+A process tree of its own needs a ``/proc`` of its own: with the machine's, a program that looks itself up (as psutil
+does) finds another process. Containers mask parts of ``/proc``, and the kernel then refuses a new one; there, a job
+gets its ``/ml`` without the tree.
 
-The private ``/ml`` is a new root: a small tmpfs into which every top folder of the old root is bound, and the job's
-folder as ``/ml``. Nothing is ever made in the host's own ``/``. The folders keep their names, so paths outside
-``/ml`` mean what they mean outside the job. Works for any user where user namespaces are allowed; the user keeps
-their own uid, and capabilities fall away when the command is executed.
+The private ``/ml`` is part of a new root: a small tmpfs with bind mounts of every top-level folder of the old root and
+of the job's folder as ``/ml``. The host's own ``/`` is never changed. Paths outside ``/ml`` keep their meaning. Works
+for any user where user namespaces are allowed; the user keeps their uid, and capabilities are dropped on exec.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import os
 
 __all__ = ["MOUNTS", "PLAIN", "PRIVATE", "new_tree", "private_root", "probe", "subreaper"]
 
-# How much a job gets, best first: `/ml` and a process tree of its own; `/ml` alone; neither.
+# Isolation of a job, best first: private `/ml` and process tree; `/ml` only; neither.
 PRIVATE, MOUNTS, PLAIN = "private", "mounts", "plain"
 
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
@@ -41,19 +40,19 @@ def _check(result: int, what: str) -> None:
 
 
 def subreaper() -> None:
-    """Orphans among this process's descendants become its children."""
+    """Make orphaned descendants children of this process."""
     _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
 
 
 def new_tree() -> None:
-    """Put the next child into a process tree of its own. Needs a process with a single thread."""
+    """Start a new process tree with the next child. Needs a single-threaded process."""
     _unshare(_CLONE_NEWPID)
 
 
 def private_root(folder: str, mode: str) -> None:
-    """Make ``<folder>/ml`` this process's ``/ml``. In the mode PRIVATE, it must be the first of a new tree.
+    """Mount ``<folder>/ml`` as this process's ``/ml``. In mode PRIVATE, it must be the first process of a new tree.
 
-    ``<folder>/root`` is an empty folder to build the new root on.
+    ``<folder>/root`` is an empty folder, the mount point of the new root.
     """
     root = f"{folder}/root"
     _unshare(_CLONE_NEWNS)
@@ -63,8 +62,8 @@ def private_root(folder: str, mode: str) -> None:
     _mount(None, root, None, _MS_UNBINDABLE)
     for name in os.listdir("/"):
         if name != "ml":
-            _bring(f"/{name}", f"{root}/{name}", mode)
-    _bring(f"{folder}/ml", f"{root}/ml", mode)
+            _bind(f"/{name}", f"{root}/{name}", mode)
+    _bind(f"{folder}/ml", f"{root}/ml", mode)
     # Read-only: a new folder in `/` is refused instead of silently lost.
     _mount(None, root, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
     os.chdir(root)
@@ -75,9 +74,9 @@ def private_root(folder: str, mode: str) -> None:
 
 
 def probe(folder: str) -> tuple[str, str]:
-    """What this machine allows, found by trying it in a child: one of the three words, and why not more.
+    """Return the best mode that works in a child process, and the error that prevents a better one.
 
-    `folder` is scratch space with an ``ml`` and a ``root`` in it.
+    `folder` is a scratch folder with the folders ``ml`` and ``root``.
     """
     reason = ""
     for mode in (PRIVATE, MOUNTS):
@@ -85,17 +84,17 @@ def probe(folder: str) -> tuple[str, str]:
         if os.fork() == 0:
             _try(mode, folder, writer)
         os.close(writer)
-        with os.fdopen(reader) as answer:
-            said = answer.read()
+        with os.fdopen(reader) as file:
+            reply = file.read()
         os.wait()
-        if said == "ok":
+        if reply == "ok":
             return mode, reason
-        reason = said or "killed"
+        reason = reply or "killed"
     return PLAIN, reason
 
 
 def _try(mode: str, folder: str, writer: int) -> None:
-    """Do what a job would, say how it went, and end."""
+    """Set up a job's namespaces, write the outcome, and exit."""
     try:
         if mode == PRIVATE:
             new_tree()
@@ -111,7 +110,7 @@ def _try(mode: str, folder: str, writer: int) -> None:
 
 
 def _unshare(what: int) -> None:
-    """Leave a namespace for a new one; by way of a user namespace, in which we may, where we may not."""
+    """Create a namespace; without the privilege, create a user namespace first."""
     uid, gid = os.getuid(), os.getgid()
     privileged = _has_sys_admin()
     _check(_libc.unshare(what | (0 if privileged else _CLONE_NEWUSER)), "unshare")
@@ -121,8 +120,8 @@ def _unshare(what: int) -> None:
         _write("/proc/self/gid_map", f"{gid} {gid} 1")
 
 
-def _bring(source: str, target: str, mode: str) -> None:
-    """Show `source` at `target`, whatever it is."""
+def _bind(source: str, target: str, mode: str) -> None:
+    """Bind a file or folder at `target`; copy a link."""
     if os.path.islink(source):
         os.symlink(os.readlink(source), target)
         return

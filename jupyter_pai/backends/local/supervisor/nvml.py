@@ -1,7 +1,7 @@
-"""NVIDIA's GPUs of this machine, as the driver's own library tells.
+"""NVIDIA GPUs of this machine, by the driver's library NVML.
 
-By `ctypes` rather than the package nvidia-ml-py: the supervisor, which samples the use of GPUs, has the standard
-library only. A machine without that library has no such GPUs.
+Uses `ctypes` instead of the package nvidia-ml-py: the supervisor has only the standard library. A machine without NVML
+has no NVIDIA GPUs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Utilization(ctypes.Structure):
 
 
 class Gpu:
-    """A GPU: its index as CUDA counts by default within this machine, its name, its memory in bytes."""
+    """A GPU: its index in CUDA's default order, name, and memory in bytes."""
 
     def __init__(self, index: int, name: str, memory: int) -> None:
         self.index = index
@@ -37,7 +37,7 @@ class Gpu:
 
 
 class Nvml:
-    """The library, opened. Raises OSError where there is none, or no driver."""
+    """The opened library. Raises OSError without library or driver."""
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL("libnvidia-ml.so.1")
@@ -53,9 +53,9 @@ class Nvml:
         return [self._gpu(index) for index in range(count.value)]
 
     def use(self, indices: tuple[int, ...]) -> tuple[float, float]:
-        """The use of these GPUs together: percent (of one GPU: 200 for two that are busy), and bytes of memory.
+        """Return the total use of these GPUs: percent (200 for two busy GPUs) and bytes of memory.
 
-        Memory counts all processes on them, which with assigned GPUs are the job's.
+        Memory includes all processes on these GPUs; assigned GPUs run only the job's.
         """
         percent, used = 0.0, 0.0
         for index in indices:
@@ -82,17 +82,17 @@ class Nvml:
 
 
 def gpus() -> list[Gpu]:
-    """The GPUs that jobs may use: all, or those that ``CUDA_VISIBLE_DEVICES`` leaves us."""
+    """Return the GPUs that jobs may use: all, or those in ``CUDA_VISIBLE_DEVICES``."""
     try:
         nvml = Nvml()
     except OSError:
         return []
     try:
-        found = nvml.gpus()
+        devices = nvml.gpus()
     finally:
         nvml.close()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
-        return found
-    wanted = [word.strip() for word in visible.split(",")]
-    return [gpu for gpu in found if str(gpu.index) in wanted]
+        return devices
+    indices = [word.strip() for word in visible.split(",")]
+    return [gpu for gpu in devices if str(gpu.index) in indices]

@@ -1,4 +1,4 @@
-"""The output of a job's command: where it comes from, and the log that it goes to."""
+"""The output of a job's command: pipe or terminal, and the log file."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ import struct
 import time
 from collections.abc import Sequence
 
-TYPE_CHECKING = False  # For the readers of types; `typing` itself would cost each job milliseconds.
+TYPE_CHECKING = False  # Importing `typing` would delay each job.
 if TYPE_CHECKING:
-    from jupyter_pai.backends.local.supervisor.secret_filter import Mask
+    from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
 
-__all__ = ["FULL", "RETRY_EVERY", "Log", "mask_of", "pipe", "terminal", "write_all"]
+__all__ = ["FULL", "RETRY_EVERY", "LogWriter", "filter_of", "pipe", "terminal", "write_all"]
 
-# What a full disk answers, and the seconds after which it is tried again.
+# Errors of a full disk, and the seconds until the next attempt.
 FULL = (errno.ENOSPC, errno.EDQUOT)
 RETRY_EVERY = 0.5
 _PIPE_BYTES = 1 << 20
 _SMALL_READ = 1 << 18
-_NAP = 0.003  # After a small read: a pipe that fills up costs the job less than a supervisor that wakes for each line.
+_NAP = 0.003  # After a small read: waking up for each line would cost the job more than a filling pipe.
 _INDEX_EVERY = 0.1
-_PAUSE = 0.05  # After so long without output, what a mask holds back is shown as far as it may be.
+_PAUSE = 0.05  # Without output for this long, the secret filter releases text that is safe to show.
 _F_SETPIPE_SZ = 1031
 
 
 def pipe() -> tuple[int, int]:
-    """A pipe for the output: the end to read, the end to write."""
+    """Return a pipe for the output: the reading end and the writing end."""
     reader, writer = os.pipe()
     try:
         fcntl.fcntl(reader, _F_SETPIPE_SZ, _PIPE_BYTES)
     except OSError:
-        pass  # A user's pipes may be that large up to a limit; the usual 64 KiB do as well.
+        pass  # A user's quota of large pipes is used up; 64 KiB, the default, work too.
     return reader, writer
 
 
 def terminal() -> tuple[int, int]:
-    """A terminal for the output: the end to read, the end to write."""
+    """Return a terminal for the output: the reading end and the writing end."""
     import termios
 
     master, slave = os.openpty()
@@ -46,36 +46,36 @@ def terminal() -> tuple[int, int]:
     return master, slave
 
 
-def mask_of(secrets: Sequence[str]) -> Mask | None:
-    """A mask for the secrets that these variables of ours hold; None for none. Each log has its own."""
+def filter_of(secrets: Sequence[str]) -> SecretFilter | None:
+    """Return a new filter for the secrets in these environment variables; None if there are none."""
     if not secrets:
         return None
-    # Jobs without secrets, which are nearly all, do not wait for these imports.
-    from jupyter_pai.backends.local.supervisor.secret_filter import Mask
+    # Most jobs have no secrets and skip these imports.
+    from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
 
-    return Mask({name: os.environb[os.fsencode(name)] for name in secrets})
+    return SecretFilter({name: os.environb[os.fsencode(name)] for name in secrets})
 
 
-class Log:
-    """The log file and its time index. `splice` moves bytes without a moment at which they are nowhere:
-    killed between a read and a write, a copier would leave a hole. Not opened for appending, since the file offset,
-    which guard and supervisor share, is what makes one go on where the other stopped.
+class LogWriter:
+    """Writes the log file and its time index.
 
-    With a mask, bytes are read, masked and written, by the supervisor alone: were it killed in between, the guard's
-    next bytes would stand where others are missing. So the guard takes nothing over, and the log ends there, without
-    a hole.
+    `splice` moves bytes atomically: a process killed between read and write would lose them. The file is not opened
+    for appending: guard and supervisor share its offset, so either continues where the other stopped.
+
+    With a secret filter, the supervisor reads, masks and writes. If it is killed in between, the guard must not
+    continue, since bytes would be missing before its own: the log ends there.
     """
 
-    def __init__(self, path: str, source: int, mask: Mask | None = None) -> None:
+    def __init__(self, path: str, source: int, secret_filter: SecretFilter | None = None) -> None:
         self.source = source
-        self.mask = mask
+        self.filter = secret_filter
         self.file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
         self.index = os.open(path + ".index", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         self.indexed = 0.0
-        self.splices = mask is None and not os.isatty(source)
+        self.splices = secret_filter is None and not os.isatty(source)
 
     def copy(self) -> bool:
-        """Move what there is; False at the end of the output."""
+        """Move the available bytes. Returns False at the end of the output."""
         try:
             moved = self._move()
         except OSError as error:
@@ -83,26 +83,26 @@ class Log:
                 return False  # A terminal without a writer reads like this.
             if error.errno not in FULL:
                 raise
-            time.sleep(RETRY_EVERY)  # Disk full: the job waits at a full pipe, and nothing is lost.
+            time.sleep(RETRY_EVERY)  # Disk full: the job blocks on its full pipe, and no output is lost.
             return True
         if 0 < moved < _SMALL_READ:
             time.sleep(_NAP)
         return moved > 0
 
     def drain(self) -> None:
-        """Move what is left, without waiting for more."""
+        """Move the remaining bytes without waiting for more."""
         os.set_blocking(self.source, False)
         try:
             while self.copy():
                 pass
         except BlockingIOError:
             pass
-        if self.mask:
-            write_all(self.file, self.mask.finish(), patient=True)
+        if self.filter:
+            write_all(self.file, self.filter.finish(), patient=True)
 
     def take_over(self) -> None:
-        """Go on where the other one was killed."""
-        if not self.mask:
+        """Continue after the supervisor was killed."""
+        if not self.filter:
             self.drain()
 
     def _move(self) -> int:
@@ -117,16 +117,16 @@ class Log:
             try:
                 os.write(self.index, struct.pack("<qd", offset, self.indexed))
             except OSError:
-                pass  # A full disk: the log matters more, and times are found by the neighbours.
+                pass  # A full disk: the log matters more; times are interpolated.
         return moved
 
     def _write(self, data: bytes) -> None:
-        if not self.mask:
+        if not self.filter:
             write_all(self.file, data, patient=True)
             return
-        write_all(self.file, self.mask.feed(data), patient=True)
-        if self.mask.held and not select.select([self.source], [], [], _PAUSE)[0]:
-            write_all(self.file, self.mask.settle(), patient=True)
+        write_all(self.file, self.filter.feed(data), patient=True)
+        if self.filter.held and not select.select([self.source], [], [], _PAUSE)[0]:
+            write_all(self.file, self.filter.flush(), patient=True)
 
     def _splice(self) -> int:
         try:
@@ -134,12 +134,12 @@ class Log:
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            self.splices = False  # Neither a terminal nor every file system can be spliced.
+            self.splices = False  # Terminals and some file systems do not support splice.
             return -1
 
 
 def write_all(file: int, data: bytes, *, patient: bool = False) -> None:
-    """Write all of it; if patient, wait for room on a full disk."""
+    """Write all bytes; if `patient`, wait for space on a full disk."""
     while data:
         try:
             data = data[os.write(file, data) :]

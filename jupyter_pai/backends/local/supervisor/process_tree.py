@@ -1,4 +1,4 @@
-"""The processes below one, wherever they moved to, and signals to them."""
+"""Descendants of a process, also in other sessions and groups, and signals to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["descendants", "kill", "kill_descendants", "run", "wake_on"]
 
 
 def kill_descendants() -> None:
-    """Kill until none is left. Orphans fall to us, so each round finds what the last one's dead left behind."""
+    """Kill all descendants. Orphans become our children, so each round finds those of the last one's victims."""
     while pids := descendants(os.getpid()):
         for pid in pids:
             kill(pid, signal.SIGKILL)
@@ -21,7 +21,7 @@ def kill_descendants() -> None:
 
 
 def descendants(pid: int) -> list[int]:
-    """Children, their children, and so on."""
+    """Return all descendants of a process."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -31,23 +31,23 @@ def descendants(pid: int) -> list[int]:
             except OSError:
                 continue
             children.setdefault(parent, []).append(int(name))
-    found: list[int] = []
+    pids: list[int] = []
     waiting = [pid]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        pids += below
         waiting += below
-    return found
+    return pids
 
 
 def kill(pid: int, number: signal.Signals) -> None:
-    """Send a signal, if the process is still there."""
+    """Send a signal; does nothing if the process has ended."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
 
 
 def wake_on(number: signal.Signals) -> int:
-    """A descriptor that becomes readable when the signal arrives."""
+    """Return a descriptor that becomes readable when the signal arrives."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.signal(number, lambda *_: None)
@@ -56,7 +56,7 @@ def wake_on(number: signal.Signals) -> int:
 
 
 def run(line: str) -> None:
-    """Run a line by a shell, without any output, and wait for it."""
+    """Run a shell command without output, and wait for it."""
     pid = os.fork()
     if pid == 0:
         try:

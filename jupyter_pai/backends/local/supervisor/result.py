@@ -1,4 +1,4 @@
-"""How a local job ended, as its supervisor writes it to the file `result`."""
+"""The file `result`, in which the supervisor records the end of a job."""
 
 from __future__ import annotations
 
@@ -6,48 +6,52 @@ import os
 import time
 
 from jupyter_pai.backends.local.supervisor import output
-from jupyter_pai.backends.local.supervisor.arguments import Plan
+from jupyter_pai.backends.local.supervisor.arguments import Arguments
 from jupyter_pai.backends.local.supervisor.guard import ALL_GONE
 
-__all__ = ["Ending"]
+__all__ = ["ResultFile"]
 
 
-class Ending:
-    """What is known of it by now: `said` is what the guard told, `reason` why the job is to end, `trouble` why it never
-    began; `guarded` once there is a guard."""
+class ResultFile:
+    """The end of a job so far: the guard's `reports`, the `reason` of a stop, the `trouble` that prevented the start.
 
-    def __init__(self, plan: Plan, reason: str) -> None:
-        self.plan = plan
+    `guarded` is set when the guard runs.
+    """
+
+    def __init__(self, arguments: Arguments, reason: str) -> None:
+        self.arguments = arguments
         self.reason = reason
         self.trouble = ""
-        self.said = b""
+        self.reports = b""
         self.guarded = False
         self.oom_kills = _oom_kills()
 
     @property
     def is_whole(self) -> bool:
-        """Whether the guard came to its end."""
-        return self.said.endswith(ALL_GONE)
+        """Whether the guard finished."""
+        return self.reports.endswith(ALL_GONE)
 
     def lines(self) -> list[str]:
-        """The file's lines. `status` is the wait status of the `instance` that failed first, else 0; empty if there is
-        none."""
-        told = [line.partition(" ") for line in self.said.decode("utf-8", "replace").splitlines()]
-        ended = [(self.plan.instances[int(rank)], status) for rank, _blank, status in told if rank.isdigit()]
+        """Return the file's lines. `status` is the wait status of the `instance` that failed first, else 0.
+
+        It is empty if no instance ended.
+        """
+        reports = [line.partition(" ") for line in self.reports.decode("utf-8", "replace").splitlines()]
+        ended = [(self.arguments.instances[int(rank)], status) for rank, _blank, status in reports if rank.isdigit()]
         failed = [pair for pair in ended if pair[1] != "0"]
         instance, status = (failed or ended or [("", "")])[0]
-        instance = instance if len(self.plan.instances) > 1 else ""
-        trouble = self.trouble or "".join(text for mark, _blank, text in told if mark == "!")
+        instance = instance if len(self.arguments.instances) > 1 else ""
+        trouble = self.trouble or "".join(text for mark, _blank, text in reports if mark == "!")
         reason = self.reason
         if trouble:
             reason, status = f"namespaces {trouble}", ""
-        elif self.guarded and len(ended) < len(self.plan.instances):
+        elif self.guarded and len(ended) < len(self.arguments.instances):
             reason = "guard"
         lines = [f"status={status}", f"instance={instance}", f"reason={reason}", f"ended={time.time()}"]
         return [*lines, f"oom_kills={_oom_kills() - self.oom_kills}"]
 
     def write(self) -> None:
-        """Write the file as a whole; on a full disk, when there is room again."""
+        """Write the file atomically; on a full disk, wait for space."""
         while True:
             try:
                 self._write("\n".join(self.lines()) + "\n")
@@ -58,7 +62,7 @@ class Ending:
                 time.sleep(output.RETRY_EVERY)
 
     def _write(self, text: str) -> None:
-        path = self.plan.path("result")
+        path = self.arguments.path("result")
         file = os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
         try:
             output.write_all(file, text.encode("utf-8", "backslashreplace"))
@@ -69,7 +73,7 @@ class Ending:
 
 
 def _oom_kills() -> int:
-    """How many processes the kernel has killed for want of memory since it booted."""
+    """Return the number of processes that the kernel has killed for lack of memory since it booted."""
     try:
         with open("/proc/vmstat") as file:
             for line in file:

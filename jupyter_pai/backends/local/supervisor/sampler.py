@@ -1,6 +1,6 @@
-"""What a running job uses of the machine: sampled by its supervisor, so that nothing is missing when no server runs.
+"""Resource usage of a running job, sampled by its supervisor, so that no server is needed.
 
-What a record holds, `samples` says.
+See `jobs.metrics.resource_samples` for the record's format.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import time
 from jupyter_pai.backends.local.supervisor.nvml import Nvml
 from jupyter_pai.jobs.metrics.resource_samples import RECORD
 
-__all__ = ["Usage"]
+__all__ = ["UsageSampler"]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _UNKNOWN = (float("nan"), float("nan"))
-# Seconds from one sample to the next, for jobs of that age: short jobs get a curve, long ones no heap of points.
-_PACE = ((60, 1.0), (600, 5.0), (float("inf"), 15.0))
+# Seconds between samples by the age of the job: enough points for short jobs, not too many for long ones.
+_INTERVALS = ((60, 1.0), (600, 5.0), (float("inf"), 15.0))
 
 
-class Usage:
-    """The samples of one job: of the processes below this one."""
+class UsageSampler:
+    """Samples the descendants of this process."""
 
     def __init__(self, path: str, gpus: tuple[int, ...]) -> None:
         self.file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -29,13 +29,13 @@ class Usage:
         self.nvml: Nvml | None = None
         self.begun = self.last = time.monotonic()
         self.ticks = 0
-        self.due = self.begun + _PACE[0][1]
+        self.due = self.begun + _INTERVALS[0][1]
 
     def sample(self) -> None:
-        """Take a sample, and set when the next is due."""
+        """Take a sample and set the time of the next."""
         now = time.monotonic()
         ticks, memory = _sum_up(_below(os.getpid()))
-        # Who ends between two samples is counted by its parent from then on, unless nobody waited for it.
+        # The parent accounts for a process that ended between two samples, if it waited for it.
         cores = max(ticks - self.ticks, 0) / _TICKS / (now - self.last)
         percent, gpu_memory = self._gpu_use()
         record = RECORD.pack(time.time(), cores, memory, percent, gpu_memory)
@@ -45,7 +45,7 @@ class Usage:
         except OSError:
             pass  # A full disk: the log matters more.
         self.ticks, self.last = ticks, now
-        self.due = now + next(pause for age, pause in _PACE if now - self.begun < age)
+        self.due = now + next(pause for age, pause in _INTERVALS if now - self.begun < age)
 
     def _gpu_use(self) -> tuple[float, float]:
         if not self.gpus:
@@ -59,9 +59,11 @@ class Usage:
 
 
 def _below(pid: int) -> list[int]:
-    """Children, their children, and so on: from the kernel's own lists, which cost less than a look at all
-    processes. It may miss one that is just moving, which does no harm here."""
-    found: list[int] = []
+    """Return all descendants, from the kernel's child lists, which are cheaper than a scan of all processes.
+
+    A process that moves meanwhile may be missing, which is harmless here.
+    """
+    pids: list[int] = []
     waiting = [pid]
     while waiting:
         folder = f"/proc/{waiting.pop()}/task"
@@ -69,15 +71,15 @@ def _below(pid: int) -> list[int]:
             for task in os.listdir(folder):
                 with open(f"{folder}/{task}/children", "rb") as file:
                     children = [int(word) for word in file.read().split()]
-                found += children
+                pids += children
                 waiting += children
         except OSError:
             continue  # It ended.
-    return found
+    return pids
 
 
 def _sum_up(pids: list[int]) -> tuple[int, int]:
-    """Clock ticks that they and the children they waited for have used, and the bytes of memory that they hold."""
+    """Return their clock ticks, those of their reaped children included, and their resident memory in bytes."""
     ticks = memory = 0
     for pid in pids:
         try:

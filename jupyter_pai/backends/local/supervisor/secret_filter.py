@@ -1,4 +1,4 @@
-"""Mask: takes the values of secrets out of a stream of bytes, wherever the pieces of the stream begin and end."""
+"""Masks the values of secrets in a stream of bytes, independent of where the stream is split."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-__all__ = ["Mask"]
+__all__ = ["SecretFilter"]
 
-# Shorter forms stand everywhere.
+# Shorter forms would match everywhere.
 _SHORTEST = 4
-# The lines into which programs break base64.
+# Line lengths of wrapped base64.
 _BASE64_LINES = (64, 76)
 
 
-class Mask:
-    """Replaces each value by ``[secret NAME]``, in the forms in which programs print it: as it is, each of its lines,
+class SecretFilter:
+    """Replaces each value by ``[secret NAME]``, in the forms in which programs print it: unchanged, line by line,
     escaped as in JSON and `repr`, percent-encoded, in base64.
 
-    What could be the beginning of a value is held back until more has come: `feed` gives what is certain. When nothing
-    comes, `settle` gives what a reader may wait for, a progress line whose last letter happens to be a value's first;
-    but never more than a quarter of a value. What is cut off by the end is masked if it is more than that.
+    Text that may be the start of a value is held back until more arrives. `feed` returns the text that is certain.
+    During a pause, `flush` releases held text, such as the last letter of a progress line, but never more than a
+    quarter of a value. A value cut off at the end is masked if more than that quarter has arrived.
     """
 
     def __init__(self, secrets: Mapping[str, bytes]) -> None:
@@ -32,10 +32,10 @@ class Mask:
         longest_first = sorted(self.forms, key=len, reverse=True)
         self.pattern = re.compile(b"|".join(map(re.escape, longest_first)))
         self.held = b""
-        self.shown = 0  # So much of `held` was given already.
+        self.shown = 0  # Bytes of `held` that were released already.
 
     def feed(self, data: bytes) -> bytes:
-        """What of the stream is certain now that `data` has come."""
+        """Return the part of the stream that is certain after `data`."""
         text = self.held + data
         place, parts = 0, []
         begun = self._begun(text, 0)
@@ -48,8 +48,8 @@ class Mask:
         self.held, self.shown = text[begun:], max(self.shown - begun, 0)
         return b"".join(parts)
 
-    def settle(self) -> bytes:
-        """What of the held bytes may be seen while nothing comes."""
+    def flush(self) -> bytes:
+        """Return the held bytes that are safe to show during a pause."""
         whole = self.pattern.search(self.held)
         limit = whole.start() if whole else len(self.held)
         for start in range(limit):
@@ -60,7 +60,7 @@ class Mask:
         return text
 
     def finish(self) -> bytes:
-        """The rest, when nothing will come any more."""
+        """Return the rest at the end of the stream."""
         text, self.held = self.held, b""
         place, parts = 0, []
         for match in self.pattern.finditer(text):
@@ -79,7 +79,7 @@ class Mask:
         return text[max(start, self.shown) : end]
 
     def _begun(self, text: bytes, start: int) -> int:
-        """Where, from `start` on, the first form begins of which the rest has not come yet; else the end."""
+        """Return the start of the first incomplete form at or after `start`; the end of the text if there is none."""
         first = len(text)
         for form in self.forms:
             place = text.find(form[:1], max(start, len(text) - len(form) + 1), first)
@@ -91,20 +91,20 @@ class Mask:
         return first
 
     def _shortest(self, text: bytes, start: int) -> int:
-        """How long the shortest form is that begins with the text from `start` on; 0 if none does."""
+        """Return the length of the shortest form that begins with the text from `start` on; 0 if none does."""
         return min((len(form) for form in self.forms if _begins(form, text, start)), default=0)
 
 
 def _begins(form: bytes, text: bytes, start: int) -> bool:
-    """Whether a form begins with the text from `start` on. Mostly, a few bytes tell that it does not."""
+    """Return whether a form begins with the text from `start` on. The first bytes rule out most."""
     return form.startswith(text[start : start + 16]) and form.startswith(text[start:])
 
 
 def _forms(value: bytes) -> Iterator[bytes]:
     wrapped = [base64.b64encode(whole) for whole in (value, value.strip(), value.strip() + b"\n")]
-    value = value.strip()  # The end of its last line goes on ending lines.
+    value = value.strip()  # Trailing newlines are not part of the value.
     text = value.decode("utf-8", "surrogateescape")
-    found = [
+    forms = [
         *(value, value.replace(b"\n", b"\r\n")),
         *(line.strip() for line in value.splitlines()),
         *(json.dumps(text, ensure_ascii=plain)[1:-1].encode("utf-8", "surrogateescape") for plain in (True, False)),
@@ -113,7 +113,7 @@ def _forms(value: bytes) -> Iterator[bytes]:
         *(code[n : n + size] for code in wrapped for size in _BASE64_LINES for n in range(0, len(code) - 7, size)),
         *(form for shift in range(3) for form in _base64(value, shift)),
     ]  # fmt: skip
-    yield from (form for form in found if len(form) >= _SHORTEST)
+    yield from (form for form in forms if len(form) >= _SHORTEST)
 
 
 def _percent(value: bytes, kept: bytes) -> bytes:
@@ -121,7 +121,7 @@ def _percent(value: bytes, kept: bytes) -> bytes:
 
 
 def _base64(value: bytes, shift: int) -> list[bytes]:
-    """What of a value's base64 stands fast when `shift` bytes go before it (modulo 3), and any after it."""
+    """Return the part of a value's base64 that is fixed if `shift` bytes (modulo 3) precede it and any follow."""
     first, last = (shift * 8 + 5) // 6, (shift + len(value)) * 8 // 6
     data = b"\0" * shift + value
     return [encode(data)[first:last] for encode in (base64.b64encode, base64.urlsafe_b64encode)]
