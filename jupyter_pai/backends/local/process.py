@@ -27,11 +27,11 @@ from .queue import Capacity, Need
 
 __all__ = [
     "Result",
-    "request_stop",
     "machine_allows",
     "of_this_boot",
     "read_result",
     "reap_children",
+    "request_stop",
     "run_aside",
     "spawn",
     "started_at",
