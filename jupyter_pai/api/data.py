@@ -1,4 +1,4 @@
-"""The engine's verbs about data in storages: look, copy, upload, rename, remove, make folders."""
+"""Endpoints of data in storages: list, copy, upload, rename and delete files and folders."""
 
 from __future__ import annotations
 
@@ -7,116 +7,276 @@ import os
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from ..core.errors import UsageError
+from pydantic import BaseModel, ConfigDict, Field
+
 from ..core.i18n import _
-from ..engine.data import browse as data
-from ..engine.data import outputs
+from ..engine.data import browse, outputs
 from ..engine.data.outputs import FileChunk
 from ..engine.data.storages import Root
 from ..engine.data.transfers import Plan
-from ..engine.requests import DataCopy, DataMove, DataPlace, Upload, parse
+from ..engine.requests import parse
 from ..storage.local import path_of
-from .outputs import OutputVerbs
+from .endpoint import Context, Json, Schema, TypedDict, check_range, endpoint
+from .outputs import TransferReply
 
-__all__ = ["DataVerbs"]
+__all__ = ["DataCopy", "DataFolderReply", "DataMove", "DataPlace", "DataSizeReply", "StoragesReply", "Upload"]
 
 _LARGEST_PAGE = 10_000
 
+Uri = Annotated[str, "A file, or a folder with a trailing slash: oss://bucket/key, file:///path."]
+_ACCOUNT = "Profile of the account to use. Default: the first profile with an account for the URI."
+Account = Annotated[str, _ACCOUNT]
 
-class DataVerbs(OutputVerbs):
-    """A part of `api.Api`."""
 
-    async def storages(self) -> dict[str, Any]:
-        roots = await self.service.storages.roots()
-        if self.root:
-            here = Root(f"{self.root.path.as_uri()}/", "", "file")
-            roots = [here, *(root for root in roots if root.uri != here.uri)]
-        return {"storages": [self._told(root) for root in roots]}
+class DataEntry(TypedDict):
+    """A file, or a folder, whose path ends with a slash. `modified` is in seconds since 1970, 0 if unknown. `problem`
+    is the reason why the entry cannot be read; else empty."""
 
-    def _told(self, root: Root) -> dict[str, Any]:
-        path, trouble = path_of(root.uri), root.trouble
-        return {
-            "uri": root.uri,
-            "title": self._title(root),
-            "profile": root.profile,
-            "scheme": root.scheme,
-            "writable": path is None or os.access(path, os.W_OK),
-            "problem": trouble.message if trouble else "",
-            "fix": trouble.fix if trouble else "",
-        }
+    path: str
+    uri: str
+    bytes: int
+    modified: float
+    is_folder: bool
+    problem: str
 
-    def _title(self, root: Root) -> str:
-        path = path_of(root.uri)
-        if path and self.root and path == self.root.path:
-            return _("Files of JupyterLab")
-        if path:
-            return _("Home folder")
-        parts = urlsplit(root.uri)
-        return f"{parts.netloc}{parts.path}".strip("/") or root.profile or root.scheme
 
-    async def list_data(
-        self, uri: str = "", after: str = "", limit: int = 1000, recursive: bool = False, profile: str = ""
-    ) -> dict[str, Any]:
-        if not 0 < limit <= _LARGEST_PAGE:
-            raise UsageError(_("limit is 1 to {n}.").format(n=_LARGEST_PAGE))
-        storage = self.service.storages.of(uri, profile)
-        return await asyncio.to_thread(data.describe, storage, uri, after, limit, recursive=recursive)
+class DataParent(TypedDict):
+    """A parent folder, or the folder itself."""
 
-    async def measure_data(self, uri: str = "", profile: str = "") -> dict[str, Any]:
-        return await asyncio.to_thread(data.measure, self.service.storages.of(uri, profile), uri)
+    name: str
+    uri: str
 
-    async def get_data(self, body: object) -> dict[str, Any]:
-        asked = parse(DataCopy, body)
-        return await self._copy(asked, data.plan_data_get, self._path(asked.path, is_written=True))
 
-    async def put_data(self, body: object) -> dict[str, Any]:
-        asked = parse(DataCopy, body)
-        return await self._copy(asked, data.plan_put, self._path(asked.path))
+class DataFolderReply(TypedDict):
+    """A page of the entries of a folder, by path below `uri`. `more`: further entries follow. `parents` are the folders
+    from the root down to this one."""
 
-    async def _copy(self, asked: DataCopy, plan: Callable[..., Plan], path: Path) -> dict[str, Any]:
-        storage = self.service.storages.of(asked.uri, asked.profile)
-        uri = data.place_below(storage, asked.uri, asked.name)
-        start = partial(plan, storage, uri=uri, path=path, overwrite=asked.overwrite)
-        return self._described(await self.service.copies.start(start))
+    uri: str
+    parents: list[DataParent]
+    entries: list[DataEntry]
+    more: bool
 
-    async def remove_data(self, uri: str = "", profile: str = "") -> dict[str, Any]:
-        storage = self.service.storages.of(uri, profile)
-        return self._described(await self.service.copies.start(partial(data.plan_remove, storage, uri)))
 
-    async def make_data_folder(self, body: object) -> dict[str, Any]:
-        asked = parse(DataPlace, body)
-        storage = self.service.storages.of(asked.uri, asked.profile)
-        uri = storage.join(data.place_below(storage, asked.uri, asked.path), "")
-        await asyncio.to_thread(storage.make_folder, uri)
-        return {"uri": uri}
+class DataSizeReply(TypedDict):
+    """The number of files at a URI, and their bytes. `uri` ends with a slash if it is a folder."""
 
-    async def rename_data(self, body: object) -> dict[str, Any]:
-        asked = parse(DataMove, body)
-        storage = self.service.storages.of(asked.uri, asked.profile)
-        plan = partial(data.plan_move, storage, asked.uri, asked.name, asked.to)
-        return self._described(await self.service.copies.start(plan))
+    uri: str
+    is_folder: bool
+    files: int
+    bytes: int
 
-    async def data_file(
-        self, uri: str = "", offset: int = 0, limit: int = 0, profile: str = ""
-    ) -> AsyncIterator[FileChunk]:
-        """The pieces of a file. Everything that can be wrong is found before the first of them."""
-        if min(offset, limit) < 0 or max(offset, limit) >= 1 << 62:
-            raise UsageError(_("offset and limit are 0 or more."))
-        storage = self.service.storages.of(uri, profile)
-        folder, path = storage.split(uri)
-        return await outputs.pieces(storage, folder, path, offset, limit)
 
-    async def begin_upload(self, body: object) -> dict[str, Any]:
-        asked = parse(Upload, body)
-        storage = self.service.storages.of(asked.uri, asked.profile)
-        uri = data.place_below(storage, asked.uri, asked.path)
-        begun = self.service.uploads.begin(
-            storage, uri, asked.bytes, overwrite=asked.overwrite, modified=asked.modified
-        )
-        return self._described(await begun)
+class MadeFolderReply(TypedDict):
+    uri: str
 
-    async def upload_data(self, copy: str, offset: int = 0, content: bytes = b"") -> dict[str, Any]:
-        return self._described(await self.service.uploads.take(copy, offset, content))
+
+class StorageRoot(TypedDict):
+    """A folder from which to browse a storage: its URI, and the profile of the account, empty if none is required. If
+    the storage is unavailable, `uri` is empty, and `problem` and `fix` give the reason and the remedy."""
+
+    uri: str
+    title: str
+    profile: str
+    scheme: str
+    writable: bool
+    problem: str
+    fix: str
+
+
+class StoragesReply(TypedDict):
+    storages: list[StorageRoot]
+
+
+class DataCopy(BaseModel):
+    """Files to copy between a storage and a local path of the engine."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096, description="A file, or a folder with a trailing slash.")
+    path: str = Field(
+        max_length=4096,
+        description="The source of an upload, or the destination folder of a download: an absolute path, or a path "
+        "below the folder that JupyterLab shows.",
+    )
+    name: str = Field(
+        "", max_length=1024, description="Name of the uploaded file or folder in the folder `uri`, not URL-encoded."
+    )
+    overwrite: bool = Field(False, description="Replace existing files.")
+    profile: str = Field("", description=_ACCOUNT)
+
+
+class DataPlace(BaseModel):
+    """A folder to create: the URI, or a path below it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096)
+    path: str = Field("", max_length=4096, description="Path below the URI, not URL-encoded.")
+    profile: str = Field("", description=_ACCOUNT)
+
+
+class DataMove(BaseModel):
+    """A file or folder to rename or to move within its storage."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096, description="A file, or a folder with a trailing slash.")
+    name: str = Field("", max_length=1024, description="New name in the same folder.")
+    to: str = Field("", max_length=4096, description="Or the new URI; with a trailing slash, the new folder of a file.")
+    profile: str = Field("", description=_ACCOUNT)
+
+
+class Upload(BaseModel):
+    """A file of a browser to upload in pieces."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: str = Field(min_length=1, max_length=4096, description="The destination folder.")
+    path: str = Field(min_length=1, max_length=4096, description="Path in the destination folder, not URL-encoded.")
+    bytes: int = Field(ge=0, lt=1 << 62, description="Size of the file.")
+    modified: float = Field(0.0, ge=0, lt=1 << 40, description="Modification time, in seconds since 1970.")
+    overwrite: bool = Field(False, description="Replace an existing file.")
+    profile: str = Field("", description=_ACCOUNT)
+
+
+@endpoint("GET", "/storages")
+async def storages(context: Context) -> StoragesReply:
+    """List the folders from which to browse data."""
+    roots = await context.service.storages.roots()
+    if context.root:
+        here = Root(f"{context.root.path.as_uri()}/", "", "file")
+        roots = [here, *(root for root in roots if root.uri != here.uri)]
+    return {"storages": [_storage_root(context, root) for root in roots]}
+
+
+def _storage_root(context: Context, root: Root) -> StorageRoot:
+    path, error = path_of(root.uri), root.trouble
+    return {
+        "uri": root.uri,
+        "title": _title(context, root, path),
+        "profile": root.profile,
+        "scheme": root.scheme,
+        "writable": path is None or os.access(path, os.W_OK),
+        "problem": error.message if error else "",
+        "fix": error.fix if error else "",
+    }
+
+
+def _title(context: Context, root: Root, path: Path | None) -> str:
+    if path:
+        return _("Files of JupyterLab") if context.root and path == context.root.path else _("Home folder")
+    parts = urlsplit(root.uri)
+    return f"{parts.netloc}{parts.path}".strip("/") or root.profile or root.scheme
+
+
+@endpoint("GET", "/data")
+async def list_data(
+    context: Context,
+    uri: Uri = "",
+    after: Annotated[str, "Only entries after this name."] = "",
+    limit: Annotated[int, "Maximum number of entries, up to 10000."] = 1000,
+    recursive: Annotated[bool, "List all files below the folder instead, by path."] = False,
+    profile: Account = "",
+) -> Annotated[Json, Schema(DataFolderReply)]:
+    """List the file at a URI, or the entries of a folder by name."""
+    check_range("limit", limit, range(1, _LARGEST_PAGE + 1))
+    storage = context.service.storages.of(uri, profile)
+    return await asyncio.to_thread(browse.describe, storage, uri, after, limit, recursive=recursive)
+
+
+@endpoint("GET", "/data/size")
+async def measure_data(
+    context: Context, uri: Uri = "", profile: Account = ""
+) -> Annotated[Json, Schema(DataSizeReply)]:
+    """Count the files and bytes at a URI."""
+    return await asyncio.to_thread(browse.measure, context.service.storages.of(uri, profile), uri)
+
+
+@endpoint("POST", "/data/get")
+async def get_data(context: Context, body: Annotated[object, Schema(DataCopy)]) -> TransferReply:
+    """Start to download a file or folder to a local folder."""
+    request = parse(DataCopy, body)
+    return await _copy(context, request, browse.plan_data_get, context.path(request.path, writable=True))
+
+
+@endpoint("POST", "/data/put")
+async def put_data(context: Context, body: Annotated[object, Schema(DataCopy)]) -> TransferReply:
+    """Start to upload a local file or folder."""
+    request = parse(DataCopy, body)
+    return await _copy(context, request, browse.plan_put, context.path(request.path))
+
+
+async def _copy(context: Context, request: DataCopy, plan: Callable[..., Plan], path: Path) -> TransferReply:
+    storage = context.service.storages.of(request.uri, request.profile)
+    uri = browse.place_below(storage, request.uri, request.name)
+    start = partial(plan, storage, uri=uri, path=path, overwrite=request.overwrite)
+    return context.transfer(await context.service.copies.start(start))
+
+
+@endpoint("DELETE", "/data")
+async def remove_data(context: Context, uri: Uri = "", profile: Account = "") -> TransferReply:
+    """Start to delete a file, or a folder if its URI ends with a slash."""
+    storage = context.service.storages.of(uri, profile)
+    return context.transfer(await context.service.copies.start(partial(browse.plan_remove, storage, uri)))
+
+
+@endpoint("POST", "/data/folder")
+async def make_data_folder(context: Context, body: Annotated[object, Schema(DataPlace)]) -> MadeFolderReply:
+    """Create a folder."""
+    request = parse(DataPlace, body)
+    storage = context.service.storages.of(request.uri, request.profile)
+    uri = storage.join(browse.place_below(storage, request.uri, request.path), "")
+    await asyncio.to_thread(storage.make_folder, uri)
+    return {"uri": uri}
+
+
+@endpoint("POST", "/data/move")
+async def rename_data(context: Context, body: Annotated[object, Schema(DataMove)]) -> TransferReply:
+    """Start to rename or move a file or folder."""
+    request = parse(DataMove, body)
+    storage = context.service.storages.of(request.uri, request.profile)
+    plan = partial(browse.plan_move, storage, request.uri, request.name, request.to)
+    return context.transfer(await context.service.copies.start(plan))
+
+
+@endpoint("GET", "/data/file")
+async def data_file(
+    context: Context,
+    uri: Uri = "",
+    offset: Annotated[int, "First byte."] = 0,
+    limit: Annotated[int, "Maximum number of bytes. 0: no limit."] = 0,
+    profile: Account = "",
+) -> AsyncIterator[FileChunk]:
+    """Get the bytes of a file. The header X-Size is its size.
+
+    Errors are raised before the first chunk.
+    """
+    storage = context.service.storages.of(uri, profile)
+    folder, path = storage.split(uri)
+    return await outputs.pieces(storage, folder, path, offset, limit)
+
+
+@endpoint("POST", "/uploads")
+async def begin_upload(context: Context, body: Annotated[object, Schema(Upload)]) -> TransferReply:
+    """Start the upload of a file in pieces. Its id is that of a transfer, which can be cancelled."""
+    request = parse(Upload, body)
+    storage = context.service.storages.of(request.uri, request.profile)
+    uri = browse.place_below(storage, request.uri, request.path)
+    upload = context.service.uploads.begin(
+        storage, uri, request.bytes, overwrite=request.overwrite, modified=request.modified
+    )
+    return context.transfer(await upload)
+
+
+@endpoint("PUT", "/uploads/{copy}")
+async def upload_data(
+    context: Context,
+    copy: str,
+    offset: Annotated[int, "Offset of the piece in the file, in bytes."] = 0,
+    content: bytes = b"",
+) -> TransferReply:
+    """Upload a piece of a file, up to 64 MiB. The file appears in the storage after its last piece."""
+    return context.transfer(await context.service.uploads.take(copy, offset, content))

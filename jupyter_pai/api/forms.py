@@ -1,87 +1,155 @@
-"""The engine's verbs that forms ask, before anything is submitted."""
+"""Endpoints of the train form: its default values, preview, hyperparameters and recipe. They submit nothing."""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from ..backends import load_backends
 from ..backends.base import Backend, Capability
 from ..core.i18n import _
 from ..core.json_schema import form_schema
-from ..engine import form_defaults as form_beginning
-from ..engine.recipe import recipe
-from ..engine.requests import submit_request
+from ..engine import form_defaults
+from ..engine.recipe import recipe as recipe_of
+from ..engine.requests import Preview, SubmitRequest, submit_request
 from ..engine.submit_plan import script_for_notebook
 from ..jobs.spec import JobSpec
-from .outputs import OutputVerbs
+from ..source.hyperparameters.discover import Inspection
+from .endpoint import Context, Json, Schema, Time, TypedDict, endpoint
+from .jobs import CodeReply
 
-__all__ = ["FormVerbs"]
-
-
-class FormVerbs(OutputVerbs):
-    """A part of `api.Api`."""
-
-    async def preview(self, body: object, quick: bool = False) -> dict[str, Any]:
-        found = await self.service.submitter.preview(submit_request(body), quick=quick)
-        return found.model_dump(mode="json")
-
-    async def inspect(self, body: object) -> dict[str, Any]:
-        return dataclasses.asdict(await self.service.submitter.inspect(submit_request(body)))
-
-    async def backends(self) -> dict[str, Any]:
-        return {"backends": [_view(kind) for kind in load_backends().values()], "spec": form_schema(JobSpec)}
-
-    async def form(self, path: str = "", profile: str = "", backend: str = "") -> dict[str, Any]:
-        target = form_beginning.target_of(self._path(path))
-        runnable = await asyncio.to_thread(form_beginning.entries, target.folder)
-        settings = self.service.profiles.settings()
-        if profile or backend:
-            settings.pick(profile, backend)
-        jobs, _total = self.service.jobs(target.jobs)
-        last = jobs[0] if jobs else None
-        spec = form_beginning.spec_of(target, runnable)
-        if last:
-            picks = Capability.SIZES in self.service.profiles.capabilities(last.backend)
-            earlier = form_beginning.settings_of(last, target, settings, picks=picks)
-            spec = earlier.model_dump(mode="json", exclude_defaults=True)
-            spec = {name: value for name, value in spec.items() if value not in ("", None)}
-        if not (profile or backend or last):
-            spec |= form_beginning.place_of(settings)
-        if profile or backend:
-            spec.pop("profile", None)
-            spec |= {"profile": profile} if profile else {}
-        notebook = str(target.path) if target.kind == "notebook" else ""
-        return {
-            "request": {
-                "spec": spec,
-                "backend": "" if profile else backend,
-                "notebook": notebook,
-                "script_if_needed": True,
-            },
-            "kind": target.kind,
-            "last": last and {"id": last.id, "name": last.name, "submitted_at": last.submitted_at.isoformat()},
-            "entries": runnable,
-        }
-
-    async def recipe(self, body: object) -> dict[str, Any]:
-        request = submit_request(body)
-        chosen = self.service.profiles.settings().pick(request.spec.profile, request.backend)
-        profile = chosen.name if request.backend or request.spec.profile else ""
-        capabilities = self.service.profiles.capabilities(chosen.backend)
-        spec = script_for_notebook(request, chosen.backend, capabilities)[0]
-        named = isinstance(body, dict) and bool(body["spec"].get("name"))
-        script = None if spec is request.spec else spec
-        return recipe(request.spec, request.backend, profile=profile, named=named, script=script)._asdict()
+__all__ = ["BackendsReply", "FormReply"]
 
 
-def _view(kind: type[Backend]) -> dict[str, Any]:
+class BackendView(TypedDict):
+    """A backend with the JSON Schemas of its profile settings, of ``spec.options`` and of its credentials; null without
+    any. `capabilities` are values of `backends.base.Capability`."""
+
+    name: str
+    title: str
+    capabilities: list[str]
+    settings: dict[str, Any]
+    options: dict[str, Any] | None
+    credentials: dict[str, Any] | None
+
+
+class BackendsReply(TypedDict):
+    """`spec` is the JSON Schema of a job's spec. Titles and descriptions are in the language of the request; the
+    schemas have no references."""
+
+    backends: list[BackendView]
+    spec: dict[str, Any]
+
+
+class LastJob(TypedDict):
+    id: str
+    name: str
+    submitted_at: Time
+
+
+class FormRequest(TypedDict):
+    """The default body of a submit: `spec` without unset fields."""
+
+    spec: dict[str, Any]
+    backend: str
+    notebook: str
+    script_if_needed: bool
+
+
+class FormReply(TypedDict):
+    """The default values of a form. `last` is the job that they were copied from, or null. `entries` are the runnable
+    files of the folder, by relative path."""
+
+    request: FormRequest
+    kind: Literal["notebook", "script", "folder"]
+    last: LastJob | None
+    entries: list[str]
+
+
+@endpoint("POST", "/preview")
+async def preview(
+    context: Context,
+    body: Annotated[object, Schema(SubmitRequest)],
+    quick: Annotated[bool, "Skip the secret scan of files, which takes the longest: `leaks` is null then."] = False,
+) -> Annotated[Json, Schema(Preview)]:
+    """Preview a submit. The `details.faults` of an error are the invalid fields of the spec and their messages."""
+    return (await context.service.submitter.preview(submit_request(body), quick=quick)).model_dump(mode="json")
+
+
+@endpoint("POST", "/inspect")
+async def inspect(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> Inspection:
+    """Get the hyperparameters that the code declares."""
+    return await context.service.submitter.inspect(submit_request(body))
+
+
+@endpoint("GET", "/form")
+async def form(
+    context: Context,
+    path: Annotated[
+        str, "A .ipynb, .py or .sh file, or a folder: an absolute path, or below the folder that JupyterLab shows."
+    ] = "",
+    profile: Annotated[str, "The selected profile. Default: that of the newest job, or the default profile."] = "",
+    backend: Annotated[str, "Or a backend, for its default profile."] = "",
+) -> FormReply:
+    """Get the default form values for a notebook, script or folder: the settings of its newest job."""
+    target = form_defaults.target_of(context.path(path))
+    entries = await asyncio.to_thread(form_defaults.entries, target.folder)
+    settings = context.service.profiles.settings()
+    if profile or backend:
+        settings.pick(profile, backend)
+    jobs, _total = context.service.jobs(target.jobs)
+    last = jobs[0] if jobs else None
+    spec = form_defaults.spec_of(target, entries)
+    if last:
+        picks = Capability.SIZES in context.service.profiles.capabilities(last.backend)
+        earlier = form_defaults.settings_of(last, target, settings, picks=picks)
+        spec = earlier.model_dump(mode="json", exclude_defaults=True)
+        spec = {name: value for name, value in spec.items() if value not in ("", None)}
+    if not (profile or backend or last):
+        spec |= form_defaults.place_of(settings)
+    if profile or backend:
+        spec.pop("profile", None)
+        spec |= {"profile": profile} if profile else {}
+    return {
+        "request": {
+            "spec": spec,
+            "backend": "" if profile else backend,
+            "notebook": str(target.path) if target.kind == "notebook" else "",
+            "script_if_needed": True,
+        },
+        "kind": target.kind,
+        "last": {"id": last.id, "name": last.name, "submitted_at": last.submitted_at.isoformat()} if last else None,
+        "entries": entries,
+    }
+
+
+@endpoint("GET", "/backends")
+async def backends(context: Context) -> BackendsReply:
+    """Get the JSON Schemas of a job's spec, and of the settings, options and credentials of each backend."""
+    return {"backends": [_backend(kind) for kind in load_backends().values()], "spec": form_schema(JobSpec) or {}}
+
+
+def _backend(kind: type[Backend]) -> BackendView:
     return {
         "name": kind.name,
         "title": _(kind.title) if kind.title else kind.name,
         "capabilities": sorted(capability.value for capability in kind.capabilities),
-        "settings": form_schema(kind.settings_model),
+        "settings": form_schema(kind.settings_model) or {},
         "options": form_schema(kind.options_model),
         "credentials": form_schema(kind.credentials_model),
     }
+
+
+@endpoint("POST", "/recipe")
+async def recipe(
+    context: Context, body: Annotated[object, Schema(SubmitRequest)]
+) -> Annotated[Json, Schema(CodeReply)]:
+    """Get a spec as a notebook cell, a command line, Python and JSON."""
+    request = submit_request(body)
+    chosen = context.service.profiles.settings().pick(request.spec.profile, request.backend)
+    profile = chosen.name if request.backend or request.spec.profile else ""
+    capabilities = context.service.profiles.capabilities(chosen.backend)
+    spec = script_for_notebook(request, chosen.backend, capabilities)[0]
+    named = isinstance(body, dict) and bool(body["spec"].get("name"))
+    script = None if spec is request.spec else spec
+    return recipe_of(request.spec, request.backend, profile=profile, named=named, script=script)._asdict()

@@ -1,121 +1,204 @@
-"""The engine's verbs about what jobs have written: look at it, read it, copy it."""
+"""Endpoints of job outputs: list, read and download them; and of transfers, which run in the background."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from ..config.contents_root import ServerRoot
-from ..core.errors import NotFound, UsageError
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..core.errors import NotFound
 from ..core.i18n import _
-from ..engine.data import outputs
+from ..engine.data import outputs as channels
 from ..engine.data.outputs import FileChunk, Page
-from ..engine.data.transfers import Copy, Plan, plan_get
-from ..engine.requests import Download, parse
-from ..engine.service import JobService
+from ..engine.data.transfers import Plan, plan_get
+from ..engine.requests import parse
 from ..jobs.job import Job
 from ..storage.base import Storage
 from ..storage.local import path_of
+from .endpoint import Context, Json, Schema, TypedDict, endpoint
 
-__all__ = ["OutputVerbs"]
-
-_LARGEST_PAGE = 500
+__all__ = ["Download", "OutputsReply", "TransferReply"]
 
 
-class OutputVerbs:
-    """A part of `api.Api`. `root` is known in a Jupyter server whose notebooks are files."""
+class OutputFile(TypedDict):
+    """`modified` is in seconds since 1970. `problem` is the reason why the file cannot be read; else empty."""
 
-    service: JobService
-    root: ServerRoot | None = None
+    path: str
+    bytes: int
+    modified: float
+    problem: str
 
-    async def outputs(
-        self,
-        job: str,
-        channel: str = "",
-        match: str = "",
-        sort: str = "",
-        order: str = "",
-        limit: int = 100,
-        offset: int = 0,
-    ) -> dict[str, Any]:
-        if not 0 < limit <= _LARGEST_PAGE or not 0 <= offset < 1 << 62:
-            raise UsageError(_("limit is 1 to {n}, offset 0 or more.").format(n=_LARGEST_PAGE))
-        page = Page(match, sort, order, limit, offset)
-        found = self.service.find(job)
-        uris = {channel: outputs.channel_uri(found, channel)} if channel else found.outputs
-        return {
-            "channels": [
-                {"name": name, "place": self._place(path_of(uri))}
-                | await asyncio.to_thread(outputs.describe, self.service.storages, found, uri, page)
-                for name, uri in uris.items()
-            ]
-        }
 
-    async def file(
-        self, job: str, channel: str, path: str = "", offset: int = 0, limit: int = 0
-    ) -> AsyncIterator[FileChunk]:
-        """The pieces of a file. Everything that can be wrong is found before the first of them."""
-        if min(offset, limit) < 0 or max(offset, limit) >= 1 << 62:
-            raise UsageError(_("offset and limit are 0 or more."))
-        storage, uri = self._channel(self.service.find(job), channel)
-        return await outputs.pieces(storage, uri, path, offset, limit)
+class OutputChannel(TypedDict):
+    """`count` and `bytes` count all files of the channel, `matching` the files that match the query; `files` is a page
+    of the latter.
 
-    async def peek(self, job: str, channel: str, path: str = "") -> dict[str, Any]:
-        storage, uri = self._channel(self.service.find(job), channel)
-        return await asyncio.to_thread(outputs.peek, storage, uri, path)
+    `state` is `gone` if the folder was deleted, and `unknown` if it cannot be read, with the reason in `problem`.
+    `place` is the path below the folder that JupyterLab shows; null outside of it.
+    """
 
-    def _channel(self, job: Job, channel: str) -> tuple[Storage, str]:
-        """The storage and the URI of an output channel."""
-        uri = outputs.channel_uri(job, channel)
-        return self.service.storages.of(uri, job.profile), uri
+    name: str
+    uri: str
+    place: str | None
+    state: Literal["files", "empty", "gone", "unknown"]
+    problem: str
+    count: int
+    bytes: int
+    matching: int
+    files: list[OutputFile]
 
-    async def download(self, job: str, body: object) -> dict[str, Any]:
-        asked = parse(Download, body)
-        folder = self._path(asked.folder, is_written=True)
-        found = self.service.find(job)
-        storage, uri = self._channel(found, asked.channel)
-        nothing = NotFound(
-            _("The job {job} has written nothing to `{name}`.").format(job=found.id, name=asked.channel),
-            fix=_("Its script finds the folder in the variable PAI_OUTPUT_{name}.").format(name=asked.channel.upper()),
-        )
 
-        def plan() -> Plan:
-            copy, work = plan_get(storage, uri, folder, asked.files, overwrite=asked.overwrite, nothing=nothing)
-            copy.job, copy.channel = found.id, asked.channel
-            return Plan(copy, work)
+class OutputsReply(TypedDict):
+    channels: list[OutputChannel]
 
-        return self._described(await self.service.copies.start(plan))
 
-    async def copies(self, job: str) -> dict[str, Any]:
-        return {"copies": [self._described(copy) for copy in self.service.copies.of(self.service.find(job).id)]}
+class FileTextReply(TypedDict):
+    """The beginning of a file as text, empty if it is `binary`. `whole`: the text is the whole file."""
 
-    async def copy(self, copy: str) -> dict[str, Any]:
-        return self._described(self.service.copies.get(copy))
+    path: str
+    bytes: int
+    whole: bool
+    binary: bool
+    text: str
 
-    async def cancel_copy(self, copy: str) -> dict[str, Any]:
-        return self._described(self.service.uploads.cancel(copy))
 
-    def _notebook(self, text: str) -> str:
-        """A notebook's path as jobs keep it: without links, so that it is one however it was named."""
-        try:
-            return os.path.realpath(self._path(text))
-        except ValueError:
-            raise UsageError(_("`{path}` is no path of a notebook.").format(path=text)) from None
+class CopyView(TypedDict):
+    """A transfer of `files` files between `uri` and a local folder: `done` of `bytes` bytes so far.
 
-    def _path(self, text: str, *, is_written: bool = False) -> Path:
-        """What a path means, absolute or below the root; `is_written`: files are put there."""
-        path = Path(text)
-        if "\0" in text or (not path.is_absolute() and not self.root):
-            raise UsageError(_("`{folder}` is not an absolute path.").format(folder=text))
-        if path.is_absolute() or not self.root:
-            return path
-        return self.root.within(text) if is_written else self.root.resolve(text)
+    `verb` is the direction: `get` downloads, `put` uploads, `remove` deletes, `move` renames to the URI `folder`,
+    `bring` stages the inputs of a job, `upload` receives a file from the browser. `left_out` counts unreadable files.
+    `place` is the folder's path below the folder that JupyterLab shows; null outside of it. `job` and `channel` are
+    empty unless the files are a job's.
+    """
 
-    def _described(self, copy: Copy) -> dict[str, Any]:
-        return copy.as_json() | {"place": self._place(Path(copy.folder) if copy.folder else None)}
+    id: str
+    verb: Literal["get", "put", "remove", "move", "bring", "upload"]
+    uri: str
+    job: str
+    channel: str
+    folder: str
+    place: str | None
+    files: int
+    bytes: int
+    done: int
+    left_out: int
+    status: Literal["waiting", "running", "done", "failed", "cancelled"]
+    error: dict[str, Any] | None
 
-    def _place(self, path: Path | None) -> str | None:
-        return self.root.place_of(path) if self.root and path else None
+
+TransferReply = Annotated[Json, Schema(CopyView)]
+
+
+class CopiesReply(TypedDict):
+    copies: list[TransferReply]
+
+
+class Download(BaseModel):
+    """The files of an output channel to download."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    channel: str = "model"
+    folder: str = Field(
+        description="An absolute path on the engine's machine, or a path below the folder that JupyterLab shows."
+    )
+    files: list[str] | None = Field(None, description="Paths in the channel. Default: all files.")
+    overwrite: bool = Field(False, description="Replace existing files.")
+
+
+@endpoint("GET", "/jobs/{job}/outputs")
+async def outputs(
+    context: Context,
+    job: str,
+    channel: Annotated[str, "Only this channel."] = "",
+    match: Annotated[str, "Only files whose path contains this text."] = "",
+    sort: Annotated[str, "Sort key: path (default), bytes or modified."] = "",
+    order: Annotated[str, "asc or desc."] = "",
+    limit: Annotated[int, "Maximum number of files of each channel, up to 500.", range(1, 501)] = 100,
+    offset: Annotated[int, "Number of files to skip."] = 0,
+) -> Annotated[Json, Schema(OutputsReply)]:
+    """List the output files of a job by channel."""
+    page = Page(match, sort, order, limit, offset)
+    record = context.service.find(job)
+    uris = {channel: channels.channel_uri(record, channel)} if channel else record.outputs
+    return {
+        "channels": [
+            {"name": name, "place": context.relative(path_of(uri))}
+            | await asyncio.to_thread(channels.describe, context.service.storages, record, uri, page)
+            for name, uri in uris.items()
+        ]
+    }
+
+
+@endpoint("GET", "/jobs/{job}/outputs/{channel}")
+async def file(
+    context: Context,
+    job: str,
+    channel: str,
+    path: Annotated[str, "The file's path in the channel."] = "",
+    offset: Annotated[int, "First byte."] = 0,
+    limit: Annotated[int, "Maximum number of bytes. 0: no limit."] = 0,
+) -> AsyncIterator[FileChunk]:
+    """Get the bytes of an output file. The header X-Size is its size.
+
+    Errors are raised before the first chunk.
+    """
+    storage, uri = _channel(context, context.service.find(job), channel)
+    return await channels.pieces(storage, uri, path, offset, limit)
+
+
+@endpoint("GET", "/jobs/{job}/outputs/{channel}/text")
+async def peek(
+    context: Context, job: str, channel: str, path: Annotated[str, "The file's path in the channel."] = ""
+) -> Annotated[Json, Schema(FileTextReply)]:
+    """Get the beginning of an output file as text."""
+    storage, uri = _channel(context, context.service.find(job), channel)
+    return await asyncio.to_thread(channels.peek, storage, uri, path)
+
+
+def _channel(context: Context, job: Job, channel: str) -> tuple[Storage, str]:
+    """Return the storage and the URI of an output channel."""
+    uri = channels.channel_uri(job, channel)
+    return context.service.storages.of(uri, job.profile), uri
+
+
+@endpoint("POST", "/jobs/{job}/download")
+async def download(context: Context, job: str, body: Annotated[object, Schema(Download)]) -> TransferReply:
+    """Start to download files of an output channel to a local folder."""
+    request = parse(Download, body)
+    folder = context.path(request.folder, writable=True)
+    record = context.service.find(job)
+    storage, uri = _channel(context, record, request.channel)
+    empty = NotFound(
+        _("Job {job} has no files in `{name}`.").format(job=record.id, name=request.channel),
+        fix=_("Its script can write to the folder ${variable}.").format(
+            variable=f"PAI_OUTPUT_{request.channel.upper()}"
+        ),
+    )
+
+    def plan() -> Plan:
+        copy, work = plan_get(storage, uri, folder, request.files, overwrite=request.overwrite, nothing=empty)
+        copy.job, copy.channel = record.id, request.channel
+        return Plan(copy, work)
+
+    return context.transfer(await context.service.copies.start(plan))
+
+
+@endpoint("GET", "/jobs/{job}/copies")
+async def copies(context: Context, job: str) -> CopiesReply:
+    """List the downloads of a job, including completed ones."""
+    return {"copies": [context.transfer(copy) for copy in context.service.copies.of(context.service.find(job).id)]}
+
+
+@endpoint("GET", "/copies/{copy}")
+async def copy(context: Context, copy: str) -> TransferReply:
+    """Get the progress of a transfer."""
+    return context.transfer(context.service.copies.get(copy))
+
+
+@endpoint("DELETE", "/copies/{copy}")
+async def cancel_copy(context: Context, copy: str) -> TransferReply:
+    """Cancel a transfer and delete its partial files."""
+    return context.transfer(context.service.uploads.cancel(copy))

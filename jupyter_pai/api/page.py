@@ -1,48 +1,133 @@
-"""The engine's verbs about the page itself: its texts, the tutorials that it opens, the settings that it shows."""
+"""Endpoints of the server and its page: version, API document, texts, settings and tutorials."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from .. import __version__
+from ..backends import load_backends
 from ..config import engine_settings as settings_tables
 from ..config.engine_settings import EngineTables
 from ..core import i18n
 from ..core.errors import Unsupported
 from ..core.i18n import _
 from ..engine import tutorials
-from ..engine.requests import TutorialPlace, parse
-from .outputs import OutputVerbs
+from ..engine.requests import parse
+from ..jobs.spec import JobSpec
+from .endpoint import ENDPOINTS, Context, Json, Schema, TypedDict, endpoint
 
-__all__ = ["PageVerbs"]
+__all__ = ["AboutReply", "TutorialPlace", "TutorialsReply"]
 
 _FOLDER = "pai-tutorials"
 
 
-class PageVerbs(OutputVerbs):
-    """A part of `api.Api`."""
+class AboutReply(TypedDict):
+    version: str
+    backends: list[str]
+    home: str
 
-    async def catalogue(self, language: str = "") -> dict[str, Any]:
-        tag = language or i18n.language()
-        return {"language": tag, "texts": await asyncio.to_thread(i18n.catalogue, tag)}
 
-    async def engine_settings(self) -> dict[str, Any]:
-        return await asyncio.to_thread(settings_tables.describe_tables)
+class CatalogueReply(TypedDict):
+    """The page's texts in a language, in JupyterLab's format; empty for English."""
 
-    async def set_engine_settings(self, body: object) -> dict[str, Any]:
-        tables = parse(EngineTables, body)
-        await asyncio.to_thread(settings_tables.write_tables, tables, self.service.profiles.settings)
-        return await self.engine_settings()
+    language: str
+    texts: dict[str, Any]
 
-    async def give_tutorials(self, body: object) -> dict[str, Any]:
-        asked = parse(TutorialPlace, body)
-        if self.root is None:
-            raise Unsupported(
-                _("The files that JupyterLab shows are not on the server's machine."),
-                fix=_("Run %pai tutorial in a notebook."),
-            )
-        folder = self.root.within(f"{asked.folder}/{_FOLDER}")
-        language = i18n.language()
-        given = await asyncio.to_thread(tutorials.give, folder, language)
-        first = tutorials.FIRST[language]
-        return {"folder": str(folder), "place": self._place(folder), "first": first, "given": given}
+
+class EngineSettingsReply(TypedDict):
+    """The user's settings file, the values of its tables that are not profiles, and the defaults of unset values."""
+
+    file: str
+    values: dict[str, dict[str, Any]]
+    defaults: dict[str, dict[str, Any]]
+
+
+class TutorialsReply(TypedDict):
+    """`folder` is the absolute path of the notebooks, `place` their path below the folder that JupyterLab shows (null
+    outside of it). `first` is the first notebook; `given` are the new ones."""
+
+    folder: str
+    place: str | None
+    first: str
+    given: list[str]
+
+
+class TutorialPlace(BaseModel):
+    """The parent of the folder of tutorial notebooks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    folder: str = Field("", max_length=4096, description="Path below the folder that JupyterLab shows.")
+
+
+@endpoint("GET", "")
+async def about(context: Context) -> AboutReply:
+    """Get the version and the installed backends."""
+    return {
+        "version": __version__,
+        "backends": sorted(load_backends()),
+        "home": str(context.service.home.path),
+    }
+
+
+@endpoint("GET", "/openapi.json")
+async def openapi(context: Context) -> Json:
+    """Get this document."""
+    from .openapi import document  # pydantic's JSON Schemas are loaded by the first request.
+
+    return document(ENDPOINTS, context.base_url)
+
+
+@endpoint("GET", "/schema")
+async def schema(context: Context) -> Json:
+    """Get the JSON Schema of a job's spec."""
+    return JobSpec.model_json_schema()
+
+
+@endpoint("GET", "/catalogue")
+async def catalogue(
+    context: Context,
+    language: Annotated[str, "A tag like zh-CN. Default: the language of the request."] = "",
+) -> CatalogueReply:
+    """Get the page's texts in a language that JupyterLab has no language pack for."""
+    tag = language or i18n.language()
+    return {"language": tag, "texts": await asyncio.to_thread(i18n.catalogue, tag)}
+
+
+@endpoint("GET", "/settings")
+async def engine_settings(context: Context) -> Annotated[Json, Schema(EngineSettingsReply)]:
+    """Get the engine settings: limits of disk usage and retention times."""
+    return await asyncio.to_thread(settings_tables.describe_tables)
+
+
+@endpoint("PUT", "/settings")
+async def set_engine_settings(
+    context: Context, body: Annotated[object, Schema(EngineTables)]
+) -> Annotated[Json, Schema(EngineSettingsReply)]:
+    """Write the engine settings to the user's settings file."""
+    tables = parse(EngineTables, body)
+    await asyncio.to_thread(settings_tables.write_tables, tables, context.service.profiles.settings)
+    return await engine_settings(context)
+
+
+@endpoint("POST", "/tutorials")
+async def give_tutorials(context: Context, body: Annotated[object, Schema(TutorialPlace)]) -> TutorialsReply:
+    """Copy the tutorial notebooks, in the language of the request, to a new folder. Existing files are kept."""
+    request = parse(TutorialPlace, body)
+    if context.root is None:
+        raise Unsupported(
+            _("The files that JupyterLab shows are not on the server's machine."),
+            fix=_("Run %pai tutorial in a notebook."),
+        )
+    folder = context.root.within(f"{request.folder}/{_FOLDER}")
+    language = i18n.language()
+    new = await asyncio.to_thread(tutorials.give, folder, language)
+    return {
+        "folder": str(folder),
+        "place": context.relative(folder),
+        "first": tutorials.FIRST[language],
+        "given": new,
+    }

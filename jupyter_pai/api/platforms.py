@@ -1,187 +1,118 @@
-"""The engine's verbs about platforms: what there is on them, profiles, jobs from elsewhere, and whether all is well."""
+"""Endpoints of platforms: their instance types and images, and `doctor`."""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
-from datetime import UTC, datetime
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ConfigDict, RootModel
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeVar
 
 from ..backends import load_backends
-from ..backends.base import Capability
-from ..backends.resources import ImageQuery
-from ..core.errors import PaiError, UsageError
+from ..backends.base import Capability, Finding
+from ..backends.resources import Image, ImageQuery, InstanceType, Quota
 from ..core.i18n import _
-from ..engine.requests import Adopt
-from ..engine.requests import parse as _parse
-from ..engine.service import JobService
-from ..jobs.logs.view import parse_time
+from .endpoint import Context, TypedDict, endpoint
 
-__all__ = ["CredentialsValue", "PlatformVerbs", "ProfileChange"]
+__all__ = ["FindingsReply", "ImagesReply", "InstancesReply", "TrialsReply"]
 
 T = TypeVar("T")
 
-_LARGEST_LIST = 500
-# Letters of a profile's name in the audit log.
-_LONGEST = 200
+
+class InstancesReply(TypedDict):
+    """`left_out` is the number of instance types that the policy excludes."""
+
+    profile: str
+    left_out: int
+    instances: list[InstanceType]
+    quotas: list[Quota]
 
 
-class ProfileChange(BaseModel):
-    """`values` are keys to set (null removes one); `default` makes the profile the default one."""
+class ImagesReply(TypedDict):
+    """`left_out` is the number of images that the policy excludes."""
 
-    model_config = ConfigDict(extra="forbid")
-    values: dict[str, Any] | None = None
-    default: bool = False
-
-
-class CredentialsValue(RootModel[dict[str, Any]]):
-    """What a profile logs in with: the fields that its backend's `credentials` have. For the document alone: what is
-    wrong is said by the backend's own model, without what was given."""
-
-    model_config = ConfigDict(json_schema_extra={"format": "password", "writeOnly": True})
+    profile: str
+    left_out: int
+    images: list[Image]
 
 
-class PlatformVerbs:
-    """A part of `api.Api`."""
+class FindingsReply(TypedDict):
+    findings: list[Finding]
 
-    service: JobService
 
-    async def instances(self, profile: str = "", backend: str = "") -> dict[str, Any]:
-        chosen = self.service.profiles.chosen(profile, backend)
-        asked = self.service.profiles.backend(chosen)
-        kinds, quotas = await asyncio.gather(asked.instance_types(), asked.quotas())
-        allowed = self._allowed("instance_types", kinds, lambda kind: kind.name)
-        return {
-            "profile": chosen.name,
-            "instances": [dataclasses.asdict(kind) for kind in allowed],
-            "left_out": len(kinds) - len(allowed),
-            "quotas": [dataclasses.asdict(quota) for quota in quotas],
-        }
+class TrialView(TypedDict):
+    """A check that requires a person with an account: the expected result, and the steps."""
 
-    async def images(
-        self,
-        profile: str = "",
-        backend: str = "",
-        framework: str = "",
-        version: str = "",
-        accelerator: str = "",
-        scope: str = "",
-    ) -> dict[str, Any]:
-        chosen = self.service.profiles.with_capability(Capability.IMAGES, profile, backend)
-        wanted = ImageQuery(framework, version, accelerator, scope or "training")
-        found = await self.service.profiles.backend(chosen).images(wanted)
-        allowed = self._allowed("images", found, lambda image: image.uri)
-        return {
-            "profile": chosen.name,
-            "images": [dataclasses.asdict(image) for image in allowed],
-            "left_out": len(found) - len(allowed),
-        }
+    name: str
+    backend: str
+    what: str
+    how: str
 
-    def _allowed(self, rule: str, found: Sequence[T], word: Callable[[T], str]) -> list[T]:
-        """Those that a list of the policy has."""
-        policy = self.service.profiles.policy()
-        return [one for one in found if policy.allows(rule, word(one))]
 
-    async def profiles(self) -> dict[str, Any]:
-        profiles = self.service.profiles
-        settings = profiles.settings()
-        return {
-            "default": settings.default,
-            "profiles": [
-                {
-                    "name": profile.name,
-                    "file": str(profile.file or ""),
-                    "locked": profile.name in settings.locked,
-                    "refused": settings.policy.why_not(profile.name, profile.backend),
-                    "settings": profile.settings.model_dump(mode="json", exclude_defaults=True),
-                    "credentials": profiles.kept(profile)._asdict(),
-                }
-                for profile in settings.profiles.values()
-            ],
-            "credentials_file": profiles.credentials.file,
-        }
+class TrialsReply(TypedDict):
+    trials: list[TrialView]
 
-    async def set_profile(self, profile: str, body: object) -> dict[str, Any]:
-        change = _parse(ProfileChange, body)
-        if change.values is None and not change.default:
-            raise UsageError(_("Nothing to change: give values, or make the profile the default one."))
-        # In a thread, like all that may have to do with a keyring.
-        await asyncio.to_thread(self.service.profiles.edit, profile, change.values, default=change.default)
-        return await self.profiles()
 
-    async def remove_profile(self, profile: str) -> dict[str, Any]:
-        profiles = self.service.profiles
-        async with self._login("remove_credentials", profile) if profiles.names_own(profile) else nullcontext():
-            await asyncio.to_thread(profiles.edit, profile)
-        return await self.profiles()
+@endpoint("GET", "/instances")
+async def instances(
+    context: Context,
+    profile: Annotated[str, "The profile. Default: the default profile."] = "",
+    backend: Annotated[str, "Or a backend, for its default profile."] = "",
+) -> InstancesReply:
+    """List the instance types for jobs of a profile, and the account's quotas."""
+    chosen = context.service.profiles.chosen(profile, backend)
+    platform = context.service.profiles.backend(chosen)
+    types, quotas = await asyncio.gather(platform.instance_types(), platform.quotas())
+    allowed = _allowed(context, "instance_types", types, lambda kind: kind.name)
+    return {
+        "profile": chosen.name,
+        "instances": allowed,
+        "left_out": len(types) - len(allowed),
+        "quotas": list(quotas),
+    }
 
-    async def set_credentials(self, profile: str, body: object) -> dict[str, Any]:
-        async with self._login("set_credentials", profile):
-            await asyncio.to_thread(self.service.profiles.log_in, profile, body)
-        return await self.profiles()
 
-    async def remove_credentials(self, profile: str) -> dict[str, Any]:
-        async with self._login("remove_credentials", profile):
-            await asyncio.to_thread(self.service.profiles.log_out, profile)
-        return await self.profiles()
+@endpoint("GET", "/images")
+async def images(
+    context: Context,
+    profile: Annotated[str, "The profile. Default: the default profile, or the first one with images."] = "",
+    backend: Annotated[str, "Or a backend, for its default profile."] = "",
+    framework: Annotated[str, "Only images of this framework."] = "",
+    version: Annotated[str, "Only this version, or versions that start with it. `latest`: only the newest one."] = "",
+    accelerator: Annotated[str, "Only images for CPU, or for GPU."] = "",
+    scope: Annotated[
+        str, "Purpose of the images: training (default), develop, inference; or own, the images of the workspace."
+    ] = "",
+) -> ImagesReply:
+    """List the container images for jobs of a profile, newest version first."""
+    chosen = context.service.profiles.with_capability(Capability.IMAGES, profile, backend)
+    query = ImageQuery(framework, version, accelerator, scope or "training")
+    matches = await context.service.profiles.backend(chosen).images(query)
+    allowed = _allowed(context, "images", matches, lambda image: image.uri)
+    return {"profile": chosen.name, "images": allowed, "left_out": len(matches) - len(allowed)}
 
-    @asynccontextmanager
-    async def _login(self, verb: str, profile: str) -> AsyncIterator[None]:
-        """A line of the audit log for what happens to a profile's credentials."""
-        async with self.service.audit.entry(verb) as entry:
-            entry.fields["profile"] = profile[:_LONGEST]
-            with suppress(PaiError):  # What is wrong is said by what is done.
-                entry.fields["backend"] = self.service.profiles.settings().pick(profile).backend
-            yield
 
-    async def remote_jobs(
-        self, profile: str = "", backend: str = "", before: str = "", limit: int = 50
-    ) -> dict[str, Any]:
-        if not 0 < limit <= _LARGEST_LIST:
-            raise UsageError(_("limit is 1 to {n}.").format(n=_LARGEST_LIST))
-        moment = parse_time(before)
-        when = None if moment is None else datetime.fromtimestamp(moment, UTC)
-        chosen, found = await self.service.adoption.jobs(profile, backend, when, limit)
-        known = self.service.store.jobs.by_remote_id
-        return {
-            "profile": chosen.name,
-            "jobs": [
-                {
-                    "remote_id": job.remote_id,
-                    "name": job.spec.name,
-                    "status": job.report.status,
-                    "platform_status": job.report.platform_status,
-                    "submitted_at": job.submitted_at.isoformat(),
-                    "user": job.user,
-                    "console_url": job.console_url,
-                    "job_id": ours.id if (ours := known(chosen.backend, job.remote_id)) else "",
-                }
-                for job in found
-            ],
-        }
+def _allowed(context: Context, rule: str, items: Sequence[T], name: Callable[[T], str]) -> list[T]:
+    """Return the items that a rule of the policy allows."""
+    policy = context.service.profiles.policy()
+    return [item for item in items if policy.allows(rule, name(item))]
 
-    async def adopt(self, body: object) -> dict[str, Any]:
-        async with self.service.audit.entry("adopt") as entry:
-            asked = _parse(Adopt, body)
-            entry.fields |= {"job": asked.remote_id, "profile": asked.profile, "backend": asked.backend}
-            job = await self.service.adoption.adopt(asked.remote_id, asked.profile, asked.backend)
-            entry.of_job(job)
-        return self.service.describe(job)
 
-    async def doctor(self, profile: str = "", backend: str = "") -> dict[str, Any]:
-        found = await self.service.doctor(profile, backend)
-        return {"findings": [dataclasses.asdict(finding) for finding in found]}
+@endpoint("GET", "/doctor")
+async def doctor(
+    context: Context,
+    profile: Annotated[str, "Only check the requirements of this profile's jobs."] = "",
+    backend: Annotated[str, "Only check those of this backend's default profile."] = "",
+) -> FindingsReply:
+    """Check all requirements of jobs."""
+    return {"findings": await context.service.doctor(profile, backend)}
 
-    async def trials(self) -> dict[str, Any]:
-        backends = load_backends().values()
-        return {
-            "trials": [
-                {"name": trial.name, "backend": backend.name, "what": _(trial.what), "how": _(trial.how)}
-                for backend in backends
-                for trial in backend.trials()
-            ]
-        }
+
+@endpoint("GET", "/trials")
+async def trials(context: Context) -> TrialsReply:
+    """List the manual checks for a person with an account."""
+    return {
+        "trials": [
+            {"name": trial.name, "backend": backend.name, "what": _(trial.what), "how": _(trial.how)}
+            for backend in load_backends().values()
+            for trial in backend.trials()
+        ]
+    }

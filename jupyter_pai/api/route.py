@@ -1,50 +1,50 @@
-"""Route: how a verb of the engine is called over HTTP."""
+"""Route: the HTTP method, path and parameters of a verb of the engine."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-__all__ = ["Parameter", "Route"]
+__all__ = ["PREFIX", "Route", "path_names"]
+
+PREFIX = "pai/api/v1"
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter in the query. `kind` is one of str, int, bool, list (a list of texts, given several times)."""
+class Route(NamedTuple):
+    """How to call a verb over HTTP.
 
-    name: str
-    kind: type = str
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Route:
-    """How a verb is called. `body` and `reply` name the schema of what goes and comes as JSON; where `content` is set,
-    bytes go as they are, where `bytes` is, they come so."""
+    `parameters` are those in the query, by kind: str, int, bool or list (a text, repeated). `body` and `reply` name the
+    schemas of the JSON that is sent and received. `takes_bytes` and `sends_bytes`: the request or the reply is bytes.
+    """
 
     method: str
     path: str
-    text: str
-    parameters: tuple[Parameter, ...] = ()
+    parameters: Mapping[str, type] = {}
     body: str = ""
     reply: str = ""
-    bytes: bool = False
-    content: bool = False
+    takes_bytes: bool = False
+    sends_bytes: bool = False
 
     @property
     def names(self) -> list[str]:
         """The names in the path: `/jobs/{job}` has `job`."""
-        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+        return path_names(self.path)
 
-    def url(self, arguments: dict[str, object]) -> str:
-        """Path and query, below the prefix, for these arguments. Those that are None, false or empty are left out."""
+    def url(self, arguments: Mapping[str, object]) -> str:
+        """Return path and query, below the prefix. Arguments that are None, false or empty are left out."""
         path = self.path
         for name in self.names:
             path = path.replace(f"{{{name}}}", quote(str(arguments[name]), safe=""))
-        query = {p.name: arguments[p.name] for p in self.parameters if _is_given(arguments.get(p.name))}
+        query = {name: arguments[name] for name in self.parameters if _is_set(arguments.get(name))}
         text = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
         return f"{path}?{urlencode(text, doseq=True)}" if text else path
 
 
-def _is_given(value: object) -> bool:
+def path_names(path: str) -> list[str]:
+    """Return the names in the path of a route."""
+    return [part[1:-1] for part in path.split("/") if part.startswith("{")]
+
+
+def _is_set(value: object) -> bool:
     return bool(value) or (isinstance(value, int) and value is not False)

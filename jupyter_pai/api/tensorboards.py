@@ -1,131 +1,192 @@
-"""The engine's verbs about TensorBoards: start one on what jobs write, see which run, stop one."""
+"""Endpoints of TensorBoards: those of the Jupyter server, and those that a platform runs."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from ..backends.tensorboards import Boards as PlatformBoards
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..backends.tensorboards import Board, Boards
 from ..core.errors import Unsupported
 from ..core.i18n import _
-from ..engine.requests import PlatformBoardRequest, TensorBoardRequest, parse
-from ..engine.service import JobService
+from ..engine.requests import parse
 from ..engine.tensorboard import TensorBoards
 from ..engine.watcher.remote_event_files import mirror_of
 from ..jobs.job import Job
 from ..storage.local import path_of
+from .endpoint import Context, Json, Schema, TypedDict, endpoint
 
-__all__ = ["BoardVerbs"]
+__all__ = ["PlatformBoardRequest", "TensorBoardRequest", "TensorBoardView"]
 
-
-class BoardVerbs:
-    """A part of `api.Api`. Only a Jupyter server has TensorBoards."""
-
-    service: JobService
-    _boards: TensorBoards | None = None
-
-    @property
-    def boards(self) -> TensorBoards:
-        """The TensorBoards, which a Jupyter server shows.
-
-        Raises:
-            Unsupported: where there is no server.
-        """
-        if self._boards is None:
-            raise _no_server([])
-        return self._boards
-
-    async def tensorboards(self) -> dict[str, Any]:
-        return {"tensorboards": [board.as_json() for board in self.boards.all()]}
-
-    async def start_tensorboard(self, body: object) -> dict[str, Any]:
-        jobs = [self.service.find(word) for word in parse(TensorBoardRequest, body).jobs]
-        if self._boards is None:
-            raise _no_server(jobs)
-        self.service.profiles.policy().check_tensorboard()
-        idle_minutes = self.service.profiles.settings().tensorboard.idle_minutes
-        folders = await self._mirrored(jobs)
-
-        def on_use() -> None:
-            for job_id in folders:
-                self.service.feed.glance(job_id, stays=True)
-
-        return (await self.boards.start(jobs, 60 * idle_minutes, folders, on_use)).as_json()
-
-    async def _mirrored(self, jobs: Sequence[Job]) -> dict[str, Path]:
-        """The folders of those jobs whose event files are elsewhere, with what there is of them by now."""
-        home, storage_of = self.service.home, self.service.storages.of
-        found: dict[str, Path] = {}
-        for job in jobs:
-            if mirror := mirror_of(job, home.job(job.id), storage_of):
-                await asyncio.to_thread(mirror.refresh)
-                found[job.id] = mirror.folder
-        return found
-
-    async def stop_tensorboard(self, tensorboard: str) -> dict[str, Any]:
-        await self.boards.stop(tensorboard)
-        return await self.tensorboards()
-
-    # Those that a platform runs.
-
-    async def platform_boards(self, profile: str = "", backend: str = "", job: str = "") -> dict[str, Any]:
-        found = self.service.find(job) if job else None
-        chosen, boards = self._boards_of(found.profile if found else profile, backend)
-        shown = await boards.all(found.remote_id if found else "")
-        return {
-            "profile": chosen,
-            "most": boards.most,
-            "minutes": boards.minutes,
-            "boards": [asdict(board) for board in shown],
-        }
-
-    async def open_platform_board(self, body: object) -> dict[str, Any]:
-        asked = parse(PlatformBoardRequest, body)
-        job = self.service.find(asked.job)
-        self.service.profiles.policy().check_profile(job.profile, job.backend)
-        boards = self.service.profiles.backend_of(job).boards
-        if boards is None:
-            raise _no_boards(job.backend)
-        return asdict(await boards.open(job.remote_id, job.name, job.outputs.get("tensorboard", "")))
-
-    async def stop_platform_board(
-        self, board: str, profile: str = "", backend: str = "", delete: bool = False
-    ) -> dict[str, Any]:
-        _chosen, boards = self._boards_of(profile, backend)
-        await (boards.delete(board) if delete else boards.stop(board))
-        return await self.platform_boards(profile, backend)
-
-    def _boards_of(self, profile: str, backend: str) -> tuple[str, PlatformBoards]:
-        """Those of a profile; if none is named, of the default one or the first that has any."""
-        profiles = self.service.profiles
-        settings = profiles.settings()
-        chosen = settings.pick(profile, backend)
-        others = [] if profile or backend else list(settings.profiles.values())
-        for candidate in (chosen, *others):
-            if boards := profiles.backend(candidate).boards:
-                return candidate.name, boards
-        raise _no_boards(chosen.backend)
+_MOST_JOBS = 20
 
 
-def _no_boards(backend: str) -> Unsupported:
-    return Unsupported(
-        _("The backend `{name}` runs no TensorBoards itself.").format(name=backend),
-        fix=_("Open it here instead: %pai tensorboard ID"),
+class TensorBoardJob(TypedDict):
+    id: str
+    name: str
+
+
+class TensorBoardView(TypedDict):
+    """`address` is a path on the server. `started_at` is in seconds since 1970. The TensorBoard ends after
+    `idle_timeout` seconds without a request."""
+
+    id: str
+    jobs: list[TensorBoardJob]
+    address: str
+    started_at: float
+    idle_timeout: float
+
+
+class TensorBoardsReply(TypedDict):
+    tensorboards: list[TensorBoardView]
+
+
+class PlatformBoardsReply(TypedDict):
+    """`most` is the maximum number of running TensorBoards of an account, `minutes` the time after which each one ends;
+    0 if unknown."""
+
+    profile: str
+    most: int
+    minutes: int
+    boards: list[Board]
+
+
+class TensorBoardRequest(BaseModel):
+    """`jobs` are ids, beginnings of ids, names, or `last`."""
+
+    model_config = ConfigDict(extra="forbid")
+    jobs: list[str] = Field(min_length=1, max_length=_MOST_JOBS)
+
+
+class PlatformBoardRequest(BaseModel):
+    """`job` is an id, the beginning of an id, a name, or `last`."""
+
+    model_config = ConfigDict(extra="forbid")
+    job: str
+
+
+@endpoint("GET", "/tensorboards")
+async def tensorboards(context: Context) -> Annotated[Json, Schema(TensorBoardsReply)]:
+    """List the running TensorBoards."""
+    return {"tensorboards": [board.as_json() for board in _boards(context).all()]}
+
+
+@endpoint("POST", "/tensorboards")
+async def start_tensorboard(
+    context: Context, body: Annotated[object, Schema(TensorBoardRequest)]
+) -> Annotated[Json, Schema(TensorBoardView)]:
+    """Start a TensorBoard for jobs, or return the running one."""
+    jobs = [context.service.find(word) for word in parse(TensorBoardRequest, body).jobs]
+    boards = _boards(context, jobs)
+    context.service.profiles.policy().check_tensorboard()
+    idle_minutes = context.service.profiles.settings().tensorboard.idle_minutes
+    folders = await _mirrored(context, jobs)
+
+    def on_use() -> None:
+        for job_id in folders:
+            context.service.feed.glance(job_id, stays=True)
+
+    return (await boards.start(jobs, 60 * idle_minutes, folders, on_use)).as_json()
+
+
+async def _mirrored(context: Context, jobs: Sequence[Job]) -> dict[str, Path]:
+    """Fetch the remote event files of jobs, and return their local folders by job id."""
+    home, storage_of = context.service.home, context.service.storages.of
+    folders: dict[str, Path] = {}
+    for job in jobs:
+        if mirror := mirror_of(job, home.job(job.id), storage_of):
+            await asyncio.to_thread(mirror.refresh)
+            folders[job.id] = mirror.folder
+    return folders
+
+
+@endpoint("DELETE", "/tensorboards/{tensorboard}")
+async def stop_tensorboard(context: Context, tensorboard: str) -> Annotated[Json, Schema(TensorBoardsReply)]:
+    """Stop a TensorBoard."""
+    await _boards(context).stop(tensorboard)
+    return await tensorboards(context)
+
+
+def _boards(context: Context, jobs: Sequence[Job] = ()) -> TensorBoards:
+    """Return the TensorBoards of the Jupyter server.
+
+    Raises:
+        Unsupported: without a server. The fix is the `tensorboard` command for the local files of the jobs.
+    """
+    if context.boards is not None:
+        return context.boards
+    paths = [(job.id, path_of(job.outputs.get("tensorboard", ""))) for job in jobs]
+    folders = [f"{name}:{path}" if len(jobs) > 1 else str(path) for name, path in paths if path]
+    option = "--logdir_spec" if len(folders) > 1 else "--logdir"
+    raise Unsupported(
+        _("TensorBoard requires a Jupyter server; none is running here."),
+        fix=_("Use a notebook or terminal of JupyterLab, or run: {command}").format(
+            command=f"tensorboard {option} {shlex.quote(','.join(folders)) if folders else 'FOLDER'}"
+        ),
     )
 
 
-def _no_server(jobs: Sequence[Job]) -> Unsupported:
-    """What is said where no server is; with the command that does without, for jobs whose files are of this machine."""
-    places = [(job.id, path_of(job.outputs.get("tensorboard", ""))) for job in jobs]
-    folders = [f"{name}:{path}" if len(jobs) > 1 else str(path) for name, path in places if path]
-    option = "--logdir_spec" if len(folders) > 1 else "--logdir"
+Profile = Annotated[str, "The profile. Default: the default profile, or the first one with support."]
+DefaultOf = Annotated[str, "Or a backend, for its default profile."]
+
+
+@endpoint("GET", "/platform-tensorboards")
+async def platform_boards(
+    context: Context,
+    profile: Profile = "",
+    backend: DefaultOf = "",
+    job: Annotated[str, "Only TensorBoards of this job."] = "",
+) -> PlatformBoardsReply:
+    """List the TensorBoards on a platform."""
+    record = context.service.find(job) if job else None
+    name, boards = _platform_boards(context, record.profile if record else profile, backend)
+    shown = await boards.all(record.remote_id if record else "")
+    return {"profile": name, "most": boards.most, "minutes": boards.minutes, "boards": list(shown)}
+
+
+@endpoint("POST", "/platform-tensorboards")
+async def open_platform_board(context: Context, body: Annotated[object, Schema(PlatformBoardRequest)]) -> Board:
+    """Start a TensorBoard for a job on its platform, or return the existing one."""
+    job = context.service.find(parse(PlatformBoardRequest, body).job)
+    context.service.profiles.policy().check_profile(job.profile, job.backend)
+    boards = context.service.profiles.backend_of(job).boards
+    if boards is None:
+        raise _unsupported(job.backend)
+    return await boards.open(job.remote_id, job.name, job.outputs.get("tensorboard", ""))
+
+
+@endpoint("DELETE", "/platform-tensorboards/{board}")
+async def stop_platform_board(
+    context: Context,
+    board: str,
+    profile: Profile = "",
+    backend: DefaultOf = "",
+    delete: Annotated[bool, "Delete the TensorBoard as well."] = False,
+) -> PlatformBoardsReply:
+    """Stop a TensorBoard on a platform."""
+    _name, boards = _platform_boards(context, profile, backend)
+    await (boards.delete(board) if delete else boards.stop(board))
+    return await platform_boards(context, profile, backend)
+
+
+def _platform_boards(context: Context, profile: str, backend: str) -> tuple[str, Boards]:
+    """Return the TensorBoards of a profile; by default of the default profile, or of the first one with support."""
+    repository = context.service.profiles
+    settings = repository.settings()
+    chosen = settings.pick(profile, backend)
+    others = [] if profile or backend else list(settings.profiles.values())
+    for candidate in (chosen, *others):
+        if boards := repository.backend(candidate).boards:
+            return candidate.name, boards
+    raise _unsupported(chosen.backend)
+
+
+def _unsupported(backend: str) -> Unsupported:
     return Unsupported(
-        _("There is no Jupyter server here that could show a TensorBoard."),
-        fix=_("Say it in a notebook or terminal of JupyterLab, or run: {command}").format(
-            command=f"tensorboard {option} {shlex.quote(','.join(folders)) if folders else 'FOLDER'}"
-        ),
+        _("The backend `{name}` does not run TensorBoards.").format(name=backend),
+        fix=_("Open it here instead: %pai tensorboard ID"),
     )

@@ -24,9 +24,10 @@ class EmbeddedClient(Client):
     embedded = True
 
     def __init__(self) -> None:
-        from ..api.api import Api
+        from ..api.api import Api, encode
         from ..engine.service import JobService
 
+        self._encode = encode
         self._api = Api(JobService())
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True)
@@ -49,10 +50,10 @@ class EmbeddedClient(Client):
         if ROUTES[verb].body:
             given["body"] = body
         # Through JSON both ways, so that the two clients cannot differ.
-        return json.loads(json.dumps(self._wait(getattr(self._api, verb)(**json.loads(json.dumps(given))))))
+        return json.loads(self._encode(self._wait(self._api.call(verb, **json.loads(json.dumps(given))))))
 
     def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
-        pieces = self._wait(getattr(self._api, verb)(**arguments))
+        pieces = self._wait(self._api.call(verb, **arguments))
         try:
             while (chunk := self._wait(_next(pieces))) is not None:
                 yield chunk.data

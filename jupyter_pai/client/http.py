@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..api.routes import PREFIX, ROUTES
+from ..api.route import PREFIX
+from ..api.routes import ROUTES
 from ..core.discovery import ServerInfo
 from ..core.errors import EngineError, PaiError, ServerUnreachable
 from ..core.i18n import _, language

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..api.routes import PREFIX
+from ..api.route import PREFIX
 from ..core.errors import EngineError, PaiError
 from ..core.i18n import _
 

@@ -152,7 +152,7 @@ class Profiles:
             return chosen
         if profile or backend or not able:
             raise Unsupported(
-                _("The backend `{name}` cannot do this: {what}.").format(name=chosen.backend, what=capability.value),
+                _("The backend `{name}` does not support: {what}.").format(name=chosen.backend, what=capability.value),
                 fix=_("Name a profile of another backend: --profile."),
             )
         return able[0]

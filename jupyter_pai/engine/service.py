@@ -156,7 +156,7 @@ class JobService:
         names = instances(self.home.job(job.id).log)
         if instance and instance not in names:
             raise NotFound(
-                _("The job {job} has no instance `{name}`.").format(job=job.id, name=instance),
+                _("Job {job} has no instance `{name}`.").format(job=job.id, name=instance),
                 fix=_("Known are: {names}.").format(names=", ".join(names)),
             )
         return LogFile(self.home.job(job.id).log, instance or (names[0] if names else "worker-0"))

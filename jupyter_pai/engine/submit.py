@@ -260,7 +260,7 @@ class Submitter:
         for capability, (field, needed) in needs.items():
             if needed and capability not in backend.capabilities:
                 raise Unsupported(
-                    _("The backend `{name}` cannot do this: {what}.").format(name=backend.name, what=capability.value)
+                    _("The backend `{name}` does not support: {what}.").format(name=backend.name, what=capability.value)
                 ).at(field)
         await self._read_secrets(spec)
         staging = self.inputs.staging_plan(spec, backend)

@@ -12,7 +12,8 @@ from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 
 from ..api.api import Api
-from ..api.routes import PREFIX, ROUTES
+from ..api.route import PREFIX
+from ..api.routes import ROUTES
 from ..config.contents_root import ServerRoot
 from ..core import discovery as server_info
 from ..core.discovery import ServerInfo
@@ -34,7 +35,7 @@ class Engine:
     """The engine, started when it is first asked for: one that cannot start must not take the server along."""
 
     def __init__(self, base_url: str, root: ServerRoot | None = None) -> None:
-        self.root = root
+        self.root, self.base_url = root, base_url
         self.boards = TensorBoards(f"{base_url}{tensorboard.PATH}/")
         # Good for this extension only; kernels and terminals find it in a file that only the user may read.
         self.secret = secrets.token_urlsafe(32)
@@ -51,7 +52,7 @@ class Engine:
             if self._api is None:
                 service = await asyncio.to_thread(JobService)
                 await service.start()
-                self._api = Api(service, self.root, self.boards)
+                self._api = Api(service, self.root, self.boards, self.base_url)
             return self._api
 
     def is_busy(self) -> bool:

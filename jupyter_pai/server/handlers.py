@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -16,7 +16,9 @@ from tornado import web
 from tornado.httputil import HTTPOutputError
 from tornado.iostream import StreamClosedError
 
-from ..api.routes import PREFIX, ROUTES, Route
+from ..api.api import encode
+from ..api.route import PREFIX, Route
+from ..api.routes import ROUTES
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _, use_language
 
@@ -147,20 +149,15 @@ class VerbHandler(PaiHandler):
         arguments |= _query(route, {name: self.get_query_arguments(name) for name in self.request.query_arguments})
         if route.body:
             arguments["body"] = _json(self.request.body)
-        if route.content:
+        if route.takes_bytes:
             arguments["content"] = self.request.body
-        if verb == "openapi":
-            from .openapi import document
-
-            self.finish(json.dumps(document(self.base_url)))
-            return
         api = await self.settings["jupyter_pai_engine"].api()
-        result = await getattr(api, verb)(**arguments)
-        if route.bytes:
+        result = await api.call(verb, **arguments)
+        if route.sends_bytes:
             await self._stream(result)
         else:
             self.set_header("Server-Timing", f"engine;dur={self.request.request_time() * 1000:.2f}")
-            self.finish(json.dumps(result, separators=(",", ":")))
+            self.finish(encode(result))
 
     async def _stream(self, pieces: Any) -> None:
         """Write pieces of a log or a file as they come, until there are no more or nobody listens."""
@@ -202,28 +199,28 @@ class UnknownHandler(PaiHandler):
         )
 
 
-def _query(route: Route, given: dict[str, list[str]]) -> dict[str, Any]:
-    """The parameters that the route knows, as what they are. Others are not ours: browsers and proxies add some."""
-    found: dict[str, Any] = {}
-    for parameter in route.parameters:
-        texts = given.get(parameter.name)
-        if not texts:
-            continue
-        if parameter.kind is list:
-            found[parameter.name] = texts
-        elif parameter.kind is int:
-            if not texts[-1].lstrip("-").isdecimal() or len(texts[-1]) > 19:
-                raise UsageError(_("{name}: `{text}` is no whole number.").format(name=parameter.name, text=texts[-1]))
-            found[parameter.name] = int(texts[-1])
-        elif parameter.kind is bool:
-            if texts[-1] not in ("true", "false", "1", "0"):
-                raise UsageError(
-                    _("{name}: `{text}` is not true or false.").format(name=parameter.name, text=texts[-1])
-                )
-            found[parameter.name] = texts[-1] in ("true", "1")
-        else:
-            found[parameter.name] = texts[-1]
-    return found
+def _query(route: Route, query: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Return the query parameters of a route, converted to their kinds. Unknown ones, as browsers and proxies add, are
+    ignored."""
+    names = [name for name in route.parameters if query.get(name)]
+    return {name: _value(name, route.parameters[name], query[name]) for name in names}
+
+
+def _value(name: str, kind: type, texts: list[str]) -> object:
+    if kind is list:
+        return texts
+    text = texts[-1]
+    if kind is int:
+        if not text.lstrip("-").isdecimal() or len(text) > 19:
+            raise UsageError(_("Invalid value of `{name}`: `{text}` is not an integer.").format(name=name, text=text))
+        return int(text)
+    if kind is bool:
+        if text not in ("true", "false", "1", "0"):
+            raise UsageError(
+                _("Invalid value of `{name}`: `{text}` is not true or false.").format(name=name, text=text)
+            )
+        return text in ("true", "1")
+    return text
 
 
 def _json(body: bytes) -> object:

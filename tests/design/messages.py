@@ -17,12 +17,13 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 from pydantic import BaseModel
 
+from jupyter_pai.api.api import ENDPOINTS
+from jupyter_pai.api.openapi import document
 from jupyter_pai.api.subscriptions import Subscribe
 from jupyter_pai.backends import load_backends
 from jupyter_pai.core.i18n import use_language
 from jupyter_pai.core.json_schema import form_schema
 from jupyter_pai.jobs.spec import JobSpec
-from jupyter_pai.server.openapi import document
 
 ROOT = Path(__file__).parents[2]
 LOCALE = ROOT / "jupyter_pai" / "locale"
@@ -48,7 +49,7 @@ def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
     for text in form_texts():
         found.setdefault(text, []).append(("jupyter_pai/core/json_schema.py", 0))
     for text in http_texts():
-        found.setdefault(text, []).append(("jupyter_pai/api/routes.py", 0))
+        found.setdefault(text, []).append(("jupyter_pai/api/endpoint.py", 0))
     return found
 
 
@@ -64,7 +65,7 @@ def form_texts() -> Iterator[str]:
 
 def http_texts() -> Iterator[str]:
     """What the reference says of addresses, their parameters, and the fields of what goes and comes."""
-    told = document("/")
+    told = document(ENDPOINTS, "/")
     for operations in told["paths"].values():
         for operation in operations.values():
             yield operation["summary"]

@@ -12,7 +12,7 @@ import pytest
 
 import jupyter_pai
 
-from .test_floor_plan import ROOT, modules
+from .test_floor_plan import GRAPH, ROOT, modules
 
 HEAVY = {
     "tornado",
@@ -61,7 +61,8 @@ def used_elsewhere(module: str, item: str) -> bool:
     import re
 
     pattern = re.compile(rf"from \.*{module.split('.')[-1]} import [^#\n]*\b{item}\b")
-    return any(pattern.search(path.read_text("utf-8")) for name, path in modules().items() if name != module)
+    importers = [name for name, others in GRAPH.items() if module in others]
+    return any(pattern.search(modules()[name].read_text("utf-8")) for name in importers)
 
 
 @pytest.mark.parametrize("name", jupyter_pai.__all__)

@@ -8,16 +8,17 @@ from typing import Any
 from docs.site.reference.live import live
 from docs.site.reference.tables import code, fields, head, kind, table
 from docs.site.words import word
-from jupyter_pai.api.routes import PREFIX
+from jupyter_pai.api.api import ENDPOINTS
+from jupyter_pai.api.openapi import document
+from jupyter_pai.api.route import PREFIX
 from jupyter_pai.core.i18n import _
-from jupyter_pai.server.openapi import document
 
 __all__ = ["http"]
 
 
 def http(language: str) -> str:
     """Every operation, and what goes and comes with them."""
-    told = document("/")
+    told = document(ENDPOINTS, "/")
     parts = [head("Over HTTP", language), f"`…/{PREFIX}/openapi.json`\n"]
     for path, operations in told["paths"].items():
         for method, operation in operations.items():

@@ -21,7 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...api.routes import ROUTES, Route
+from ...api.route import Route
+from ...api.routes import ROUTES
 from ...core.errors import PaiError, ServerUnreachable, Unsupported, UsageError
 from ...core.i18n import _
 from ..base import Client
@@ -156,7 +157,7 @@ class Bridge:
         if not isinstance(verb, str) or verb not in ROUTES:
             raise UsageError(_("There is no verb `{verb}`.").format(verb=verb))
         route = ROUTES[verb]
-        if not is_for_views(verb) or route.bytes:
+        if not is_for_views(verb) or route.sends_bytes:
             raise Unsupported(_("`{verb}` is not for views that a kernel feeds.").format(verb=verb))
         given = _checked(route, message.get("parameters") or {})
         try:
@@ -185,7 +186,7 @@ def _checked(route: Route, parameters: object) -> dict[str, Any]:
     Raises:
         UsageError: naming one that is not.
     """
-    kinds: dict[str, type] = dict.fromkeys(route.names, str) | {one.name: one.kind for one in route.parameters}
+    kinds: dict[str, type] = dict.fromkeys(route.names, str) | dict(route.parameters)
     given = parameters if isinstance(parameters, dict) else {"parameters": parameters}
     for name, value in given.items():
         kind = kinds.get(name)

@@ -84,7 +84,7 @@ class Page:
                 fix=_("Known are: {names}.").format(names=", ".join(_SORTS)),
             )
         if self.order not in ("", "asc", "desc"):
-            raise UsageError(_("order: `{text}` is not asc or desc.").format(text=self.order))
+            raise UsageError(_("Invalid order `{text}`: expected asc or desc.").format(text=self.order))
 
     def of(self, files: list[File]) -> tuple[list[File], int]:
         """The page, and how many files match."""

@@ -187,7 +187,7 @@ def test_metrics_are_thinned(cli: Cli, folder: Path) -> None:
     assert cli("metrics", found["id"], "--points", "20").stdout.count("n ") == 20
     done = cli("metrics", found["id"], "--points", "-1")
     assert done.returncode == 2
-    assert "points are 0 or more" in done.stderr
+    assert "`points`: -1 is not between 0 and" in done.stderr
 
 
 def test_logs_are_raw_bytes(cli: Cli, folder: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_job_that_has_written_none_has_none(engine: EmbeddedClient, pai: Stand
 
 def test_a_job_of_this_machine_has_none_that_are_noted(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="local").wait()
-    with pytest.raises(Unsupported, match="`local` cannot do this: output_models") as caught:
+    with pytest.raises(Unsupported, match="`local` does not support: output_models") as caught:
         job.output_models()
     assert "%pai outputs" in caught.value.fix
 
@@ -163,7 +163,7 @@ def test_an_address_that_is_no_longer_good_is_not_told(engine: EmbeddedClient, p
 def test_a_job_that_does_not_run_yet_has_no_terminal(engine: EmbeddedClient, pai: StandIn) -> None:
     waiting = {"resource_id": "quota2empty", "instance_spec": {"cpu": 2, "memory": 4}}
     job = submit(engine, "true", profile="pai", instance_type="", options=waiting)
-    with pytest.raises(Conflict, match="no instance yet") as caught:
+    with pytest.raises(Conflict, match="no instances yet") as caught:
         job.terminal()
     assert f"%pai show {job.id}" in caught.value.fix
     job.stop()
@@ -171,5 +171,5 @@ def test_a_job_that_does_not_run_yet_has_no_terminal(engine: EmbeddedClient, pai
 
 def test_a_job_of_this_machine_has_no_terminal_of_a_platform(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="local").wait()
-    with pytest.raises(Unsupported, match="`local` cannot do this: terminal"):
+    with pytest.raises(Unsupported, match="`local` does not support: terminal"):
         job.terminal()

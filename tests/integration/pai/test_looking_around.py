@@ -293,7 +293,7 @@ def test_images_in_a_terminal(pai: StandIn, cli: Callable[..., Any]) -> None:
     assert refused.returncode != 0
     assert "Did you mean `PyTorch`?" in refused.stderr
     refused = cli("images", "--profile", "local")
-    assert "`local` cannot do this: images" in refused.stderr
+    assert "`local` does not support: images" in refused.stderr
 
 
 def test_instances_and_quotas_in_a_terminal(pai: StandIn, cli: Callable[..., Any]) -> None:

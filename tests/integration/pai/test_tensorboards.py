@@ -144,11 +144,11 @@ def test_a_view_that_a_kernel_feeds_is_told_as_much(engine: EmbeddedClient, pai:
 def test_what_cannot_be_shown_is_said(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(NotFound, match="nowhere"):
         engine.call("stop_platform_board", board="nowhere", backend="pai")
-    with pytest.raises(Unsupported, match="`local` runs no TensorBoards"):
+    with pytest.raises(Unsupported, match="`local` does not run TensorBoards"):
         engine.call("platform_boards", profile="local")
     local = submit(engine, "true", profile="local").wait()
     assert not local.info["platform_boards"]
-    with pytest.raises(Unsupported, match="`local` runs no TensorBoards"):
+    with pytest.raises(Unsupported, match="`local` does not run TensorBoards"):
         engine.call("open_platform_board", body={"job": local.id})
     elsewhere = submit(engine, "true", profile="pai", outputs={"tensorboard": "nas://fs.cn-shanghai/x/"})
     with pytest.raises(SpecError, match="is not in OSS"):

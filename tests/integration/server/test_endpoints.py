@@ -9,7 +9,8 @@ import pytest
 from tornado.httpclient import HTTPClientError
 from tornado.web import RequestHandler
 
-from jupyter_pai.api.routes import PREFIX, ROUTES
+from jupyter_pai.api.route import PREFIX
+from jupyter_pai.api.routes import ROUTES
 from jupyter_pai.server import tensorboard_proxy as tensorboard
 from jupyter_pai.server.app import PaiApp
 

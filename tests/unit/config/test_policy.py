@@ -329,17 +329,14 @@ def test_what_is_listed_is_what_is_allowed(system: SystemFile, own: Path, engine
 
 
 def test_tensorboards_are_refused(system: SystemFile, engine: EmbeddedClient) -> None:
-    from jupyter_pai.api.tensorboards import BoardVerbs
+    from jupyter_pai.api.api import Api
     from jupyter_pai.engine.tensorboard import TensorBoards
 
     job = submit(engine, "true").wait()
     system("[policy]\ntensorboards = false\n")
 
-    class Boards(BoardVerbs):
-        service = engine._api.service
-        _boards = TensorBoards("/")
-
     import asyncio
 
+    api = Api(engine._api.service, boards=TensorBoards("/"))
     with pytest.raises(NotAllowed, match="TensorBoards may not run"):
-        asyncio.run(Boards().start_tensorboard({"jobs": [job.id]}))
+        asyncio.run(api.call("start_tensorboard", body={"jobs": [job.id]}))

@@ -1,0 +1,208 @@
+"""Endpoint: a verb of the engine, with its route, parameters, request, reply and code in one function.
+
+The light route table (`routes.py`) and the TypeScript client are generated from the endpoints, the OpenAPI document is
+built from them (`openapi.py`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import GetCoreSchemaHandler, WithJsonSchema
+
+from ..config.contents_root import ServerRoot
+from ..core.errors import UsageError
+from ..core.i18n import _
+from ..engine.data.transfers import Copy
+from ..engine.service import JobService
+from ..engine.tensorboard import TensorBoards
+from .route import path_names
+
+if sys.version_info >= (3, 12):
+    from typing import TypedDict
+else:  # pydantic, which brings this package along, describes no other before Python 3.12.
+    from typing_extensions import TypedDict
+
+__all__ = [
+    "ENDPOINTS",
+    "Context",
+    "Endpoint",
+    "Json",
+    "Parameter",
+    "Schema",
+    "Time",
+    "TypedDict",
+    "check_range",
+    "encode",
+    "endpoint",
+]
+
+Json = dict[str, Any]
+# A time as an ISO text.
+Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Context:
+    """The values that every endpoint receives. `root` is set in a Jupyter server whose notebooks are local files,
+    `boards` in a Jupyter server."""
+
+    service: JobService
+    root: ServerRoot | None = None
+    boards: TensorBoards | None = None
+    base_url: str = "/"
+
+    def path(self, text: str, *, writable: bool = False) -> Path:
+        """Return the absolute path of `text`, which is absolute or relative to the contents root. `writable`: the
+        path is a destination.
+
+        Raises:
+            UsageError: if the path is not valid here.
+        """
+        path = Path(text)
+        if "\0" in text or (not path.is_absolute() and not self.root):
+            raise UsageError(_("`{folder}` is not an absolute path.").format(folder=text))
+        if path.is_absolute() or not self.root:
+            return path
+        return self.root.within(text) if writable else self.root.resolve(text)
+
+    def notebook_path(self, text: str) -> str:
+        """Return a notebook's path with links resolved, as jobs store it."""
+        try:
+            return os.path.realpath(self.path(text))
+        except ValueError:
+            raise UsageError(_("`{path}` is not a valid notebook path.").format(path=text)) from None
+
+    def relative(self, path: Path | None) -> str | None:
+        """Return a path relative to the contents root; None outside of it."""
+        return self.root.place_of(path) if self.root and path else None
+
+    def transfer(self, copy: Copy) -> Json:
+        """Return a transfer as JSON, see `TransferReply`."""
+        return copy.as_json() | {"place": self.relative(Path(copy.folder) if copy.folder else None)}
+
+
+class Schema:
+    """Annotate plain JSON with the model that it fits."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        return handler.generate_schema(self.model)
+
+
+class Parameter(NamedTuple):
+    """A query parameter. `kind` is str, int, bool or list (a repeated text); `values` are those of an int."""
+
+    kind: type
+    text: str = ""
+    values: range = range(1 << 62)
+
+
+class Endpoint:
+    """A coroutine function with its route.
+
+    Its first argument is the `Context`. The others are the names in the path, `body` (JSON, `Annotated` with its
+    `Schema`), `content` (bytes) and the query parameters, `Annotated` with a description and, unless that is all
+    integers from 0, a range. The return type is that of the reply: a `TypedDict`, JSON `Annotated` with its `Schema`,
+    or an iterator of chunks of bytes. The first paragraph of the docstring is the summary.
+    """
+
+    def __init__(self, method: str, path: str, function: Callable[..., Any]) -> None:
+        self.method, self.path, self.function = method, path, function
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.function, include_extras=True)
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.function) or "").split("\n\n")[0].replace("\n", " ")
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        others = {"context", "body", "content", "return", *path_names(self.path)}
+        return {name: _parameter(hint) for name, hint in self._hints.items() if name not in others}
+
+    @property
+    def body(self) -> Any:
+        """The model of the request's body; None without one."""
+        return _model(self._hints.get("body"))
+
+    @property
+    def reply(self) -> Any:
+        """The model of the reply; None if that is bytes or any JSON object."""
+        return None if self.sends_bytes else _model(self._hints["return"])
+
+    @property
+    def takes_bytes(self) -> bool:
+        return "content" in self._hints
+
+    @property
+    def sends_bytes(self) -> bool:
+        return get_origin(self._hints["return"]) is AsyncIterator
+
+    def check(self, arguments: Mapping[str, object]) -> None:
+        """Check the range of every integer.
+
+        Raises:
+            UsageError: for the first one outside.
+        """
+        for name, value in arguments.items():
+            if type(value) is int and name in self.parameters:
+                check_range(name, value, self.parameters[name].values)
+
+
+ENDPOINTS: dict[str, Endpoint] = {}
+
+
+def endpoint(method: str, path: str) -> Callable[[F], F]:
+    """Register a coroutine function as the verb of its name."""
+
+    def register(function: F) -> F:
+        ENDPOINTS[function.__name__] = Endpoint(method, path, function)
+        return function
+
+    return register
+
+
+def _parameter(hint: Any) -> Parameter:
+    kind, *details = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    kind = get_args(kind)[0] if isinstance(kind, UnionType) else kind
+    return Parameter(kind if kind in (str, int, bool) else list, *details)
+
+
+def _model(hint: Any) -> Any:
+    if get_origin(hint) is Annotated:
+        return get_args(hint)[1].model
+    return None if hint is None or get_origin(hint) is dict else hint
+
+
+def check_range(name: str, value: int, values: range) -> None:
+    """Check that an integer parameter is one of `values`.
+
+    Raises:
+        UsageError: if not.
+    """
+    if value not in values:
+        raise UsageError(
+            _("Invalid value of `{name}`: {value} is not between {least} and {most}.").format(
+                name=name, value=value, least=values.start, most=values.stop - 1
+            )
+        )
+
+
+def encode(reply: object) -> str:
+    """Return a reply as JSON text. Data classes are objects."""
+    return json.dumps(reply, separators=(",", ":"), default=vars)

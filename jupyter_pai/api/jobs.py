@@ -1,0 +1,286 @@
+"""Endpoints of jobs: submit, list, compare, change and delete them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, RootModel
+
+from ..core.errors import UsageError
+from ..core.i18n import _
+from ..engine.compare import Difference, FileDifference
+from ..engine.requests import Rerun, SubmitRequest, Submitted, parse, submit_request
+from ..jobs.job import Job, JobStatus
+from ..jobs.provenance import Git, Provenance
+from ..jobs.store.query import SORTS, JobFilter
+from .endpoint import Context, Json, Schema, TypedDict, endpoint
+from .outputs import TransferReply
+
+__all__ = ["CodeReply", "JobReply", "JobView", "Labels", "Number"]
+
+# JSON has no NaN: these texts stand for it.
+Number = float | Literal["NaN", "Infinity", "-Infinity"]
+
+
+class LatestPoint(TypedDict):
+    """The latest point of a metric. `time` is in seconds since 1970."""
+
+    value: Number
+    step: int
+    time: float
+
+
+class JobView(Job):
+    """A job with the values that are read from its files.
+
+    `progress` is 0 to 1; `metrics` has the latest point of each metric. `usage` has the latest resource samples of a
+    running job: system/cpu in cores, system/memory in bytes, system/gpu in percent of a GPU, system/gpu_memory in
+    bytes. `paid`: the job is billed until it ends. `platform_boards`: its platform runs TensorBoards itself. `terminal`
+    is the command that opens a terminal in the job, to run in a terminal of the server; empty if the job has none.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+    progress: float | None
+    metrics: dict[str, LatestPoint]
+    usage: dict[str, LatestPoint] = {}
+    paid: bool = False
+    platform_boards: bool = False
+    terminal: str = ""
+    instances: list[str] = []
+    git: Git | None = None
+
+
+JobReply = Annotated[Json, Schema(JobView)]
+
+
+class JobsReply(TypedDict):
+    """A page of jobs. `total` is the number of all matching jobs."""
+
+    jobs: list[JobReply]
+    total: int
+
+
+class SubmittedReply(TypedDict):
+    """`attached`: the job existed already; `changed` names the files that changed since."""
+
+    job: JobReply
+    attached: bool
+    changed: tuple[str, ...]
+
+
+class CodeReply(TypedDict):
+    """A spec as a notebook cell, a command line, Python, and JSON for `--spec`."""
+
+    cell: str
+    cli: str
+    python: str
+    json: str
+
+
+class ComparisonReply(TypedDict):
+    """The differences of two jobs. `results` has their outcomes side by side, equal ones included."""
+
+    spec: list[Difference]
+    files: list[FileDifference]
+    provenance: list[Difference]
+    packages: list[Difference]
+    results: list[Difference]
+
+
+class Event(TypedDict):
+    """A change of a job. `time` is in seconds since 1970."""
+
+    id: int
+    job_id: str
+    time: float
+    kind: str
+    data: dict[str, Any]
+
+
+class EventsReply(TypedDict):
+    events: list[Event]
+
+
+def _check_label(name: str) -> str:
+    if not name.strip() or "=" in name or not name.isprintable():
+        raise ValueError(_("a label needs a name, without `=` and control characters."))
+    return name
+
+
+class Labels(RootModel[dict[Annotated[str, Field(max_length=200), AfterValidator(_check_label)], str | None]]):
+    """Labels of a job to set: name to value; null removes a label."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+@endpoint("GET", "/jobs")
+async def list_jobs(
+    context: Context,
+    status: Annotated[Sequence[str], "Only jobs with one of these statuses."] = (),
+    name: Annotated[str, "Only jobs whose name contains this text."] = "",
+    label: Annotated[Sequence[str], "Only jobs with this label, KEY=VALUE."] = (),
+    backend: Annotated[Sequence[str], "Only jobs of one of these backends."] = (),
+    notebook: Annotated[
+        str, "Only jobs of this notebook: its absolute path, or its path below the folder that JupyterLab shows."
+    ] = "",
+    limit: Annotated[int, "Maximum number of jobs, up to 500.", range(1, 501)] = 50,
+    offset: Annotated[int, "Number of jobs to skip."] = 0,
+    sort: Annotated[str, "Sort key: submitted (default), name, status, took, or hp:NAME for a hyperparameter."] = "",
+    order: Annotated[str, "desc or asc. Default: desc for times, asc for other keys."] = "",
+) -> JobsReply:
+    """List jobs, newest first by default."""
+    try:
+        statuses = [JobStatus(word) for word in status]
+    except ValueError as error:
+        raise UsageError(str(error), fix=_("Statuses are: {names}.").format(names=", ".join(JobStatus))) from None
+    pairs = [text.partition("=") for text in label]
+    if invalid := [text for text, pair in zip(label, pairs, strict=False) if not pair[1]]:
+        raise UsageError(_("Invalid label `{text}`: expected KEY=VALUE.").format(text=invalid[0]))
+    labels = {key: value for key, _equals, value in pairs}
+    key, descending = _sorting(sort, order)
+    path = context.notebook_path(notebook) if notebook else ""
+    query = JobFilter(statuses, name, labels, limit, offset, key, descending, backend, path)
+    await context.service.feed.first_look()
+    jobs, total = context.service.jobs(query)
+    return {"jobs": [context.service.describe(job) for job in jobs], "total": total}
+
+
+def _sorting(sort: str, order: str) -> tuple[str, bool]:
+    """Return the sort key, and true for descending order."""
+    key = sort or "submitted"
+    if key not in SORTS and not (key.startswith("hp:") and len(key) > 3):
+        raise UsageError(
+            _("Jobs cannot be sorted by `{sort}`.").format(sort=sort),
+            fix=_("Known are: {names}.").format(names=", ".join((*SORTS, "hp:NAME"))),
+        )
+    if order not in ("", "asc", "desc"):
+        raise UsageError(_("Invalid order `{text}`: expected asc or desc.").format(text=order))
+    return key, order == "desc" if order else key in ("submitted", "took")
+
+
+@endpoint("POST", "/jobs")
+async def submit(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> SubmittedReply:
+    """Submit a job."""
+    async with context.service.audit.entry("submit", starts=True) as entry:
+        request = submit_request(body)
+        entry.of_spec(request.spec, request.backend)
+        submitted = await context.service.submitter.submit(_with_notebook_path(context, request))
+        entry.of_job(submitted.job, "attached" if submitted.attached else "ok")
+    return _submitted(context, submitted)
+
+
+def _submitted(context: Context, submitted: Submitted) -> SubmittedReply:
+    job = context.service.describe(submitted.job)
+    return {"job": job, "attached": submitted.attached, "changed": submitted.changed}
+
+
+@endpoint("POST", "/bring")
+async def bring(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> TransferReply:
+    """Start to stage the inputs of a spec on its platform, as submitting it does."""
+    request = _with_notebook_path(context, submit_request(body))
+    return context.transfer(await context.service.submitter.stage(request))
+
+
+def _with_notebook_path(context: Context, request: SubmitRequest) -> SubmitRequest:
+    """Return the request with the real path of its notebook."""
+    return request.model_copy(update={"notebook": request.notebook and context.notebook_path(request.notebook)})
+
+
+@endpoint("GET", "/jobs/{job}")
+async def show(context: Context, job: str) -> JobReply:
+    """Get a job by its id, the beginning of its id, its name, or `last`."""
+    await context.service.feed.first_look()
+    record = context.service.find(job)
+    context.service.feed.glance(record.id)
+    git = context.service.provenance(record).git
+    return context.service.describe(record) | {
+        "instances": context.service.log_instances(record),
+        "git": git and git.model_dump(),
+    }
+
+
+@endpoint("DELETE", "/jobs/{job}")
+async def delete(
+    context: Context,
+    job: str,
+    force: Annotated[bool, "Also delete a job whose host is unreachable."] = False,
+) -> JobReply:
+    """Delete a job that has ended, with all its files."""
+    async with context.service.audit.entry("delete", job) as entry:
+        entry.of_job(context.service.find(job))
+        return context.service.describe(await context.service.delete(job, force=force))
+
+
+@endpoint("POST", "/jobs/{job}/stop")
+async def stop(context: Context, job: str) -> JobReply:
+    """Request that a job stops."""
+    async with context.service.audit.entry("stop", job) as entry:
+        entry.of_job(context.service.find(job))
+        return context.service.describe(await context.service.stop(job))
+
+
+@endpoint("POST", "/jobs/{job}/rerun")
+async def rerun(context: Context, job: str, body: Annotated[object, Schema(Rerun)] = None) -> SubmittedReply:
+    """Submit the spec and code of a job again."""
+    async with context.service.audit.entry("rerun", job, starts=True) as entry:
+        request = parse(Rerun, body or {})
+        entry.of_job(context.service.find(job))
+        submitted = await context.service.submitter.rerun(job, request)
+        entry.of_job(submitted.job)
+    return _submitted(context, submitted)
+
+
+@endpoint("GET", "/jobs/{job}/diff/{other}")
+async def diff(context: Context, job: str, other: str) -> Annotated[Json, Schema(ComparisonReply)]:
+    """Compare two jobs."""
+    find = context.service.find
+    return await asyncio.to_thread(context.service.compare, find(job), find(other))
+
+
+@endpoint("GET", "/jobs/{job}/provenance")
+async def provenance(context: Context, job: str) -> Annotated[Json, Schema(Provenance)]:
+    """Get the provenance of a job: its code, packages and interpreter."""
+    return context.service.provenance(context.service.find(job)).model_dump(mode="json")
+
+
+@endpoint("PUT", "/jobs/{job}/pin")
+async def pin(context: Context, job: str) -> JobReply:
+    """Protect a job from being deleted and pruned."""
+    return context.service.describe(await context.service.pin(job, True))
+
+
+@endpoint("DELETE", "/jobs/{job}/pin")
+async def unpin(context: Context, job: str) -> JobReply:
+    """Remove the protection of a job."""
+    return context.service.describe(await context.service.pin(job, False))
+
+
+@endpoint("PATCH", "/jobs/{job}/labels")
+async def label(context: Context, job: str, body: Annotated[object, Schema(Labels)]) -> JobReply:
+    """Set or remove labels of a job."""
+    return context.service.describe(await context.service.label(job, parse(Labels, body).root))
+
+
+@endpoint("GET", "/jobs/{job}/code")
+async def code(context: Context, job: str) -> Annotated[Json, Schema(CodeReply)]:
+    """Get a job's spec as a notebook cell, a command line, Python and JSON."""
+    return (await asyncio.to_thread(context.service.recipe, context.service.find(job)))._asdict()
+
+
+@endpoint("GET", "/events")
+async def events(
+    context: Context,
+    after: Annotated[int, "Only events after this one."] = 0,
+    job: Annotated[str, "Only events of this job."] = "",
+) -> EventsReply:
+    """List the changes of jobs, oldest first."""
+    history = context.service.events(after, context.service.find(job).id if job else "")
+    return {
+        "events": [
+            {"id": e.id, "job_id": e.job_id, "time": e.time.timestamp(), "kind": e.kind, "data": e.data}
+            for e in history
+        ]
+    }

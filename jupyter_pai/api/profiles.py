@@ -1,0 +1,133 @@
+"""Endpoints of profiles and their credentials."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, RootModel
+
+from ..core.errors import PaiError, UsageError
+from ..core.i18n import _
+from ..engine.requests import parse
+from .endpoint import Context, Schema, TypedDict, endpoint
+
+__all__ = ["CredentialsValue", "ProfileChange", "ProfilesReply"]
+
+# Maximum length of a profile's name in the audit log.
+_LONGEST = 200
+
+
+class ProfileChange(BaseModel):
+    """`values` are the keys to set; null removes a key. `default` selects the profile as the default one."""
+
+    model_config = ConfigDict(extra="forbid")
+    values: dict[str, Any] | None = None
+    default: bool = False
+
+
+class CredentialsValue(RootModel[dict[str, Any]]):
+    """The credentials of a profile: the fields in the `credentials` schema of its backend.
+
+    Only describes the request. The backend's own model validates the fields, and keeps their values out of errors.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"format": "password", "writeOnly": True})
+
+
+class CredentialsView(TypedDict):
+    """The storage location of a profile's own credentials, and a hint that identifies them. Both are empty without
+    credentials."""
+
+    place: Literal["", "keyring", "file"]
+    hint: str
+
+
+class ProfileView(TypedDict):
+    """`file` is empty for the built-in profile. `locked`: users cannot change it. `refused` is the reason why the
+    policy rejects its jobs; else empty."""
+
+    name: str
+    file: str
+    locked: bool
+    refused: str
+    settings: dict[str, Any]
+    credentials: CredentialsView
+
+
+class ProfilesReply(TypedDict):
+    """`credentials_file` is the file of credentials without a keyring. Only its user can read it."""
+
+    default: str
+    profiles: list[ProfileView]
+    credentials_file: str
+
+
+@endpoint("GET", "/profiles")
+async def profiles(context: Context) -> ProfilesReply:
+    """List the profiles."""
+    repository = context.service.profiles
+    settings = repository.settings()
+    views: list[Any] = [
+        {
+            "name": profile.name,
+            "file": str(profile.file or ""),
+            "locked": profile.name in settings.locked,
+            "refused": settings.policy.why_not(profile.name, profile.backend),
+            "settings": profile.settings.model_dump(mode="json", exclude_defaults=True),
+            "credentials": repository.kept(profile)._asdict(),
+        }
+        for profile in settings.profiles.values()
+    ]
+    return {"default": settings.default, "profiles": views, "credentials_file": repository.credentials.file}
+
+
+@endpoint("PUT", "/profiles/{profile}")
+async def set_profile(context: Context, profile: str, body: Annotated[object, Schema(ProfileChange)]) -> ProfilesReply:
+    """Create or change a profile."""
+    change = parse(ProfileChange, body)
+    if change.values is None and not change.default:
+        raise UsageError(_("Nothing to change: set `values`, or set `default` to true."))
+    # In a thread, since a keyring may block.
+    await asyncio.to_thread(context.service.profiles.edit, profile, change.values, default=change.default)
+    return await profiles(context)
+
+
+@endpoint("DELETE", "/profiles/{profile}")
+async def remove_profile(context: Context, profile: str) -> ProfilesReply:
+    """Delete a profile."""
+    repository = context.service.profiles
+    audit = _audit(context, "remove_credentials", profile) if repository.names_own(profile) else nullcontext()
+    async with audit:
+        await asyncio.to_thread(repository.edit, profile)
+    return await profiles(context)
+
+
+@endpoint("PUT", "/profiles/{profile}/credentials")
+async def set_credentials(
+    context: Context, profile: str, body: Annotated[object, Schema(CredentialsValue)]
+) -> ProfilesReply:
+    """Store a profile's own credentials, by the `credentials` schema of its backend. They cannot be read back."""
+    async with _audit(context, "set_credentials", profile):
+        await asyncio.to_thread(context.service.profiles.log_in, profile, body)
+    return await profiles(context)
+
+
+@endpoint("DELETE", "/profiles/{profile}/credentials")
+async def remove_credentials(context: Context, profile: str) -> ProfilesReply:
+    """Delete a profile's own credentials."""
+    async with _audit(context, "remove_credentials", profile):
+        await asyncio.to_thread(context.service.profiles.log_out, profile)
+    return await profiles(context)
+
+
+@asynccontextmanager
+async def _audit(context: Context, verb: str, profile: str) -> AsyncIterator[None]:
+    """Record a change of credentials in the audit log."""
+    async with context.service.audit.entry(verb) as entry:
+        entry.fields["profile"] = profile[:_LONGEST]
+        with suppress(PaiError):  # The block raises it again.
+            entry.fields["backend"] = context.service.profiles.settings().pick(profile).backend
+        yield
