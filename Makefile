@@ -1,5 +1,5 @@
 # The front desk: every verb is a target of this file, and CI calls nothing else.
-.PHONY: demo lab test suite test-gpu lint bench soak messages pictures docs build clean
+.PHONY: demo lab test check unit suite test-gpu lint bench soak messages pictures docs build clean
 .DEFAULT_GOAL := demo
 
 VENV := .venv
@@ -17,6 +17,13 @@ lab: $(VENV)/tutorial  ## open JupyterLab on the tutorial
 
 test: $(VENV)/test  ## all that is checked: what `lint` says, and the whole suite
 	$(MAKE) --no-print-directory --jobs=2 lint suite
+
+check: $(VENV)/test  ## lint, types and unit tests, in minutes
+	$(MAKE) --no-print-directory --jobs=2 lint unit
+
+unit: $(VENV)/test
+	jlpm test
+	python -m pytest tests/unit tests/design --numprocesses=auto -q
 
 suite: $(VENV)/test
 	jlpm test
