@@ -1,8 +1,8 @@
-"""Builds the pages of this folder, in both languages, with a reference that is made of the code.
+"""Build the pages of this folder in both languages, with a reference generated from the code.
 
-python -m docs.site [FOLDER]     into build/site, or another folder
+python -m docs.site [FOLDER]     default folder: build/site
 
-A link that leads nowhere is an error: Zensical looks at those between pages of one language, `links` at all of them.
+Broken links are errors: Zensical checks the links within a language, `links` checks all links.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["build"]
 
 
 def build(folder: Path) -> Path:
-    """Build into `folder`, which keeps the pages that were built from; the site is what is returned.
+    """Build the site in `folder`, which also keeps its source pages, and return the folder of the site.
 
     Raises:
-        SystemExit: with what is wrong.
+        SystemExit: with the errors.
     """
     site = folder / "html"
     for language, place in LANGUAGES.items():

@@ -1,4 +1,4 @@
-"""The settings of Zensical for one language."""
+"""The Zensical settings of one language."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ lang = "zh"
 
 
 def config(language: str, pages: str, site: str, navigation: Navigation) -> str:
-    """Settings for pages in the folder `pages`, beside the file that this is written to. Nothing is loaded from
-    elsewhere: no fonts, no analytics."""
+    """Return the settings for pages in the folder `pages`, beside the settings file. The site loads no fonts or
+    analytics from other hosts."""
     pages_of = {
         heading: ", ".join(f"{{ {_text(title)} = {_text(file)} }}" for title, file in below.items())
         for heading, below in navigation.items()

@@ -1,4 +1,4 @@
-"""Links of a built site that lead nowhere: to a file that is not there, or a part that its page has not."""
+"""Broken links of a built site: missing files and missing anchors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["broken"]
 
 
 class _Page(HTMLParser):
-    """What a page refers to, and its parts that can be referred to."""
+    """The links and anchors of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -29,11 +29,11 @@ class _Page(HTMLParser):
 
 
 def broken(site: Path) -> list[str]:
-    """Each broken link of a site's pages, with the page that has it. Links to other hosts are not followed."""
+    """Return each broken link with its page. Links to other hosts are not checked."""
     wrong = []
     for path in sorted(site.rglob("*.html")):
         if path.name == "404.html":
-            continue  # Served at any address: its links are from the root.
+            continue  # Served at any address: its links start at the root.
         for link in sorted(_read(path).links):
             if not _leads(path, link):
                 wrong.append(f"{path.relative_to(site)}: {link} leads nowhere")

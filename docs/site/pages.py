@@ -1,7 +1,7 @@
-"""Pages: the documents of the repository as a site has them, one folder a language.
+"""Write the documents of the repository as pages, one folder per language.
 
-A document keeps its words. Its links are led to the pages of the same language; those to files that are no page (code,
-tests) become plain words, since the site has no other place for them; those to nothing are an error.
+Links point to the pages of the same language. Links to other files of the repository, such as code and tests, become
+plain text, because the site does not contain these files. Broken links are errors.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from jupyter_pai.core.i18n import use_language
 __all__ = ["LANGUAGES", "ROOT", "cells", "lay_out", "led"]
 
 ROOT = Path(__file__).parents[2]
-# Each language, and where its pages are in the site.
+# Each language, with the folder of its pages in the site.
 LANGUAGES = {"en": "", "zh-CN": "zh"}
 _TUTORIALS = ["tutorial", "folder", "metrics", "notebook", "pai"]
 # The pages of the guide, in the order of its table of contents.
 _CONTENTS = (ROOT / "docs/guide/index.md").read_text("utf-8")
 _GUIDE = list(dict.fromkeys(["index", *re.findall(r"\]\((\w+)\.md", _CONTENTS)]))
 
-# Headings of the navigation, and the pages below: title, page, and the document that it is made of.
+# Headings of the navigation with their pages: title, page, and source document.
 _NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "For users": {
         "Overview": ("index.md", "README.md"),
@@ -51,15 +51,15 @@ _REFERENCE: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "Magics and commands": ("commands.md", reference.commands),
     "Settings": ("settings.md", reference.settings),
     "Environment variables": ("environment.md", reference.environment),
-    "A job's spec": ("spec.md", reference.spec),
+    "Job spec": ("spec.md", reference.spec),
     "JupyterLab": ("jupyterlab.md", reference.jupyterlab),
-    "Over HTTP": ("http.md", reference.http),
+    "HTTP API": ("http.md", reference.http),
 }
 _LINK = re.compile(r"(\]\()([^)\s]+)(\))|((?:src|srcset|href)=\")([^\"]+)(\")")
 
 
 def lay_out(folder: Path, language: str) -> dict[str, dict[str, str]]:
-    """Write all pages of a language into a folder; the navigation through them."""
+    """Write all pages of a language to a folder, and return its navigation."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "docs/images", folder / "images")
     found: dict[str, dict[str, str]] = {}
@@ -78,14 +78,14 @@ def lay_out(folder: Path, language: str) -> dict[str, dict[str, str]]:
 
 
 def _in(language: str, document: str) -> Path:
-    """The document in a language, or in English where it is in no other."""
+    """Return the document in a language, or in English if it is not translated."""
     path = ROOT / document
     translated = path.with_name(f"{path.stem}.{language}{path.suffix}")
     return translated if translated.exists() else path
 
 
 def _title(title: str, path: Path, language: str) -> str:
-    """The title in a language; that of a tutorial or a page of the guide is its first heading."""
+    """Return the title in a language: for a tutorial or a page of the guide, its first heading."""
     if path.suffix == ".ipynb":
         heading = cells(path)[0][1]
     elif path.parent.name == "guide":
@@ -96,17 +96,17 @@ def _title(title: str, path: Path, language: str) -> str:
 
 
 def cells(path: Path) -> list[tuple[str, str]]:
-    """The kind and the source of a notebook's cells."""
+    """Return the type and source of each cell of a notebook."""
     return [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(path.read_text("utf-8"))["cells"]]
 
 
 def _page(path: Path, language: str) -> str:
     text = _notebook(path) if path.suffix == ".ipynb" else path.read_text("utf-8")
-    # The site has a switch for them.
+    # The site has a language menu.
     text = re.sub(r"^\*?\[(?:English|中文)\]\([^)]*\)\*?(?: · )?", "", text, count=1, flags=re.MULTILINE)
     if language != "en" and f".{language}." not in path.name:
         text = re.sub(r"^(# .*\n)", rf"\1\n*{word('This page is in English only.', language)}*\n", text, count=1)
-    # What GitHub reads within code as a plain `|`, here is two characters.
+    # GitHub unescapes a pipe in code, Zensical does not.
     text = re.sub(r"`[^`\n]*`", lambda code: code[0].replace("\\|", "|"), text)
     return _without_links(led(text, path))
 
@@ -116,10 +116,10 @@ def _notebook(path: Path) -> str:
 
 
 def led(text: str, document: Path) -> str:
-    """The text of a document, its links leading to pages.
+    """Return the text of a document with its links pointing to pages.
 
     Raises:
-        SystemExit: if one leads to a file that is not there.
+        SystemExit: if a link is broken.
     """
 
     def lead(match: re.Match[str]) -> str:
@@ -137,7 +137,7 @@ def led(text: str, document: Path) -> str:
 
 
 def _page_of(document: Path) -> str:
-    """The page of a document, or a picture, as a path in the folder of a language. Empty if it is not in the site."""
+    """Return the path of a document's page, or of a picture, in a language's folder. Empty if it is not in the site."""
     name = document.relative_to(ROOT).as_posix()
     if name.startswith("docs/images/"):
         return name.removeprefix("docs/")

@@ -1,4 +1,4 @@
-"""The words of the site itself, in Chinese. Those of the program are in its catalogue (`jupyter_pai/locale`)."""
+"""Chinese translations of the site's own texts. Those of the program are in its catalogue (`jupyter_pai/locale`)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _CHINESE = {
     "Magics and commands": "魔法命令与命令行",
     "Settings": "设置",
     "Environment variables": "环境变量",
-    "A job's spec": "作业配置",
+    "Job spec": "作业配置",
     "JupyterLab": "JupyterLab",
-    "Over HTTP": "HTTP 接口",
+    "HTTP API": "HTTP 接口",
     "This page is in English only.": "本页只有英文。",
-    "Made of the program itself, version {version}.": "由程序本身生成，版本 {version}。",
+    "Generated from version {version}.": "由程序本身生成，版本 {version}。",
     "option": "选项",
     "means": "含义",
     "key": "键",
@@ -47,30 +47,29 @@ _CHINESE = {
     "message": "消息",
     "path": "路径",
     "query": "查询",
-    "Takes: {name}": "请求体：{name}",
-    "Gives: {name}": "回复：{name}",
-    "Gives: bytes": "回复：字节",
-    "What goes and comes": "传送的数据",
-    "The file": "文件",
-    "Every profile": "每个配置档",
+    "Request body: {name}": "请求体：{name}",
+    "Response: {name}": "回复：{name}",
+    "Response: bytes": "回复：字节",
+    "Schemas": "传送的数据",
+    "All profiles": "每个配置档",
     "Profiles of `{name}`": "`{name}` 的配置档",
     "Credentials of `{name}`": "`{name}` 的凭证",
     "The table `[{name}]`": "表 `[{name}]`",
     "Options of `{name}`": "`{name}` 的选项",
-    "The spec": "作业配置",
+    "Spec": "作业配置",
     "Commands": "命令",
     "Shortcuts": "快捷键",
     "Menus and toolbars": "菜单与工具栏",
-    "The name of the profile that counts where none is named.": "没有指定配置档时所用的那个配置档的名字。",
+    "Name of the default profile.": "没有指定配置档时所用的那个配置档的名字。",
     "The key `default`": "键 `default`",
-    "Words of other tools that are understood: {words}.": "也懂得其他工具的说法：{words}。",
+    "Accepted names from other tools: {words}.": "也懂得其他工具的说法：{words}。",
 }
 
 
 def word(text: str, language: str) -> str:
-    """A text in a language.
+    """Return a text in a language.
 
     Raises:
-        KeyError: if it has not been translated.
+        KeyError: if it is not translated.
     """
     return _CHINESE[text] if language == "zh-CN" else text

@@ -1,4 +1,4 @@
-"""The reference: what the program itself says of its commands, settings, variables, specs and addresses."""
+"""The reference, generated from the program: commands, settings, variables, specs and routes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Magics and verbs, of the grammar that reads them."""
+"""Magics and verbs, from their parsers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _TITLES = ("option", "means")
 
 
 def commands(language: str) -> str:
-    """`%%pai_train` and every verb, with all that each takes."""
+    """Return the page of `%%pai_train` and every verb, with all options."""
     cell, line = grammar.cell_parser(), grammar.parser()
     parts = [head("Magics and commands", language)]
     parts += [f"## `%%pai_train`\n\n{cell.description}\n", _options(cell, language)]
     for name, command in verbs(line):
         parts += [f"## `%pai {name}`, `jupyter pai {name}`\n\n{command.description}\n", _options(command, language)]
     words = ", ".join(f"`{other}` → `{ours}`" for other, ours in grammar._ELSEWHERE.items())
-    parts.append(word("Words of other tools that are understood: {words}.", language).format(words=words))
+    parts.append(word("Accepted names from other tools: {words}.", language).format(words=words))
     return "\n".join(parts)
 
 
 def verbs(command: argparse.ArgumentParser) -> Iterable[tuple[str, argparse.ArgumentParser]]:
-    """The verbs of a parser, each with its own."""
+    """Yield the verbs of a parser with their own parsers."""
     for action in command._actions:
         if isinstance(action, argparse._SubParsersAction):
             yield from action.choices.items()
@@ -53,7 +53,7 @@ def _rows(action: argparse.Action) -> list[tuple[str, str]]:
 
 
 def _form(action: argparse.Action) -> str:
-    """As it is typed: ``--hp KEY=VALUE``."""
+    """Return an argument as it is typed: ``--hp KEY=VALUE``."""
     choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
     value = action.metavar if isinstance(action.metavar, str) else choices or action.dest.upper()
     if not action.option_strings:

@@ -1,4 +1,4 @@
-"""Environment variables: those that the code asks for, each with what it means."""
+"""Environment variables that the code reads, with their meaning."""
 
 from __future__ import annotations
 
@@ -12,123 +12,123 @@ from docs.site.reference.tables import code, head, table
 
 __all__ = ["environment", "mentioned"]
 
-# Not for users: what we set for processes of our own, and what is kept from jobs.
+# Internal: variables that we set for our own processes or remove from jobs.
 _INNER = set(
     """JUPYTER_PAI_ARGUMENTS JUPYTER_PAI_INFO JUPYTER_PATH JUPYTER_RUNTIME_DIR GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT
     SSL_CERT_FILE UV_DEFAULT_INDEX UV_FIND_LINKS UV_INDEX UV_INSECURE_HOST UV_LINK_MODE JUPYTER_TOKEN VIRTUAL_ENV
     """.split()
 )
-# Of a job's own environment the training contract speaks.
+# Described in the training contract.
 _CONTRACT = {"MASTER_PORT", "PAI_CONFIG_DIR", "PAI_OUTPUT_NOTEBOOK"}
-# Names that look like any other word; all others have an underscore.
+# All names except the last three have an underscore.
 _NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|LANG|LANGUAGE|REGION")
 _MEANING = {
     "JUPYTER_PAI_HOME": (
-        "The state folder: jobs, logs, models. Else `pai` in Jupyter's data folder.",
+        "The state folder: jobs, logs, models. Default: `pai` in Jupyter's data folder.",
         "状态目录：作业、日志、模型。默认是 Jupyter 数据目录里的 `pai`。",
     ),
     "JUPYTER_PAI_CONFIG": (
-        "The settings file. Else `jupyter_pai.toml` in Jupyter's config folder.",
+        "The settings file. Default: `jupyter_pai.toml` in Jupyter's config folder.",
         "设置文件。默认是 Jupyter 配置目录里的 `jupyter_pai.toml`。",
     ),
     "JUPYTER_PAI_LANGUAGE": (
-        "The language of messages: `en`, `zh-CN`. Else the one chosen in JupyterLab, else the locale.",
+        "The language of messages: `en`, `zh-CN`. Default: the language of JupyterLab, otherwise the locale.",
         "信息的语言：`en`、`zh-CN`。默认是在 JupyterLab 里选择的语言，再就是系统区域设置。",
     ),
     "JUPYTER_PAI_NETWORK_DISK": (
-        "Whether the state folder lies on a disk that several hosts share: `1` or `0`. Else the system is asked.",
+        "`1` if the state folder is on a disk shared by several hosts, otherwise `0`. Default: detected.",
         "状态目录是否在几台主机共享的磁盘上：`1` 或 `0`。默认询问系统。",
     ),
     "JUPYTER_PAI_HOST": (
-        "The name of this host, where several have the same one.",
+        "The name of this host, if several hosts have the same name.",
         "本机的名字，用于几台主机同名的情况。",
     ),
-    "JUPYTER_PAI_JOB_ID": ("In a job: its id.", "在作业里：它的编号。"),
+    "JUPYTER_PAI_JOB_ID": ("In a job: the id of the job.", "在作业里：它的编号。"),
     "ALIBABA_CLOUD_ACCESS_KEY_ID": (
-        "With the next one, the key of the account; it goes before other places where keys are kept.",
+        "With the next variable, the access key of the account. Overrides other sources of keys.",
         "与下一项一起是账号的密钥；优先于保存密钥的其他地方。",
     ),
     "ALIBABA_CLOUD_ACCESS_KEY_SECRET": ("The secret of that key.", "该密钥的机密部分。"),
     "ALIBABA_CLOUD_SECURITY_TOKEN": (
-        "The token of a key that was lent for some time (STS).",
+        "The token of a temporary key (STS).",
         "临时密钥（STS）的令牌。",
     ),
     "ALIBABA_CLOUD_CREDENTIALS_FILE": (
-        "The ini file with keys. Else `~/.alibabacloud/credentials.ini`.",
+        "The ini file with keys. Default: `~/.alibabacloud/credentials.ini`.",
         "含有密钥的 ini 文件。默认是 `~/.alibabacloud/credentials.ini`。",
     ),
     "ALIBABA_CLOUD_CREDENTIALS_URI": (
-        "An address that gives keys; set in DSW.",
+        "A URL that returns keys; set by DSW.",
         "给出密钥的地址；DSW 会设置它。",
     ),
     "ALIBABA_CLOUD_ECS_METADATA": (
-        "The RAM role of an ECS instance, whose keys are used.",
+        "The RAM role of an ECS instance that provides the keys.",
         "ECS 实例的 RAM 角色，使用它的密钥。",
     ),
     "ALIBABA_CLOUD_OIDC_TOKEN_FILE": (
-        "A token by which a pod takes a role (RRSA).",
+        "The file with the token of a pod that assumes a role (RRSA).",
         "pod 用来取得角色（RRSA）的令牌文件。",
     ),
     "PAI_NETWORK_TYPE": (
-        "Which hosts of Alibaba Cloud are asked: `vpc` or `public`; set in DSW.",
+        "The hosts of Alibaba Cloud to use: `vpc` or `public`; set by DSW.",
         "访问阿里云的哪种域名：`vpc` 或 `public`；DSW 会设置它。",
     ),
     "PAI_CONFIG_PATH": (
-        "The PAI SDK's own settings: the profile `pai`, where no file has one. Else `~/.pai/config.json`.",
+        "The settings of the PAI SDK, used as the profile `pai` if no file defines one. Default: `~/.pai/config.json`.",
         "PAI SDK 自己的设置；没有文件写明配置档 `pai` 时，由它得出。默认是 `~/.pai/config.json`。",
     ),
     "PAI_AI_WORKSPACE_ID": (
-        "The workspace, where neither a profile nor the PAI SDK's settings say it; set in DSW and in DLC's jobs.",
+        "The workspace, if neither a profile nor the settings of the PAI SDK define one; set by DSW and DLC.",
         "工作空间，用于配置档和 PAI SDK 的设置都没有写的时候；DSW 和 DLC 作业会设置它。",
     ),
-    "PAI_WORKSPACE_ID": ("As `PAI_AI_WORKSPACE_ID`, which goes first.", "同 `PAI_AI_WORKSPACE_ID`，后者优先。"),
+    "PAI_WORKSPACE_ID": ("Like `PAI_AI_WORKSPACE_ID`, which takes precedence.", "同 `PAI_AI_WORKSPACE_ID`，后者优先。"),
     "REGION": (
-        "The region that goes with the workspace; set in DSW and in DLC's jobs.",
+        "The region of the workspace; set by DSW and DLC.",
         "与工作空间相应的地域；DSW 和 DLC 作业会设置它。",
     ),
-    "DSW_REGION": ("As `REGION`, which goes first.", "同 `REGION`，后者优先。"),
+    "DSW_REGION": ("Like `REGION`, which takes precedence.", "同 `REGION`，后者优先。"),
     "DSW_INSTANCE_ID": (
-        "In DSW: the instance, whose workspace is used where none is named.",
+        "In DSW: the instance. Its workspace is the default.",
         "在 DSW 里：所在的实例；没有指定工作空间时使用它的工作空间。",
     ),
     "DLC_JOB_ID": (
-        "In a job of DLC: its id. It says that `REGION` may be relied on.",
+        "In a DLC job: the id of the job. Indicates that `REGION` is valid.",
         "在 DLC 作业里：它的编号。它说明 `REGION` 可以采用。",
     ),
     "CUDA_VISIBLE_DEVICES": (
-        "The GPUs of this machine that jobs may use. Else all.",
+        "The GPUs of this machine that jobs may use. Default: all.",
         "作业可以使用本机的哪些 GPU。默认全部。",
     ),
     "JPY_PARENT_PID": (
-        "Set by Jupyter's server for its kernels: by it they find the server.",
+        "Set by the Jupyter server for its kernels, which find the server by it.",
         "Jupyter 服务器为内核设置：内核由此找到服务器。",
     ),
     "JPY_SESSION_NAME": (
-        "Set by Jupyter's server for its kernels: the notebook.",
+        "Set by the Jupyter server for its kernels: the notebook.",
         "Jupyter 服务器为内核设置：所属的 notebook。",
     ),
     "JUPYTERHUB_API_TOKEN": (
-        "Set by JupyterHub for its servers: with it kernels and command lines reach theirs.",
+        "Set by JupyterHub: the token with which kernels and command lines connect to their server.",
         "JupyterHub 为服务器设置：内核和命令行用它访问自己的服务器。",
     ),
     "JUPYTERHUB_SERVICE_URL": (
-        "Set by JupyterHub: the address of the server itself.",
+        "Set by JupyterHub: the address of the server.",
         "JupyterHub 设置：服务器自己的地址。",
     ),
     "JUPYTERHUB_API_URL": (
-        "Set by JupyterHub: the Hub's address. Where it is, a local job's end with its server is told of.",
+        "Set by JupyterHub: the address of the Hub. If set, a submit warns that local jobs stop with the server.",
         "JupyterHub 设置：Hub 的地址。有它时会说明本机作业随服务器一起结束。",
     ),
     "JUPYTERHUB_USER": (
-        "Set by JupyterHub: the user, as the audit log names them.",
+        "Set by JupyterHub: the user in the audit log.",
         "JupyterHub 设置：用户，审计日志里这样写。",
     ),
     "KUBERNETES_SERVICE_HOST": (
-        "Set by Kubernetes: the server runs in a pod, with which its jobs end.",
+        "Set by Kubernetes: the server runs in a pod, and its jobs stop with the pod.",
         "Kubernetes 设置：服务器在 pod 里运行，作业随 pod 一起结束。",
     ),
     "LANGUAGE": (
-        "With `LC_ALL`, `LC_MESSAGES` and `LANG`, the first that is set: the locale, and so the language.",
+        "The locale and language, from the first of `LANGUAGE`, `LC_ALL`, `LC_MESSAGES` and `LANG` that is set.",
         "与 `LC_ALL`、`LC_MESSAGES`、`LANG` 一起，取第一个有值的：区域设置，也就是语言。",
     ),
     "LC_ALL": ("See `LANGUAGE`.", "见 `LANGUAGE`。"),
@@ -138,19 +138,19 @@ _MEANING = {
 
 
 def environment(language: str) -> str:
-    """The variables of Jupyter's server, of kernels and of the command line. What a job finds in its own is the
-    training contract's."""
+    """Return the page of the variables of the Jupyter server, kernels and the command line. The training contract
+    describes those of jobs."""
     index = 1 if language == "zh-CN" else 0
     rows = [(code(name), _MEANING[name][index]) for name in sorted(mentioned())]
     more = (
-        "What a job finds in its own environment: the [training contract](contract.md).",
+        "The [training contract](contract.md) describes the environment of a job.",
         "作业在自己的环境里有什么：[训练约定](contract.md)。",
     )
     return f"{head('Environment variables', language)}{table(('variable', 'means'), rows, language)}\n{more[index]}\n"
 
 
 def mentioned() -> set[str]:
-    """The variables that the code knows: names in modules that ask for the environment."""
+    """Return the variables that the code reads: names in modules that use the environment."""
     found: set[str] = set()
     for path in Path(jupyter_pai.__file__).parent.rglob("*.py"):
         text = path.read_text("utf-8")

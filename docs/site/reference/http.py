@@ -1,4 +1,4 @@
-"""The addresses of the server, of the document that it serves itself."""
+"""The routes of the server, from its OpenAPI document."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["http"]
 
 
 def http(language: str) -> str:
-    """Every operation, and what goes and comes with them."""
+    """Return the page of all operations and their schemas."""
     told = document(ENDPOINTS, "/")
-    parts = [head("Over HTTP", language), f"`…/{PREFIX}/openapi.json`\n"]
+    parts = [head("HTTP API", language), f"`…/{PREFIX}/openapi.json`\n"]
     for path, operations in told["paths"].items():
         for method, operation in operations.items():
             parts.append(_operation(method, path, operation, language))
     parts.append(live(language))
-    parts.append(f"## {word('What goes and comes', language)}\n")
+    parts.append(f"## {word('Schemas', language)}\n")
     for name, schema in sorted(told["components"]["schemas"].items()):
         if "properties" in schema:
             rows = fields(schema, language)
@@ -42,11 +42,11 @@ def _operation(method: str, path: str, operation: dict[str, Any], language: str)
     lines = [f"## `{method.upper()} {path}`", "", _(operation["summary"])]
     lines.append(table(("parameter", "in", "means"), rows, language))
     for title, content in (
-        ("Takes: {name}", operation.get("requestBody", {}).get("content", {})),
-        ("Gives: {name}", operation["responses"]["200"]["content"]),
+        ("Request body: {name}", operation.get("requestBody", {}).get("content", {})),
+        ("Response: {name}", operation["responses"]["200"]["content"]),
     ):
         if "application/octet-stream" in content:
-            lines += [word("Gives: bytes", language), ""]
+            lines += [word("Response: bytes", language), ""]
         lines += [f"{word(title, language).format(name=f'[{name}](#{name.lower()})')}\n" for name in _models(content)]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""What the extension adds to JupyterLab, of its own files: commands, shortcuts, menus, settings."""
+"""Commands, shortcuts, menus and settings of the JupyterLab extension, from its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEXT = re.compile(r"trans\.__\(\s*'((?:[^'\\]|\\.)*)'")
 
 
 def jupyterlab(language: str) -> str:
-    """A page of all of it."""
+    """Return the page of commands, shortcuts, menus and settings."""
     parts = [head("JupyterLab", language)]
     rows = [(code(command), _(label)) for command, label in commands().items()]
     parts.append(f"## {word('Commands', language)}\n{table(('command', 'label'), rows, language)}")
@@ -42,10 +42,10 @@ def jupyterlab(language: str) -> str:
 
 
 def commands() -> dict[str, str]:
-    """Each command, and how it is called.
+    """Return the label of each command.
 
     Raises:
-        LookupError: if a command is added without a label that can be found.
+        LookupError: if a command has no label.
     """
     ids = dict(re.findall(r"(\w+): '(jupyter-pai:[\w-]+)'", (_EXTENSION / "src/host/commandids.ts").read_text("utf-8")))
     labels: dict[str, str] = {}

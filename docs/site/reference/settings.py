@@ -1,4 +1,4 @@
-"""The settings file, of the models that check it."""
+"""The settings file, from the models that validate it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TABLES: dict[str, type[BaseModel]] = {"disk": DiskSettings, "tensorboard": Tens
 
 
 def settings(language: str) -> str:
-    """Every key: of profiles, of each backend's own, of the tables beside them."""
+    """Return the page of all keys: of profiles, of each backend, and of the other tables."""
     parts = [head("Settings", language)]
 
     def add(title: str, model: type[BaseModel] | None, name: str = "", without: type[BaseModel] | None = None) -> None:
@@ -26,9 +26,9 @@ def settings(language: str) -> str:
         if rows := [row for row in rows if row[0] not in common]:
             parts.append(f"## {word(title, language).format(name=name)}\n{table(_TITLES, rows, language)}")
 
-    default = word("The name of the profile that counts where none is named.", language)
+    default = word("Name of the default profile.", language)
     parts.append(f'## {word("The key `default`", language)}\n\n`default = "work"`\n\n{default}\n')
-    add("Every profile", ProfileSettings)
+    add("All profiles", ProfileSettings)
     for name, kind in load_backends().items():
         add("Profiles of `{name}`", kind.settings_model, name, ProfileSettings)
         add("Credentials of `{name}`", getattr(kind, "credentials_model", None), name)

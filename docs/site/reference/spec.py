@@ -1,4 +1,4 @@
-"""What a job is asked for with, of its model; and the options of each backend."""
+"""The spec of a job, from its model, and the options of each backend."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _TITLES = ("field", "kind", "default", "means")
 
 
 def spec(language: str) -> str:
-    """Fields of a spec file, of `jupyter_pai.submit` and of the body of a submit."""
-    parts = [head("A job's spec", language)]
-    parts.append(f"## {word('The spec', language)}\n{of(JobSpec.model_json_schema(), _TITLES, language)}")
+    """Return the page of the fields of a spec file, of `jupyter_pai.submit` and of a submit request."""
+    parts = [head("Job spec", language)]
+    parts.append(f"## {word('Spec', language)}\n{of(JobSpec.model_json_schema(), _TITLES, language)}")
     for name, kind in load_backends().items():
         model = getattr(kind, "options_model", None)
         if told := of(model.model_json_schema() if model else {}, _TITLES, language):

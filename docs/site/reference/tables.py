@@ -14,13 +14,13 @@ __all__ = ["code", "fields", "head", "kind", "of", "table"]
 
 
 def head(title: str, language: str) -> str:
-    """How a page of the reference begins."""
-    made = word("Made of the program itself, version {version}.", language).format(version=__version__)
+    """Return the title and first line of a page of the reference."""
+    made = word("Generated from version {version}.", language).format(version=__version__)
     return f"# {word(title, language)}\n\n{made}\n"
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]], language: str) -> str:
-    """Rows under titles, as Markdown has them; nothing if there are none."""
+    """Return a Markdown table, or an empty text if it has no rows."""
     lines = ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
     if not lines:
         return ""
@@ -29,15 +29,15 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]], language: str) -
 
 
 def code(text: object) -> str:
-    """Text as it is to be typed; nothing stays nothing."""
+    """Return inline code, or an empty text for an empty value."""
     return f"`{text}`" if text not in ("", None) else ""
 
 
 def fields(
     schema: Mapping[str, Any], language: str, above: str = "", known: Mapping[str, Any] | None = None
 ) -> list[tuple[str, str, str, str]]:
-    """The fields of an object: name, kind, default, what it means. Of objects that are `known` to it, by reference, the
-    fields stand below them."""
+    """Return the fields of an object: name, type, default and meaning. The fields of referenced objects in `known`
+    follow their object."""
     known = known or schema.get("$defs", {})
     rows = []
     for name, field in schema.get("properties", {}).items():
@@ -59,7 +59,7 @@ def _default(value: object) -> str:
 
 
 def kind(field: Mapping[str, Any], known: Container[str] = ()) -> str:
-    """What a value may be, in the words of JSON; a model that is not `known` is a link to it."""
+    """Return the JSON type of a value; a model outside of `known` is a link."""
     if name := _name(field):
         return "object" if name in known else f"[{name}](#{name.lower()})"
     if "const" in field or "enum" in field:
@@ -72,5 +72,5 @@ def kind(field: Mapping[str, Any], known: Container[str] = ()) -> str:
 
 
 def of(schema: Mapping[str, Any], titles: Sequence[str], language: str) -> str:
-    """The table of a schema's fields."""
+    """Return the table of a schema's fields."""
     return table(titles, fields(schema, language), language)
