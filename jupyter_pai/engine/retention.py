@@ -241,7 +241,7 @@ class Retention:
         for found in disk.environments(self.home):
             if not found.in_use and (not before or found.used_at < before):
                 yield Candidate(found.key, found.used_at, sizes.get(f"environments/{found.key}", 0))
-        used = {uri for job in self.store.jobs.active() for uri in job.brought.inputs.values()}
+        used = {uri for job in self.store.jobs.active() for uri in job.staged_spec.inputs.values()}
         for found in disk.inputs(self.home):
             in_use = found.in_use or any(found.key in uri for uri in used)
             # A data frame is nowhere else: it stays as long as there is a job that a rerun could be made of.

@@ -346,7 +346,7 @@ class Submitter:
             return held.stored
         job = await self._launch(plan, job, held, values)
         self.recorder.record(job, plan.packed.of)
-        self.recorder.also(lambda: self.retention.measure_again(job.id, _MEASURED))
+        self.recorder.run_later(lambda: self.retention.measure_again(job.id, _MEASURED))
         return job
 
     async def _stage(self, plan: SubmitPlan) -> Mapping[str, str]:

@@ -1,5 +1,6 @@
-"""Data sets that a platform keeps under ids of its own, as inputs of jobs: ``dataset://ID``, or for one of its versions
-``dataset://ID?version=NAME``. They have no path that could be read from here.
+"""Datasets registered on a platform, as inputs of jobs: ``dataset://ID`` or ``dataset://ID?version=NAME``.
+
+They do not have a path that could be read from this machine.
 """
 
 from __future__ import annotations
@@ -18,36 +19,34 @@ _FORM = re.compile(r"dataset://([A-Za-z0-9][\w.-]*)/?(?:\?(.*))?", re.ASCII)
 
 
 class DataSet(NamedTuple):
-    """A data set by its id. Without a version, the platform takes the one that it calls the default."""
+    """A dataset by its id. Without a version, the platform uses its default version."""
 
     id: str
     version: str = ""
 
     @property
     def uri(self) -> str:
-        """The URI that means it."""
+        """The URI of the dataset."""
         return f"{SCHEME}://{self.id}" + (f"?version={quote(self.version, safe='')}" if self.version else "")
 
     @classmethod
     def parse(cls, uri: str) -> DataSet:
-        """The data set that a URI means.
+        """Parse the URI of a dataset.
 
         Raises:
-            SpecError: for a URI that is not as it must be.
+            SpecError: if it is invalid.
         """
-        found = _FORM.fullmatch(uri)
-        query = parse_qsl(found[2] or "", keep_blank_values=True) if found else []
+        match = _FORM.fullmatch(uri)
+        query = parse_qsl(match[2] or "", keep_blank_values=True) if match else []
         versions = [value for name, value in query if name == "version" and value]
-        if found is None or len(query) != len(versions) or len(versions) > 1 or bool(found[2]) != bool(query):
+        if match is None or len(query) != len(versions) or len(versions) > 1 or bool(match[2]) != bool(query):
             raise SpecError(
-                _("`{uri}` names no data set.").format(uri=uri),
-                fix=_(
-                    "Write dataset://ID, or dataset://ID?version=NAME, with the id that the platform's console shows."
-                ),
+                _("Invalid dataset URI `{uri}`.").format(uri=uri),
+                fix=_("Use dataset://ID or dataset://ID?version=NAME, with the id shown in the platform's console."),
             )
-        return cls(found[1], *versions)
+        return cls(match[1], *versions)
 
 
 def is_dataset(uri: str) -> bool:
-    """Whether a URI is to mean a data set of a platform."""
+    """Return whether a URI has the scheme of datasets."""
     return uri.startswith(f"{SCHEME}://")

@@ -1,4 +1,4 @@
-"""What a running job gives back: changes of its state, lines of its log, points of its metrics."""
+"""Values that a running job produces: events, log chunks and points of metrics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["JobEvent", "LogChunk", "MetricPoint", "json_number"]
 
 @dataclass(frozen=True)
 class JobEvent:
-    """Something that happened to a job. `id` grows with every event of a store, over all jobs."""
+    """An event of a job. `id` increases across all jobs of a store."""
 
     id: int
     job_id: str
@@ -21,8 +21,10 @@ class JobEvent:
 
 
 class LogChunk(NamedTuple):
-    """Bytes of an instance's log as the job wrote them; `offset` is where they begin, in bytes. Of a page of lines,
-    `line` is the number of the first one, and `lines` how many the log has by now."""
+    """Bytes of an instance's log as the job wrote them. `offset` is the position of the first byte.
+
+    In a page of lines, `line` is the number of the first line, and `lines` the current number of lines of the log.
+    """
 
     instance: str
     offset: int
@@ -31,13 +33,13 @@ class LogChunk(NamedTuple):
     lines: int | None = None
 
     def headers(self) -> dict[str, str]:
-        """What the first chunk of an answer tells of it."""
-        told = {"X-Offset": self.offset, "X-Line": self.line, "X-Lines": self.lines}
-        return {name: str(value) for name, value in told.items() if value is not None}
+        """Return the HTTP headers of a response that begins with this chunk."""
+        values = {"X-Offset": self.offset, "X-Line": self.line, "X-Lines": self.lines}
+        return {name: str(value) for name, value in values.items() if value is not None}
 
 
 class MetricPoint(NamedTuple):
-    """One value of a metric. `step` counts from 0 where the job names none; `time` is in seconds since 1970."""
+    """One value of a metric. `step` counts from 0 if the job does not set it. `time` is in seconds since 1970."""
 
     name: str
     step: int
@@ -46,8 +48,8 @@ class MetricPoint(NamedTuple):
 
 
 def json_number(value: float) -> float | str:
-    """A number as JSON can hold it: ``NaN``, ``Infinity`` and ``-Infinity``, which a diverged loss is, become texts
-    that both Python's `float` and JavaScript's `Number` read."""
+    """Return a number, or ``NaN``, ``Infinity`` or ``-Infinity`` as text, which JSON lacks and which Python's `float`
+    and JavaScript's `Number` both parse."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):

@@ -14,7 +14,7 @@ __all__ = ["Job", "JobStatus", "now"]
 
 
 class JobStatus(StrEnum):
-    """Where a job stands. `lost` is a job that its platform no longer knows."""
+    """The status of a job. `lost` means that its platform no longer has it."""
 
     QUEUED = "queued"
     STARTING = "starting"
@@ -26,7 +26,7 @@ class JobStatus(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether the job will not change any more."""
+        """True if the status is final."""
         return self not in (JobStatus.QUEUED, JobStatus.STARTING, JobStatus.RUNNING)
 
     def __str__(self) -> str:
@@ -34,47 +34,49 @@ class JobStatus(StrEnum):
 
 
 def now() -> datetime:
-    """This moment, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class Job(Value):
-    """A spec that was submitted, and what became of it. Times are in UTC."""
+    """A submitted spec and its state. Times are in UTC."""
 
     id: str
     spec: JobSpec
     backend: str
     profile: str
     status: JobStatus
-    platform_status: str = Field("", description="The platform's own word for the status.")
-    reason: str = Field("", description="Why the job ended as it did.")
-    fix: str = Field("", description="What to do about it.")
-    exit_code: int | None = Field(None, description="Of the command; 128 + n when signal n ended it.")
-    remote_id: str = Field("", description="The platform's name for the job.")
+    platform_status: str = Field("", description="The platform's own name of the status.")
+    reason: str = Field("", description="Reason for the final status.")
+    fix: str = Field("", description="Suggested fix.")
+    exit_code: int | None = Field(None, description="Exit code of the command; 128 + n if it was killed by signal n.")
+    remote_id: str = Field("", description="The platform's id of the job.")
     submitted_at: datetime
     started_at: datetime | None = None
     ended_at: datetime | None = None
     inputs: dict[str, str] = Field(
-        {}, description="Input channels as the platform knows them, name to URI, where that is not as in the spec."
+        {}, description="Input channels as resolved for the platform, name to URI, if they differ from the spec."
     )
     outputs: dict[str, str] = Field({}, description="Output channels: name to URI.")
     output_parameters: dict[str, str] = Field({}, description="Files of /ml/output/output_parameters: name to text.")
-    notes: tuple[str, ...] = Field((), description="What the user should know: an option that was ignored.")
+    notes: tuple[str, ...] = Field((), description="Messages for the user, such as an ignored option.")
     console_url: str = ""
-    python: str = Field("", description="The interpreter that the job runs with, on the local backend.")
-    source_digest: str = Field("", description="SHA-256 of the code that was packed.")
+    python: str = Field("", description="The Python interpreter of the job, on the local backend.")
+    source_digest: str = Field("", description="SHA-256 of the packed code.")
     source_files: int = 0
     source_bytes: int = 0
-    rerun_of: str = Field("", description="The job whose spec and code this one took.")
-    resumed_from: str = Field("", description="The job whose checkpoints are the input `checkpoints` of this one.")
-    pinned: bool = Field(False, description="Neither deleted nor pruned until it is unpinned.")
-    labels: Texts = Field({}, description="The spec's to begin with; the user changes them.")
-    notebook: str = Field("", description="The notebook that it was submitted from, else the one that it runs: a path.")
+    rerun_of: str = Field("", description="Id of the job from which the spec and code were taken.")
+    resumed_from: str = Field("", description="Id of the job whose checkpoints are the input `checkpoints`.")
+    pinned: bool = Field(False, description="True if the job is protected from deletion and pruning.")
+    labels: Texts = Field({}, description="Labels of the job, initially those of the spec.")
+    notebook: str = Field(
+        "", description="Path of the notebook that submitted the job, or of the notebook that it runs."
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _begin_labels(cls, value: object) -> object:
-        """Also of a job that was stored when labels were the spec's alone."""
+        """Fill in `labels` for jobs stored when only the spec had labels."""
         if not isinstance(value, Mapping) or "labels" in value:
             return value
         spec = value.get("spec")
@@ -84,12 +86,12 @@ class Job(Value):
         return {**value, "labels": labels}
 
     @property
-    def brought(self) -> JobSpec:
-        """The spec with its inputs as the platform knows them: sent there, or fetched to this machine."""
+    def staged_spec(self) -> JobSpec:
+        """The spec with its inputs as resolved for the platform, after upload or download."""
         return self.spec.model_copy(update={"inputs": self.inputs}) if self.inputs else self.spec
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def name(self) -> str:
-        """The spec's."""
+        """The name in the spec."""
         return self.spec.name

@@ -1,4 +1,4 @@
-"""Names of jobs that nobody gave one: what the job is of, and the time."""
+"""Default names of jobs: a base name and the time."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _STAMP = re.compile(r"_\d{8}-\d{6}$")
 
 
 def generate_name(base: str) -> str:
-    """A name for a job of something that is called `base`."""
+    """Return a job name made of `base` and the current time."""
     clean = re.sub(r"[\x00-\x1f\x7f]", "", base).strip()[:112]
     return f"{clean or 'job'}_{datetime.now():%Y%m%d-%H%M%S}"
 
 
 def base_name(name: str) -> str:
-    """A name without the time that it ends with, if it does."""
+    """Return a name without its time suffix, if it has one."""
     return _STAMP.sub("", name)
 
 
 def default_name(spec: dict[str, object], notebook: str) -> str:
-    """What a job is called whose spec names none: after the script or the notebook that it runs, the notebook that
-    submits it, or its folder."""
+    """Return the default name of a job: after the script or notebook that it runs, the notebook that submits it, or its
+    folder."""
     source = spec.get("source")
     table = source if isinstance(source, dict) else {}
     entry, files, folder = spec.get("entry_point"), table.get("files"), table.get("folder")

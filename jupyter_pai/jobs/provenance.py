@@ -1,6 +1,6 @@
-"""Where a job comes from: the state of its code in git, its interpreter and packages, our version.
+"""Provenance of a job: git state of its code, interpreter, packages, version of jupyter-pai.
 
-Gathered after the job was started, so that no job waits for it. What cannot be known is left out, and is never an
+Collected after the job has started, so that no job waits for it. Unavailable facts are omitted and never raise an
 error.
 """
 
@@ -34,14 +34,17 @@ __all__ = ["Git", "Provenance", "ProvenanceRecorder", "git_state", "interpreter"
 
 _log = logging.getLogger(__name__)
 
-# Seconds: a repository on a slow disk, an interpreter that imports much when it starts.
+# Seconds, enough for a repository on a slow disk or an interpreter with a slow startup.
 _PATIENCE = 5.0
 _NICE = 10
 
 
 class Git(BaseModel):
-    """The repository that holds the folder of code. `commit` is empty before the first, `branch` where none is checked
-    out; `dirty`: files that git knows had changed; `remote` has no credentials."""
+    """The repository that contains the code folder.
+
+    `commit` is empty before the first commit, `branch` if none is checked out. `dirty` means that tracked files are
+    modified. `remote` excludes credentials.
+    """
 
     commit: str = ""
     branch: str = ""
@@ -51,8 +54,8 @@ class Git(BaseModel):
 
 
 class Provenance(BaseModel):
-    """Where a job comes from. `packages`: {name: version}, names as in PEP 503; `environment` is the folder of the
-    environment that was layered on the interpreter for its requirements."""
+    """The provenance of a job. `packages` maps names, normalized as in PEP 503, to versions. `environment` is the
+    folder of the environment that adds the job's requirements to the interpreter."""
 
     jupyter_pai: str = ""
     git: Git | None = None
@@ -64,26 +67,26 @@ class Provenance(BaseModel):
 
 
 def read(folder: Path) -> Provenance | None:
-    """What is known of the job with that folder; None before it was gathered."""
+    """Read the provenance of the job in a folder. Returns None if it is not collected yet."""
     try:
-        found = Provenance.model_validate_json((folder / _FILE).read_bytes())
+        provenance = Provenance.model_validate_json((folder / _FILE).read_bytes())
     except (OSError, ValueError):
         return None
     with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
         layered = json.loads((folder / "environment.json").read_bytes())
-        packages = found.packages | {_canonical(name): str(text) for name, text in layered["packages"].items()}
-        found = found.model_copy(update={"environment": str(layered["path"]), "packages": packages})
-    return found
+        packages = provenance.packages | {_canonical(name): str(text) for name, text in layered["packages"].items()}
+        provenance = provenance.model_copy(update={"environment": str(layered["path"]), "packages": packages})
+    return provenance
 
 
 _FILE = "provenance.json"
 
 
 class ProvenanceRecorder:
-    """Gathers provenance, one job after the other, in a thread that gives way to all others.
+    """Collects provenance in a low-priority thread, one job at a time.
 
-    The thread lives while there is something to do. It is no daemon: a command line that has submitted a job and ends
-    waits for it, a second at most as a rule.
+    The thread ends when its queue is empty. It is not a daemon: a command that submits a job waits for it when it
+    exits, usually for less than a second.
     """
 
     def __init__(self, home: Home) -> None:
@@ -93,16 +96,16 @@ class ProvenanceRecorder:
         self._thread: threading.Thread | None = None
 
     def close(self) -> None:
-        """Finish what is at hand, and no more. Does not wait for it."""
+        """Discard queued work. Does not wait for the current item."""
         with self._lock:
             self._chores.clear()
 
     def record(self, job: Job, code_of: str = "") -> None:
-        """Write a job's `provenance.json`. `code_of`: the earlier job whose code it runs."""
-        self.also(partial(self._record, job, code_of))
+        """Write the `provenance.json` of a job. `code_of` is the earlier job whose code it runs."""
+        self.run_later(partial(self._record, job, code_of))
 
-    def also(self, chore: Callable[[], object]) -> None:
-        """Do something in the same thread, when it comes to it."""
+    def run_later(self, chore: Callable[[], object]) -> None:
+        """Queue a function for the same thread."""
         with self._lock:
             self._chores.append(chore)
             if self._thread is None:
@@ -120,7 +123,7 @@ class ProvenanceRecorder:
             try:
                 chore()
             except Exception as error:
-                # Nothing that a job needs; and a process that ends takes the database away from under us.
+                # Optional work may fail, for example when the exiting process has closed the database.
                 _log.debug("%s", error)
 
     def _record(self, job: Job, code_of: str) -> None:
@@ -130,7 +133,7 @@ class ProvenanceRecorder:
         if not code_of and job.spec.source.folder:
             git = git_state(job.spec.source.folder)
         version, packages = interpreter(job.python, self.home.interpreters) if job.python else ("", {})
-        found = Provenance(
+        provenance = Provenance(
             jupyter_pai=__version__,
             git=git,
             source_digest=job.source_digest,
@@ -138,13 +141,13 @@ class ProvenanceRecorder:
             python_version=version,
             packages=packages,
         )
-        # It was deleted meanwhile, or the disk is full.
+        # The job was deleted, or the disk is full.
         with contextlib.suppress(OSError), replace_file(folder / _FILE) as file:
-            file.write(found.model_dump_json(indent=1))
+            file.write(provenance.model_dump_json(indent=1))
 
 
 def _start_soon(thread: threading.Thread) -> None:
-    """On an event loop, once what runs now has come to a pause: to start one takes some ms, and a submit is answered
+    """Start a thread when the running event loop is idle, because starting takes milliseconds and a submit responds
     first."""
     try:
         loop = asyncio.get_running_loop()
@@ -160,7 +163,7 @@ def _give_way() -> None:
 
 
 def git_state(folder: str, patience: float = _PATIENCE) -> Git | None:
-    """The state of the repository that holds a folder; None if there is none, or git cannot or may not tell."""
+    """Return the state of the repository that contains a folder, or None if git cannot read one."""
     status = _git(patience, folder, "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
     if status is None:
         return None
@@ -177,13 +180,13 @@ def git_state(folder: str, patience: float = _PATIENCE) -> Git | None:
 
 
 def _git(patience: float, folder: str, *words: str) -> str | None:
-    """What git prints; None if it fails, is not installed, or takes too long. It locks nothing, asks nobody, and starts
-    no program that the repository names."""
+    """Return the output of git, or None if it fails, is missing or times out. It takes no locks, does not prompt, and
+    runs no programs configured by the repository."""
     return _output(["git", "-c", "core.fsmonitor=false", "-C", folder, *words], patience)
 
 
 def _output(command: list[str], patience: float = _PATIENCE) -> str | None:
-    """What a program prints; None if it fails or takes too long. Of our variables it sees those that it needs."""
+    """Return the output of a program, or None if it fails or times out. Only selected variables are passed on."""
     environment = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
     try:
@@ -206,7 +209,7 @@ _VARIABLES = "PATH HOME XDG_CONFIG_HOME LD_LIBRARY_PATH PYTHONPATH PYTHONUSERBAS
 
 
 def public_url(url: str) -> str:
-    """The address of a repository without user, password and query; empty if it cannot be told what of it is secret."""
+    """Return the URL of a repository without user, password and query, or an empty string if it cannot be parsed."""
     if "://" in url:
         try:
             parts = urlsplit(url)
@@ -214,7 +217,7 @@ def public_url(url: str) -> str:
         except ValueError:
             return ""
         return f"{parts.scheme}://{host}{parts.path}"
-    # As ssh has it (user@host:path), or a path.
+    # The syntax of ssh (user@host:path), or a path.
     return url.rpartition("@")[2]
 
 
@@ -235,17 +238,17 @@ print(json.dumps([".".join(map(str, sys.version_info[:3])), sys.path, packages])
 
 
 def interpreter(python: str, cache: Path) -> tuple[str, dict[str, str]]:
-    """An interpreter's version and packages. It is asked once, and again when a folder of its packages has changed."""
-    asked = "\0".join([python, *(os.environ.get(name, "") for name in _VARIABLES[3:])])
-    name = hashlib.sha256(asked.encode("utf-8", "surrogateescape")).hexdigest()
+    """Return the version and packages of an interpreter. Cached until one of its package folders changes."""
+    identity = "\0".join([python, *(os.environ.get(name, "") for name in _VARIABLES[3:])])
+    name = hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
     path = cache / f"{name[:32]}.json"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         noted: dict[str, Any] = json.loads(path.read_bytes())
         if noted["times"] == _times(noted["times"]):
             return str(noted["version"]), dict(noted["packages"])
-    told = _output([python, "-c", _TELL])
+    output = _output([python, "-c", _TELL])
     try:
-        version, folders, packages = json.loads(told or "")
+        version, folders, packages = json.loads(output or "")
     except ValueError:
         return "", {}
     packages = {_canonical(name): str(text) for name, text in sorted(packages.items())}
@@ -256,7 +259,7 @@ def interpreter(python: str, cache: Path) -> tuple[str, dict[str, str]]:
 
 
 def _times(paths: Any) -> dict[str, int]:
-    """When each of these was last changed, in nanoseconds; 0 for what is not there."""
+    """Return the modification time of each path in nanoseconds, 0 for a missing one."""
     return {path: os.stat(path).st_mtime_ns if os.path.exists(path) else 0 for path in paths}
 
 

@@ -19,9 +19,9 @@ from ..core.secret import is_secret_name, is_variable
 __all__ = ["SIZE", "STORED", "JobSpec", "MetricDefinition", "Source", "Texts", "Value", "parse_spec"]
 
 
-# A number of bytes for people, or nothing.
+# A size in bytes with an optional unit, or an empty text.
 SIZE = r"^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
-# The context of a validation of what was checked when it came: it is only read again.
+# Validation context for stored values, which were checked when they were submitted.
 STORED = object()
 
 
@@ -30,36 +30,36 @@ class Value(BaseModel):
 
 
 class MetricDefinition(Value):
-    """A metric to read from the log: `regex` has one capture group, whose match is the value (as on PAI)."""
+    """A metric read from the log. `regex` has one capture group, which matches the value (as on PAI)."""
 
-    name: str = Field(min_length=1, max_length=200, title=N_("Name"), description=N_("What the metric is called."))
+    name: str = Field(min_length=1, max_length=200, title=N_("Name"), description=N_("Name of the metric."))
     regex: str = Field(
         min_length=1,
         title=N_("Pattern"),
-        description=N_("A regular expression; what its one group finds in a line is the value."),
+        description=N_("A regular expression with one group, which matches the value in a line of the log."),
     )
 
 
 class Source(Value):
-    """The code of a job: a folder, and files that are laid into it."""
+    """The code of a job: a folder, and files added to it."""
 
     folder: str = Field(
-        "", title=N_("Folder"), description=N_("Absolute path of the folder to take along; empty for none.")
+        "", title=N_("Folder"), description=N_("Absolute path of the folder to upload. Empty for none.")
     )
     files: dict[str, str] = Field(
-        {}, title=N_("Further files"), description=N_("Further files, path to text: the script made of a cell.")
+        {}, title=N_("Extra files"), description=N_("Files to add, path to text, such as the script made from a cell.")
     )
     include: tuple[str, ...] = Field(
-        (), title=N_("Take only"), description=N_("Take only the files that match one of these globs.")
+        (), title=N_("Include only"), description=N_("Globs. If set, only matching files are uploaded.")
     )
-    exclude: tuple[str, ...] = Field(
-        (), title=N_("Leave out"), description=N_("Leave out what matches one of these globs.")
+    exclude: tuple[str, ...] = Field((), title=N_("Exclude"), description=N_("Globs of files to exclude."))
+    gitignore: bool = Field(
+        True, title=N_("Respect .gitignore"), description=N_("Exclude files that .gitignore excludes.")
     )
-    gitignore: bool = Field(True, title=N_("Honour .gitignore"), description=N_("Honour .gitignore files."))
     allow_secret: tuple[str, ...] = Field(
         (),
-        title=N_("Files that may hold keys"),
-        description=N_("Files that go along although they hold keys: each by its path in the folder."),
+        title=N_("Allowed files with secrets"),
+        description=N_("Files to upload although secrets were detected in them, as paths inside the folder."),
     )
 
     @model_validator(mode="after")
@@ -76,7 +76,7 @@ class Source(Value):
 
 
 def _texts(value: object, info: ValidationInfo) -> object:
-    """Hyperparameters and labels from Python: values become text as the contract says, None is left out."""
+    """Convert the values of hyperparameters and labels to text (`contract.text`), and drop None."""
     if not isinstance(value, dict) or info.context is STORED:
         return value
     pairs = ((str(name), contract.text(item)) for name, item in value.items())
@@ -87,20 +87,20 @@ Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
 
 
 class JobSpec(Value):
-    """What the user asks for. Immutable; the same on every backend."""
+    """The request for a job: immutable, with the same fields on every backend."""
 
     name: str = Field(
-        min_length=1, max_length=128, title=N_("Name"), description=N_("The job's name; need not be unique.")
+        min_length=1, max_length=128, title=N_("Name"), description=N_("Name of the job. Need not be unique.")
     )
     profile: str = Field(
-        "", title=N_("Profile"), description=N_("The settings profile to run with; empty for the default one.")
+        "", title=N_("Profile"), description=N_("Profile of the settings. Empty for the default profile.")
     )
-    command: str = Field("", title=N_("Command"), description=N_("What to run, by a shell, in the folder of the code."))
+    command: str = Field("", title=N_("Command"), description=N_("Shell command to run in the code folder."))
     entry_point: str = Field(
-        "", title=N_("Script or notebook"), description=N_("The script or notebook to run when there is no command.")
+        "", title=N_("Script or notebook"), description=N_("Script or notebook to run if there is no command.")
     )
     source: Source = Field(
-        Source(), title=N_("Code"), description=N_("The folder of code, and what of it is taken along.")
+        Source(), title=N_("Code"), description=N_("Folder of code, with the files to include and exclude.")
     )
     layout: Literal["usercode", "code"] = Field(
         "usercode",
@@ -110,60 +110,62 @@ class JobSpec(Value):
     python: str = Field(
         "",
         title=N_("Interpreter"),
-        description=N_("The interpreter: a path, a kernel's or a conda environment's name."),
+        description=N_("Python interpreter: a path, or the name of a kernel or conda environment."),
     )
     requirements: tuple[str, ...] = Field(
-        (), title=N_("Packages"), description=N_("Packages to have, beside those of requirements.txt.")
+        (), title=N_("Packages"), description=N_("Packages to install in addition to requirements.txt.")
     )
-    image: str = Field("", title=N_("Image"), description=N_("The container image, on backends that run containers."))
-    instance_type: str = Field("", title=N_("Instance type"), description=N_("The kind of machine."))
-    instance_count: int = Field(1, ge=1, le=10_000, title=N_("Instances"), description=N_("How many machines."))
-    cpu: float | None = Field(None, gt=0, title=N_("Cores"), description=N_("Cores that are needed."))
-    gpu: int | None = Field(None, ge=0, title=N_("GPUs"), description=N_("GPUs that are needed."))
-    memory: str = Field("", pattern=SIZE, title=N_("Memory"), description=N_("Memory needed: `16GiB`."))
+    image: str = Field("", title=N_("Image"), description=N_("Container image, on backends that run containers."))
+    instance_type: str = Field("", title=N_("Instance type"), description=N_("Name of the instance type."))
+    instance_count: int = Field(1, ge=1, le=10_000, title=N_("Instances"), description=N_("Number of instances."))
+    cpu: float | None = Field(None, gt=0, title=N_("Cores"), description=N_("Number of CPU cores required."))
+    gpu: int | None = Field(None, ge=0, title=N_("GPUs"), description=N_("Number of GPUs required."))
+    memory: str = Field("", pattern=SIZE, title=N_("Memory"), description=N_("Memory required, such as `16GiB`."))
     hyperparameters: Texts = Field(
-        {}, title=N_("Hyperparameters"), description=N_("What the code is told: name to value.")
+        {}, title=N_("Hyperparameters"), description=N_("Parameters passed to the code: name to value.")
     )
     inputs: dict[str, str] = Field({}, title=N_("Inputs"), description=N_("Input channels: name to URI or local path."))
     outputs: dict[str, str] = Field(
-        {}, title=N_("Outputs"), description=N_("Output channels that go to a place of their own: name to URI.")
+        {}, title=N_("Outputs"), description=N_("Output channels with their own location: name to URI.")
     )
     output_path: str = Field(
-        "", title=N_("Output folder"), description=N_("Where all output channels go: the URI that becomes /ml/output.")
+        "",
+        title=N_("Output folder"),
+        description=N_("URI that is mounted as /ml/output and receives all other output channels."),
     )
     environment: dict[str, str] = Field(
-        {}, title=N_("Environment variables"), description=N_("Environment variables for the job.")
+        {}, title=N_("Environment variables"), description=N_("Environment variables of the job.")
     )
     secrets: dict[str, str] = Field(
         {},
         title=N_("Secrets"),
-        description=N_("Environment variables that hold secrets: name to the name under which the secret is kept."),
+        description=N_("Environment variables that hold secrets: variable to the name of the stored secret."),
     )
     metric_definitions: tuple[MetricDefinition, ...] = Field(
-        (), title=N_("Metrics"), description=N_("What is read from the log: each by a pattern with one group.")
+        (), title=N_("Metrics"), description=N_("Metrics read from the log, each by a pattern with one group.")
     )
     max_run_time: int | None = Field(
         None, gt=0, title=N_("Maximum run time"), description=N_("Seconds after which the job is stopped.")
     )
-    labels: Texts = Field({}, title=N_("Labels"), description=N_("To find the job by: name to value."))
-    tty: bool = Field(False, title=N_("Terminal"), description=N_("Give the job a terminal."))
-    options: dict[str, Any] = Field(
-        {}, title=N_("Options of the platform"), description=N_("Options of the backend's own.")
-    )
+    labels: Texts = Field({}, title=N_("Labels"), description=N_("Labels for finding the job: name to value."))
+    tty: bool = Field(False, title=N_("Terminal"), description=N_("Run the job in a terminal."))
+    options: dict[str, Any] = Field({}, title=N_("Platform options"), description=N_("Options of the backend."))
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> JobSpec:
         if info.context is STORED:
             return self
         if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
-            raise FieldError("name", _("No control characters, no blanks at the ends."))
+            raise FieldError("name", _("must not contain control characters, or begin or end with blanks"))
         if not self.command.strip() and not self.entry_point:
-            raise FieldError("command", _("There is nothing to run: give a command or a script."))
+            raise FieldError("command", _("Nothing to run: set a command or a script."))
         for name, value in self.hyperparameters.items():
             if bad := contract.check_name(name) or ("NUL" if "\0" in value else None):
                 raise FieldError(
                     f"hyperparameters.{name}",
-                    _("The hyperparameter `{name}` cannot be passed on: {bad} in it.").format(name=name, bad=bad),
+                    _("Cannot pass the hyperparameter `{name}` to the job: it contains {bad}.").format(
+                        name=name, bad=bad
+                    ),
                 )
         for field, channel in [*(("inputs", name) for name in self.inputs), *(("outputs", n) for n in self.outputs)]:
             if bad := contract.check_channel(channel):
@@ -171,7 +173,7 @@ class JobSpec(Value):
                     f"{field}.{channel}",
                     _("The channel name `{name}` cannot become a folder: {bad}.").format(name=channel, bad=bad),
                 )
-            # An empty path would be the folder that the engine happens to run in.
+            # An empty path would mean the current folder of the engine.
             if not getattr(self, field)[channel].strip():
                 raise FieldError(
                     f"{field}.{channel}", _("The channel `{name}` needs a path or a URI.").format(name=channel)
@@ -180,7 +182,8 @@ class JobSpec(Value):
         for name, value in self.environment.items():
             if not name or "=" in name or "\0" in name + value:
                 raise FieldError(
-                    f"environment.{name}", _("`{name}` is no name for an environment variable.").format(name=name)
+                    f"environment.{name}",
+                    _("`{name}` is not a valid name for an environment variable.").format(name=name),
                 )
         self._check_secrets()
         twice = [name for name, n in Counter(m.name for m in self.metric_definitions).items() if n > 1]
@@ -189,23 +192,24 @@ class JobSpec(Value):
         return self
 
     def _check_secrets(self) -> None:
-        """Says nothing of what is no name: who gave the secret itself shall not read it in a message."""
+        """Check the names of secrets. Messages do not quote invalid ones, which may be secret values."""
         for variable, name in self.secrets.items():
             if not is_variable(variable):
                 raise FieldError(
                     "secrets",
-                    _("A secret needs a name for an environment variable: NAME, or VARIABLE=NAME for another one."),
+                    _("Invalid variable for a secret: expected NAME, or VARIABLE=NAME for a different variable."),
                 )
             if not is_secret_name(name):
                 raise FieldError(
                     f"secrets.{variable}",
                     _(
-                        "What `{name}` asks for is no name of a secret. Keep its value first: %pai secret set NAME"
+                        "The secret of `{name}` does not have a valid name. Store its value first: %pai secret set NAME"
                     ).format(name=variable),
                 )
             if variable in self.environment:
                 raise FieldError(
-                    f"secrets.{variable}", _("`{name}` is a secret and an environment variable.").format(name=variable)
+                    f"secrets.{variable}",
+                    _("`{name}` is both a secret and an environment variable.").format(name=variable),
                 )
 
     def _check_outputs(self) -> None:
@@ -214,46 +218,46 @@ class JobSpec(Value):
                 if channel != standard and channel.upper() == standard.upper():
                     raise FieldError(
                         f"outputs.{channel}",
-                        _("The output channel `{name}` would hide `{standard}`.").format(
+                        _("The output channel `{name}` would hide the channel `{standard}`.").format(
                             name=channel, standard=standard
                         ),
                     )
 
     @property
     def is_sized(self) -> bool:
-        """Whether it says by sizes which machine it needs. That it needs no GPUs, alone, says too little of that."""
+        """True if the spec selects a machine by size. Requesting zero GPUs alone does not."""
         return bool(self.cpu or self.gpu or self.memory)
 
     @property
     def runs_notebook(self) -> bool:
-        """Whether a notebook is run, cell by cell."""
+        """True if the job runs a notebook."""
         return self.entry_point.endswith(".ipynb") and not self.command.strip()
 
     @property
     def notebook(self) -> str:
-        """The path of the notebook that is run, if it is one of the folder of code."""
+        """The absolute path of the notebook to run, or an empty string if it is not a file of the code folder."""
         if not self.runs_notebook or not self.source.folder or self.entry_point in self.source.files:
             return ""
         return os.path.normpath(os.path.join(os.path.realpath(self.source.folder), self.entry_point))
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The output channels that the job has anyway."""
+        """The standard output channels of the job."""
         return (*contract.CHANNELS, contract.NOTEBOOK) if self.runs_notebook else contract.CHANNELS
 
     @property
     def command_line(self) -> str:
-        """What a shell is given: the command, or what runs the script, with ``$PAI_USER_ARGS`` put in."""
+        """The shell command: the given one with ``$PAI_USER_ARGS`` expanded, or the one that runs the script."""
         if self.command.strip():
             return contract.expand_user_args(self.command, self.hyperparameters)
         return contract.launch_line(self.entry_point, self.hyperparameters)
 
 
 def parse_spec(value: object) -> JobSpec:
-    """The `JobSpec` in a JSON value.
+    """Validate a JSON value as a `JobSpec`.
 
     Raises:
-        SpecError: naming each field that is wrong, and the field that was meant by a misspelt one.
+        SpecError: naming each invalid field, with a suggestion for an unknown one.
     """
     try:
         return JobSpec.model_validate(value)

@@ -1,4 +1,4 @@
-"""The state folder: where jobs, sources and environments are kept on disk."""
+"""The state folder: the paths of jobs, sources and environments on disk."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ..core.i18n import _
 
 __all__ = ["FULL", "Home", "JobFolder", "state_errors"]
 
-# What a full disk answers.
+# Errors of a full disk.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class JobFolder:
-    """What is kept of one job. The files are the truth; the database is their index."""
+    """The files of one job. They are authoritative; the database is an index of them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    # Made when they are asked for: a list of jobs needs one of them.
+    # Computed on access, because a list of jobs needs only one of them.
 
     @property
     def id(self) -> str:
@@ -59,7 +59,7 @@ class JobFolder:
 
     @property
     def lease(self) -> Path:
-        """Held by the process that follows the job."""
+        """Held by the process that watches the job."""
         return self.path / "follower.lock"
 
     @property
@@ -68,15 +68,12 @@ class JobFolder:
 
     @property
     def curves(self) -> Path:
-        """Event files of a job that runs elsewhere, as far as they are here."""
+        """Downloaded event files of a remote job."""
         return self.path / "curves"
 
 
 class Home:
-    """The state folder of a user. Nobody else may read it (0700).
-
-    It is ``JUPYTER_PAI_HOME``, or ``pai`` in Jupyter's data folder.
-    """
+    """The state folder of a user: ``JUPYTER_PAI_HOME``, or ``pai`` in Jupyter's data folder. Its mode is 0700."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path or os.environ.get("JUPYTER_PAI_HOME") or _default()).expanduser().absolute()
@@ -92,22 +89,22 @@ class Home:
 
     @cached_property
     def id(self) -> str:
-        """A name that no other state folder has, by which platforms tell whose jobs they have."""
+        """A random id of this state folder, by which platforms identify its jobs."""
         path = self.path / "id"
         with state_errors(path):
             if not path.exists():
                 with tempfile.NamedTemporaryFile("w", dir=self.path, prefix=".id") as file:
                     file.write(secrets.token_hex(8))
                     file.flush()
-                    with contextlib.suppress(FileExistsError):  # Another process was first.
+                    with contextlib.suppress(FileExistsError):  # Another process created it first.
                         os.link(file.name, path)
             return path.read_text("utf-8").strip()
 
     def create(self) -> Home:
-        """Make the folders that are missing.
+        """Create the missing folders.
 
         Raises:
-            StateError: naming the folder that cannot be made or written.
+            StateError: naming the folder that cannot be created or written.
         """
         with state_errors(self.path):
             for folder in (self.path, self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
@@ -119,7 +116,7 @@ class Home:
 
 @contextmanager
 def state_errors(path: Path) -> Iterator[None]:
-    """Says of what goes wrong with files in here that it is the state folder, and what to do.
+    """Turn an OSError in the block into a StateError about the state folder.
 
     Raises:
         StateError: in place of an OSError.
@@ -127,11 +124,11 @@ def state_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        fix = _("Make it writable, or set JUPYTER_PAI_HOME to a folder of yours.")
+        fix = _("Make it writable, or set JUPYTER_PAI_HOME to another folder.")
         if error.errno in FULL:
-            fix = _("Make room on that disk: jobs that are not needed go with %pai delete ID.")
+            fix = _("Free disk space. To delete a job: %pai delete ID")
         raise StateError(
-            _("The state folder {path} cannot be used: {error}.").format(path=path, error=error.strerror or error),
+            _("Cannot use the state folder {path}: {error}.").format(path=path, error=error.strerror or error),
             fix=fix,
         ) from error
 

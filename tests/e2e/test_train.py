@@ -190,7 +190,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     fold(shown, "Interpreter, packages, variables")
     shown.get_by_role("button", name="Add secret").click()
     page.keyboard.type("a b")
-    said = shown.get_by_text("A secret needs a name for an environment variable")
+    said = shown.get_by_text("Invalid variable for a secret")
     expect(said).to_be_visible(timeout=LONG)
     wrong.click()
     expect(said).to_be_focused()

@@ -35,7 +35,7 @@ class Workspace:
     def __init__(
         self, job: Job, folder: JobFolder, mode: str, *, own_python: bool, container: Container | None = None
     ) -> None:
-        self.spec = job.brought
+        self.spec = job.staged_spec
         self.job = job
         self.folder = folder
         self.mode = mode

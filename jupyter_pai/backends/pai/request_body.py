@@ -39,7 +39,7 @@ def body_of(job: Job, target: Target) -> dict[str, Any]:
     """The body that creates a job. Its outputs are known: `job.outputs` has the URI of each channel."""
     from .options import options_of
 
-    spec, options = job.brought, options_of(job.spec)
+    spec, options = job.staged_spec, options_of(job.spec)
     return _filled(
         {
             "TrainingJobName": spec.name,

@@ -377,4 +377,4 @@ def _unusable(path: Path, error: sqlite3.Error) -> StateError:
         fix = _("Another process is using it. Try again later.")
     else:
         fix = _("Free disk space, or check the permissions of the folder. Set JUPYTER_PAI_HOME to use another folder.")
-    return StateError(_("The database {path} cannot be used: {error}.").format(path=path, error=error), fix=fix)
+    return StateError(_("Cannot use the database {path}: {error}.").format(path=path, error=error), fix=fix)

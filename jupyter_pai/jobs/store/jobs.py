@@ -67,7 +67,7 @@ class JobTable:
             admit(db.execute("SELECT COUNT(*) FROM job WHERE NOT ended").fetchone()[0])
         for used in uses:
             if not db.execute("SELECT 1 FROM job WHERE id = ?", (used,)).fetchone():
-                raise Conflict(_("The job {job}, whose files this one needs, was deleted.").format(job=used))
+                raise Conflict(_("Job {job} was deleted, but this job needs its files.").format(job=used))
         record = JobRecord(job, key, attach_key, tuple(sorted(uses)))
         _insert(db, record)
         with state_errors(self.folders):
@@ -187,21 +187,21 @@ class JobTable:
             if not matches and word:
                 matches = ids("substr(id, 1, ?) = ?", len(word), text)
         if len(matches) > 1:
-            raise NotFound(_("Several jobs begin with `{word}`: {ids}.").format(word=word, ids=", ".join(matches)))
+            raise NotFound(_("Several job ids begin with `{word}`: {ids}.").format(word=word, ids=", ".join(matches)))
         if not matches:
             raise _no_job(word)
         return _job(db, matches[0])
 
     @query
-    def page(self, db: sqlite3.Connection, wanted: JobFilter) -> tuple[list[Job], int]:
+    def page(self, db: sqlite3.Connection, criteria: JobFilter) -> tuple[list[Job], int]:
         """Return a page of jobs, and the number of jobs on all pages."""
-        total = _count(db, wanted.ids(), wanted.arguments)
+        total = _count(db, criteria.ids(), criteria.arguments)
         ids: list[str] = []
-        skip = wanted.offset
-        for part, arguments in wanted.parts():
-            rows = db.execute(f"{part} LIMIT ? OFFSET ?", [*arguments, wanted.limit - len(ids), skip])
+        skip = criteria.offset
+        for part, arguments in criteria.parts():
+            rows = db.execute(f"{part} LIMIT ? OFFSET ?", [*arguments, criteria.limit - len(ids), skip])
             ids += [job_id for (job_id,) in rows]
-            if len(ids) == wanted.limit:
+            if len(ids) == criteria.limit:
                 break
             skip = max(0, skip - _count(db, part, arguments))
         jobs = {job.id: job for job in _jobs(db, ids)}
@@ -286,7 +286,7 @@ def _relabel(job: Job, changes: Mapping[str, str | None]) -> Job:
         if value is None and name not in job.labels:
             near = get_close_matches(name, job.labels, 1)
             fix = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
-            raise NotFound(_("The job {job} has no label `{name}`.").format(job=job.id, name=name), fix=fix)
+            raise NotFound(_("Job {job} does not have a label `{name}`.").format(job=job.id, name=name), fix=fix)
     labels = {name: value for name, value in {**job.labels, **changes}.items() if value is not None}
     return job.model_copy(update={"labels": labels})
 
@@ -340,11 +340,11 @@ def _job_of(row: Sequence[Any]) -> Job:
 def _check_deletable(job: Job, db: sqlite3.Connection, *, gone: bool) -> None:
     if not job.status.ended and not gone:
         raise Conflict(
-            _("{job} has not ended.").format(job=job.id), fix=_("Stop it first: %pai stop {job}").format(job=job.id)
+            _("{job} is still active.").format(job=job.id), fix=_("Stop it first: %pai stop {job}").format(job=job.id)
         )
     if job.pinned:
         raise Conflict(
-            _("The job {job} is pinned.").format(job=job.id),
+            _("Job {job} is pinned.").format(job=job.id),
             fix=_("Unpin it first: %pai unpin {job}").format(job=job.id),
         )
     sql = "SELECT job_id FROM job_use JOIN job ON job.id = job_id WHERE used_id = ? AND NOT ended"

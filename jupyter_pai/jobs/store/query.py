@@ -1,4 +1,4 @@
-"""Which jobs are listed, and in which order: a page of them as SQL."""
+"""Filtering, sorting and paging of jobs as SQL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .database import storable
 
 __all__ = ["SORTS", "JobFilter"]
 
-# What jobs are sorted by, and its SQL. One that runs has taken the time until now.
+# The sort keys and their SQL. A running job's duration extends to now.
 SORTS = {
     "submitted": "submitted_at",
     "name": "name COLLATE NOCASE",
@@ -24,11 +24,11 @@ Part = tuple[str, list[object]]
 
 
 class JobFilter:
-    """Jobs with one of `statuses`, a name that contains `name`, these labels, on one of `backends`, of a `notebook`;
-    that run a `script`, by its path; of a `folder` of code, submitted from no notebook.
+    """A selection of jobs, combined with AND: one of `statuses`, a name that contains `name`, all of `labels`, one of
+    `backends`, a `notebook` path, a `script` path, or a `folder` of code for jobs submitted outside notebooks.
 
-    `sort` is one of `SORTS`, or ``hp:NAME``, the value of a hyperparameter: numbers before other texts. Jobs that have
-    none come last, whichever way round. Of equal ones the newest comes first; last, when sorted descending.
+    `sort` is one of `SORTS`, or ``hp:NAME`` for the value of a hyperparameter, numbers before other texts. Jobs without
+    a value come last in both directions. Equal jobs are ordered newest first, or oldest first when descending.
     """
 
     def __init__(
@@ -77,13 +77,14 @@ class JobFilter:
         self.where = " AND ".join(["1", *own, *(f"id IN ({label})" for label in self._labels)])
 
     def ids(self) -> str:
-        """A query for the ids of all that fit, in any order."""
+        """Return a query for the ids of all matching jobs, in any order."""
         if self._own or not self._labels:
             return f"SELECT id FROM job WHERE {self.where}"
         return " INTERSECT ".join(self._labels)
 
     def parts(self) -> Iterator[Part]:
-        """Queries for ids that give all of them, one after the other, each in its order, which an index has."""
+        """Return queries whose results, concatenated, are the ids in the requested order. An index covers each
+        query."""
         way, back = ("DESC", "ASC") if self.descending else ("ASC", "DESC")
         kind, _colon, name = self.sort.partition(":")
         if kind == "hp" and name:

@@ -153,9 +153,9 @@ def test_settings_of_the_machine_lie_beneath_those_of_the_user(stranger: Strange
         ("touch code/secret.bin; chmod 0 code/secret.bin", [], "`secret.bin` may not be read", "--exclude"),
         ("mkdir code/shut; touch code/shut/x; chmod 0 code/shut", [], "code/shut/ may not be read", "--exclude"),
         ("mkdir closed; chmod 0 closed", ["--source", "{work}/closed"], "{work}/closed may not be read", ""),
-        ("mkdir -p state; chmod 500 state", [], "{work}/state cannot be used", "JUPYTER_PAI_HOME"),
-        ("mkdir -p -m 500 state/jobs", [], "{work}/state/jobs cannot be used", "JUPYTER_PAI_HOME"),
-        ("mkdir -p -m 500 state/sources", [], "{work}/state/sources cannot be used", "JUPYTER_PAI_HOME"),
+        ("mkdir -p state; chmod 500 state", [], "state folder {work}/state", "JUPYTER_PAI_HOME"),
+        ("mkdir -p -m 500 state/jobs", [], "state folder {work}/state/jobs", "JUPYTER_PAI_HOME"),
+        ("mkdir -p -m 500 state/sources", [], "state folder {work}/state/sources", "JUPYTER_PAI_HOME"),
     ],
 )
 def test_what_is_not_permitted_is_said(

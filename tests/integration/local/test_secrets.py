@@ -111,9 +111,9 @@ def test_a_value_in_place_of_the_name_does_not_come_back(kept: EmbeddedClient, v
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"secrets": {"a-b": "HF_TOKEN"}}, "needs a name for an environment variable"),
-        ({"secrets": {"A": "x y"}}, "What `A` asks for"),
-        ({"secrets": {"A": "HF_TOKEN"}, "environment": {"A": "1"}}, "`A` is a secret and"),
+        ({"secrets": {"a-b": "HF_TOKEN"}}, "Invalid variable for a secret"),
+        ({"secrets": {"A": "x y"}}, "secret of `A`"),
+        ({"secrets": {"A": "HF_TOKEN"}, "environment": {"A": "1"}}, "`A` is both a secret and"),
     ],
 )
 def test_what_a_spec_cannot_ask_for(kept: EmbeddedClient, fields: dict[str, Any], words: str) -> None:

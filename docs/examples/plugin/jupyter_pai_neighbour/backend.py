@@ -112,7 +112,7 @@ class NeighbourBackend(RemoteBackend):
         return Prepared(outputs | dict(job.spec.outputs), remote_id=job.id)
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
-        inputs = {channel: self._there(uri) for channel, uri in job.brought.inputs.items()}
+        inputs = {channel: self._there(uri) for channel, uri in job.staged_spec.inputs.items()}
         spec = job.spec.model_copy(update={"inputs": inputs, "output_path": await self.output_uri(job)})
         body = {
             "job": job.model_copy(update={"spec": spec, "inputs": {}}).model_dump(mode="json", exclude={"name"}),
