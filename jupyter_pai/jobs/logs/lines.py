@@ -1,4 +1,4 @@
-"""Lines of a log as a view shows them: text, and of a very long one a part that says how long it is."""
+"""Lines of a log for display. Very long lines are shortened."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .file import LogFile, decode_prefix
 
 __all__ = ["LONGEST", "Line", "read_lines"]
 
-# Of one line, not more bytes than this are given.
+# Maximum number of bytes returned for one line.
 LONGEST = 1 << 12
 _PIECE = 1 << 16
 
 
 class Line(NamedTuple):
-    """A line without its end. `bytes` is how long it is if not all of it is in `text`, else 0; `end` is the byte offset
-    after it; `is_open`: its end has not come yet."""
+    """A line without its end. `bytes` is its full length if `text` is shortened, otherwise 0. `end` is the byte offset
+    after it. `is_open` means that its end is not written yet."""
 
     text: str
     bytes: int
@@ -25,7 +25,7 @@ class Line(NamedTuple):
 
 
 def read_lines(log: LogFile, line: int, n: int) -> Iterator[Line]:
-    """Up to `n` lines, from the line of that number on."""
+    """Read up to `n` lines, starting with number `line`."""
     place = log.line_offset(line)
     while n > 0 and (data := log.read(place, _PIECE)):
         begin = 0
@@ -34,17 +34,17 @@ def read_lines(log: LogFile, line: int, n: int) -> Iterator[Line]:
             begin, line, n = end + 1, line + 1, n - 1
         place += begin
         if n > 0 and not begin:
-            # It is longer than a piece, or the last one; the index of lines knows where it ends, however far that is.
+            # It is longer than a chunk, or the last line. The index of lines has its end.
             after = log.line_offset(line + 1)
-            found = _long(log, place, after)
-            yield found
-            place, line, n = found.end, line + 1, 0 if found.is_open else n - 1
+            shortened = _long(log, place, after)
+            yield shortened
+            place, line, n = shortened.end, line + 1, 0 if shortened.is_open else n - 1
 
 
 def _long(log: LogFile, start: int, after: int) -> Line:
     is_open = log.read(after - 1, 1) != b"\n"
     end = after if is_open else after - 1
-    if is_open:  # A character that is cut off comes with the next bytes.
+    if is_open:  # An incomplete character follows with the next bytes.
         last = log.read(max(end - 4, start), min(4, end - start))
         end -= len(last) - decode_prefix(last)[1]
     if end - start <= _PIECE:
@@ -55,7 +55,7 @@ def _long(log: LogFile, start: int, after: int) -> Line:
 
 
 def _shown(data: bytes) -> tuple[str, int]:
-    """The text of a line, and its length in bytes if that is not all of it."""
+    """Return the text of a line, and its length in bytes if the text is shortened, otherwise 0."""
     data = data.rstrip(b"\r")
     if len(data) <= LONGEST:
         return data.decode("utf-8", "replace"), 0
@@ -64,7 +64,7 @@ def _shown(data: bytes) -> tuple[str, int]:
 
 
 def _cut(head: bytes, tail: bytes, size: int) -> tuple[str, int]:
-    """What is shown of a long line: of a progress bar how it was drawn last, of another one its beginning."""
+    """Return the last state of a progress bar, or the beginning of another long line."""
     tail = tail.rstrip(b"\r")
     if b"\r" in tail:
         return tail[tail.index(b"\r") + 1 :].decode("utf-8", "replace"), 0

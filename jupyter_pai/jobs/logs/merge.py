@@ -1,6 +1,6 @@
-"""The lines of several logs as one: by the time at which they came, each instance's own in the order it wrote them.
+"""The merged lines of several logs, ordered by arrival time. Lines of one instance keep their order.
 
-A stretch of lines that came together is never taken apart: times are noted ten times a second.
+Lines with the same recorded time stay together. Times are recorded ten times a second.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _PIECE = 1 << 20
 
 
 class LineTimes:
-    """When lines of one log came: for each time that was noted, the first line that begins from then on. Remembers what
-    it has counted."""
+    """The arrival times of lines in one log: for each recorded time, the first line that begins at or after it. Results
+    are cached."""
 
     def __init__(self, log: LogFile) -> None:
         self.log = log
@@ -28,10 +28,10 @@ class LineTimes:
         self._place = self._ends = 0
 
     def update(self) -> None:
-        """Take in what was noted since. May take a moment for a log that was never looked at."""
+        """Add the times recorded since the last call. Slow for a large log on the first call."""
         latest = self.times[-1] if self.times else 0.0
         for offset, time in self.log.times(len(self.times)):
-            latest = max(latest, time)  # A clock that was set back does not take lines out of their order.
+            latest = max(latest, time)  # A clock that was set back does not reorder lines.
             self.lines.append(self._first_line(offset))
             self.times.append(latest)
 
@@ -45,34 +45,34 @@ class LineTimes:
 
 
 class MergedOrder:
-    """Which line of which log stands where: positions count the lines of all logs together."""
+    """The order of lines in the merged log. Positions count the lines of all logs."""
 
     def __init__(self, counts: Sequence[int], stretches: Sequence[LineTimes] = ()) -> None:
-        """`counts` are the lines of each log that are to be shown; without stretches they stand one after the other."""
-        found: list[tuple[float, int, int, int]] = []
+        """`counts` are the numbers of lines to show of each log. Without `stretches` the logs are concatenated."""
+        runs: list[tuple[float, int, int, int]] = []
         for rank, count in enumerate(counts):
             times, begins = (stretches[rank].times, stretches[rank].lines) if stretches else ((), ())
-            # What came before the first noted time belongs to it.
+            # Lines before the first recorded time belong to it.
             starts = [0, *(min(line, count) for line in begins[1:]), count]
             for time, (start, end) in zip(times or (0.0,), pairwise(starts), strict=True):
                 if start < end:
-                    found.append((time, rank, start, end - start))
-        found.sort()
-        self.times = array("d", (time for time, *_rest in found))
-        self._ranks = array("q", (rank for _time, rank, *_rest in found))
-        self._firsts = array("q", (first for *_rest, first, _n in found))
+                    runs.append((time, rank, start, end - start))
+        runs.sort()
+        self.times = array("d", (time for time, *_rest in runs))
+        self._ranks = array("q", (rank for _time, rank, *_rest in runs))
+        self._firsts = array("q", (first for *_rest, first, _n in runs))
         self._begins = array("q")
         self._own: list[tuple[array[int], array[int]]] = [(array("q"), array("q")) for _count in counts]
         self._counts = counts
         self.total = 0
-        for _time, rank, first, n in found:
+        for _time, rank, first, n in runs:
             self._own[rank][0].append(first)
             self._own[rank][1].append(self.total)
             self._begins.append(self.total)
             self.total += n
 
     def runs(self, position: int, n: int) -> Iterator[tuple[int, int, int]]:
-        """The lines from a position on, as (log, its own line, how many of them follow each other)."""
+        """Yield the lines from a position as runs of consecutive lines: (log, first line in it, number of lines)."""
         end = min(position + n, self.total)
         stretch = bisect_right(self._begins, position) - 1
         while position < end:
@@ -83,7 +83,7 @@ class MergedOrder:
             position, stretch = position + taken, stretch + 1
 
     def position(self, rank: int, line: int) -> int:
-        """Where a log's own line stands; the end for one that is not shown yet."""
+        """Return the position of a line of one log, or the end if it is not shown yet."""
         if line >= self._counts[rank]:
             return self.total
         firsts, begins = self._own[rank]
@@ -91,6 +91,6 @@ class MergedOrder:
         return begins[stretch] + line - firsts[stretch]
 
     def position_at(self, time: float) -> int:
-        """Where the lines begin that came at `time` or after it."""
+        """Return the position of the first line that arrived at or after `time`."""
         stretch = bisect_left(self.times, time)
         return self._begins[stretch] if stretch < len(self._begins) else self.total

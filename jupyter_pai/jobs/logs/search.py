@@ -1,5 +1,4 @@
-"""Looking for something in a log of any length: which lines have it. What was looked through is not looked through
-again, and each look has its time."""
+"""Search in logs of any length. Results are cached, and each call has a time limit."""
 
 from __future__ import annotations
 
@@ -15,10 +14,10 @@ from .file import LogFile
 
 __all__ = ["ERRORS", "LogMatches", "compile_finder"]
 
-# Given a piece of log, a function from a place in it to the next match from there on, -1 if there is none.
+# Takes a chunk of log. Returns a function from a position to the position of the next match, or -1.
 Finder = Callable[[bytes], Callable[[int], int]]
 
-# Lines that look like the beginning of trouble: what Python, loggers, shells, CUDA and C programs write.
+# Lines that indicate an error: the formats of Python, loggers, shells, CUDA and C programs.
 ERRORS = (
     r"Traceback \(most recent call last\)"
     r"|(?:\b|\x1b\[[0-9;]*m)[A-Z]\w*(?:Error|Exception)(?:\x1b\[[0-9;]*m)?(?::|\s*$)"
@@ -30,25 +29,25 @@ ERRORS = (
     r"|^[EF]\d{4} \d\d:\d\d:"
 )
 _LONGEST = 1_000
-# RE2 never backtracks; what a large pattern costs is bounded by its memory, and by looking at a little at a time.
+# RE2 never backtracks. The cost of a large pattern is bounded by its memory limit and by the chunk size.
 _MEMORY = 1 << 18
 _PIECE, _LITERAL_PIECE = 1 << 16, 1 << 20
-# A line longer than a piece is looked at in pieces that overlap.
+# A line longer than a chunk is searched in overlapping chunks.
 _OVERLAP = 1 << 12
 _MOST = 2_000_000
 
 
 @lru_cache(maxsize=16)
 def compile_finder(text: str, *, regex: bool = False, case: bool = False) -> tuple[Finder, int]:
-    """What finds a text, or the matches of a pattern, within a line; and how many bytes it is to be given at once.
+    """Compile a search for a text or pattern within a line. Returns the finder and the chunk size for it.
 
     Raises:
-        UsageError: for nothing, too much, or a pattern that is wrong.
+        UsageError: if it is empty, too long or invalid.
     """
     if not 0 < len(text) <= _LONGEST:
-        raise UsageError(_("Say what to look for, in 1 to {n} characters.").format(n=_LONGEST))
+        raise UsageError(_("Enter a search text of 1 to {n} characters.").format(n=_LONGEST))
     if "\n" in text:
-        raise UsageError(_("A text with a line end is in no line."), fix=_("Look for a part of one line."))
+        raise UsageError(_("A search text cannot contain line ends."), fix=_("Search for a part of one line."))
     if regex or not (case or text.isascii()):
         return _pattern(text, regex, case), _PIECE
     needle = text.encode("utf-8", "surrogatepass")
@@ -67,18 +66,21 @@ def _pattern(text: str, regex: bool, case: bool) -> Finder:
     import re2
 
     options = re2.Options()
-    options.never_nl = True  # A line stands for itself: `\s` does not reach over its end.
+    options.never_nl = True  # Match within a line: `\s` does not match its end.
     options.case_sensitive = case
     options.log_errors = False
     options.max_mem = _MEMORY
     try:
         pattern = re2.compile(f"(?m){text if regex else re2.escape(text)}", options)
     except (re2.error, UnicodeEncodeError) as error:
-        said = error.args[0] if error.args else ""
-        reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        message = error.args[0] if error.args else ""
+        reason = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
         raise UsageError(
-            _("The pattern `{pattern}` cannot be used: {reason}").format(pattern=text, reason=reason),
-            fix=_("The syntax is RE2's: without backreferences and look-around. Or look for it as plain text."),
+            _("Invalid pattern `{pattern}`: {reason}").format(pattern=text, reason=reason),
+            fix=_(
+                "The syntax is that of RE2, without backreferences and look-around. Alternatively, search for "
+                "plain text."
+            ),
         ) from None
 
     def find(data: bytes) -> Callable[[int], int]:
@@ -92,33 +94,33 @@ def _pattern(text: str, regex: bool, case: bool) -> Finder:
 
 
 class LogMatches:
-    """The lines of one log that have what is looked for."""
+    """The matching lines of one log."""
 
     def __init__(self, log: LogFile, finder: tuple[Finder, int]) -> None:
         self.log = log
         self.lock = threading.Lock()
-        # Where the first match in each of these lines begins, in bytes.
+        # Byte offsets of the first match in each matching line.
         self.offsets = array("q")
         self._finder, self._piece = finder
         self._place = 0
-        # The line at `_place` began before it; it has a hit already.
+        # True if the line at `_place` began earlier; true if it already has a match.
         self._is_inside = self._is_hit = False
 
     def advance(self, until: float) -> bool:
-        """Look through what was not looked through yet; False if the time, as `time.monotonic` has it, was up before
-        the log's end."""
+        """Search the rest of the log. Returns False if `until`, in `time.monotonic` seconds, passed before the end of
+        the log."""
         while len(self.offsets) < _MOST:
             data = self.log.read(self._place, self._piece)
             whole = data.rfind(b"\n") + 1
             if not whole and len(data) < self._piece:
-                return True  # The rest, if any, is a line that may go on: see `last`.
+                return True  # The rest is an unfinished line, see `last`.
             self._look(data[:whole] if whole else data, whole > 0)
             if time.monotonic() > until:
                 return False
         return False
 
     def last(self) -> list[int]:
-        """The match in the line that has no end yet, if there is one."""
+        """Return the match in the unfinished last line, if any."""
         data = self.log.read(self._place, self._piece)
         if not data or b"\n" in data or self._is_hit:
             return []

@@ -1,4 +1,4 @@
-"""What a view of a log asks: pages of lines, and where something stands. One instance's, or all of them by time."""
+"""Pages of lines and search for a log view, of one instance or of all instances merged by time."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from .search import LogMatches, compile_finder
 
 __all__ = ["LogView", "LogViews", "Query", "parse_time"]
 
-# Of a page, not more text than this, in characters.
+# Maximum number of characters in a page.
 _ROOM = 1 << 19
 _SECONDS = 2.0
 _BEFORE, _AROUND = 80, 240
 _REMEMBERED = 8
 _INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))
 T = TypeVar("T")
-# What is looked for; whether that is a pattern; whether case counts.
+# Search text, whether it is a pattern, whether case matters.
 Query = tuple[str, bool, bool]
 
 
 class LogViews:
-    """Remembers what was counted and found in the logs that were looked at last."""
+    """Cache of line counts and search results for recently viewed logs."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: OrderedDict[object, Any] = OrderedDict()
 
     def of(self, logs: list[LogFile], *, ended: bool) -> LogView:
-        """A view of the logs of a job. May take a moment."""
+        """Return a view of the logs of a job. May be slow."""
         return LogView(self, logs, ended)
 
     def recall(self, key: object, make: Callable[[], T]) -> T:
-        """What was made for a key, if that was not long ago; else it is made now."""
+        """Return the cached value of a key, or create it."""
         with self._lock:
-            found: T = self._known.pop(key) if key in self._known else make()
-            self._known[key] = found
+            value: T = self._known.pop(key) if key in self._known else make()
+            self._known[key] = value
             while len(self._known) > _REMEMBERED * 4:
                 self._known.popitem(last=False)
-            return found
+            return value
 
 
 class LogView:
-    """Logs as they are now. Of one log the last line may be unfinished; of several, only whole lines are shown until
-    the job has ended, so that no line moves later on."""
+    """The logs at one point in time. A single log may end with an unfinished line. Merged logs show only whole lines
+    until the job has ended, so that lines never move."""
 
     def __init__(self, views: LogViews, logs: list[LogFile], ended: bool) -> None:
         self.logs = logs
@@ -65,63 +65,63 @@ class LogView:
         self.order = MergedOrder(counts, [self._stretches(log) for log in logs] if self._merged else ())
 
     def _stretches(self, log: LogFile) -> LineTimes:
-        found, lock = self._views.recall(("times", log.path), lambda: (LineTimes(log), threading.Lock()))
+        times, lock = self._views.recall(("times", log.path), lambda: (LineTimes(log), threading.Lock()))
         with lock:
-            found.update()
-        return found
+            times.update()
+        return times
 
     def page(self, line: int, n: int, *, before: int | None = None) -> dict[str, Any]:
-        """Up to `n` lines from a line on, or the last ones before the line `before`, as `replies.LogPage`. Fewer where
-        they are very long."""
+        """Return up to `n` lines from `line`, or the last ones before the line `before`, as `LogPage`. Fewer if they
+        are very long."""
         if before is None:
-            first, found = line, self._read(line, n)
+            first, rows = line, self._read(line, n)
         else:
             before = min(before, self.order.total)
             while True:
                 first = max(before - n, 0)
-                found = self._read(first, before - first)
-                if n <= 1 or first + len(found) >= before:
+                rows = self._read(first, before - first)
+                if n <= 1 or first + len(rows) >= before:
                     break
                 n //= 2
-        lines = [one for _rank, one in found]
+        lines = [one for _rank, one in rows]
         is_open = bool(lines) and lines[-1].is_open and not self._merged
         ends = {log.path.name: end for log, end in zip(self.logs, self._ends, strict=True)}
-        if not self._merged and found:
+        if not self._merged and rows:
             ends[self.logs[0].path.name] = lines[-1].end
         return {
             "line": first,
-            "lines": max(self.order.total, first + len(lines) if found else 0),
+            "lines": max(self.order.total, first + len(lines) if rows else 0),
             "texts": [one.text for one in lines],
             "long": {str(first + k): one.bytes for k, one in enumerate(lines) if one.bytes},
-            "instances": [self.logs[rank].path.name for rank, _one in found] if self._merged else [],
+            "instances": [self.logs[rank].path.name for rank, _one in rows] if self._merged else [],
             "ends": ends,
             "open": is_open,
         }
 
     def _read(self, line: int, n: int) -> list[tuple[int, Line]]:
-        found: list[tuple[int, Line]] = []
+        rows: list[tuple[int, Line]] = []
         room = _ROOM
         for rank, first, count in self.order.runs(line, n):
             for one in read_lines(self.logs[rank], first, count):
                 room -= len(one.text)
-                if room < 0 and found:
-                    return found
-                found.append((rank, one))
-        return found
+                if room < 0 and rows:
+                    return rows
+                rows.append((rank, one))
+        return rows
 
     def at(self, moment: float) -> int:
-        """The first line that came at a time, in seconds since 1970, or after it."""
+        """Return the number of the first line that arrived at or after `moment`, in seconds since 1970."""
         if self._merged:
             return self.order.position_at(moment)
         return min(self.logs[0].line_at(self.logs[0].offset_at(moment)), self.order.total)
 
     def search(self, query: Query, line: int, n: int, *, back: bool = False) -> dict[str, Any]:
-        """The first `n` lines from `line` on that have what is asked for, or with `back` the last `n` before it, as
-        `replies.LogHits`. What could not be looked through in time is looked through when the same is asked again."""
+        """Return the first `n` matching lines from `line`, or with `back` the last `n` before it, as `LogHits`. A
+        search that hits the time limit continues in the next identical call."""
         until = time.monotonic() + _SECONDS
         rank = total = 0
         complete = True
-        found: list[tuple[int, int, int]] = []
+        matches: list[tuple[int, int, int]] = []
         for k, log in enumerate(self.logs):
             hits = self._hits(log, query)
 
@@ -138,19 +138,19 @@ class LogView:
             open_ones = [o for o in unfinished if position(o) < self.order.total]
             total += whole + len(open_ones)
             rank += place
-            found += [(position(offset), k, offset) for offset in some]
+            matches += [(position(offset), k, offset) for offset in some]
             for offset in open_ones:
                 is_before = position(offset) < line
                 rank += is_before
                 if is_before == back:
-                    found.append((position(offset), k, offset))
-        found.sort()
-        found = found[max(len(found) - n, 0) :] if back else found[:n]
+                    matches.append((position(offset), k, offset))
+        matches.sort()
+        matches = matches[max(len(matches) - n, 0) :] if back else matches[:n]
         return {
             "total": total,
             "complete": complete,
-            "first": rank - len(found) if back else rank,
-            "hits": [self._hit(*one) for one in found],
+            "first": rank - len(matches) if back else rank,
+            "hits": [self._hit(*one) for one in matches],
         }
 
     def _hits(self, log: LogFile, query: Query) -> LogMatches:
@@ -168,10 +168,10 @@ class LogView:
 
 
 def parse_time(text: str) -> float | None:
-    """Seconds since 1970, of a number of them or an ISO time; None for no text.
+    """Parse a number of seconds since 1970 or an ISO time. Returns None for an empty text.
 
     Raises:
-        UsageError: for anything else.
+        UsageError: if it is invalid.
     """
     if not text:
         return None
@@ -182,6 +182,6 @@ def parse_time(text: str) -> float | None:
     except (ValueError, OverflowError, OSError):
         pass
     raise UsageError(
-        _("at: `{text}` is no time.").format(text=text),
-        fix=_("Write seconds since 1970, or a time like 2026-11-20T14:03:00+08:00."),
+        _("at: invalid time `{text}`.").format(text=text),
+        fix=_("Use seconds since 1970, or an ISO time such as 2026-11-20T14:03:00+08:00."),
     )

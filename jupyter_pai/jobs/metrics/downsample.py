@@ -1,4 +1,4 @@
-"""Many points to few that make the same picture."""
+"""Downsampling of points for charts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .series import Columns
 
 __all__ = ["downsample", "select_steps"]
 
-# Fewer are spread evenly: the algorithm takes some for the ends, and we for what is no number.
+# Fewer points are spread evenly, because the algorithm and the special points below need a minimum.
 _FEWEST = 10
 
 
 def select_steps(points: Columns, first: int | None, last: int | None) -> Columns:
-    """The points with steps from `first` to `last`, both among them; None for no bound."""
+    """Return the points with steps from `first` to `last`, inclusive. None means unbounded."""
     steps = points.step
     if _rises(steps):
         start = 0 if first is None else int(np.searchsorted(steps, first, "left"))
@@ -32,10 +32,10 @@ def select_steps(points: Columns, first: int | None, last: int | None) -> Column
 
 
 def downsample(points: Columns, most: int) -> Columns:
-    """At most `most` points, in the order of their steps, that show what all of them do.
+    """Return at most `most` points, ordered by step, that preserve the shape of the curve.
 
-    The first NaN, the first infinity and the first negative one are always among them: a loss that diverged shows. So
-    are the smallest and the largest number: what is said to be the best is.
+    Always includes the first NaN, the first positive and negative infinity, and the minimum and maximum, so that a
+    diverged loss and the best value are visible.
     """
     count = len(points.step)
     if count <= most:
@@ -45,11 +45,11 @@ def downsample(points: Columns, most: int) -> Columns:
     if not _rises(points.step):
         points = points.take(np.argsort(points.step, kind="stable"))
     odd = np.flatnonzero(~np.isfinite(points.value))
-    wanted = np.union1d(_first_odd(points.value, odd), _extremes(points.value, odd))
+    required = np.union1d(_first_odd(points.value, odd), _extremes(points.value, odd))
     kept = _kept(points.step, points.value, most)
-    missing = np.setdiff1d(wanted, kept)  # Of several in one place the algorithm takes one.
+    missing = np.setdiff1d(required, kept)  # The algorithm keeps one of several equal points.
     if more := max(len(kept) + len(missing) - most, 0):
-        others = np.setdiff1d(kept, wanted)[1:-1]  # Neither end.
+        others = np.setdiff1d(kept, required)[1:-1]  # Keep both ends.
         kept = np.setdiff1d(kept, others[np.linspace(0, len(others) - 1, more).astype(np.int64)])
     return points.take(np.union1d(kept, missing))
 
@@ -59,21 +59,22 @@ def _rises(steps: NDArray[np.int64]) -> bool:
 
 
 def _kept(steps: NDArray[np.int64], values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Which points the algorithm takes."""
+    """Return the indices selected by the algorithm."""
     kept = _algorithm().downsample(steps, values, n_out=most)
-    if len(kept) < most // 2:  # Most points lie within few steps: what counts then is their order.
+    if len(kept) < most // 2:  # Most points lie within few steps: downsample by order instead.
         kept = _algorithm().downsample(values, n_out=most)
     return np.unique(kept.astype(np.int64))
 
 
 def _first_odd(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the first NaN, infinity and negative infinity stand, out of the places of all that is no number."""
+    """Return the indices of the first NaN, infinity and negative infinity, given the indices of all non-finite
+    values."""
     kinds = [np.isnan(values[odd]), values[odd] == np.inf, values[odd] == -np.inf]
     return np.array([odd[np.argmax(kind)] for kind in kinds if kind.any()], np.int64)
 
 
 def _extremes(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the smallest and the largest number stand, the first of each."""
+    """Return the indices of the first minimum and maximum among the finite values."""
     if len(odd) == len(values):
         return np.array([], np.int64)
     if not len(odd):
@@ -87,5 +88,5 @@ def _extremes(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[np
 
 @cache
 def _algorithm() -> NaNMinMaxLTTBDownsampler:
-    """MinMaxLTTB in the kind that keeps NaN."""
+    """Return the variant of MinMaxLTTB that preserves NaN."""
     return NaNMinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]  # it has no annotations

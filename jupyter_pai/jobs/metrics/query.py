@@ -1,4 +1,4 @@
-"""Points of a metric as JSON has them: columns, thinned if so asked."""
+"""Points of a metric as JSON columns, optionally downsampled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["PointSource", "read_columns"]
 
 
 class PointSource(Protocol):
-    """Where points come from: a `Series`, or the machine's `Usage`."""
+    """A source of points: a `Series` or the `ResourceUsage` of a job."""
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]: ...
 
@@ -28,21 +28,24 @@ def read_columns(
     first: int | None = None,
     last: int | None = None,
 ) -> dict[str, Any]:
-    """The points of a metric from index `start` up to `end`, at most `most` of them (0: all), of steps `first` to
-    `last`. `end` says where to go on, however few are given."""
+    """Return the points of a metric with index `start` up to `end` and steps `first` to `last`, downsampled to at most
+    `most` points (0: all).
+
+    The `end` of the result is the index at which to continue.
+    """
     if first is None and last is None and not 0 < most < end - start:
         points = source.read(name, start, end)
         steps, values, times = ([point[n] for point in points] for n in (1, 2, 3))
         return _reply(start, start + len(points), steps, values, times)
-    # Loads numpy: not before somebody asks for what needs it.
+    # Imports numpy, so only on demand.
     from .downsample import downsample, select_steps
 
-    found = source.columns(name, start, end)
+    arrays = source.columns(name, start, end)
     if first is not None or last is not None:
-        found = select_steps(found, first, last)
+        arrays = select_steps(arrays, first, last)
     if most:
-        found = downsample(found, most)
-    return _reply(start, end, *(column.tolist() for column in found))
+        arrays = downsample(arrays, most)
+    return _reply(start, end, *(column.tolist() for column in arrays))
 
 
 def _reply(start: int, end: int, steps: list[Any], values: list[Any], times: list[Any]) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""What a job uses of its machine, as its supervisor notes it: records that are appended to the file `usage`, and are
-read by `usage`.
+"""The format of resource samples, appended to the file `usage` by the supervisor and read by `resource_usage`.
 
 Standard library only: the supervisor imports it.
 """
@@ -10,7 +9,7 @@ import struct
 
 __all__ = ["METRICS", "RECORD"]
 
-# Seconds since 1970, then a value for each of the metrics; NaN where nothing is known, as of the GPUs of a job without.
+# Seconds since 1970, then one value per metric. NaN if unknown, such as the GPU of a job without GPUs.
 RECORD = struct.Struct("<5d")
-# Cores; bytes of memory, what processes share counting for each of them; percent of a GPU; bytes of GPU memory.
+# Cores; bytes of memory, shared memory counted for each process; percent of a GPU; bytes of GPU memory.
 METRICS = ("system/cpu", "system/memory", "system/gpu", "system/gpu_memory")

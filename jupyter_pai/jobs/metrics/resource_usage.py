@@ -1,4 +1,4 @@
-"""What a job uses of its machine, as series: read straight from what its supervisor noted."""
+"""The resource usage of a job as series, read from the samples of its supervisor."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["ResourceUsage"]
 
 
 class ResourceUsage:
-    """The samples of one job, to be read as its `Series` are: a sample's number is its step."""
+    """The samples of one job, with the read methods of `Series`. The step of a sample is its index."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def counts(self) -> dict[str, int]:
-        """How many points each metric has; GPU's are missing where the job has none of its own."""
+        """Return the number of points of each metric. GPU metrics are missing for a job without GPUs."""
         first = self._records(0, 1)
         if not first:
             return {}
@@ -26,13 +26,13 @@ class ResourceUsage:
         return {name: count for name, value in zip(METRICS, first[0][1:], strict=True) if value == value}
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]:
-        """The points of a metric from index `start` up to `end`, in order."""
+        """Return the points of a metric with index `start` up to `end`, in order."""
         place = 1 + METRICS.index(name)
         records = self._records(start, end)
         return [MetricPoint(name, step, record[place], record[0]) for step, record in enumerate(records, start)]
 
     def columns(self, name: str, start: int = 0, end: int | None = None) -> Columns:
-        """`read` as arrays."""
+        """Return the points as arrays."""
         import numpy as np
 
         points = self.read(name, start, end)
@@ -40,7 +40,7 @@ class ResourceUsage:
         return Columns(np.array(steps, "<i8"), np.array(values, "<f8"), np.array(times, "<f8"))
 
     def latest(self) -> dict[str, MetricPoint]:
-        """The last point of each metric."""
+        """Return the last point of each metric."""
         try:
             step = self.path.stat().st_size // RECORD.size - 1
         except FileNotFoundError:
@@ -60,5 +60,5 @@ class ResourceUsage:
                 file.seek(start * RECORD.size)
                 data = file.read(size)
         except FileNotFoundError:
-            return []  # A job that waits, or of a platform that takes no samples.
+            return []  # A queued job, or a platform without samples.
         return list(RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size]))

@@ -1,10 +1,9 @@
-"""A job's metrics on disk: one append-only file of points for each metric.
+"""The metrics of a job on disk: one append-only file of points per metric.
 
-A point takes 24 bytes: float64 time, int64 step, float64 value. `cursor.json` says how much of each file counts and
-how far into the job's log and event files they reach; it is replaced as a whole after the points are written. A
-follower that is killed in between leaves points that do not count; the next one cuts them off and reads that part
-again. So nothing is lost and nothing is there twice. Texts that the job wrote for TensorBoard lie beside them, one JSON
-line each, and are counted the same way.
+A point takes 24 bytes: float64 time, int64 step, float64 value. `cursor.json` holds the valid length of each file and
+the read positions in the job's log and event files. It is replaced atomically after the points are written. Points
+written by a killed watcher after the last update are truncated and read again, so that no point is lost or duplicated.
+Texts for TensorBoard are stored the same way, one JSON object per line.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ if TYPE_CHECKING:
 __all__ = ["MOST_METRICS", "POINT", "Columns", "Cursor", "Piece", "Series", "SeriesWriter", "pack"]
 
 _POINT = struct.Struct("<dqd")
-# The same for numpy, which is loaded when it is needed and not before.
+# The dtype for numpy, which is imported on demand.
 POINT = [("time", "<f8"), ("step", "<i8"), ("value", "<f8")]
-# So many of them are put into columns at once: what fits into a processor's cache.
+# Points converted to columns at a time, sized to the CPU cache.
 _AT_ONCE = 1 << 15
-# Whose a metric is that the log gave; the others' names begin with the name of their reader.
+# The origin of metrics from the log. Other origins begin with the name of their source.
 _LOG = "log"
-# More metrics than anybody looks at are a mistake: a number in a metric's name.
+# More metrics are a mistake, such as a number in the metric's name.
 MOST_METRICS = 1000
-# Texts are for reading: so many bytes of them are kept of a job.
+# Maximum size of the texts of a job, in bytes.
 _MOST_TEXT = 8 << 20
 
 _log = logging.getLogger(__name__)
@@ -43,10 +42,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Cursor:
-    """How far the metrics of a job are known: bytes of each log and event file, points of each metric.
+    """The read positions of a job's metrics: bytes of each log and event file, and number of points of each metric.
 
-    `origins` tells of each metric what it was read from; `texts` counts bytes. `latest` has step, value and time of the
-    last point: a list of jobs opens no further file.
+    `origins` maps each metric to its source. `texts` is a size in bytes. `latest` has step, value and time of the last
+    points, so that a list of jobs does not open other files.
     """
 
     offsets: dict[str, int] = field(default_factory=dict)
@@ -58,20 +57,20 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str) -> Cursor:
-        """The cursor in a file.
+        """Parse the JSON of a cursor.
 
         Raises:
-            ValueError: for a text that is none.
+            ValueError: if it is invalid.
         """
         try:
-            found = cls(**json.loads(text))
-            numbers = [*found.offsets.values(), *found.counts.values(), found.texts]
+            cursor = cls(**json.loads(text))
+            numbers = [*cursor.offsets.values(), *cursor.counts.values(), cursor.texts]
             if not all(isinstance(number, int) and number >= 0 for number in numbers):
                 raise ValueError(f"a number that is none: {text[:200]}")
-            if not isinstance(found.progress, float | int | None):
-                raise ValueError(f"progress: {found.progress!r}")
-            found.latest = {name: (step, value, time) for name, (step, value, time) in found.latest.items()}
-            return found.copy()
+            if not isinstance(cursor.progress, float | int | None):
+                raise ValueError(f"progress: {cursor.progress!r}")
+            cursor.latest = {name: (step, value, time) for name, (step, value, time) in cursor.latest.items()}
+            return cursor.copy()
         except (TypeError, AttributeError, RecursionError) as error:
             raise ValueError(str(error)) from None
 
@@ -81,8 +80,11 @@ class Cursor:
         )
 
     def name_of(self, metric: str, origin: str = _LOG) -> str:
-        """The name under which the points of a metric are kept: its own, unless another origin had it before. Then
-        what it comes from is added, as in ``loss (tensorboard)``: two do not mix in one series."""
+        """Return the name under which points of a metric are stored.
+
+        If another origin already uses the name, the origin is appended, as in ``loss (tensorboard)``, so that series do
+        not mix.
+        """
         while self._origin(metric, origin) != origin:
             metric += f" ({origin.partition('/')[0]})"
         return metric
@@ -93,9 +95,9 @@ class Cursor:
 
 @dataclass
 class Piece:
-    """What a reader found in a stretch of its source, which ends at byte `end`.
+    """The metrics in a chunk of a source that ends at byte `end`.
 
-    `points` are packed, by the names under which they are kept (`Cursor.name_of`); `texts` are JSON objects.
+    `points` are packed, by stored name (`Cursor.name_of`). `texts` are JSON objects.
     """
 
     source: str
@@ -107,24 +109,24 @@ class Piece:
 
 
 class Columns(NamedTuple):
-    """Points as arrays of one length: int64 step, float64 value, float64 time."""
+    """Points as arrays of equal length: int64 step, float64 value, float64 time."""
 
     step: NDArray[np.int64]
     value: NDArray[np.float64]
     time: NDArray[np.float64]
 
     def take(self, which: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Columns:
-        """Some of them: by their places, or by yes and no."""
+        """Select points by indices, mask or slice."""
         return Columns(self.step[which], self.value[which], self.time[which])
 
 
 def pack(time: float, step: int, value: float) -> bytes:
-    """A point as it lies in its file."""
+    """Return the stored bytes of a point."""
     return _POINT.pack(time, step, value)
 
 
 class Series:
-    """The metrics of one job, to be read by anybody at any time."""
+    """The metrics of one job, for concurrent readers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -132,15 +134,15 @@ class Series:
         self.texts_file = folder / "texts.jsonl"
 
     def cursor(self) -> Cursor:
-        """What counts by now. The order of the metrics is the order in which they first appeared. Nothing counts while
-        the file is damaged: the job's follower heals it."""
+        """Return the current cursor. Metrics are in the order of their first appearance. A damaged file counts as empty
+        until the job's watcher repairs it."""
         try:
             return Cursor.parse(self.cursor_file.read_text("utf-8"))
         except (FileNotFoundError, ValueError):
             return Cursor()
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]:
-        """The points of a metric from index `start` up to `end`, in order; none for an unknown name."""
+        """Return the points of a metric with index `start` up to `end`, in order. Empty for an unknown name."""
         counts = self.cursor().counts
         if name not in counts:
             return []
@@ -148,13 +150,13 @@ class Series:
         return _read(path, name, start, counts[name] if end is None else min(end, counts[name]))
 
     def columns(self, name: str, start: int = 0, end: int | None = None) -> Columns:
-        """`read` for many points."""
+        """Return many points as arrays."""
         import numpy as np
 
         counts = self.cursor().counts
         stop = counts.get(name, 0) if end is None else min(end, counts.get(name, 0))
         count = max(stop - start, 0)
-        found = Columns(np.empty(count, "<i8"), np.empty(count, "<f8"), np.empty(count, "<f8"))
+        columns = Columns(np.empty(count, "<i8"), np.empty(count, "<f8"), np.empty(count, "<f8"))
         buffer = np.zeros(min(count, _AT_ONCE), POINT)
         if count:
             with open(self._file(list(counts).index(name)), "rb", buffering=0) as file:
@@ -162,24 +164,24 @@ class Series:
                 for place in range(0, count, _AT_ONCE):
                     part = buffer[: count - place]
                     file.readinto(part.view(np.uint8).data)
-                    for column, kind in zip(found, Columns._fields, strict=True):
+                    for column, kind in zip(columns, Columns._fields, strict=True):
                         column[place : place + len(part)] = part[kind]
-        return found
+        return columns
 
     def latest(self, cursor: Cursor | None = None) -> dict[str, MetricPoint]:
-        """The last point of each metric, of those that `cursor` counts."""
+        """Return the last point of each metric that `cursor` counts."""
         known = cursor or self.cursor()
         return {name: MetricPoint(name, *point) for name, point in known.latest.items() if name in known.counts}
 
     def texts(self) -> list[dict[str, Any]]:
-        """The texts that the job wrote for TensorBoard: objects of tag, step, time and text."""
+        """Return the texts written for TensorBoard: objects with tag, step, time and text."""
         if not (size := self.cursor().texts):
             return []
         with open(self.texts_file, "rb") as file:
             return [json.loads(line) for line in file.read(size).splitlines()]
 
     def _file(self, number: int) -> Path:
-        """Files are numbered as their metrics appear: a metric may be called anything."""
+        """Files are numbered by first appearance, because metric names may contain any characters."""
         return self.folder / str(number)
 
 
@@ -193,15 +195,15 @@ def _read(path: Path, name: str, start: int, stop: int) -> list[MetricPoint]:
 
 
 class SeriesWriter(Series):
-    """The metrics of one job in the hands of its one follower. `at` is the cursor, up to date after each `append`."""
+    """The metrics of one job, for its single watcher. `at` is the cursor after the last `append`."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.at = self._healed()
-        self.is_full = False  # Whether metrics were left out: see MOST_METRICS.
+        self.is_full = False  # True if metrics were dropped, see MOST_METRICS.
 
     def _healed(self) -> Cursor:
-        """The cursor; a new one in place of one that is damaged: then all is read again from the start."""
+        """Return the stored cursor, or a new one in place of a damaged one, after which all sources are read again."""
         try:
             cursor = Cursor.parse(self.cursor_file.read_text("utf-8"))
             for number, (name, count) in enumerate(cursor.counts.items()):
@@ -223,14 +225,15 @@ class SeriesWriter(Series):
         return Cursor()
 
     def claim(self, names: Iterable[str]) -> None:
-        """Keep these names for metrics of the log."""
+        """Reserve names for metrics of the log."""
         for name in names:
             self.at.origins.setdefault(name, _LOG)
 
     def append(self, piece: Piece) -> None:
-        """Write what a reader found, and count it. After an error, as on a full disk, nothing of it counts.
+        """Write the points and texts of a chunk, then the cursor. After an error, as on a full disk, none of them
+        count.
 
-        Cuts off what an earlier follower wrote and did not count.
+        Truncates points that an earlier watcher wrote without counting them.
         """
         cursor = self.at.copy()
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -259,7 +262,7 @@ class SeriesWriter(Series):
 
 
 def _write(path: Path, counted: int, data: bytes) -> None:
-    """Add to a file of which `counted` bytes count."""
+    """Write to a file after its first `counted` bytes."""
     with open(path, "ab") as file:
         file.truncate(counted)
         file.write(data)

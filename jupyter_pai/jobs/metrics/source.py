@@ -1,4 +1,4 @@
-"""The seam to what metrics are read from: a log, event files, whatever comes beside them."""
+"""The interface of metric sources: logs, event files."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["MetricSource"]
 
 
 class MetricSource(ABC):
-    """Turns one source of a job's metrics into pieces. Its place in it is in the cursor, under keys of its own, so
-    that it can be killed at any moment."""
+    """Reads one source of a job's metrics, chunk by chunk. Its position is stored in the cursor under its own keys, so
+    that it can be killed at any time."""
 
     @abstractmethod
     def has_news(self, cursor: Cursor) -> bool:
-        """Whether there may be something that was not read yet. Asked several times a second: cheap."""
+        """Return whether there may be unread data. Called several times a second."""
 
     @abstractmethod
     def advance(self, writer: SeriesWriter, *, ended: bool) -> bool:
-        """Read what is new and append it; to the last byte when the job has ended. May block.
+        """Append new data to the series, up to the last byte if the job has ended. May block.
 
-        False if it stopped before all was read, so as not to hold up other jobs: it wants to be called again.
+        Returns False if it stopped early to let other jobs proceed, and must be called again.
         """
 
     def notes(self) -> list[str]:
-        """What the user should know: what could not be read."""
+        """Return messages for the user about unreadable data."""
         return []

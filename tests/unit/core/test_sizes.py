@@ -16,7 +16,7 @@ def test_sizes(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "1PB", "MB"])
 def test_what_is_no_size(text: str) -> None:
-    with pytest.raises(ValueError, match="no size"):
+    with pytest.raises(ValueError, match="Invalid size"):
         sizes.parse_size(text)
 
 

@@ -39,8 +39,8 @@ def test_tables_are_merged_null_removes_and_all_else_replaces() -> None:
         ({"labels": {"nobody": None}}, r"labels\.nobody"),
         ({"max_run_time": -1}, "max_run_time"),
         ({"hyperparameters": []}, "hyperparameters"),
-        ({"command": ""}, "nothing to run"),
-        ({"command": None}, "nothing to run"),
+        ({"command": ""}, "Nothing to run"),
+        ({"command": None}, "Nothing to run"),
         ({"inputs": {"a/b": "/x"}}, "a/b"),
     ],
 )

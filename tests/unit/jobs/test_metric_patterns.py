@@ -135,7 +135,7 @@ def test_a_pattern_that_is_quick_enough_is_kept() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "words"),
-    [("loss=([0-9.", "unterminated"), ("loss=.*", "it has 0"), ("(a)(b)", "it has 2"), ("*", "nothing to repeat")],
+    [("loss=([0-9.", "unterminated"), ("loss=.*", "but has 0"), ("(a)(b)", "but has 2"), ("*", "nothing to repeat")],
 )
 def test_a_wrong_pattern_is_shown(pattern: str, words: str) -> None:
     with pytest.raises(SpecError) as caught:

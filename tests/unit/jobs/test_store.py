@@ -361,7 +361,7 @@ CREATE INDEX event_by_job ON event (job_id, id);
 
 def test_what_may_not_be_deleted_is_not(store: Store) -> None:
     store.jobs.insert(job(job_id="a"), "a", "").result()
-    with pytest.raises(Conflict, match="not ended"):
+    with pytest.raises(Conflict, match="still active"):
         store.jobs.delete("a").result()
     store.jobs.update("a", status=JobStatus.SUCCEEDED, pinned=True).result()
     with pytest.raises(Conflict, match="pinned"):

@@ -149,7 +149,7 @@ def test_damage_is_said_and_ends_only_that_file(followed: Followed) -> None:
     path.write_bytes(path.read_bytes() + b"\xff" * 100 + records([event(2, simple("loss", 2))]))
     followed.write("train/events.out.tfevents.2", event(1, simple("loss", 2)))
     assert followed.read() == {"loss": [1.0], "train/loss": [2.0]}
-    assert followed.reader.notes() == [f"The event file {path} is damaged at byte {size}; what follows was not read."]
+    assert followed.reader.notes() == [f"The event file {path} is damaged at byte {size}. Later events were not read."]
     again = EventFileSource(followed.folder, SINCE)
     assert again.advance(SeriesWriter(followed.series.folder), ended=True)
     assert len(again.notes()) == 1
@@ -159,7 +159,7 @@ def test_too_many_files_are_said(followed: Followed) -> None:
     for n in range(505):
         followed.write(f"x.tfevents.{n:03}", event(1, simple(f"loss{n}", 1)))
     assert len(followed.read()) == 500
-    assert followed.reader.notes() == ["There are more than 500 event files; the others were not read."]
+    assert followed.reader.notes() == ["Only the first 500 event files were read."]
 
 
 def test_too_many_folders_are_said(followed: Followed) -> None:

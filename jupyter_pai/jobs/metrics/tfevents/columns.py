@@ -1,8 +1,9 @@
-"""Bytes of an event file to columns of points, many records at a time.
+"""Parsing of event files into columns of points, many records at a time.
 
-A record is its length (8 bytes), a checksum of the length (4), an event, and a checksum of that (4). Of the events of
-one length the first is read by hand; it tells where time, step, tag and value stand. Those that are the same in all
-other bytes are decoded as columns; the rest goes the same way, and what is not one scalar is read by hand.
+A record consists of its length (8 bytes), a checksum of the length (4), an event, and a checksum of the event (4). Of
+the events with equal length, the first is parsed individually to locate time, step, tag and value. Events with
+otherwise identical bytes are decoded as columns. This repeats for the rest; events that are not a single scalar are
+parsed individually.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from .protobuf import BFLOAT16, EventRecord, read_record
 
 __all__ = ["HEADER", "EventData", "TextEvent", "read_records"]
 
-# Bytes before an event, and around it.
+# Bytes before an event, and before and after it.
 HEADER = 12
 _FRAME = 16
 _LENGTH = struct.Struct("<Q")
-# So many records are found one by one; then those that follow in the same turns, all at once.
+# Number of records located individually before repetitions of their lengths are located at once.
 _FEW = 64
-# So many kinds of records of one length, and tags of one kind, are told apart by columns; what is left, one by one.
+# Maximum number of layouts per length, and of tags per layout, decoded as columns. The rest is parsed individually.
 _ROUNDS = 16
-# Events that are longer hold more than a scalar: images, graphs.
+# Longer events hold more than a scalar, such as images or graphs.
 _LONGEST = 2048
 
 Ints = NDArray[np.int64]
 
 
 class TextEvent(NamedTuple):
-    """A text that a job wrote for TensorBoard."""
+    """A text written for TensorBoard."""
 
     tag: bytes
     step: int
@@ -46,10 +47,10 @@ class TextEvent(NamedTuple):
 
 @dataclass
 class EventData:
-    """What the whole records of a stretch hold. `end` is where the last of them ends in it.
+    """The contents of the complete records in a chunk. `end` is the position after the last record.
 
-    `points`: the points of each tag, arrays of `series.POINT`. `needs`: how many bytes the record after the last takes
-    as a whole, 0 if that cannot be told yet. `damaged`: the checksum of its length is wrong.
+    `points` maps tags to arrays of `series.POINT`. `needs` is the full size of the next record, 0 if unknown. `damaged`
+    means that the checksum of its length is wrong.
     """
 
     points: dict[bytes, NDArray[np.void]] = field(default_factory=dict)
@@ -60,17 +61,18 @@ class EventData:
 
 
 def read_records(data: bytes) -> EventData:
-    """The points and texts in a stretch of event file that begins with a record. Bytes that are no events, in a record
-    that is whole, are passed over."""
-    found = EventData()
-    starts, lengths = _walk(data, found)
+    """Parse the points and texts in a chunk of an event file that begins with a record. Invalid events in complete
+    records are skipped."""
+    events = EventData()
+    starts, lengths = _walk(data, events)
     if len(starts):
-        _Columns(data, starts, lengths).read(found)
-    return found
+        _Columns(data, starts, lengths).read(events)
+    return events
 
 
-def _walk(data: bytes, found: EventData) -> tuple[Ints, Ints]:
-    """Where the records begin, and how long their events are; up to the first that is damaged or not whole."""
+def _walk(data: bytes, events: EventData) -> tuple[Ints, Ints]:
+    """Return the positions of the records and the lengths of their events, up to the first damaged or incomplete
+    record."""
     place, whole, parts = 0, True, []
     while whole:
         few = _one_by_one(data, place)
@@ -85,21 +87,21 @@ def _walk(data: bytes, found: EventData) -> tuple[Ints, Ints]:
     for length in np.unique(lengths):
         right &= (lengths != length) | (sums == _checksum(int(length)))
     count = len(starts) if right.all() else int(np.argmin(right))
-    found.end = place if count == len(starts) else int(starts[count])
-    if found.end + HEADER <= len(data):
-        length = _LENGTH.unpack_from(data, found.end)[0]
-        found.damaged = struct.unpack_from("<I", data, found.end + 8)[0] != _checksum(length)
-        found.needs = 0 if found.damaged else length + _FRAME
+    events.end = place if count == len(starts) else int(starts[count])
+    if events.end + HEADER <= len(data):
+        length = _LENGTH.unpack_from(data, events.end)[0]
+        events.damaged = struct.unpack_from("<I", data, events.end + 8)[0] != _checksum(length)
+        events.needs = 0 if events.damaged else length + _FRAME
     return starts[:count], lengths[:count]
 
 
 def _end(data: bytes, place: int) -> int:
-    """Where the record that begins at a place ends."""
+    """Return the position after the record at `place`."""
     return place + int(_LENGTH.unpack_from(data, place)[0]) + _FRAME
 
 
 def _one_by_one(data: bytes, place: int) -> list[int]:
-    """Where the next records begin, at most `_FEW`, and where the last of them ends."""
+    """Return the positions of the next records, at most `_FEW`, and the position after the last one."""
     places = [place]
     while len(places) <= _FEW and place + HEADER <= len(data) and (place := _end(data, place)) <= len(data):
         places.append(place)
@@ -107,8 +109,8 @@ def _one_by_one(data: bytes, place: int) -> list[int]:
 
 
 def _in_turns(data: bytes, before: list[int]) -> Ints:
-    """The same for those that follow, as far as their lengths come in the turns of those before: a job writes one tag
-    after the other, again and again. All that can be are compared at once."""
+    """Return the positions of the following records, as long as their lengths repeat the cycle of the preceding ones. A
+    job usually writes the same tags in turn. The lengths are compared in one operation."""
     sizes = [end - start for start, end in pairwise(before)]
     turn = next((n for n in range(1, _FEW // 2 + 1) if sizes[n:] == sizes[:-n]), 0)
     offsets = list(accumulate(sizes[-turn:], initial=0))
@@ -126,7 +128,7 @@ def _in_turns(data: bytes, before: list[int]) -> Ints:
 
 @cache
 def _table() -> list[int]:
-    """CRC-32C of each byte."""
+    """Return the CRC-32C table."""
     table = list(range(256))
     for _ in range(8):
         table = [crc >> 1 ^ (0x82F63B78 if crc & 1 else 0) for crc in table]
@@ -134,7 +136,7 @@ def _table() -> list[int]:
 
 
 def _checksum(length: int) -> int:
-    """The masked CRC-32C of a record's length."""
+    """Return the masked CRC-32C of a record's length."""
     crc = 0xFFFFFFFF
     for byte in _LENGTH.pack(length):
         crc = _table()[(crc ^ byte) & 0xFF] ^ crc >> 8
@@ -143,35 +145,35 @@ def _checksum(length: int) -> int:
 
 
 def _at(data: bytes, form: str, offset: int, starts: Ints) -> NDArray[np.generic]:
-    """The numbers that stand `offset` bytes after each start."""
+    """Return the numbers at `offset` bytes after each start."""
     size = np.dtype(form).itemsize
     every = np.ndarray((len(data) - offset - size + 1,), form, data, offset, (1,))
     return every[starts]
 
 
 class _Columns:
-    """Collects columns: number of the record, number of the tag, time, step, value."""
+    """Collects columns: record index, tag index, time, step, value."""
 
     def __init__(self, data: bytes, starts: Ints, lengths: Ints) -> None:
-        self.data = data + bytes(8)  # So that the last words can be read whole.
+        self.data = data + bytes(8)  # Padding for reading the last words.
         self.starts = starts
         self.lengths = lengths
         self.tags: dict[bytes, int] = {}
         self.texts: list[tuple[int, TextEvent]] = []
         self.pieces: list[tuple[Ints, Ints, NDArray[np.generic], Ints, NDArray[np.generic]]] = []
 
-    def read(self, found: EventData) -> None:
-        """Read all records into `found`."""
+    def read(self, events: EventData) -> None:
+        """Parse all records into `events`."""
         order = np.argsort(self.lengths, kind="stable")
         cuts = np.flatnonzero(np.diff(self.lengths[order])) + 1
         by_hand = np.concatenate([self._of_one_length(rows) for rows in np.split(order, cuts)])
         self._by_hand(np.sort(by_hand))
-        found.texts = [text for _row, text in self.texts]
+        events.texts = [text for _row, text in self.texts]
         if self.pieces:
-            found.points = self._points()
+            events.points = self._points()
 
     def _of_one_length(self, rows: Ints) -> Ints:
-        """Read records of one length as columns. Those that cannot be are returned."""
+        """Parse records of equal length as columns. Returns the rows that need individual parsing."""
         left: list[Ints] = []
         for _ in range(_ROUNDS if self.lengths[rows[0]] <= _LONGEST else 0):
             if not len(rows):
@@ -201,13 +203,13 @@ class _Columns:
         return self._column("<u8", offset, rows).astype(np.uint64, copy=False)
 
     def _alike(self, rows: Ints, record: EventRecord) -> NDArray[np.bool_]:
-        """Which records differ from the first in nothing but time, step, tag and value."""
+        """Return a mask of the records that differ from the first only in time, step, tag and value."""
         length = int(self.lengths[rows[0]])
         mask = np.zeros(-(-length // 8) * 8, np.uint8)
         mask[:length] = 0xFF
         scalar = record.scalars[0]
         mask[record.time_place : record.time_place + 8] = 0
-        mask[record.step_at] = 0x80  # The bits that say how many bytes it takes.
+        mask[record.step_at] = 0x80  # The continuation bits, which determine the length of the step.
         mask[scalar.tag] = 0
         mask[scalar.place : scalar.place + _width(scalar.form)] = 0
         differ = np.zeros(len(rows), np.uint64)
@@ -218,7 +220,7 @@ class _Columns:
         return np.equal(differ, 0)
 
     def _take(self, rows: Ints, record: EventRecord) -> None:
-        """Decode records that are laid out as this one."""
+        """Decode records with the layout of `record`."""
         scalar = record.scalars[0]
         step = np.zeros(len(rows), np.uint64)
         for n, place in enumerate(range(record.step_at.start, record.step_at.stop)):
@@ -232,7 +234,7 @@ class _Columns:
         self.pieces.append((rows, self._tags(rows, scalar.tag), time, step.view(np.int64), value))
 
     def _tags(self, rows: Ints, place: slice) -> Ints:
-        """The numbers of the tags of records that have them at one place."""
+        """Return the tag indices of records with their tag at the same place."""
         length = place.stop - place.start
         words = [self._words(place.start + n, rows) for n in range(0, length, 8)]
         if length % 8:
@@ -272,7 +274,7 @@ class _Columns:
 
     def _points(self) -> dict[bytes, NDArray[np.void]]:
         rows, tags, times, steps, values = (np.concatenate(parts) for parts in zip(*self.pieces, strict=True))
-        # By tag, and within it in the order of the file. Each piece is in that order: that makes it quick.
+        # Sort by tag, then by position. Each piece is already sorted by position, which makes the sort fast.
         order = np.argsort(tags << 40 | rows, kind="stable")
         points = np.empty(len(order), POINT)
         points["time"] = np.where(np.isfinite(times), times, 0.0)[order]
@@ -286,7 +288,7 @@ class _Columns:
 
 
 def _is_regular(record: EventRecord | None) -> bool:
-    """Whether a record is one scalar whose value has a place of its own."""
+    """Return whether a record is a single scalar with a fixed-width value."""
     return bool(
         record
         and record.time_place >= 0

@@ -1,8 +1,8 @@
-"""One record of an event file: TensorBoard's `Event`, read out of protobuf's wire format by hand.
+"""Parser for one record of an event file: TensorBoard's `Event` in protobuf wire format.
 
-Only what becomes points and texts is taken: scalars as torch writes them (`simple_value`), scalars as TensorFlow 2 and
-tensorboard write them (a tensor with one element), and texts. All else is passed over. Field numbers are those of
-tensorboard's event.proto, summary.proto and tensor.proto.
+Extracts scalars as written by torch (`simple_value`), scalars as written by TensorFlow 2 and tensorboard (a tensor with
+one element), and texts. Other fields are skipped. The field numbers are those of tensorboard's event.proto,
+summary.proto and tensor.proto.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ __all__ = ["BFLOAT16", "EventRecord", "Scalar", "read_record"]
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIDTHS = {_FIXED64: 8, _FIXED32: 4}
-# How numbers lie in `tensor_content`, by the tensor's type: codes that `struct` and numpy share, and one of our own.
+# Format of a number in `tensor_content` by data type: codes of `struct` and numpy, and BFLOAT16.
 BFLOAT16 = "bfloat16"
 _FORMS = {1: "f", 2: "d", 3: "i", 4: "B", 5: "h", 6: "b", 9: "q", 10: "B", 14: BFLOAT16, 17: "H", 19: "e", 22: "I"}
 _FORMS |= {23: "Q"}
 _STRING = 7
 _HALF_VAL, _UINT64_VAL = 13, 17
-# Fields of a tensor that hold its elements one by one: those of fixed width, and the varints.
+# Fields of a tensor with its elements: fixed-width ones and varints.
 _FIXED_VALS = {5: "f", 6: "d"}
 _VARINT_VALS = (7, 10, 11, _HALF_VAL, 16, _UINT64_VAL)
 
 
 class Scalar(NamedTuple):
-    """`tag` is where the tag stands in the record. `place` is where the value does, in `form`; -1 for a varint."""
+    """A scalar. `tag` is the slice of the tag in the record. `place` is the offset of the value in format `form`, -1
+    for a varint."""
 
     tag: slice
     value: float
@@ -37,7 +38,8 @@ class Scalar(NamedTuple):
 
 
 class EventRecord(NamedTuple):
-    """An event. `time` is in seconds since 1970, at `time_place` (-1: it has none); the step stands at `step_at`."""
+    """An event. `time` is in seconds since 1970, stored at offset `time_place` (-1: missing). `step_at` is the slice of
+    the step."""
 
     time: float
     time_place: int
@@ -48,10 +50,10 @@ class EventRecord(NamedTuple):
 
 
 def read_record(data: bytes) -> EventRecord:
-    """The event that a record holds.
+    """Parse the event in a record.
 
     Raises:
-        ValueError: for what is no event.
+        ValueError: if it is invalid.
     """
     time, time_place, step, step_at = 0.0, -1, 0, slice(0, 0)
     scalars: list[Scalar] = []
@@ -69,21 +71,21 @@ def read_record(data: bytes) -> EventRecord:
 
 
 def _read_value(data: bytes, start: int, stop: int, scalars: list[Scalar], texts: list[tuple[slice, str]]) -> None:
-    """One value of a summary. Of several kinds of value the last counts, as protobuf has it."""
+    """Parse one value of a summary. If several kinds of value are set, the last one counts, as in protobuf."""
     tag, plugin = slice(start, start), b""
-    found: tuple[int, int, int] | None = None
+    value: tuple[int, int, int] | None = None
     for number, kind, at, end in _fields(data, start, stop):
         if (number, kind) == (1, _BYTES):
             tag = slice(at, end)
         elif (number, kind) == (9, _BYTES):
             plugin = _plugin(data, at, end)
         elif 2 <= number <= 8 and number != 7:
-            found = (number, at, end)
-    if found and found[0] == 2:
-        scalars.append(Scalar(tag, float(_number(data, found[1], "f")), found[1], "f"))
-    elif found and found[0] == 8:
-        tensor = _Tensor(data, *found[1:])
-        # The name of the plugin may be given once a tag only, as TensorFlow 1 does: without one the type decides.
+            value = (number, at, end)
+    if value and value[0] == 2:
+        scalars.append(Scalar(tag, float(_number(data, value[1], "f")), value[1], "f"))
+    elif value and value[0] == 8:
+        tensor = _Tensor(data, *value[1:])
+        # TensorFlow 1 writes the plugin's name only once per tag. Without it the data type decides.
         if plugin in (b"text", b"") and (text := tensor.text()) is not None:
             texts.append((tag, text))
         elif plugin in (b"scalars", b"") and (scalar := tensor.scalar(tag)):
@@ -91,7 +93,7 @@ def _read_value(data: bytes, start: int, stop: int, scalars: list[Scalar], texts
 
 
 def _plugin(data: bytes, start: int, stop: int) -> bytes:
-    """The name of the plugin in a value's metadata."""
+    """Return the plugin's name in the metadata of a value."""
     for number, kind, at, end in _fields(data, start, stop):
         if (number, kind) == (1, _BYTES):
             for inner, inner_kind, name, name_end in _fields(data, at, end):
@@ -101,7 +103,7 @@ def _plugin(data: bytes, start: int, stop: int) -> bytes:
 
 
 class _Tensor:
-    """A tensor's fields, not decoded yet."""
+    """The undecoded fields of a tensor."""
 
     def __init__(self, data: bytes, start: int, stop: int) -> None:
         self.data = data
@@ -123,7 +125,7 @@ class _Tensor:
                 self.values.append((number, at, end))
 
     def scalar(self, tag: slice) -> Scalar | None:
-        """The one number that it is; None if it is none or several."""
+        """Return the tensor as a scalar, or None if it does not have exactly one number."""
         if self.type not in _FORMS or self.elements != 1 or len(self.values) + bool(self.content) != 1:
             return None
         if self.content:
@@ -145,7 +147,7 @@ class _Tensor:
         return Scalar(tag, float(_number(self.data, at, form)), at, form)
 
     def text(self) -> str | None:
-        """The text that it is; None for bytes that are none, such as images."""
+        """Return the tensor as text, or None for binary data such as images."""
         try:
             return b"\n".join(self.strings).decode() if self.type == _STRING and self.strings else None
         except UnicodeDecodeError:
@@ -153,7 +155,7 @@ class _Tensor:
 
 
 def _elements(data: bytes, start: int, stop: int) -> int:
-    """How many elements a tensor of this shape has."""
+    """Return the number of elements for the shape of a tensor."""
     count = 1
     for number, kind, at, end in _fields(data, start, stop):
         if (number, kind) == (2, _BYTES):
@@ -163,7 +165,7 @@ def _elements(data: bytes, start: int, stop: int) -> int:
 
 
 def _fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-    """Each field of a message: its number, its kind, and where its value begins and ends."""
+    """Yield the number, wire type, start and end of each field in a message."""
     while place < end:
         key, place = _varint(data, place, end)
         number, kind = key >> 3, key & 7
@@ -183,7 +185,7 @@ def _fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int, int, 
 
 
 def _varint(data: bytes, place: int, end: int) -> tuple[int, int]:
-    """A number of 64 bits, and where it ends."""
+    """Parse a 64-bit varint. Returns its value and the position after it."""
     value = shift = 0
     while place < end and shift < 70:
         byte = data[place]
@@ -200,8 +202,8 @@ def _signed(value: int) -> int:
 
 
 def _number(data: bytes, place: int, form: str) -> float | int:
-    """The number of that form at a place."""
-    if form == BFLOAT16:  # The upper half of a float.
+    """Parse the number of the given format at an offset."""
+    if form == BFLOAT16:  # bfloat16 is the upper half of a float.
         return float(struct.unpack("<f", b"\0\0" + data[place : place + 2])[0])
     number: float | int = struct.unpack_from(f"<{form}", data, place)[0]
     return number

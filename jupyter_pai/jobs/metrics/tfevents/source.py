@@ -1,8 +1,8 @@
-"""Points and texts out of the event files that a job writes for TensorBoard, while it writes them.
+"""Points and texts in the event files that a job writes for TensorBoard, read while they grow.
 
-A metric is called after its tag; a file in a folder of its own (a "run") gives ``run/tag``. Files that an earlier job
-left in the same folder are told by their first event, which says when its writer was opened: before this job was
-submitted, so they are not this job's. What a file says after a record that is damaged is not read.
+The name of a metric is its tag; a file in a subfolder (a "run") yields ``run/tag``. Files of earlier jobs in the same
+folder are recognised by their first event, which has the time their writer was opened. Reading stops at a damaged
+record.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["EventFileSource"]
 
 _ORIGIN = "tensorboard"
 _CHUNK = 1 << 20
-# What one call reads at most, so that no job holds up the others, and how large a record may be to be looked into.
+# Bytes read per call, so that other jobs proceed, and the largest record to parse.
 _TURN = 8 << 20
 _LARGEST_RECORD = 32 << 20
-# Seconds between two looks; and how coarse the times of files may be.
+# Seconds between scans of the folder, and the resolution of file times.
 _EVERY = 1.0
 _CLOCK = 2.0
 _MOST_FILES = _MOST_FOLDERS = 500
@@ -36,7 +36,7 @@ _LONGEST_NAME, _LONGEST_TEXT = 1_000, 16_384
 
 @dataclass
 class _File:
-    """An event file: where it lies, the run it belongs to, and how large it was when it was looked at last."""
+    """An event file, its run, and its size when it was last read."""
 
     path: Path
     run: str
@@ -45,9 +45,9 @@ class _File:
 
 
 class EventFileSource(MetricSource):
-    """Reads every event file below a folder. Keys of the cursor are ``tensorboard/`` and the path below it.
+    """Reads all event files below a folder. The keys of the cursor are ``tensorboard/`` and the relative path.
 
-    Links are not followed. `since`: when the job was submitted, in seconds since 1970.
+    Symbolic links are not followed. `since` is the job's submit time in seconds since 1970.
     """
 
     def __init__(self, folder: Path, since: float) -> None:
@@ -61,7 +61,7 @@ class EventFileSource(MetricSource):
         self._too_many = ""
 
     def has_news(self, cursor: Cursor) -> bool:
-        """Once a second: a folder that changed, or a file that grew, since it was looked at."""
+        """Check once a second for a changed folder or a grown file."""
         if self._behind:
             return True
         if time.monotonic() < self._next_look:
@@ -70,7 +70,7 @@ class EventFileSource(MetricSource):
         return self._folders_changed() or any(_size(file.path) != file.seen for file in self._files.values())
 
     def advance(self, writer: SeriesWriter, *, ended: bool) -> bool:
-        """To the end of each file's last whole record; in turns of some MiB."""
+        """Read each file up to its last complete record, some MiB per call."""
         self._next_look = time.monotonic() + _EVERY
         if ended or not self._folders or self._folders_changed():
             self._search()
@@ -89,14 +89,12 @@ class EventFileSource(MetricSource):
     def notes(self) -> list[str]:
         return [*filter(None, [self._too_many]), *(file.note for file in self._files.values() if file.note)]
 
-    # Finding files.
-
     def _folders_changed(self) -> bool:
         return any(_mtime(folder) != known for folder, known in self._folders.items())
 
     def _search(self) -> None:
-        """Find the files of this job, those nearest to the top first. Of a folder that changed just now nothing is
-        known for sure: a file may yet come with the same time."""
+        """Find the event files of this job, breadth first. A folder modified just now is scanned again, because another
+        file may appear with the same modification time."""
         self._folders = {}
         entries = 0
         ahead = deque([self.folder])
@@ -105,94 +103,92 @@ class EventFileSource(MetricSource):
             changed = _mtime(folder)
             self._folders[folder] = changed if time.time_ns() - changed > _CLOCK * 1e9 else -1
             try:
-                with os.scandir(folder) as found:
-                    inside = sorted(found, key=lambda entry: entry.name)
+                with os.scandir(folder) as scan:
+                    inside = sorted(scan, key=lambda entry: entry.name)
             except OSError:
-                continue  # Not there yet, or not for us.
+                continue  # Missing or not readable.
             entries += len(inside)
             ahead += [Path(entry.path) for entry in inside if entry.is_dir(follow_symlinks=False)]
             for entry in inside:
                 if "tfevents" in entry.name and entry.is_file(follow_symlinks=False):
                     self._add(Path(entry.path))
         if ahead:
-            self._too_many = _("{folder} has too many folders or files: not all were searched for event files.").format(
-                folder=self.folder
-            )
+            self._too_many = _(
+                "{folder} has too many folders or files: some were not searched for event files."
+            ).format(folder=self.folder)
 
     def _add(self, path: Path) -> None:
         below = path.relative_to(self.folder)
         key = f"{_ORIGIN}/{below}"
         changed = _mtime(path)
-        # An earlier job's is looked at again when it changed: this one may have overwritten it.
+        # A file of an earlier job is checked again when it changes, because this job may have overwritten it.
         if key in self._files or self._earlier.get(path) == changed:
             return
         try:
             opened = self._opened(path)
         except OSError:
-            return  # Not for us, or gone.
+            return  # Not readable, or removed.
         if opened is None:
-            self._folders[path.parent] = -1  # Nothing is in it yet: look again.
+            self._folders[path.parent] = -1  # The file is still empty: check again.
         elif opened < self.since:
             self._earlier[path] = changed
         elif len(self._files) < _MOST_FILES:
             run = below.parent.as_posix() if below.parent != Path() else ""
             self._files[key] = _File(path, os.fsencode(run).decode("utf-8", "replace"))
         else:
-            self._too_many = _("There are more than {n} event files; the others were not read.").format(n=_MOST_FILES)
+            self._too_many = _("Only the first {n} event files were read.").format(n=_MOST_FILES)
 
     def _opened(self, path: Path) -> float | None:
-        """When the writer of a file was opened, by its first event; by the file's own time if that does not tell. None
-        if there is no whole event yet."""
+        """Return the time at which the writer of a file was opened: the time of its first event, or the file's
+        modification time. Returns None if the first event is incomplete."""
         from .columns import HEADER, read_records
 
-        found = path.stat()
-        if found.st_mtime < self.since - _CLOCK:
-            return found.st_mtime
+        status = path.stat()
+        if status.st_mtime < self.since - _CLOCK:
+            return status.st_mtime
         head = _read(path, 0, 4096)
         needs = read_records(head[:HEADER]).needs
         if len(head) < min(max(needs, HEADER), 4096):
             return None
         try:
-            return read_record(head[HEADER : needs - 4]).time or found.st_mtime
+            return read_record(head[HEADER : needs - 4]).time or status.st_mtime
         except ValueError:
-            return found.st_mtime
-
-    # Reading one.
+            return status.st_mtime
 
     def _piece(self, key: str, file: _File, cursor: Cursor, size: int) -> Piece | None:
-        """The next stretch of a file; None if there is nothing more yet."""
+        """Read the next chunk of a file. Returns None at its end."""
         from .columns import read_records
 
         start = cursor.offsets.get(key, 0)
         if size <= start:
             return None
         try:
-            found = read_records(_read(file.path, start, _CHUNK))
-            if not found.end and _CHUNK < found.needs <= size - start:
-                if found.needs > _LARGEST_RECORD:
-                    return Piece(key, start + found.needs)
-                found = read_records(_read(file.path, start, found.needs))
+            events = read_records(_read(file.path, start, _CHUNK))
+            if not events.end and _CHUNK < events.needs <= size - start:
+                if events.needs > _LARGEST_RECORD:
+                    return Piece(key, start + events.needs)
+                events = read_records(_read(file.path, start, events.needs))
         except FileNotFoundError:
             return None
         except OSError as error:
-            file.note = _("The event file {path} cannot be read: {error}.").format(path=file.path, error=error.strerror)
+            file.note = _("Cannot read the event file {path}: {error}.").format(path=file.path, error=error.strerror)
             return None
-        if not found.end:
-            if found.damaged:
-                file.note = _("The event file {path} is damaged at byte {n}; what follows was not read.").format(
+        if not events.end:
+            if events.damaged:
+                file.note = _("The event file {path} is damaged at byte {n}. Later events were not read.").format(
                     path=file.path, n=start
                 )
             return None
         origin = f"{_ORIGIN}/{file.run}"
         points: dict[str, bytes] = {}
-        for tag, columns in found.points.items():
+        for tag, columns in events.points.items():
             name = cursor.name_of(_name(file.run, tag), origin)
             points[name] = points.get(name, b"") + columns.tobytes()
         texts = [
             {"tag": _name(file.run, tag), "step": step, "time": when, "text": text[:_LONGEST_TEXT]}
-            for tag, step, when, text in found.texts
+            for tag, step, when, text in events.texts
         ]
-        return Piece(key, start + found.end, points, origin, texts=texts)
+        return Piece(key, start + events.end, points, origin, texts=texts)
 
 
 def _name(run: str, tag: bytes) -> str:
@@ -214,7 +210,7 @@ def _mtime(path: Path) -> int:
 
 
 def _read(path: Path, start: int, size: int) -> bytes:
-    """Bytes of a regular file; whatever it has become meanwhile, this does not wait."""
+    """Read bytes of a regular file. Never blocks, whatever kind of file it became."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         return os.pread(descriptor, size, start) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
