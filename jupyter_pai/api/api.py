@@ -6,7 +6,7 @@ from typing import Any
 
 from ..config.contents_root import ServerRoot
 from ..engine.service import JobService
-from ..engine.tensorboard import TensorBoards
+from ..engine.tensorboard.tensorboards import TensorBoards
 from . import (  # noqa: F401  # Each module registers its endpoints; the OpenAPI document has them in this order.
     data,
     disk,

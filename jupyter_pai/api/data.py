@@ -16,7 +16,7 @@ from ..core.i18n import _
 from ..engine.data import browse, outputs
 from ..engine.data.outputs import FileChunk
 from ..engine.data.storages import Root
-from ..engine.data.transfers import Plan
+from ..engine.data.transfers import TransferPlan
 from ..engine.requests import parse
 from ..storage.local import path_of
 from .endpoint import Context, Json, Schema, TypedDict, check_range, endpoint
@@ -209,18 +209,18 @@ async def put_data(context: Context, body: Annotated[object, Schema(DataCopy)]) 
     return await _copy(context, request, browse.plan_put, context.path(request.path))
 
 
-async def _copy(context: Context, request: DataCopy, plan: Callable[..., Plan], path: Path) -> TransferReply:
+async def _copy(context: Context, request: DataCopy, plan: Callable[..., TransferPlan], path: Path) -> TransferReply:
     storage = context.service.storages.of(request.uri, request.profile)
     uri = browse.place_below(storage, request.uri, request.name)
     start = partial(plan, storage, uri=uri, path=path, overwrite=request.overwrite)
-    return context.transfer(await context.service.copies.start(start))
+    return context.transfer(await context.service.transfers.start(start))
 
 
 @endpoint("DELETE", "/data")
 async def remove_data(context: Context, uri: Uri = "", profile: Account = "") -> TransferReply:
     """Start to delete a file, or a folder if its URI ends with a slash."""
     storage = context.service.storages.of(uri, profile)
-    return context.transfer(await context.service.copies.start(partial(browse.plan_remove, storage, uri)))
+    return context.transfer(await context.service.transfers.start(partial(browse.plan_remove, storage, uri)))
 
 
 @endpoint("POST", "/data/folder")
@@ -239,7 +239,7 @@ async def rename_data(context: Context, body: Annotated[object, Schema(DataMove)
     request = parse(DataMove, body)
     storage = context.service.storages.of(request.uri, request.profile)
     plan = partial(browse.plan_move, storage, request.uri, request.name, request.to)
-    return context.transfer(await context.service.copies.start(plan))
+    return context.transfer(await context.service.transfers.start(plan))
 
 
 @endpoint("GET", "/data/file")

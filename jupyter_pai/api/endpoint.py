@@ -22,9 +22,9 @@ from pydantic import GetCoreSchemaHandler, WithJsonSchema
 from ..config.contents_root import ServerRoot
 from ..core.errors import UsageError
 from ..core.i18n import _
-from ..engine.data.transfers import Copy
+from ..engine.data.transfers import Transfer
 from ..engine.service import JobService
-from ..engine.tensorboard import TensorBoards
+from ..engine.tensorboard.tensorboards import TensorBoards
 from .route import path_names
 
 if sys.version_info >= (3, 12):
@@ -87,7 +87,7 @@ class Context:
         """Return a path relative to the contents root; None outside of it."""
         return self.root.place_of(path) if self.root and path else None
 
-    def transfer(self, copy: Copy) -> Json:
+    def transfer(self, copy: Transfer) -> Json:
         """Return a transfer as JSON, see `TransferReply`."""
         return copy.as_json() | {"place": self.relative(Path(copy.folder) if copy.folder else None)}
 

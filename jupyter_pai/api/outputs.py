@@ -12,7 +12,7 @@ from ..core.errors import NotFound
 from ..core.i18n import _
 from ..engine.data import outputs as channels
 from ..engine.data.outputs import FileChunk, Page
-from ..engine.data.transfers import Plan, plan_get
+from ..engine.data.transfers import TransferPlan, plan_download
 from ..engine.requests import parse
 from ..jobs.job import Job
 from ..storage.base import Storage
@@ -178,24 +178,24 @@ async def download(context: Context, job: str, body: Annotated[object, Schema(Do
         ),
     )
 
-    def plan() -> Plan:
-        copy, work = plan_get(storage, uri, folder, request.files, overwrite=request.overwrite, nothing=empty)
+    def plan() -> TransferPlan:
+        copy, work = plan_download(storage, uri, folder, request.files, overwrite=request.overwrite, nothing=empty)
         copy.job, copy.channel = record.id, request.channel
-        return Plan(copy, work)
+        return TransferPlan(copy, work)
 
-    return context.transfer(await context.service.copies.start(plan))
+    return context.transfer(await context.service.transfers.start(plan))
 
 
 @endpoint("GET", "/jobs/{job}/copies")
 async def copies(context: Context, job: str) -> CopiesReply:
     """List the downloads of a job, including completed ones."""
-    return {"copies": [context.transfer(copy) for copy in context.service.copies.of(context.service.find(job).id)]}
+    return {"copies": [context.transfer(copy) for copy in context.service.transfers.of(context.service.find(job).id)]}
 
 
 @endpoint("GET", "/copies/{copy}")
 async def copy(context: Context, copy: str) -> TransferReply:
     """Get the progress of a transfer."""
-    return context.transfer(context.service.copies.get(copy))
+    return context.transfer(context.service.transfers.get(copy))
 
 
 @endpoint("DELETE", "/copies/{copy}")

@@ -14,7 +14,7 @@ from ..backends.tensorboards import Board, Boards
 from ..core.errors import Unsupported
 from ..core.i18n import _
 from ..engine.requests import parse
-from ..engine.tensorboard import TensorBoards
+from ..engine.tensorboard.tensorboards import TensorBoards
 from ..engine.watcher.remote_event_files import mirror_of
 from ..jobs.job import Job
 from ..storage.local import path_of

@@ -29,7 +29,7 @@ from ..core.i18n import _
 from ..jobs.job import Job, now
 from ..jobs.spec import JobSpec
 
-__all__ = ["Audit", "Entry"]
+__all__ = ["Audit", "AuditEntry"]
 
 logger = logging.getLogger("jupyter_pai.audit")
 # Lines that are kept for when their file can be written again.
@@ -38,7 +38,7 @@ _MOST = 1000
 _LONGEST = 200
 
 
-class Entry:
+class AuditEntry:
     """What is known by now of something that is being done."""
 
     def __init__(self, verb: str, word: str) -> None:
@@ -83,13 +83,13 @@ class Audit:
         self._waiting: deque[bytes] = deque(maxlen=_MOST)
 
     @asynccontextmanager
-    async def entry(self, verb: str, word: str = "", *, starts: bool = False) -> AsyncIterator[Entry]:
+    async def entry(self, verb: str, word: str = "", *, starts: bool = False) -> AsyncIterator[AuditEntry]:
         """An entry that is written when the block ends, however it does.
 
         Raises:
             NotAllowed: if the block `starts` a job, which the policy allows only if the file can be written.
         """
-        entry = Entry(verb, word)
+        entry = AuditEntry(verb, word)
         try:
             if starts and self._policy().rules.audit_required:
                 await asyncio.to_thread(self._require)

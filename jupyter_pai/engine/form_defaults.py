@@ -21,7 +21,7 @@ from ..jobs.store.query import JobFilter
 from ..source.entry_point import ENTRY_POINTS
 from . import lineage
 
-__all__ = ["Target", "entries", "place_of", "settings_of", "spec_of", "target_of"]
+__all__ = ["FormTarget", "entries", "place_of", "settings_of", "spec_of", "target_of"]
 
 Kind = Literal["notebook", "script", "folder"]
 _SCRIPTS, _NOTEBOOK = (".py", ".sh"), ".ipynb"
@@ -30,7 +30,7 @@ _MOST_ENTRIES, _MOST_LOOKED_AT = 200, 5_000
 _NO_CODE = ("__pycache__", "node_modules")
 
 
-class Target(NamedTuple):
+class FormTarget(NamedTuple):
     """What is to be submitted: its path, without links, and what it is."""
 
     path: Path
@@ -50,7 +50,7 @@ class Target(NamedTuple):
         return JobFilter(script=path, limit=1) if self.kind == "script" else JobFilter(folder=path, limit=1)
 
 
-def target_of(path: Path) -> Target:
+def target_of(path: Path) -> FormTarget:
     """What a path means.
 
     Raises:
@@ -63,17 +63,17 @@ def target_of(path: Path) -> Target:
     except (OSError, ValueError):
         is_folder = is_file = False
     if is_folder:
-        return Target(found, "folder")
+        return FormTarget(found, "folder")
     if not is_file:
         raise NotFound(_("There is no {path}.").format(path=path), fix=_("Save it first, or name another file."))
     if found.suffix == _NOTEBOOK:
-        return Target(found, "notebook")
+        return FormTarget(found, "notebook")
     if found.suffix not in _SCRIPTS:
         raise UsageError(
             _("{path} is no folder, .py, .sh or .ipynb.").format(path=path),
             fix=_("Open its folder, and say how to run it as a command."),
         )
-    return Target(found, "script")
+    return FormTarget(found, "script")
 
 
 def entries(folder: Path) -> list[str]:
@@ -106,7 +106,7 @@ def _runnable(folder: Path) -> Iterator[str]:
                 yield place + item.name
 
 
-def spec_of(target: Target, runnable: list[str]) -> dict[str, Any]:
+def spec_of(target: FormTarget, runnable: list[str]) -> dict[str, Any]:
     """The spec that a form begins with of what has no job yet: it runs, in its folder. Nobody names it."""
     entry = target.path.name if target.kind != "folder" else _entry_of(runnable)
     return ({"entry_point": entry} if entry else {}) | {"source": {"folder": str(target.folder)}}
@@ -119,7 +119,7 @@ def _entry_of(runnable: list[str]) -> str:
     return (named or scripts)[0] if named or len(scripts) == 1 else ""
 
 
-def settings_of(job: Job, target: Target, settings: Settings, *, picks: bool) -> JobSpec:
+def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool) -> JobSpec:
     """The settings of an earlier job, for another one of the same.
 
     Its name is as long as nobody chose it; what its profile would fill in is left to it; checkpoints that it resumed
@@ -154,7 +154,7 @@ def place_of(settings: Settings) -> dict[str, str]:
     return {"profile": allowed[0]} if allowed else {}
 
 
-def _own_name(job: Job, target: Target) -> str:
+def _own_name(job: Job, target: FormTarget) -> str:
     """The name that somebody chose for a job, without the time that a rerun adds."""
     base = job_name.base_name(job.name)
     is_generated = base != job.name and base in (target.path.stem, target.folder.name, Path(job.spec.entry_point).stem)

@@ -27,7 +27,7 @@ from ..jobs.state_dir import Home
 from ..jobs.store.disk_usage import FinishedJob
 from ..jobs.store.query import JobFilter
 from ..jobs.store.store import Store
-from . import disk
+from .data import disk
 from .profiles import Profiles
 
 __all__ = ["Candidate", "Criteria", "Pruned", "Retention"]

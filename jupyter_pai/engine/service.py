@@ -37,7 +37,7 @@ from . import doctor, lineage
 from .audit_log import Audit
 from .compare import Difference, FileDifference
 from .data.storages import Storages
-from .data.transfers import Copies
+from .data.transfers import Transfers
 from .data.uploads import Uploads
 from .import_job import Adoption
 from .profiles import Profiles
@@ -67,11 +67,11 @@ class JobService:
         self.feed = Feed(self.home, self.store, self.profiles.backend_of, self._gatherer_of)
         self.secrets = SecretStore()
         self.retention = Retention(self.home, self.store, self.profiles)
-        self.copies = Copies()
-        self.uploads = Uploads(self.home, self.copies)
+        self.transfers = Transfers()
+        self.uploads = Uploads(self.home, self.transfers)
         self.audit = Audit(self.profiles.policy)
         self.submitter = Submitter(
-            self.home, self.store, self.feed, self.storages, self.secrets, self.retention, self.copies
+            self.home, self.store, self.feed, self.storages, self.secrets, self.retention, self.transfers
         )
         self.adoption = Adoption(self.home, self.store, self.feed, self.storages)
         self._views = LogViews()
@@ -90,7 +90,7 @@ class JobService:
         await self.feed.stop()
         await self.retention.stop()
         self.uploads.close()
-        await self.copies.close()
+        await self.transfers.close()
         await transport.close()
         self.submitter.recorder.close()
         await asyncio.to_thread(self.store.close)

@@ -38,7 +38,7 @@ from ..storage.base import Progress
 from . import lineage
 from .data.inputs import Inputs, upload_code
 from .data.storages import Storages
-from .data.transfers import Copies, Copy, Plan
+from .data.transfers import Transfer, TransferPlan, Transfers
 from .requests import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
@@ -67,7 +67,7 @@ class Submitter:
         storages: Storages,
         secrets: SecretStore,
         retention: Retention,
-        transfers: Copies,
+        transfers: Transfers,
     ) -> None:
         self.home = home
         self.store = store
@@ -119,7 +119,7 @@ class Submitter:
         """Return the hyperparameters that the code of a spec declares."""
         return await asyncio.to_thread(inspection.inspect, request.spec)
 
-    async def stage(self, request: SubmitRequest) -> Copy:
+    async def stage(self, request: SubmitRequest) -> Transfer:
         """Start to stage the inputs of a request. Return the transfer; its id is the `staged` of the submit.
 
         The plan is kept here under that id until its submit, for ten minutes at most.
@@ -132,7 +132,7 @@ class Submitter:
         if channels and not self.store.jobs.attachable(request.attach_key):
             plan.check_confirmed()
         plan = await self._pack(plan)
-        transfer = Copy("bring", "", "", channels, 0, status="waiting" if channels else "done")
+        transfer = Transfer("bring", "", "", channels, 0, status="waiting" if channels else "done")
         if not channels:
             self.staged.keep(transfer.id, replace(plan, inputs={}))
             return transfer
@@ -143,7 +143,7 @@ class Submitter:
             self.staged.keep(transfer.id, replace(plan, inputs=inputs))
             return len(inputs)
 
-        return await self.transfers.start(lambda: Plan(transfer, stage))
+        return await self.transfers.start(lambda: TransferPlan(transfer, stage))
 
     async def submit(self, request: SubmitRequest) -> Submitted:
         """Pack the code, store the job and start it. Requests with the same key make one job.

@@ -19,7 +19,7 @@ from ..core import discovery as server_info
 from ..core.discovery import ServerInfo
 from ..core.i18n import _
 from ..engine.service import JobService
-from ..engine.tensorboard import TensorBoards
+from ..engine.tensorboard.tensorboards import TensorBoards
 from ..jobs.job import now
 from . import tensorboard_proxy as tensorboard
 from .handlers import UnknownHandler, VerbHandler

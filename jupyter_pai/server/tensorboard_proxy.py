@@ -17,7 +17,7 @@ from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
 from ..core.errors import NotFound
 from ..core.i18n import use_language
-from ..engine.tensorboard import TensorBoard
+from ..engine.tensorboard.tensorboards import TensorBoard
 from .handlers import AUTH_RESOURCE, KernelAccess
 
 __all__ = ["PATH", "TensorBoardHandler"]

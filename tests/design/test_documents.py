@@ -18,7 +18,7 @@ from jupyter_pai.backends.remote import RemoteBackend
 from jupyter_pai.commands import terminal as cli
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.config.policy import PolicyRules
-from jupyter_pai.engine.audit_log import Entry
+from jupyter_pai.engine.audit_log import AuditEntry
 from jupyter_pai.storage.base import Storage
 
 from .messages import catalogues, read, texts
@@ -59,7 +59,7 @@ def test_every_rule_and_field_of_the_audit_log_is_documented(document: str) -> N
     said = text(document)
     for rule in PolicyRules.model_fields:
         assert f"| `{rule}` |" in said, rule
-    for field in Entry("submit", "").fields:
+    for field in AuditEntry("submit", "").fields:
         assert f'"{field}": ' in said, field
 
 

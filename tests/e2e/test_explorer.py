@@ -241,7 +241,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     address = explorer.get_by_role("textbox", name="Path")
     address.fill(f"oss://{pai.bucket}/no/such")
     address.press("Enter")
-    expect(explorer.get_by_role("alert")).to_contain_text("There is nothing at")
+    expect(explorer.get_by_role("alert")).to_contain_text("does not exist")
     address.fill((lab.root / "work/train.csv").as_uri())
     address.press("Enter")
     expect(row(page, "train.csv")).to_have_attribute("aria-selected", "true")

@@ -108,7 +108,7 @@ def test_its_storage_is_there_for_all(den: Cli, folder: Path) -> None:
     assert den("rm", "neighbour://data/raw/data.txt", "--yes").returncode == 0
     missing = den("submit", *words)
     assert missing.returncode == 2
-    assert "There is nothing at neighbour://data/raw/data.txt" in missing.stderr
+    assert "neighbour://data/raw/data.txt does not exist" in missing.stderr
 
 
 def test_a_storage_without_a_profile_names_its_backend(installed: None, cli: Cli) -> None:

@@ -28,7 +28,7 @@ from ...jobs.state_dir import Home, state_errors
 from ...source import archive
 from ...storage.base import File, Progress, Storage
 from ...storage.walk import walk
-from .. import disk
+from . import disk
 from .fingerprint import fingerprint
 from .storages import Storages
 
@@ -137,7 +137,7 @@ class Inputs:
         storage = self.storages.of(uri, profile)
         entry = storage.stat(uri)
         if entry is None:
-            raise NotFound(_("There is nothing at {uri}.").format(uri=uri), fix=_("See what there is: %pai ls URI"))
+            raise NotFound(_("{uri} does not exist.").format(uri=uri), fix=_("List the files: %pai ls URI"))
         top, files = storage.join(uri, ""), None
         if entry.is_folder:
             version = [_version(file) for file in storage.list(top) if not file.problem]

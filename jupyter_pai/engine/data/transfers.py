@@ -1,5 +1,5 @@
-"""Copies between storages and this machine that are under way: they go on whoever listens, and can be asked after and
-ended."""
+"""Background transfers between storages and this machine. They do not depend on a connection, and can be queried and
+cancelled."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ from ...core.i18n import _
 from ...storage.base import Progress, Storage
 from ...storage.staging import check_targets
 
-__all__ = ["Copies", "Copy", "Plan", "plan_get"]
+__all__ = ["Transfer", "TransferPlan", "Transfers", "plan_download"]
 
-# At a time; others wait. More would only share the same disk and the same line.
-_AT_A_TIME = 2
-# Of those that are over, so many of the last are remembered.
+# Transfers that run at a time. More would share the same disk and network connection.
+_THREADS = 2
+# Finished transfers that are remembered.
 _REMEMBERED = 100
 
 
 @dataclass
-class Copy:
-    """A copy of files below `uri` into `folder`, or the other way (`put`). `remove` removes them, `move` gives them
-    another URI, which is `folder` then; `bring` brings the inputs of a job to where it runs, `upload` a file of a
-    browser to `uri`. `done` and `bytes` are bytes; `left_out` counts what is there and nobody can read,
-    as links out of a channel. `job` and `channel` are those whose output it is, if it is one."""
+class Transfer:
+    """A transfer of files. `kind` is `get` (`uri` to `folder`), `put` (`folder` to `uri`), `remove`, `move` (`uri` to
+    the URI in `folder`), `bring` (inputs of a job to its platform) or `upload` (a file of a browser to `uri`).
 
-    verb: Literal["get", "put", "remove", "move", "bring", "upload"]
+    `done` and `bytes` are in bytes. `left_out` counts unreadable files, such as links out of a channel. `job` and
+    `channel` are set for the output of a job.
+    """
+
+    kind: Literal["get", "put", "remove", "move", "bring", "upload"]
     uri: str
     folder: str
     files: int
@@ -45,121 +47,124 @@ class Copy:
     status: Literal["waiting", "running", "done", "failed", "cancelled"] = "waiting"
     done: int = 0
     error: dict[str, Any] | None = None
-    ending: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)
 
     @property
     def is_over(self) -> bool:
         return self.status in ("done", "failed", "cancelled")
 
     def as_json(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "ending"}
+        """Return the transfer as REST shows it: `kind` is called `verb` there."""
+        values = {name: value for name, value in vars(self).items() if name not in ("kind", "cancelled")}
+        return {"verb": self.kind} | values
 
 
-class Plan(NamedTuple):
-    """A copy that can begin, and what does it: that is told whom to tell, and gives the number of files."""
+class TransferPlan(NamedTuple):
+    """A transfer that can start. `work` gets a progress callback and returns the number of files."""
 
-    copy: Copy
+    transfer: Transfer
     work: Callable[[Progress], int]
 
 
-class _Ended(Exception):
-    """Somebody has ended the copy."""
+class _Cancelled(Exception):
+    """The transfer was cancelled."""
 
 
-class Copies:
-    """The copies of one engine; they end with it."""
+class Transfers:
+    """The transfers of one engine; they end with it."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_AT_A_TIME, "jupyter-pai copy")
-        self._copies: dict[str, Copy] = {}
+        self._pool = ThreadPoolExecutor(_THREADS, "jupyter-pai transfer")
+        self._transfers: dict[str, Transfer] = {}
 
-    async def start(self, plan: Callable[[], Plan]) -> Copy:
-        """Begin a copy. It is planned in a thread: all that can be seen to be wrong is said at once.
+    async def start(self, plan: Callable[[], TransferPlan]) -> Transfer:
+        """Start a transfer. It is planned in a thread; errors of the plan are raised at once.
 
         Raises:
             PaiError: as `plan` does.
         """
-        copy, work = await asyncio.to_thread(plan)
-        self.expect(copy)
-        self.go(copy, work)
-        return copy
+        transfer, work = await asyncio.to_thread(plan)
+        self.add(transfer)
+        self.run(transfer, work)
+        return transfer
 
-    def expect(self, copy: Copy) -> None:
-        """Let a copy be known that is to begin later."""
-        over = [known for known in self._copies.values() if known.is_over]
+    def add(self, transfer: Transfer) -> None:
+        """Register a transfer that starts later."""
+        over = [known for known in self._transfers.values() if known.is_over]
         for known in over[: max(len(over) - _REMEMBERED, 0)]:
-            del self._copies[known.id]
-        self._copies[copy.id] = copy
+            del self._transfers[known.id]
+        self._transfers[transfer.id] = transfer
 
-    def go(self, copy: Copy, work: Callable[[Progress], int]) -> Future[None]:
-        """Begin one that is known."""
-        # Errors are said in the language of who asked.
-        return self._pool.submit(contextvars.copy_context().run, _run, copy, work)
+    def run(self, transfer: Transfer, work: Callable[[Progress], int]) -> Future[None]:
+        """Start a registered transfer. Its errors are in the language of the caller."""
+        return self._pool.submit(contextvars.copy_context().run, _run, transfer, work)
 
-    def get(self, copy_id: str) -> Copy:
-        """A copy by its id.
+    def get(self, transfer_id: str) -> Transfer:
+        """Return a transfer by its id.
 
         Raises:
-            NotFound: if there is none.
+            NotFound: if it does not exist.
         """
-        if copy_id not in self._copies:
+        if transfer_id not in self._transfers:
             raise NotFound(
-                _("There is no copy `{copy}`.").format(copy=copy_id),
-                fix=_("A copy ends with the server that made it. Look at the folder, and start it again."),
+                _("Transfer `{copy}` does not exist.").format(copy=transfer_id),
+                fix=_("A transfer ends with the server that started it. Check the target, and start it again."),
             )
-        return self._copies[copy_id]
+        return self._transfers[transfer_id]
 
-    def of(self, job: str) -> list[Copy]:
-        """A job's copies, oldest first."""
-        return [copy for copy in self._copies.values() if copy.job == job]
+    def of(self, job: str) -> list[Transfer]:
+        """Return a job's transfers, oldest first."""
+        return [transfer for transfer in self._transfers.values() if transfer.job == job]
 
-    def cancel(self, copy_id: str) -> Copy:
-        """End a copy; soon nothing is left of it. Does nothing to one that is over."""
-        copy = self.get(copy_id)
-        copy.ending.set()
-        return copy
+    def cancel(self, transfer_id: str) -> Transfer:
+        """Cancel a transfer; partial files are removed soon. Does nothing if it is over."""
+        transfer = self.get(transfer_id)
+        transfer.cancelled.set()
+        return transfer
 
     async def close(self) -> None:
-        """End all of them, and wait until they have cleared up."""
-        for copy in self._copies.values():
-            copy.ending.set()
+        """Cancel all transfers, and wait until their partial files are removed."""
+        for transfer in self._transfers.values():
+            transfer.cancelled.set()
         await asyncio.to_thread(self._pool.shutdown)
 
 
-def plan_get(
+def plan_download(
     storage: Storage, uri: str, folder: Path, files: Sequence[str] | None, *, overwrite: bool, nothing: NotFound
-) -> Plan:
-    """A copy of the files below a URI, or those of these paths, into a folder. May block.
+) -> TransferPlan:
+    """Plan a transfer of the files below a URI, or of these paths, into a folder. May block.
 
     Raises:
-        NotFound: if one of the files is not there; `nothing`, if nothing is.
-        Conflict: if files are in the folder already.
+        NotFound: if one of the files does not exist; `nothing`, if there are no files.
+        Conflict: if the folder has some of the files already.
     """
-    found = storage.chosen(uri, files)
-    if not found:
+    entries = storage.chosen(uri, files)
+    if not entries:
         raise nothing
-    check_targets(folder, [file.path for file in found], overwrite=overwrite)
-    left_out = len(storage.list(uri)) - len(found) if files is None else 0
-    copy = Copy("get", uri, str(folder), len(found), sum(file.size for file in found), left_out)
-    return Plan(copy, lambda tell: storage.get_tree(uri, folder, files, overwrite=overwrite, progress=tell))
+    check_targets(folder, [entry.path for entry in entries], overwrite=overwrite)
+    left_out = len(storage.list(uri)) - len(entries) if files is None else 0
+    transfer = Transfer("get", uri, str(folder), len(entries), sum(entry.size for entry in entries), left_out)
+    return TransferPlan(
+        transfer, lambda progress: storage.get_tree(uri, folder, files, overwrite=overwrite, progress=progress)
+    )
 
 
-def _run(copy: Copy, work: Callable[[Progress], int]) -> None:
-    def tell(done: int, whole: int) -> None:
-        copy.done, copy.bytes = done, whole
-        if copy.ending.is_set():
-            raise _Ended
+def _run(transfer: Transfer, work: Callable[[Progress], int]) -> None:
+    def report(done: int, total: int) -> None:
+        transfer.done, transfer.bytes = done, total
+        if transfer.cancelled.is_set():
+            raise _Cancelled
 
     try:
-        if copy.ending.is_set():
-            raise _Ended
-        copy.status = "running"
-        copy.files = work(tell)
-        copy.status = "done"
-    except _Ended:
-        copy.status = "cancelled"
+        if transfer.cancelled.is_set():
+            raise _Cancelled
+        transfer.status = "running"
+        transfer.files = work(report)
+        transfer.status = "done"
+    except _Cancelled:
+        transfer.status = "cancelled"
     except PaiError as error:
-        copy.error, copy.status = error.as_json(), "failed"
-    except Exception as error:  # Whoever waits for it must hear of it.
-        said = EngineError(_("The copy broke off: {error}").format(error=repr(error)))
-        copy.error, copy.status = said.as_json(), "failed"
+        transfer.error, transfer.status = error.as_json(), "failed"
+    except Exception as error:  # Any error must reach those who wait for the transfer.
+        message = EngineError(_("The transfer failed: {error}").format(error=repr(error)))
+        transfer.error, transfer.status = message.as_json(), "failed"

@@ -1,5 +1,7 @@
-"""Uploads: files of browsers on their way to storages. Their pieces are gathered in a file of the state folder, of
-which the storage then gets all or nothing."""
+"""Uploads of files from a browser to a storage.
+
+The chunks are collected in a file of the state folder. The storage gets the file when it is complete.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +18,24 @@ from ...core.errors import Conflict, EngineError, UsageError
 from ...core.i18n import _
 from ...jobs.state_dir import Home
 from ...storage.base import Progress, Storage
-from .transfers import Copies, Copy
+from .transfers import Transfer, Transfers
 
 __all__ = ["Uploads"]
 
-# Bytes of a piece, which is held in memory.
-_LARGEST_PIECE = 64 << 20
-# Seconds after which an upload of which no piece came any more is given up.
-_PATIENCE = 3600.0
-# And after which what a killed engine left goes.
-_KEPT = 86_400.0
+# Bytes of a chunk, which is held in memory.
+_MAX_CHUNK = 64 << 20
+# Seconds without a chunk after which an upload is cancelled.
+_IDLE_TIMEOUT = 3600.0
+# Seconds after which the files of a killed engine are removed.
+_LEFTOVER_AGE = 86_400.0
 
 
 @dataclass
 class _Upload:
-    """One file: where its bytes are gathered, how many there are, and what becomes of them."""
+    """A file that is being uploaded: the local file with its bytes, and the transfer to the storage."""
 
-    copy: Copy
-    place: Path
+    transfer: Transfer
+    path: Path
     work: Callable[[Progress], int]
     modified: float
     received: int = 0
@@ -42,151 +44,152 @@ class _Upload:
 
 
 class Uploads:
-    """Those of one engine. An upload is known as a copy from its beginning, by whose id it is ended as well."""
+    """The uploads of one engine. Each is a transfer with an id from its start."""
 
-    def __init__(self, home: Home, copies: Copies) -> None:
+    def __init__(self, home: Home, transfers: Transfers) -> None:
         self._folder = home.path / "uploads"
-        self._copies = copies
+        self._transfers = transfers
         self._waiting: dict[str, _Upload] = {}
 
-    async def begin(self, storage: Storage, uri: str, size: int, *, overwrite: bool, modified: float = 0.0) -> Copy:
-        """Make ready for a file of so many bytes that is to get this URI.
+    async def begin(self, storage: Storage, uri: str, size: int, *, overwrite: bool, modified: float = 0.0) -> Transfer:
+        """Start an upload of `size` bytes to a URI.
 
         Raises:
-            Conflict: if there is one and `overwrite` is not set, or a folder is in the way.
-            EngineError: if its bytes cannot be kept.
+            Conflict: if the file exists and `overwrite` is not set, or the URI is a folder.
+            EngineError: if the bytes cannot be written to the state folder.
         """
         self._clear()
-        copy = Copy("upload", uri, "", 1, size)
-        place = self._folder / copy.id
-        await asyncio.to_thread(_prepare, storage, uri, overwrite, place, size)
+        transfer = Transfer("upload", uri, "", 1, size)
+        path = self._folder / transfer.id
+        await asyncio.to_thread(_prepare, storage, uri, overwrite, path, size)
 
-        def work(tell: Progress) -> int:
-            storage.put(place, uri, overwrite=overwrite, progress=tell)
+        def work(progress: Progress) -> int:
+            storage.put(path, uri, overwrite=overwrite, progress=progress)
             return 1
 
-        self._waiting[copy.id] = upload = _Upload(copy, place, work, modified)
-        self._copies.expect(copy)
+        self._waiting[transfer.id] = upload = _Upload(transfer, path, work, modified)
+        self._transfers.add(transfer)
         if not size:
-            await asyncio.wrap_future(self._go(upload))
-        return copy
+            await asyncio.wrap_future(self._send(upload))
+        return transfer
 
-    async def take(self, copy_id: str, offset: int, data: bytes) -> Copy:
-        """A piece of a file, from byte `offset` on. After the last one the storage gets the file.
+    async def take(self, transfer_id: str, offset: int, data: bytes) -> Transfer:
+        """Write a chunk at byte `offset`. After the last chunk the storage gets the file.
 
         Raises:
-            NotFound: if there is no such upload.
-            Conflict: if bytes before it are missing, or it is over; `details` has `received`.
-            UsageError: if it goes beyond the file's end.
-            EngineError: if it cannot be kept; the upload is over then.
+            NotFound: if the upload does not exist.
+            Conflict: if bytes before `offset` are missing, or the upload is over; `details` has `received`.
+            UsageError: if the chunk exceeds the size of the file.
+            EngineError: if it cannot be written; the upload is cancelled.
         """
-        copy = self._copies.get(copy_id)
-        upload = self._waiting.get(copy_id)
+        transfer = self._transfers.get(transfer_id)
+        upload = self._waiting.get(transfer_id)
         if upload is None:
             raise self._over()
         async with upload.lock:
-            if copy_id not in self._waiting:
+            if transfer_id not in self._waiting:
                 raise self._over()
             self._check(upload, offset, data)
             try:
-                await asyncio.to_thread(_write, upload.place, offset, data)
+                await asyncio.to_thread(_write, upload.path, offset, data)
             except OSError as error:
-                if copy_id in self._waiting:
-                    self.cancel(copy_id)
-                    raise _full(upload.place, error) from None
-            if copy_id not in self._waiting:  # It was ended meanwhile.
+                if transfer_id in self._waiting:
+                    self.cancel(transfer_id)
+                    raise _write_error(upload.path, error) from None
+            if transfer_id not in self._waiting:  # Cancelled meanwhile.
                 raise self._over()
-            upload.received = copy.done = max(upload.received, offset + len(data))
+            upload.received = transfer.done = max(upload.received, offset + len(data))
             upload.touched = time.monotonic()
-            if upload.received == copy.bytes:
-                return await self._settled(upload)
-        return copy
+            if upload.received == transfer.bytes:
+                return await self._finish(upload)
+        return transfer
 
-    def cancel(self, copy_id: str) -> Copy:
-        """End a copy, an upload or another; soon nothing is left of it."""
-        copy = self._copies.cancel(copy_id)
-        if upload := self._waiting.pop(copy_id, None):
-            copy.status = "cancelled"
-            upload.place.unlink(missing_ok=True)
-        return copy
+    def cancel(self, transfer_id: str) -> Transfer:
+        """Cancel a transfer, an upload or another; its partial files are removed soon."""
+        transfer = self._transfers.cancel(transfer_id)
+        if upload := self._waiting.pop(transfer_id, None):
+            transfer.status = "cancelled"
+            upload.path.unlink(missing_ok=True)
+        return transfer
 
     def close(self) -> None:
-        """End all those of which pieces are awaited."""
-        for copy_id in [*self._waiting]:
-            self.cancel(copy_id)
+        """Cancel all uploads that wait for chunks."""
+        for transfer_id in [*self._waiting]:
+            self.cancel(transfer_id)
 
     def _over(self) -> Conflict:
-        return Conflict(_("This upload is over, or goes on by itself."), fix=_("See how it stands."))
+        return Conflict(_("This upload is complete or cancelled."), fix=_("Check its status."))
 
     def _check(self, upload: _Upload, offset: int, data: bytes) -> None:
-        if len(data) > _LARGEST_PIECE:
-            raise UsageError(_("A piece has {n} bytes at most.").format(n=_LARGEST_PIECE))
+        if len(data) > _MAX_CHUNK:
+            raise UsageError(_("A chunk has at most {n} bytes.").format(n=_MAX_CHUNK))
         if not 0 <= offset <= upload.received:
             raise Conflict(
-                _("Bytes before {offset} are missing: {received} have come.").format(
+                _("Bytes before {offset} are missing: {received} received so far.").format(
                     offset=offset, received=upload.received
                 ),
                 fix=_("Send them first."),
                 received=upload.received,
             )
-        if offset + len(data) > upload.copy.bytes:
-            raise UsageError(_("The file was to have {n} bytes.").format(n=upload.copy.bytes), fix=_("Begin it again."))
+        if offset + len(data) > upload.transfer.bytes:
+            text = _("The file was announced with {n} bytes.").format(n=upload.transfer.bytes)
+            raise UsageError(text, fix=_("Start the upload again."))
 
-    async def _settled(self, upload: _Upload) -> Copy:
-        """The copy, done if that does not take long: who sends many small files need not ask after each."""
-        going = asyncio.wrap_future(self._go(upload))
+    async def _finish(self, upload: _Upload) -> Transfer:
+        """Wait up to a second for the storage, so that small files need no polling; return the transfer."""
+        future = asyncio.wrap_future(self._send(upload))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(going), 1.0)
-        return upload.copy
+            await asyncio.wait_for(asyncio.shield(future), 1.0)
+        return upload.transfer
 
-    def _go(self, upload: _Upload) -> Future[None]:
-        del self._waiting[upload.copy.id]
+    def _send(self, upload: _Upload) -> Future[None]:
+        del self._waiting[upload.transfer.id]
         if upload.modified:
             with contextlib.suppress(OSError):
-                os.utime(upload.place, (upload.modified, upload.modified))
-        future = self._copies.go(upload.copy, upload.work)
-        future.add_done_callback(lambda _done: upload.place.unlink(missing_ok=True))
+                os.utime(upload.path, (upload.modified, upload.modified))
+        future = self._transfers.run(upload.transfer, upload.work)
+        future.add_done_callback(lambda _done: upload.path.unlink(missing_ok=True))
         return future
 
     def _clear(self) -> None:
-        """End what nobody goes on with, and remove what killed engines left."""
-        for copy_id, upload in [*self._waiting.items()]:
-            if time.monotonic() - upload.touched > _PATIENCE:
-                self.cancel(copy_id)
+        """Cancel idle uploads, and remove the files of killed engines."""
+        for transfer_id, upload in [*self._waiting.items()]:
+            if time.monotonic() - upload.touched > _IDLE_TIMEOUT:
+                self.cancel(transfer_id)
         with contextlib.suppress(OSError):
             for entry in os.scandir(self._folder):
-                # By when it was made or last changed: its time of writing may be the user's own.
-                if time.time() - entry.stat().st_ctime > _KEPT and entry.name not in self._waiting:
+                # The modification time may be that of the user's file.
+                if time.time() - entry.stat().st_ctime > _LEFTOVER_AGE and entry.name not in self._waiting:
                     os.unlink(entry.path)
 
 
-def _prepare(storage: Storage, uri: str, overwrite: bool, place: Path, size: int) -> None:
-    there = storage.stat(uri)
-    if there and there.is_folder:
+def _prepare(storage: Storage, uri: str, overwrite: bool, path: Path, size: int) -> None:
+    entry = storage.stat(uri)
+    if entry and entry.is_folder:
         raise Conflict(
-            _("{file} is a folder; a file is to get that name.").format(file=uri), fix=_("Choose another name.")
+            _("{file} is a folder, so a file cannot have that name.").format(file=uri), fix=_("Choose another name.")
         )
-    if there and not overwrite:
+    if entry and not overwrite:
         raise Conflict(
-            _("{file} is there already.").format(file=uri),
+            _("{file} already exists.").format(file=uri),
             fix=_("Choose another name, or replace it."),
-            files=[there.path],
+            files=[entry.path],
         )
     try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        place.touch(0o644)
-        disk = os.statvfs(place.parent)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(0o644)
+        disk = os.statvfs(path.parent)
     except OSError as error:
-        raise _full(place, error) from None
+        raise _write_error(path, error) from None
     if disk.f_bavail * disk.f_frsize < size:
-        place.unlink()
+        path.unlink()
         raise EngineError(
-            _("There is no room for a file of this size in {folder}.").format(folder=place.parent), fix=_room()
+            _("Not enough disk space in {folder} for a file of this size.").format(folder=path.parent), fix=_disk_fix()
         )
 
 
-def _write(place: Path, offset: int, data: bytes) -> None:
-    descriptor = os.open(place, os.O_WRONLY | os.O_CLOEXEC)
+def _write(path: Path, offset: int, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         rest = memoryview(data)
         while rest:
@@ -196,11 +199,11 @@ def _write(place: Path, offset: int, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _full(place: Path, error: OSError) -> EngineError:
+def _write_error(path: Path, error: OSError) -> EngineError:
     return EngineError(
-        _("{file} cannot be written: {error}.").format(file=place, error=error.strerror or error), fix=_room()
+        _("{file} cannot be written: {error}.").format(file=path, error=error.strerror or error), fix=_disk_fix()
     )
 
 
-def _room() -> str:
-    return _("Make room on its disk, or choose another state folder with JUPYTER_PAI_HOME.")
+def _disk_fix() -> str:
+    return _("Free space on its disk, or choose another state folder with JUPYTER_PAI_HOME.")

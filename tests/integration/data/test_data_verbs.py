@@ -131,7 +131,7 @@ def test_moving_and_renaming(cli: Cli, folder: Path, top: str) -> None:
     found = json.loads(cli("ls", top, "--recursive", "--json").stdout)["entries"]
     assert [entry["path"] for entry in found] == ["e/a b.csv", "e/d/c2"]
     elsewhere = cli("mv", top + "e/d/c2", "oss://other/x" if top.startswith("/") else "/tmp/x")
-    assert (elsewhere.returncode, "one storage" in elsewhere.stderr) == (2, True)
+    assert (elsewhere.returncode, "different storages" in elsewhere.stderr) == (2, True)
 
 
 def test_what_is_not_there(cli: Cli, folder: Path, top: str) -> None:

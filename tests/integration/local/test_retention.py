@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import Conflict
-from jupyter_pai.engine import disk
+from jupyter_pai.engine.data import disk
 from jupyter_pai.engine.profiles import Profiles
 from jupyter_pai.engine.retention import Criteria, Retention
 from jupyter_pai.jobs.job import Job, JobStatus, now

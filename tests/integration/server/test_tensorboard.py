@@ -184,7 +184,7 @@ def boards(place: Path) -> list[int]:
             words, environment = (path / "cmdline").read_bytes(), (path / "environ").read_bytes()
         except OSError:
             continue
-        if b"tensorboard_launcher" in words and str(place / "state").encode() in environment:
+        if b"tensorboard/launcher" in words and str(place / "state").encode() in environment:
             found.append(int(path.name))
     return found
 

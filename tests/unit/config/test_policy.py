@@ -330,7 +330,7 @@ def test_what_is_listed_is_what_is_allowed(system: SystemFile, own: Path, engine
 
 def test_tensorboards_are_refused(system: SystemFile, engine: EmbeddedClient) -> None:
     from jupyter_pai.api.api import Api
-    from jupyter_pai.engine.tensorboard import TensorBoards
+    from jupyter_pai.engine.tensorboard.tensorboards import TensorBoards
 
     job = submit(engine, "true").wait()
     system("[policy]\ntensorboards = false\n")

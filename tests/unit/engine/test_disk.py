@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.engine import disk
+from jupyter_pai.engine.data import disk
 from jupyter_pai.jobs.state_dir import Home
 
 
@@ -51,7 +51,9 @@ def test_what_is_read_only_goes_and_what_is_linked_stays(open_folder: Path) -> N
     (folder / "deep" / "away").symlink_to(outside)
     (folder / "deep" / "er").chmod(0)
     (folder / "deep").chmod(0o500)
-    code = f"from pathlib import Path; from jupyter_pai.engine import disk; print(disk.remove(Path({str(folder)!r})))"
+    code = (
+        f"from pathlib import Path; from jupyter_pai.engine.data import disk; print(disk.remove(Path({str(folder)!r})))"
+    )
     said = as_somebody(open_folder, code)
     assert (said, folder.exists(), outside.stat().st_mode & 0o777) == ("True\n", False, 0o500)
     assert disk.remove(folder)
@@ -64,7 +66,7 @@ def as_somebody(folder: Path, code: str) -> str:
             os.chown(path, 65534, 65534, follow_symlinks=False)
         become = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         # Imported first: what the user may read of our own files is not what is tried.
-        code = f"import shutil, tempfile, jupyter_pai.engine.disk\n{become}{code}"
+        code = f"import shutil, tempfile, jupyter_pai.engine.data.disk\n{become}{code}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

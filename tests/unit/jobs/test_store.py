@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from jupyter_pai.client.summary import duration
 from jupyter_pai.core.errors import Conflict, NotFound, StateError
-from jupyter_pai.engine import disk
+from jupyter_pai.engine.data import disk
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home

@@ -23,16 +23,16 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
-from ..core.errors import BackendError, NotFound, Unsupported
-from ..core.i18n import _
-from ..jobs.job import Job
-from ..storage.local import path_of
-from . import tensorboard_launcher
+from ...core.errors import BackendError, NotFound, Unsupported
+from ...core.i18n import _
+from ...jobs.job import Job
+from ...storage.local import path_of
+from . import launcher
 
 __all__ = ["TensorBoard", "TensorBoards"]
 
 CHANNEL = "tensorboard"
-_LAUNCH = f"import runpy; runpy.run_path({tensorboard_launcher.__file__!r}, run_name='__main__')"
+_LAUNCH = f"import runpy; runpy.run_path({launcher.__file__!r}, run_name='__main__')"
 _ARGUMENTS = ("--host=127.0.0.1", "--port=0", "--load_fast=false", "--reload_multifile=true", "--reload_interval=5")
 # Seconds: how long one may take to serve, which is long where it loads TensorFlow from a network disk; and to end.
 _PATIENCE = 55.0

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..core.lease import Lease
-from ..jobs.state_dir import Home
+from ...core.lease import Lease
+from ...jobs.state_dir import Home
 
 __all__ = [
     "Environment",
