@@ -1,25 +1,66 @@
-"""Train from a notebook on a training platform: gather, submit, follow, fetch.
+"""Train on a training platform from a notebook.
 
     %load_ext jupyter_pai
 
-Importing this loads nothing but this file: public names come on first use.
+Public names are imported on first use. `__all__` has the names for users; plug-ins import the names of `_PLUGIN_HOMES`
+and `_MODULES`, which are stable too.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # For the readers of types; `typing` itself would cost each job milliseconds.
+TYPE_CHECKING = False  # Importing `typing` would delay each job.
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from . import report
+    from .backends.base import Backend as Backend
+    from .backends.base import Caller as Caller
+    from .backends.base import Capability as Capability
+    from .backends.base import Check as Check
+    from .backends.base import Finding as Finding
+    from .backends.base import Prepared as Prepared
+    from .backends.base import Submission as Submission
+    from .backends.base import Trial as Trial
+    from .backends.base import parse_options as parse_options
+    from .backends.remote import RemoteBackend as RemoteBackend
+    from .backends.reports import LogPiece as LogPiece
+    from .backends.reports import OutputModel as OutputModel
+    from .backends.reports import PointPage as PointPage
+    from .backends.reports import RemoteJob as RemoteJob
+    from .backends.reports import Report as Report
+    from .backends.reports import Sample as Sample
+    from .backends.resources import Image as Image
+    from .backends.resources import ImageQuery as ImageQuery
+    from .backends.resources import InstanceType as InstanceType
+    from .backends.resources import Quota as Quota
+    from .backends.tensorboards import Board as Board
+    from .backends.tensorboards import Boards as Boards
     from .client.base import Client
     from .client.connect import connect
     from .client.job import JobHandle, get_job, list_jobs, submit
     from .client.widgets.form import form
+    from .cloud import http as transport  # noqa: F401  # re-exported
+    from .config import credentials as credentials
+    from .config.settings import IMPORTANT as IMPORTANT
+    from .config.settings import ProfileSettings as ProfileSettings
+    from .core import contract as contract
+    from .core import errors as errors
     from .core.errors import JobFailed, PaiError
+    from .core.secret import Secret as Secret
+    from .engine.testing import BackendPromises as BackendPromises
+    from .engine.testing import Bench as Bench
+    from .engine.testing import RemoteBackendPromises as RemoteBackendPromises
+    from .engine.testing import StoragePromises as StoragePromises
+    from .jobs.events import MetricPoint as MetricPoint
     from .jobs.job import Job, JobStatus
     from .jobs.spec import JobSpec
+    from .jobs.state_dir import Home as Home
+    from .jobs.state_dir import JobFolder as JobFolder
     from .sdk.estimator import Estimator
+    from .storage.base import File as File
+    from .storage.base import OpenFile as OpenFile
+    from .storage.base import Progress as Progress
+    from .storage.base import Storage as Storage
 
 __version__ = "0.1.0"
 
@@ -56,14 +97,37 @@ _HOMES = {
     "submit": "client.job",
 }
 
+# The names for plug-ins by module. The conformance suites of `engine.testing` need pytest.
+_PLUGIN_HOMES = {
+    "backends.base": "Backend Caller Capability Check Finding Prepared Submission Trial parse_options",
+    "backends.remote": "RemoteBackend",
+    "backends.reports": "LogPiece OutputModel PointPage RemoteJob Report Sample",
+    "backends.resources": "Image ImageQuery InstanceType Quota",
+    "backends.tensorboards": "Board Boards",
+    "config.settings": "IMPORTANT ProfileSettings",
+    "core.secret": "Secret",
+    "engine.testing": "BackendPromises Bench RemoteBackendPromises StoragePromises",
+    "jobs.events": "MetricPoint",
+    "jobs.state_dir": "Home JobFolder",
+    "storage.base": "File OpenFile Progress Storage",
+}
+_HOMES |= {name: module for module, names in _PLUGIN_HOMES.items() for name in names.split()}
+_MODULES = {
+    "contract": "core.contract",
+    "credentials": "config.credentials",
+    "errors": "core.errors",
+    "report": "report",
+    "transport": "cloud.http",
+}
+
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    if name == "report":
-        return import_module(f"{__name__}.report")
+    if name in _MODULES:
+        return import_module(f"{__name__}.{_MODULES[name]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -72,7 +136,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """``%load_ext jupyter_pai``: the magics. Their bodies are imported when they are first used."""
+    """Register the magics for ``%load_ext jupyter_pai``. Their code is imported on first use."""
     import os
 
     if "JUPYTER_PAI_JOB_ID" in os.environ:

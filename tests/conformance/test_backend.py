@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from jupyter_pai import BackendPromises, RemoteBackendPromises
 from jupyter_pai.backends import load_backends
-from jupyter_pai.engine.testing import BackendPromises, RemoteBackendPromises
 from jupyter_pai.jobs.state_dir import Home
 
 from ..fakes.alibaba import StandIn

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_pai import StoragePromises
 from jupyter_pai.core.errors import Unsupported
 from jupyter_pai.engine.data.storages import Storages
 from jupyter_pai.engine.profiles import Profiles
-from jupyter_pai.engine.testing import StoragePromises
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.storage import load_storages
 from jupyter_pai.storage.base import Storage

@@ -71,6 +71,13 @@ def test_public_names_are_there(name: str) -> None:
     assert name in dir(jupyter_pai)
 
 
+def test_names_for_plug_ins_are_there_and_documented() -> None:
+    names = [*" ".join(jupyter_pai._PLUGIN_HOMES.values()).split(), *jupyter_pai._MODULES]
+    assert [name for name in names if getattr(jupyter_pai, name, None) is None] == []
+    document = (ROOT / "docs/plugins.md").read_text("utf-8")
+    assert [name for name in names if f"`{name}`" not in document] == []
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nonsense"):
         jupyter_pai.nonsense  # noqa: B018

@@ -12,10 +12,8 @@ import pytest
 from jupyter_pai_neighbour.place import Place
 from jupyter_pai_neighbour.storage import NeighbourStorage
 
-from jupyter_pai.core.errors import NotFound, PaiError, Unreachable
-from jupyter_pai.engine.testing import Bench, RemoteBackendPromises, StoragePromises
+from jupyter_pai import Bench, RemoteBackendPromises, Storage, StoragePromises, errors
 from jupyter_pai.engine.testing.harness import story
-from jupyter_pai.storage.base import Storage
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +81,9 @@ class TestShelves(StoragePromises):
     def test_nothing_outside_is_reached(self, storage: Storage, place: str, shared: Path) -> None:
         (shared / "precious").write_text("mine")
         for uri in ("neighbour://../precious", "neighbour://a/../../precious", "neighbour:///precious"):
-            with pytest.raises(NotFound):
+            with pytest.raises(errors.NotFound):
                 storage.stat(uri)
-            with pytest.raises(PaiError):
+            with pytest.raises(errors.PaiError):
                 storage.delete(uri)
         assert (shared / "precious").read_text() == "mine"
 
@@ -98,9 +96,8 @@ async def in_a_thread(bench: Bench) -> Any:
 
 def test_jobs_outlive_the_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is started again finds them, and who asks meanwhile learns what to do."""
+    from jupyter_pai import Home, JobStatus
     from jupyter_pai.engine.profiles import Profiles
-    from jupyter_pai.jobs.job import JobStatus
-    from jupyter_pai.jobs.state_dir import Home
 
     shared = tmp_path / "shared"
     monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "settings.toml"))
@@ -112,7 +109,7 @@ def test_jobs_outlive_the_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             _job, remote_id = await bench.submit("until test -e go; do sleep 0.01; done")
             await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
             process.terminate()
-        with pytest.raises(Unreachable, match="Nobody is working") as caught:
+        with pytest.raises(errors.Unreachable, match="Nobody is working") as caught:
             await bench.backend.poll([remote_id])
         assert str(shared) in caught.value.fix
         with start(shared) as process:

@@ -1,7 +1,6 @@
-"""PaiStudio (version 2022-01-12): the operations on training jobs that we use, a method each.
+"""PaiStudio (version 2022-01-12): the operations on training jobs, one method each.
 
-Answers are the wire's own. Numbers may come as texts there, and lists may be missing where they are empty: what reads
-them allows for both.
+Replies are returned unchanged. The API may send numbers as text and omit empty lists; callers accept both.
 """
 
 from __future__ import annotations
@@ -15,33 +14,33 @@ from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import STUDIO
 from ...core.errors import PaiError
 
-__all__ = ["RUNNING", "PaiStudio", "stamp"]
+__all__ = ["RUNNING", "PaiApi", "stamp"]
 
-# The status of a job that runs, as the wire spells it.
+# The status of a running job.
 RUNNING = "Running"
 
 _LARGEST_LIST = 100
-# Older than any job: without a beginning the service lists those of the last seven days.
+# Older than any job: without a start time, the service lists the last seven days only.
 _LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 
 
-class PaiStudio:
+class PaiApi:
     """The training jobs of one account's workspace."""
 
     def __init__(self, account: AlibabaAccount) -> None:
         self.account = account
 
     async def create(self, body: Mapping[str, Any]) -> str:
-        """Create a job; its id.
+        """Create a job and return its id. The request is never repeated.
 
         Raises:
-            ReplyLost: if nobody knows whether it was: it is not asked a second time.
+            ReplyLost: if it is unknown whether the job was created.
         """
         reply = await self._call("CreateTrainingJob", "POST", "/trainingjobs", body=body, repeat=False)
         return str(reply["TrainingJobId"])
 
     async def get(self, job_id: str) -> dict[str, Any]:
-        """A job, with its instances, transitions and reasons."""
+        """Fetch a job with its instances, transitions and reasons."""
         return await self._call("GetTrainingJob", "GET", _path(job_id))
 
     async def jobs(
@@ -53,7 +52,7 @@ class PaiStudio:
         until: datetime | None = None,
         size: int = _LARGEST_LIST,
     ) -> AsyncIterator[dict[str, Any]]:
-        """The workspace's jobs with these labels and this status, newest first; a page is asked for when it is read."""
+        """Yield the workspace's jobs with these labels and this status, newest first. Pages are fetched on demand."""
         query: dict[str, object] = {
             "WorkspaceId": await self.account.workspace_id(),
             "StartTime": stamp(since or _LONG_AGO),
@@ -78,20 +77,20 @@ class PaiStudio:
                 return
 
     async def stop(self, job_id: str) -> None:
-        """Ask for a job's end."""
+        """Request the end of a job."""
         await self._call("StopTrainingJob", "PUT", f"{_path(job_id)}/stop")
 
     async def delete(self, job_id: str) -> None:
-        """Forget a job that has ended."""
+        """Delete an ended job."""
         await self._call("DeleteTrainingJob", "DELETE", _path(job_id))
 
     async def label(self, job_id: str, labels: Mapping[str, str]) -> None:
-        """Give a job labels, beside those that it has."""
+        """Add labels to a job."""
         body = {"Labels": [{"Key": key, "Value": value} for key, value in labels.items()]}
         await self._call("UpdateTrainingJobLabels", "POST", f"{_path(job_id)}/labels", body=body, repeat=True)
 
     async def logs(self, job_id: str, instance: str, page: int, size: int) -> tuple[list[str], int | None]:
-        """A page of an instance's lines, oldest first, and how many it has in all; none before it has begun."""
+        """Fetch a page of log lines, oldest first, and the total number of lines. Empty before the instance starts."""
         query = {"InstanceId": instance, "PageNumber": page, "PageSize": size}
         try:
             reply = await self._call("ListTrainingJobLogs", "GET", f"{_path(job_id)}/logs", query=query)
@@ -102,43 +101,43 @@ class PaiStudio:
         return list(reply.get("Logs") or ()), _whole(reply.get("TotalCount"))
 
     async def events(self, job_id: str, page: int, size: int) -> list[str]:
-        """A page of what the platform tells of a job, oldest first."""
+        """Fetch a page of a job's events, oldest first."""
         query = {"PageNumber": page, "PageSize": size}
         reply = await self._call("ListTrainingJobEvents", "GET", f"{_path(job_id)}/events", query=query)
         return list(reply.get("Events") or ())
 
     async def error_info(self, job_id: str) -> dict[str, Any]:
-        """Why a job failed, as far as the platform knows."""
+        """Fetch the platform's reason for a failed job."""
         reply = await self._call("GetTrainingJobErrorInfo", "GET", f"{_path(job_id)}/errorinfo")
         return dict(reply.get("ErrorInfo") or {})
 
     async def metrics(self, job_id: str, name: str, page: int, size: int) -> list[Mapping[str, Any]]:
-        """A page of a metric's points, oldest first."""
+        """Fetch a page of a metric's points, oldest first."""
         query = {"Name": name, "Order": "ASC", "PageNumber": page, "PageSize": size}
         reply = await self._call("ListTrainingJobMetrics", "GET", f"{_path(job_id)}/metrics", query=query)
         return list(reply.get("Metrics") or ())
 
     async def output_models(self, job_id: str) -> Sequence[Mapping[str, Any]]:
-        """The models that a job has made."""
+        """List the models that a job registered."""
         reply = await self._call("ListTrainingJobOutputModels", "GET", f"{_path(job_id)}/outputmodels")
         return list(reply.get("OutputModels") or ())
 
     async def terminal(self, job_id: str, instance: str) -> str:
-        """The address of a WebSocket to a terminal in an instance, with a token of its own."""
+        """Return the WebSocket address of a new terminal in an instance, including a token."""
         path = f"{_path(job_id)}/instances/{quote(instance, safe='')}/webterminals"
         return str((await self._call("CreateInstanceWebTerminal", "POST", path)).get("WebTerminalId") or "")
 
     async def instance_metrics(self, job_id: str, kind: str, since: datetime, step: str) -> Sequence[Mapping[str, Any]]:
-        """What each instance used: `kind` is GpuCoreUsage, GpuMemoryUsage, CpuCoreUsage, MemoryUsage."""
+        """Fetch a metric of each instance: GpuCoreUsage, GpuMemoryUsage, CpuCoreUsage or MemoryUsage."""
         query = {"MetricType": kind, "StartTime": stamp(since), "TimeStep": step}
         path = f"{_path(job_id)}/instancemetrics"
         reply = await self._call("ListTrainingJobInstanceMetrics", "GET", path, query=query)
         return list(reply.get("InstanceMetrics") or ())
 
     async def spot_prices(self, instance_type: str, since: datetime) -> list[Mapping[str, Any]]:
-        """What an instance type has cost as a spot machine since a time: one answer, and of a long one the newest.
+        """Fetch the spot price history of an instance type since a time: one page with the newest entries.
 
-        Pages are the Lingjun pool's alone: the ECS pool gives all at once, in an order of its own.
+        Only the Lingjun pool has pages. The ECS pool sends all entries at once, in no particular order.
         """
         query = {"StartTime": stamp(since), "SortBy": "GmtCreatedTime", "Order": "desc", "PageSize": _LARGEST_LIST}
         path = f"/spots/{instance_type}/pricehistory"
@@ -159,7 +158,7 @@ class PaiStudio:
 
 
 def stamp(time: datetime) -> str:
-    """A time as the wire has it."""
+    """Return a time in the API's format."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -168,6 +167,6 @@ def _path(job_id: str) -> str:
 
 
 def _whole(value: object) -> int | None:
-    """A number that the wire may send as text; None if it sends none."""
+    """Return an integer, which the API may send as text; None if it is missing."""
     text = str(value)
     return int(text) if text.isdigit() else None

@@ -28,17 +28,17 @@ from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Tri
 from ..remote import RemoteBackend
 from ..reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
 from ..resources import Image, ImageQuery, InstanceType, Quota
-from . import logs, usage
-from .api import RUNNING, PaiStudio
-from .imported_job import adopted
-from .job_response import points_of, remedy, report_of
+from . import logs
+from .api import RUNNING, PaiApi
+from .imported_job import output_model, remote_job
+from .job_response import points_of, remedy, report_of, samples
 from .live_checks import TRIALS
 from .options import PaiOptions, check_input, options_of
-from .request_body import HOME_LABEL, JOB_LABEL, Target, body_of
+from .request_body import HOME_LABEL, JOB_LABEL, Destination, request_body
 from .tensorboards import PaiBoards
 
 if TYPE_CHECKING:
-    from .catalog import Catalogue
+    from .catalog import InstanceCatalog
 
 __all__ = ["PaiBackend", "PaiSettings"]
 
@@ -86,18 +86,18 @@ class PaiBackend(RemoteBackend):
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         super().__init__(settings, home)
         self.account = AlibabaAccount.of(self.settings)
-        self.studio = PaiStudio(self.account)
+        self.api = PaiApi(self.account)
         self.boards = PaiBoards(self.account)
         # Of jobs that were asked for: their instances and metrics, which each answer tells.
         self._instances: dict[str, list[str]] = {}
         self._metrics: dict[str, list[str]] = {}
 
     @cached_property
-    def catalogue(self) -> Catalogue:
+    def catalog(self) -> InstanceCatalog:
         """What the platform offers, remembered for a while."""
-        from .catalog import Catalogue
+        from .catalog import InstanceCatalog
 
-        return Catalogue(self.account)
+        return InstanceCatalog(self.account)
 
     @classmethod
     def discover(cls) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class PaiBackend(RemoteBackend):
     async def resolve(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
         from .resolve import resolve
 
-        return await resolve(spec, check, lambda: self.catalogue, self.settings, self.allows)
+        return await resolve(spec, check, lambda: self.catalog, self.settings, self.allows)
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
         base = await self.output_uri(job)
@@ -163,7 +163,7 @@ class PaiBackend(RemoteBackend):
         return Prepared(outputs | dict(job.spec.outputs))
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
-        target = Target(
+        target = Destination(
             await self.account.workspace_id(),
             await self.code_uri(job.source_digest),
             self.home.id,
@@ -176,11 +176,11 @@ class PaiBackend(RemoteBackend):
             raise
         return Submission(remote_id, self._console_url(remote_id, target.workspace_id))
 
-    async def _create(self, job: Job, target: Target) -> str:
+    async def _create(self, job: Job, target: Destination) -> str:
         """Create a job once. Where the answer is lost, it is looked for before it is asked for again."""
         for _attempt in range(_ATTEMPTS):
             try:
-                return await self.studio.create(body_of(job, target))
+                return await self.api.create(request_body(job, target))
             except ReplyLost as error:
                 lost = error
             for pause in _LOOKS:
@@ -207,7 +207,7 @@ class PaiBackend(RemoteBackend):
         return f"{await self.account.bucket_uri()}pai/input_data/"
 
     async def find(self, job_id: str) -> str:
-        async for job in self.studio.jobs(labels={JOB_LABEL: job_id}, size=2):
+        async for job in self.api.jobs(labels={JOB_LABEL: job_id}, size=2):
             return str(job["TrainingJobId"])
         return ""
 
@@ -233,7 +233,7 @@ class PaiBackend(RemoteBackend):
     async def _listed(self, wanted: set[str], **which: Any) -> dict[str, Report]:
         """Where those of the wanted jobs stand that are among the listed ones."""
         found: dict[str, Report] = {}
-        async for job in self.studio.jobs(**which):
+        async for job in self.api.jobs(**which):
             if (remote_id := str(job.get("TrainingJobId"))) in wanted:
                 report = report_of(job)
                 # Only the job's own page tells why it ended.
@@ -245,7 +245,7 @@ class PaiBackend(RemoteBackend):
     async def _report(self, remote_id: str) -> Report | None:
         """Where one job stands; None if the platform has none of that name."""
         try:
-            job = await self.studio.get(remote_id)
+            job = await self.api.get(remote_id)
         except NotFound:
             return None
         report = report_of(job)
@@ -254,7 +254,7 @@ class PaiBackend(RemoteBackend):
             self._instances[remote_id] = names
         self._metrics[remote_id] = list(report.metrics)
         if report.status is JobStatus.FAILED:
-            report = report_of(job, await self.studio.error_info(remote_id))
+            report = report_of(job, await self.api.error_info(remote_id))
         return report
 
     async def instances(self, remote_id: str) -> Sequence[str]:
@@ -264,14 +264,14 @@ class PaiBackend(RemoteBackend):
 
     async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
         async def pages(number: int, size: int) -> tuple[list[str], int | None]:
-            return await self.studio.logs(remote_id, instance, number, size)
+            return await self.api.logs(remote_id, instance, number, size)
 
         return await logs.read_log(pages, cursor)
 
     async def events(self, remote_id: str, known: int) -> Sequence[str]:
         page = known // _EVENTS + 1
         found: list[str] = []
-        while events := await self.studio.events(remote_id, page, _EVENTS):
+        while events := await self.api.events(remote_id, page, _EVENTS):
             found += events
             page += 1
             if len(events) < _EVENTS:
@@ -279,7 +279,7 @@ class PaiBackend(RemoteBackend):
         return found[known % _EVENTS :]
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
-        return await usage.samples(self.studio, remote_id, after)
+        return await samples(self.api, remote_id, after)
 
     async def metric_names(self, remote_id: str) -> Collection[str]:
         if remote_id not in self._metrics:
@@ -287,27 +287,25 @@ class PaiBackend(RemoteBackend):
         return self._metrics.get(remote_id, [])
 
     async def points(self, remote_id: str, name: str, known: int) -> PointPage:
-        found = await self.studio.metrics(remote_id, name, known // _LIST + 1, _LIST)
+        found = await self.api.metrics(remote_id, name, known // _LIST + 1, _LIST)
         return PointPage(points_of(found)[known % _LIST :], len(found) == _LIST)
 
     async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
-        from .models import output_model
-
-        return [output_model(item) for item in await self.studio.output_models(remote_id)]
+        return [output_model(item) for item in await self.api.output_models(remote_id)]
 
     async def terminal(self, remote_id: str, instance: str) -> str:
-        return await self.studio.terminal(remote_id, instance)
+        return await self.api.terminal(remote_id, instance)
 
     # Changing.
 
     async def stop(self, remote_id: str) -> None:
         report = await self._report(remote_id)
         if report and not report.status.ended:
-            await self.studio.stop(remote_id)
+            await self.api.stop(remote_id)
 
     async def delete(self, remote_id: str) -> None:
         try:
-            await self.studio.delete(remote_id)
+            await self.api.delete(remote_id)
         except NotFound:
             pass  # Gone already, by the console or by the platform's own rule.
 
@@ -315,22 +313,22 @@ class PaiBackend(RemoteBackend):
 
     async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:
         found: list[RemoteJob] = []
-        async for job in self.studio.jobs(until=before, size=min(limit, _LIST)):
-            found.append(adopted(job))
+        async for job in self.api.jobs(until=before, size=min(limit, _LIST)):
+            found.append(remote_job(job))
             if len(found) == limit:
                 break
         return found
 
     async def job(self, remote_id: str) -> RemoteJob:
-        return adopted(await self.studio.get(remote_id))
+        return remote_job(await self.api.get(remote_id))
 
     async def instance_types(self) -> list[InstanceType]:
-        return await self.catalogue.instance_types(anew=True)
+        return await self.catalog.instance_types(refresh=True)
 
     async def quotas(self) -> list[Quota]:
-        from . import instance_types as machines
+        from . import instance_types
 
-        return await machines.list_quotas(self.account)
+        return await instance_types.list_quotas(self.account)
 
     async def images(self, query: ImageQuery) -> list[Image]:
         from . import images
@@ -338,9 +336,9 @@ class PaiBackend(RemoteBackend):
         return await images.list_images(self.account, query)
 
     def examine(self) -> list[Finding]:
-        from . import checks as examination
+        from . import checks
 
-        return examination.examine(self.account)
+        return checks.examine(self.account)
 
 
 def _plain(job: Job) -> str:

@@ -1,4 +1,4 @@
-"""What the platform offers, remembered for a while: submits that follow each other do not ask for it each time."""
+"""Cached instance types and spot discounts, so that consecutive submits do not fetch them each time."""
 
 from __future__ import annotations
 
@@ -9,58 +9,58 @@ from datetime import UTC, datetime, timedelta
 from ...cloud.alibaba.account import AlibabaAccount
 from ...core.errors import PaiError
 from ..resources import InstanceType
-from . import instance_types as machines
-from . import spot
-from .api import PaiStudio
-from .spot import Discount
+from . import instance_types as resources
+from .api import PaiApi
+from .pricing import Discount, discount_of, share_of
 
-__all__ = ["Catalogue"]
+__all__ = ["InstanceCatalog"]
 
-# Seconds for which a list of instance types counts, and a price of a spot machine.
-_KEPT, _PRICES_KEPT = 600.0, 60.0
-# Seconds that a submit waits for the price of a spot machine; it can do without.
-_PATIENCE = 5.0
+# Seconds for which instance types and spot prices are cached.
+_CACHED, _PRICES_CACHED = 600.0, 60.0
+# Seconds that a submit waits for a spot price, which is optional.
+_TIMEOUT = 5.0
 _DAY = timedelta(days=1)
 
 
-class Catalogue:
-    """The instance types of one account, and what they cost as spot machines. `kept`: seconds that a list counts;
-    `patience`: seconds that anybody waits for a price."""
+class InstanceCatalog:
+    """The instance types and spot discounts of one account. `cached` and `timeout` are in seconds."""
 
-    def __init__(self, account: AlibabaAccount, kept: float = _KEPT, patience: float = _PATIENCE) -> None:
+    def __init__(self, account: AlibabaAccount, cached: float = _CACHED, timeout: float = _TIMEOUT) -> None:
         self._account = account
-        self._kept = kept
-        self._patience = patience
+        self._cached = cached
+        self._timeout = timeout
         self._kinds: list[InstanceType] = []
         self._listed_at = float("-inf")
         self._discounts: dict[str, tuple[float, Discount | None]] = {}
 
-    async def instance_types(self, *, anew: bool = False) -> list[InstanceType]:
-        """The kinds of machine of the public pools; with `anew` the platform is asked in any case."""
-        if anew or time.monotonic() - self._listed_at > self._kept:
-            self._kinds = await machines.list_instance_types(self._account)
+    async def instance_types(self, *, refresh: bool = False) -> list[InstanceType]:
+        """Return the instance types of the public pools; `refresh` bypasses the cache."""
+        if refresh or time.monotonic() - self._listed_at > self._cached:
+            self._kinds = await resources.list_instance_types(self._account)
             self._listed_at = time.monotonic()
         return self._kinds
 
     async def discount(self, name: str) -> Discount | None:
-        """What an instance type costs as a spot machine; None where that is not known, or not within a few seconds.
-        That it is not known is remembered as well. Raises nothing that the platform may answer."""
+        """Return the spot discount of an instance type; None if unknown or not received in time, which is cached too.
+
+        Errors of the platform are ignored.
+        """
         at, known = self._discounts.get(name, (float("-inf"), None))
-        if time.monotonic() - at <= _PRICES_KEPT:
+        if time.monotonic() - at <= _PRICES_CACHED:
             return known
-        found = None
+        discount = None
         try:
-            async with asyncio.timeout(self._patience):
-                found = await self._history(name) or await self._listed(name)
+            async with asyncio.timeout(self._timeout):
+                discount = await self._history(name) or await self._listed(name)
         except TimeoutError:
             pass
-        self._discounts[name] = (time.monotonic(), found)
-        return found
+        self._discounts[name] = (time.monotonic(), discount)
+        return discount
 
     async def _history(self, name: str) -> Discount | None:
         try:
             since = datetime.now(UTC) - _DAY
-            return spot.read(await PaiStudio(self._account).spot_prices(name, since))
+            return discount_of(await PaiApi(self._account).spot_prices(name, since))
         except PaiError:
             return None
 
@@ -69,5 +69,5 @@ class Catalogue:
             kinds = await self.instance_types()
         except PaiError:
             return None
-        share = next((spot.share_of(kind.spot_discount) for kind in kinds if kind.name == name), None)
+        share = next((share_of(kind.spot_discount) for kind in kinds if kind.name == name), None)
         return Discount((share, share)) if share else None

@@ -1,4 +1,4 @@
-"""A training job of the platform as a spec of ours: what can be told of one that was submitted elsewhere."""
+"""Converts a training job submitted elsewhere, and its models, from PaiStudio's replies."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ...jobs.datasets import DataSet
 from ...jobs.job import now
 from ...jobs.metrics.patterns import compile_pattern
 from ...jobs.spec import JobSpec, MetricDefinition
-from ..reports import RemoteJob
+from ..reports import OutputModel, RemoteJob
 from .job_response import moment, report_of
 from .request_body import HOME_LABEL, JOB_LABEL
 
-__all__ = ["adopted", "pairs"]
+__all__ = ["output_model", "remote_job"]
 
 _LONGEST_NAME = 200
 
 
-def adopted(job: Mapping[str, Any]) -> RemoteJob:
-    """A job as GetTrainingJob and ListTrainingJobs give it."""
+def remote_job(job: Mapping[str, Any]) -> RemoteJob:
+    """Return a job of GetTrainingJob or ListTrainingJobs."""
     report = report_of(job)
     return RemoteJob(
         remote_id=str(job.get("TrainingJobId") or ""),
@@ -42,12 +42,12 @@ def _spec(job: Mapping[str, Any]) -> JobSpec:
         image=str(algorithm.get("Image") or ""),
         instance_type=str(compute.get("EcsSpec") or ""),
         instance_count=int(compute.get("EcsCount") or compute.get("InstanceCount") or 1),
-        hyperparameters=pairs(job.get("HyperParameters"), "Name"),
+        hyperparameters=_pairs(job.get("HyperParameters"), "Name"),
         inputs=_channels(job.get("InputChannels"), "InputUri") | _datasets(job.get("InputChannels")),
         environment={str(name): str(value) for name, value in (job.get("Environments") or {}).items()},
         requirements=tuple(map(str, job.get("PythonRequirements") or ())),
         metric_definitions=_definitions(algorithm),
-        labels={k: v for k, v in pairs(job.get("Labels"), "Key").items() if k not in (JOB_LABEL, HOME_LABEL)},
+        labels={k: v for k, v in _pairs(job.get("Labels"), "Key").items() if k not in (JOB_LABEL, HOME_LABEL)},
     )
 
 
@@ -56,7 +56,7 @@ def _name(text: str) -> str:
 
 
 def _command(words: Any) -> str:
-    """The script that ``sh -c`` gets; a command that is no such thing as a line of its words."""
+    """Return the script of ``sh -c``; for other commands, their words in one line."""
     if isinstance(words, str):
         return words
     words = [str(word) for word in words or ()]
@@ -64,12 +64,12 @@ def _command(words: Any) -> str:
 
 
 def _channels(items: Any, uri: str) -> dict[str, str]:
-    """Channel to URI; those that are data sets of the platform's own have none."""
+    """Return channel to URI. Data sets of the platform have none."""
     return {str(item["Name"]): str(item[uri]) for item in items or () if item.get("Name") and item.get(uri)}
 
 
 def _datasets(items: Any) -> dict[str, str]:
-    """The channels that are such data sets, by our URIs for them."""
+    """Return channel to ``dataset://`` URI of the platform's data sets."""
     return {
         str(item["Name"]): DataSet(str(item["DatasetId"]), str(item.get("VersionName") or "")).uri
         for item in items or ()
@@ -77,19 +77,19 @@ def _datasets(items: Any) -> dict[str, str]:
     }
 
 
-def pairs(items: Any, name: str) -> dict[str, str]:
-    """A list of objects with a name and a `Value` as a table; `name` is what the wire calls the name."""
+def _pairs(items: Any, name: str) -> dict[str, str]:
+    """Return a list of name and `Value` objects as a dict; `name` is the key of the name."""
     return {str(item[name]): str(item.get("Value") or "") for item in items or () if item.get(name)}
 
 
 def _definitions(algorithm: Mapping[str, Any]) -> tuple[MetricDefinition, ...]:
-    """The metrics that we can read from the log as the platform does, each once. Points of the others it gives us."""
-    found = {
+    """Return the metrics that can be read from the log here. The platform supplies the points of all others."""
+    patterns = {
         str(item["Name"]): str(item["Regex"])
         for item in algorithm.get("MetricDefinitions") or ()
         if item.get("Name") and item.get("Regex") and len(str(item["Name"])) <= _LONGEST_NAME
     }
-    return tuple(filter(_is_readable, (MetricDefinition(name=name, regex=regex) for name, regex in found.items())))
+    return tuple(filter(_is_readable, (MetricDefinition(name=name, regex=regex) for name, regex in patterns.items())))
 
 
 def _is_readable(definition: MetricDefinition) -> bool:
@@ -98,3 +98,13 @@ def _is_readable(definition: MetricDefinition) -> bool:
     except SpecError:
         return False
     return True
+
+
+def output_model(item: Mapping[str, Any]) -> OutputModel:
+    """Return a model that a job registered, an item of ListTrainingJobOutputModels."""
+    return OutputModel(
+        uri=str(item.get("Uri") or ""),
+        channel=str(item.get("OutputChannelName") or ""),
+        labels=_pairs(item.get("Labels"), "Key"),
+        metrics=dict(item.get("Metrics") or {}),
+    )

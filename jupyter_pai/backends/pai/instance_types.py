@@ -1,6 +1,6 @@
-"""What PAI's jobs can run on: instance types of the public pools, and the account's quotas.
+"""Instance types of PAI's public pools, and the account's quotas.
 
-Numbers come as numbers, as texts, or with a unit (``256Gi``); what is missing is zero. No API publishes prices.
+The API sends numbers as numbers, as text, or with a unit (``256Gi``); a missing one is zero. It publishes no prices.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _PAGE = 100
 
 
 async def list_instance_types(account: AlibabaAccount) -> list[InstanceType]:
-    """The kinds of machine of the public pools: those without GPUs first, small before large."""
-    found: dict[str, InstanceType] = {}
+    """Return the instance types of the public pools: without GPUs first, small before large."""
+    kinds: dict[str, InstanceType] = {}
     for pool in ("ECS", "Lingjun"):
         query = {"ResourceType": pool}
         for fields in await gather(account.api, DLC, "ListEcsSpecs", "/api/v1/ecsspecs", "EcsSpecs", query, _PAGE):
             kind = _instance_type(fields)
-            found[kind.name] = kind
-    return sorted(found.values(), key=lambda kind: (kind.gpu, kind.gpu_name, kind.cpu, kind.memory, kind.name))
+            kinds[kind.name] = kind
+    return sorted(kinds.values(), key=lambda kind: (kind.gpu, kind.gpu_name, kind.cpu, kind.memory, kind.name))
 
 
 async def list_quotas(account: AlibabaAccount) -> list[Quota]:
-    """The quotas that the workspace may use, with what is free in them."""
+    """Return the quotas of the workspace, with their free resources."""
     query = {"WorkspaceIds": await account.workspace_id(), "Verbose": True}
-    found = await gather(account.api, STUDIO, "ListQuotas", "/api/v1/quotas/", "Quotas", query, _PAGE)
-    return [_quota(fields) for fields in found]
+    items = await gather(account.api, STUDIO, "ListQuotas", "/api/v1/quotas/", "Quotas", query, _PAGE)
+    return [_quota(fields) for fields in items]
 
 
 def _instance_type(fields: Mapping[str, Any]) -> InstanceType:
@@ -76,12 +76,12 @@ def _quota(fields: Mapping[str, Any]) -> Quota:
 
 
 def _amount(value: object) -> float:
-    """A number, whether it comes as one, as text, or in thousandths (``500m``)."""
-    found = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(m?)\s*", str(value if value is not None else ""))
-    return float(found[1]) / (1000 if found[2] else 1) if found else 0.0
+    """Return a number sent as number, text, or in thousandths (``500m``)."""
+    match = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(m?)\s*", str(value if value is not None else ""))
+    return float(match[1]) / (1000 if match[2] else 1) if match else 0.0
 
 
 def _bytes(value: object) -> int:
-    """A size in bytes; a number without a unit counts GiB."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i)?[Bb]?\s*", str(value if value is not None else ""))
-    return int(float(found[1]) * _UNITS[found[2] or ""]) if found else 0
+    """Return a size in bytes; the default unit is GiB."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i)?[Bb]?\s*", str(value if value is not None else ""))
+    return int(float(match[1]) * _UNITS[match[2] or ""]) if match else 0

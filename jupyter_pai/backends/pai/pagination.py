@@ -1,4 +1,4 @@
-"""Lists that Alibaba Cloud's services give page by page."""
+"""Paged lists of Alibaba Cloud's services."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["gather"]
 async def gather(
     api: OpenApi, service: Service, action: str, path: str, key: str, query: Mapping[str, object], size: int
 ) -> list[dict[str, Any]]:
-    """All items of a list; `key` is their name in the answer, `size` how many a page has at most.
+    """Fetch all items of a list; `key` is the list's name in the reply, `size` the page size.
 
-    The number of them all may come as text, or not at all: a page that is not full is the last one then.
+    The total may be sent as text or be missing; then, an incomplete page is the last one.
     """
-    found: list[dict[str, Any]] = []
+    collected: list[dict[str, Any]] = []
     page = 0
     while True:
         page += 1
         reply = await api.call(service, action, "GET", path, {**query, "PageNumber": page, "PageSize": size})
         items = [item for item in reply.get(key) or [] if isinstance(item, dict)]
-        found += items
+        collected += items
         total = int(reply.get("TotalCount") or 0)
-        if not items or (len(found) >= total if total else len(items) < size):
-            return found
+        if not items or (len(collected) >= total if total else len(items) < size):
+            return collected

@@ -1,38 +1,108 @@
-"""What a job costs, as far as anybody can tell: PAI publishes no prices by its API, only discounts of spot machines."""
+"""Costs of a job. PAI's API publishes no prices, only discounts of spot instances as shares of the regular price.
+
+Source: ``GetSpotPriceHistory`` of PaiStudio, and ``NonProtectSpotDiscount`` of an instance type. A share above 1 is
+ignored.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from ...core.i18n import _
 from ...jobs.spec import JobSpec
-from .. import pricing as cost
+from .. import pricing
+from .job_response import moment
 
-__all__ = ["has_gpu", "said"]
+__all__ = ["Discount", "cost_text", "discount_of", "has_gpu", "share_of", "spot_note"]
 
-# Families of machines with GPUs: gn, vgn, sgn, ebmgn of ECS; those of Lingjun begin with ml.g.
+# Instance families with GPUs: gn, vgn, sgn, ebmgn of ECS; those of Lingjun begin with ml.g.
 _GPU = re.compile(r"ecs\.[a-z]*gn\d|ml\.g")
 
 
 def has_gpu(instance_type: str) -> bool:
-    """Whether an instance type is one with GPUs, by its name."""
+    """Return whether an instance type has GPUs, by its name."""
     return bool(_GPU.match(instance_type))
 
 
-def said(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str, seconds: int) -> str:
-    """What is said of a job's cost before it is submitted to an instance type, or to a quota. `has_limit`: nobody wants
-    to pay more than a limit; `seconds` is the longest that it runs, 0 for ever."""
-    machines = cost.machines(spec.instance_type, spec.instance_count)
+def cost_text(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str, seconds: int) -> str:
+    """Return the cost message shown before a submit to an instance type or quota.
+
+    `has_limit`: the profile has a price limit. `seconds` is the maximum run time; 0 for none.
+    """
+    machines = pricing.machines(spec.instance_type, spec.instance_count)
     if quota:
         text = _("It runs in the quota {quota}; the platform does not publish the price.").format(quota=quota)
     elif has_gpu:
         text = _("It runs on {machines} with GPUs; the platform does not publish the price.").format(machines=machines)
     elif has_limit:
-        text = _("It runs on {machines}; the platform does not publish the price, so the limit cannot be held.").format(
-            machines=machines
-        )
+        text = _(
+            "It runs on {machines}; the platform does not publish the price, so the price limit cannot be checked."
+        ).format(machines=machines)
     else:
-        text = cost.unpriced(machines)
+        text = pricing.unpriced(machines)
     if seconds:
-        text += " " + _("It is stopped after {hours:.3g} hours at most.").format(hours=seconds / 3600)
+        text += " " + _("It is stopped after at most {hours:.3g} hours.").format(hours=seconds / 3600)
     return text
+
+
+@dataclass(frozen=True)
+class Discount:
+    """Shares of the regular price: `now` from the cheapest to the dearest zone, `day` from the lowest to the highest of
+    the last day; None if unknown."""
+
+    now: tuple[float, float]
+    day: tuple[float, float] | None = None
+
+
+def discount_of(history: Iterable[Mapping[str, Any]]) -> Discount | None:
+    """Return the discount in a price history of any order: each zone's newest entry counts as now. None if empty."""
+    entries = sorted(
+        (time, str(item.get("ZoneId") or ""), share)
+        for item in history
+        if (share := share_of(item.get("SpotDiscount"))) and (time := moment(item.get("Timestamp")))
+    )
+    if not entries:
+        return None
+    newest = {zone: share for _time, zone, share in entries}.values()
+    shares = [share for _time, _zone, share in entries]
+    return Discount((min(newest), max(newest)), (min(shares), max(shares)))
+
+
+def spot_note(discount: Discount | None, limit: float | None) -> str:
+    """Return the note shown before a submit to a spot instance; `limit` is the maximum share of the price."""
+    if discount is None:
+        return _("Spot: the current price is unknown; the instance may be reclaimed at any time.")
+    if discount.day:
+        text = _(
+            "Spot: {now} of the regular price now ({day} in the last day); the instance may be reclaimed at any time."
+        ).format(now=_range(*discount.now), day=_range(*discount.day))
+    else:
+        text = _("Spot: {now} of the regular price now; the instance may be reclaimed at any time.").format(
+            now=_range(*discount.now)
+        )
+    if limit is not None and limit < discount.now[0]:
+        text += " " + _("This is above the limit of {limit}: the job may wait until the price falls.").format(
+            limit=_percent(limit)
+        )
+    return text
+
+
+def share_of(value: object) -> float | None:
+    """Return a share of the price as a number, above 0 and at most 1; the API may send text. None if invalid."""
+    try:
+        share = float(str(value))
+    except ValueError:
+        return None
+    return share if 0 < share <= 1 else None
+
+
+def _range(lowest: float, highest: float) -> str:
+    low, high = _percent(lowest), _percent(highest)
+    return low if low == high else f"{low.removesuffix(' %')}–{high}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.3g} %"

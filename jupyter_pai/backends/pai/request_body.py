@@ -1,6 +1,6 @@
-"""A job's spec as the body of CreateTrainingJob (PaiStudio 2022-01-12): its fields, spelt as the wire spells them.
+"""Builds the request body of CreateTrainingJob (PaiStudio 2022-01-12) from a job.
 
-Nothing that is empty is sent: the service has defaults of its own. All members of `InstanceSpec` are strings there.
+Empty fields are omitted: the service has its own defaults. All members of `InstanceSpec` are strings.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from .entry_script import script_of
 if TYPE_CHECKING:
     from .options import InstanceSpec, PaiOptions
 
-__all__ = ["HOME_LABEL", "JOB_LABEL", "Target", "body_of"]
+__all__ = ["HOME_LABEL", "JOB_LABEL", "Destination", "request_body"]
 
-# By these labels of ours jobs are found again: one job, and all that were submitted from one state folder.
+# Labels of submitted jobs: the job's id, and the state folder's id.
 JOB_LABEL, HOME_LABEL = "jupyter-pai-job", "jupyter-pai-home"
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where a job goes: its workspace, the folder of its code (`bucket`, `key` that ends in a slash, `endpoint`
-    without a scheme), the id of the state folder, seconds that it may run."""
+class Destination:
+    """Workspace and code folder of a job, the id of the state folder, and the maximum run time in seconds."""
 
     workspace_id: str
     code_uri: str
@@ -35,8 +34,8 @@ class Target:
     max_run_time: int | None = None
 
 
-def body_of(job: Job, target: Target) -> dict[str, Any]:
-    """The body that creates a job. Its outputs are known: `job.outputs` has the URI of each channel."""
+def request_body(job: Job, target: Destination) -> dict[str, Any]:
+    """Return the body that creates a job; `job.outputs` has the URI of each channel."""
     from .options import options_of
 
     spec, options = job.staged_spec, options_of(job.spec)
@@ -89,14 +88,14 @@ def _algorithm(spec: JobSpec, options: PaiOptions, outputs: Mapping[str, str], c
 
 
 def _output(name: str) -> dict[str, Any]:
-    """A channel as the algorithm declares it. Without the property, what TensorBoard's writers append does not show
-    before the job's end."""
+    """Return the declaration of a channel. Without the property, appended TensorBoard data appears only at the job's
+    end."""
     properties = {"ossAppendable": "true"} if name == "tensorboard" else {}
     return _filled({"Name": name, "Required": name == "model", "Properties": properties})
 
 
 def _code_dir(uri: str) -> dict[str, Any]:
-    """An ``oss://bucket.endpoint/key`` as the wire names a place of code."""
+    """Return the code location for ``oss://bucket.endpoint/key``."""
     parts = urlsplit(uri)
     bucket, _dot, endpoint = parts.netloc.partition(".")
     value = _filled({"Bucket": bucket, "Key": parts.path.lstrip("/"), "Endpoint": endpoint})
@@ -127,23 +126,23 @@ def _compute(spec: JobSpec, options: PaiOptions) -> dict[str, Any]:
 
 
 def _share(share: InstanceSpec) -> dict[str, str]:
-    given = {
+    fields = {
         "CPU": share.cpu,
         "Memory": share.memory,
         "GPU": share.gpu,
         "GPUType": share.gpu_type,
         "SharedMemory": share.shared_memory,
     }
-    return {name: str(value) for name, value in given.items() if value}
+    return {name: str(value) for name, value in fields.items() if value}
 
 
 def _input(name: str, uri: str, options: PaiOptions) -> dict[str, Any]:
-    place = {"InputUri": uri}
+    source = {"InputUri": uri}
     if is_dataset(uri):
-        wanted = DataSet.parse(uri)
-        place = {"DatasetId": wanted.id, "VersionName": wanted.version}
-    how = {"Options": options.input_options.get(name), "RoleArn": options.input_roles.get(name)}
-    return _filled({"Name": name, **place, **how})
+        dataset = DataSet.parse(uri)
+        source = {"DatasetId": dataset.id, "VersionName": dataset.version}
+    access = {"Options": options.input_options.get(name), "RoleArn": options.input_roles.get(name)}
+    return _filled({"Name": name, **source, **access})
 
 
 def _labels(job: Job, home_id: str) -> list[dict[str, str]]:
@@ -178,5 +177,5 @@ def _nodes(options: PaiOptions) -> dict[str, Any]:
 
 
 def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that are not empty."""
+    """Return the non-empty fields."""
     return {name: value for name, value in values.items() if value not in (None, "", [], {}) and value is not False}

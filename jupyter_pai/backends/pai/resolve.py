@@ -1,7 +1,6 @@
-"""What only the platform can tell before a job is packed: the machine that sizes ask for, and what it costs.
+"""Resolves the instance type for the sizes of a spec, and the cost, before the code is packed.
 
-A job that names its machine is settled without a question to anybody, and as fast as if there were none to ask, unless
-that is to be a spot machine.
+A spec that names its instance type sends no requests, except for a spot instance.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from ...cloud.alibaba.account import AliyunSettings
 from ...core.field_errors import fields
 from ...jobs.spec import JobSpec
 from ..base import Check
-from . import pricing as money
+from . import pricing
 from .options import PaiOptions, options_of
 
 if TYPE_CHECKING:
-    from .catalog import Catalogue
+    from .catalog import InstanceCatalog
 
 __all__ = ["resolve"]
 
@@ -27,43 +26,41 @@ __all__ = ["resolve"]
 async def resolve(
     spec: JobSpec,
     check: Check,
-    catalogue: Callable[[], Catalogue],
+    catalog: Callable[[], InstanceCatalog],
     settings: AliyunSettings,
     allows: Callable[[str], bool],
 ) -> tuple[JobSpec, Check]:
-    """The spec with its instance type, and the check with what is to be said and asked of that. `settings` are the
-    profile's; `catalogue` is called only if the platform is to be asked; `allows` tells which instance types may be
-    picked.
+    """Return the spec with its instance type, and the check with notes, cost and questions.
+
+    `catalog` is called only if a request is needed. `allows` is the administrator's rule on instance types.
 
     Raises:
-        SpecError: if no instance type is big enough.
+        SpecError: if no instance type is large enough.
     """
     options = options_of(spec)
     seconds, has_limit = spec.max_run_time or settings.max_run_time, settings.price_limit is not None
-    said = partial(money.said, has_limit=has_limit, quota=options.resource_id, seconds=seconds)
+    cost_text = partial(pricing.cost_text, has_limit=has_limit, quota=options.resource_id, seconds=seconds)
     if options.resource_id:
-        return spec, replace(check, cost=said(spec, has_gpu=False))
+        return spec, replace(check, cost=cost_text(spec, has_gpu=False))
     picked = spot = ""
-    has_gpu = money.has_gpu(spec.instance_type)
+    has_gpu = pricing.has_gpu(spec.instance_type)
     if not spec.instance_type:
-        from . import instance_choice as choice
+        from . import instance_choice
 
-        kinds = await catalogue().instance_types()
-        # Where none is allowed, the one that is picked is refused, by the rule's name.
+        kinds = await catalog().instance_types()
+        # If none is allowed, the policy rejects the selected one and names its rule.
         with fields(*(name for name in ("cpu", "memory", "gpu") if getattr(spec, name))):
-            kind = choice.pick([k for k in kinds if allows(k.name)] or kinds, spec, spot=bool(options.spot))
+            kind = instance_choice.select([k for k in kinds if allows(k.name)] or kinds, spec, spot=bool(options.spot))
         spec = spec.model_copy(update={"instance_type": kind.name})
-        picked, has_gpu = choice.note(kind, spec, settings.default_instance_type), kind.gpu > 0
+        picked, has_gpu = instance_choice.note(kind, spec, settings.default_instance_type), kind.gpu > 0
     if options.spot:
-        spot = await _spot_note(spec, options, catalogue())
-    cost = said(spec, has_gpu=has_gpu)
+        spot = await _spot_note(spec, options, catalog())
+    cost = cost_text(spec, has_gpu=has_gpu)
     questions = (cost, *filter(None, [spot])) if has_gpu or has_limit else ()
     notes = (*check.notes, *filter(None, [picked, spot]))
     return spec, replace(check, notes=notes, cost=cost, questions=(*check.questions, *questions))
 
 
-async def _spot_note(spec: JobSpec, options: PaiOptions, catalogue: Catalogue) -> str:
-    from . import spot
-
+async def _spot_note(spec: JobSpec, options: PaiOptions, catalog: InstanceCatalog) -> str:
     limit = options.spot.discount_limit if options.spot else None
-    return spot.note(await catalogue.discount(spec.instance_type), limit)
+    return pricing.spot_note(await catalog.discount(spec.instance_type), limit)

@@ -27,7 +27,7 @@ def test_with_a_limit_each_machine_is_asked_about(pai: StandIn, home: Home) -> N
     write_profile(pai, price_limit=5)
     engine = EmbeddedClient()
     try:
-        with pytest.raises(Unconfirmed, match=r"ecs\.c6\.large.*limit cannot be held") as caught:
+        with pytest.raises(Unconfirmed, match=r"ecs\.c6\.large.*price limit cannot be checked") as caught:
             submit(engine, "true", profile="pai")
         assert "--yes" in caught.value.fix
         with pytest.raises(Unconfirmed, match=r"3 machines ecs\.c6\.xlarge"):

@@ -75,5 +75,5 @@ def test_a_profile_that_is_not_allowed_is_neither_listed_nor_adopted_from(
 def test_the_limit_of_a_price_is_that_of_the_policy(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
     submit(engine, "true", profile="pai")
     system("[policy]\nprice_limit = 1\n")
-    with pytest.raises(Unconfirmed, match="the limit cannot be held"):
+    with pytest.raises(Unconfirmed, match="price limit cannot be checked"):
         submit(engine, "true", profile="pai")

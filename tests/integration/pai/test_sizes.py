@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.backends.pai import instance_choice as choice
-from jupyter_pai.backends.pai.catalog import Catalogue
+from jupyter_pai.backends.pai import instance_choice
+from jupyter_pai.backends.pai.catalog import InstanceCatalog
 from jupyter_pai.backends.resources import InstanceType
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.cloud import http as transport
@@ -101,7 +101,7 @@ def test_a_list_that_is_old_is_asked_for_again(pai: StandIn) -> None:
     account = AlibabaAccount(AliyunSettings.model_validate({"backend": "pai", **pai.settings()}))
 
     async def twice() -> None:
-        catalogue = Catalogue(account, kept=-1)
+        catalogue = InstanceCatalog(account, cached=-1)
         await catalogue.instance_types()
         once = pai.count("dlc")
         await catalogue.instance_types()
@@ -191,14 +191,14 @@ def kind(name: str, cpu: float = 4, gib: int = 16, gpu: int = 0, **more: Any) ->
 )
 def test_which_is_the_smallest(kinds: list[InstanceType], fields: dict[str, Any], picked: str) -> None:
     spec = sizes(**fields)
-    assert choice.pick(kinds, spec, spot="spot" in spec.options).name == picked
+    assert instance_choice.select(kinds, spec, spot="spot" in spec.options).name == picked
 
 
 def test_of_nothing_nothing_is_picked() -> None:
     with pytest.raises(SpecError, match="lists no instance type"):
-        choice.pick([], sizes(cpu=1))
+        instance_choice.select([], sizes(cpu=1))
     with pytest.raises(SpecError, match="no GPU"):
-        choice.pick([kind("a", gpu=1)], sizes(cpu=1, gpu=0))
+        instance_choice.select([kind("a", gpu=1)], sizes(cpu=1, gpu=0))
 
 
 def test_the_job_can_be_read_back(engine: EmbeddedClient, pai: StandIn) -> None:

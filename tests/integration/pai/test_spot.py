@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.backends.pai import spot
-from jupyter_pai.backends.pai.catalog import Catalogue
-from jupyter_pai.backends.pai.spot import Discount
+from jupyter_pai.backends.pai.catalog import InstanceCatalog
+from jupyter_pai.backends.pai.pricing import Discount, discount_of
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings
@@ -45,8 +44,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_it_costs_now_and_in_the_last_day(engine: EmbeddedClient, pai: StandIn) -> None:
     note = spot_note(engine, options=SPOT)
-    assert note.startswith("Spot: 25–28 % of the usual price now (25–5"), note
-    assert "taken away" in note
+    assert note.startswith("Spot: 25–28 % of the regular price now (25–5"), note
+    assert "reclaimed" in note
     assert pai.count("dlc") == 0, "the list is not needed"
     assert pai.jobs[-1]["asked"]["ComputeResource"]["SpotSpec"] == {"SpotStrategy": "SpotAsPriceGo"}
 
@@ -69,7 +68,7 @@ def test_a_limit_that_is_below_it(engine: EmbeddedClient, pai: StandIn, limit: f
 
 
 def test_the_question_has_it_too_with_a_machine_that_was_picked(engine: EmbeddedClient, pai: StandIn) -> None:
-    with pytest.raises(Unconfirmed, match=r"ecs\.gn6v-c8g1\.2xlarge with GPUs.*Spot: 40–43 % of the usual price now"):
+    with pytest.raises(Unconfirmed, match=r"ecs\.gn6v-c8g1\.2xlarge with GPUs.*Spot: 40–43 % of the regular price now"):
         submit(engine, "true", profile="pai", gpu=1, cpu=8, options=SPOT)
 
 
@@ -83,13 +82,13 @@ def test_a_picked_machine_is_let_as_a_spot_machine(engine: EmbeddedClient, pai: 
 @pytest.mark.parametrize("kind", ["500", "refused", "cut"])
 def test_where_the_history_fails_the_list_tells(engine: EmbeddedClient, pai: StandIn, kind: str) -> None:
     pai.faults.add(kind, "paistudio:GetSpotPriceHistory", **({"status": 403} if kind == "refused" else {}))
-    assert spot_note(engine, options=SPOT).startswith("Spot: 25 % of the usual price now; ")
+    assert spot_note(engine, options=SPOT).startswith("Spot: 25 % of the regular price now; ")
 
 
 def test_no_failure_keeps_a_job_from_being_submitted(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.faults.add("500", "paistudio:GetSpotPriceHistory")
     pai.faults.add("refused", "dlc:*", status=403)
-    assert "does not tell its price" in spot_note(engine, options=SPOT)
+    assert "current price is unknown" in spot_note(engine, options=SPOT)
 
 
 def test_nobody_waits_long_for_a_price(pai: StandIn) -> None:
@@ -97,7 +96,7 @@ def test_nobody_waits_long_for_a_price(pai: StandIn) -> None:
     pai.faults.add("delay", "paistudio:GetSpotPriceHistory", seconds=60)
 
     async def asked() -> Discount | None:
-        catalogue = Catalogue(account, patience=0.1)
+        catalogue = InstanceCatalog(account, timeout=0.1)
         try:
             assert await catalogue.discount("ecs.c6.large") is None
             pai.faults.clear()
@@ -109,7 +108,7 @@ def test_nobody_waits_long_for_a_price(pai: StandIn) -> None:
 
 
 def test_a_machine_that_is_let_to_nobody_so(engine: EmbeddedClient, pai: StandIn) -> None:
-    with pytest.raises(Unconfirmed, match="does not tell its price"):
+    with pytest.raises(Unconfirmed, match="current price is unknown"):
         submit(engine, "true", profile="pai", instance_type="ecs.gn7e-c16g1.16xlarge", options=SPOT)
 
 
@@ -122,7 +121,7 @@ def test_in_a_quota_there_are_no_spot_machines(engine: EmbeddedClient, pai: Stan
 def test_a_dry_run_says_it(pai: StandIn, folder: Path, cli: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     script(folder, "")
     words = ("submit", "--backend", "pai", "--dry-run", "--option", "spot.strategy=SpotAsPriceGo", "--command", "true")
-    assert "note: Spot: 25–28 % of the usual price now" in cli(*words).stdout
+    assert "note: Spot: 25–28 % of the regular price now" in cli(*words).stdout
 
 
 def item(share: object, time: object, zone: str = "b") -> dict[str, object]:
@@ -146,5 +145,5 @@ def item(share: object, time: object, zone: str = "b") -> dict[str, object]:
     ],
 )
 def test_a_history_in_any_order(history: list[dict[str, object]], discount: Discount | None) -> None:
-    assert spot.read(history) == discount
-    assert spot.read(history[::-1]) == discount
+    assert discount_of(history) == discount
+    assert discount_of(history[::-1]) == discount

@@ -13,17 +13,29 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
 
-from jupyter_pai.backends.base import Caller, Capability, Check, Finding, Prepared, Submission, parse_options
-from jupyter_pai.backends.remote import RemoteBackend
-from jupyter_pai.backends.reports import LogPiece, RemoteJob, Report, Sample
-from jupyter_pai.backends.resources import InstanceType
-from jupyter_pai.cloud import http as transport
-from jupyter_pai.config.settings import ProfileSettings
-from jupyter_pai.core.errors import BackendError, NotFound, PaiError, SpecError
-from jupyter_pai.core.secret import Secret
-from jupyter_pai.jobs.job import Job
-from jupyter_pai.jobs.spec import JobSpec
-from jupyter_pai.jobs.state_dir import Home, JobFolder
+from jupyter_pai import (
+    Caller,
+    Capability,
+    Check,
+    Finding,
+    Home,
+    InstanceType,
+    Job,
+    JobFolder,
+    JobSpec,
+    LogPiece,
+    Prepared,
+    ProfileSettings,
+    RemoteBackend,
+    RemoteJob,
+    Report,
+    Sample,
+    Secret,
+    Submission,
+    errors,
+    parse_options,
+    transport,
+)
 
 from .place import Place
 
@@ -99,7 +111,7 @@ class NeighbourBackend(RemoteBackend):
         parse_options(NeighbourOptions, spec.options)
         for channel, uri in spec.inputs.items():
             if not uri.startswith("neighbour://") and not self.can_read(uri):
-                raise SpecError(
+                raise errors.SpecError(
                     f"inputs.{channel}: a neighbour reads nothing from {uri}.",
                     fix="Give a folder or a file of this machine, which is copied there, or neighbour://SHELF/path.",
                 )
@@ -143,7 +155,7 @@ class NeighbourBackend(RemoteBackend):
     async def find(self, job_id: str) -> str:
         try:
             return str((await self._ask("GET", f"/jobs/{job_id}"))["job"]["id"])
-        except NotFound:
+        except errors.NotFound:
             return ""
 
     # Following.
@@ -180,7 +192,7 @@ class NeighbourBackend(RemoteBackend):
     async def delete(self, remote_id: str) -> None:
         try:
             await self._ask("DELETE", f"/jobs/{remote_id}")
-        except NotFound:
+        except errors.NotFound:
             pass  # It has forgotten it already.
 
     # Looking around.
@@ -204,7 +216,7 @@ class NeighbourBackend(RemoteBackend):
 
         try:
             machine = asyncio.run(ask())
-        except PaiError as error:
+        except errors.PaiError as error:
             return [Finding("bad", "neighbour", error.message, error.fix or "Look at what it prints.")]
         return [Finding("ok", "neighbour", f"{machine['host']} works in {self.place.path}")]
 
@@ -218,9 +230,11 @@ def _remote_job(found: Mapping[str, Any]) -> RemoteJob:
 def _refusal(response: httpx.Response) -> transport.Refusal:
     """What the neighbour answers when it refuses: an error of ours, as it crosses HTTP."""
     try:
-        return transport.Refusal(PaiError.from_json(response.json()))
+        return transport.Refusal(errors.PaiError.from_json(response.json()))
     except (ValueError, AttributeError):
-        return transport.Refusal(BackendError(f"The neighbour answers {response.status_code}, and nothing we know."))
+        return transport.Refusal(
+            errors.BackendError(f"The neighbour answers {response.status_code}, and nothing we know.")
+        )
 
 
 def _bearer(token: str) -> httpx.Auth:

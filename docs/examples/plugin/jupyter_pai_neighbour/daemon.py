@@ -29,17 +29,11 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler, stream_request_body
 
-from jupyter_pai.backends.base import Caller, parse_options
+from jupyter_pai import Caller, Home, InstanceType, Job, JobFolder, Report, Secret, errors, parse_options
 from jupyter_pai.backends.local.backend import LocalBackend
 from jupyter_pai.backends.local.options import LocalSettings
-from jupyter_pai.backends.reports import Report
-from jupyter_pai.backends.resources import InstanceType
-from jupyter_pai.core.errors import CredentialsError, EngineError, NotFound, PaiError
-from jupyter_pai.core.secret import Secret
-from jupyter_pai.jobs.job import Job
 from jupyter_pai.jobs.logs.file import LogFile, instances
 from jupyter_pai.jobs.metrics.resource_samples import RECORD
-from jupyter_pai.jobs.state_dir import Home, JobFolder
 
 from .backend import NeighbourOptions
 from .place import Note, Place
@@ -77,7 +71,7 @@ class Neighbour:
                 folder.path.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(self.place.code(job.source_digest), folder.source)
                 prepared = await self.local.prepare(run, folder)
-            except (OSError, PaiError):
+            except (OSError, errors.PaiError):
                 shutil.rmtree(folder.path, ignore_errors=True)
                 raise
             outcome = {"python": check.python, "outputs": prepared.outputs}
@@ -98,11 +92,11 @@ class Neighbour:
         """The folder of a job that is here.
 
         Raises:
-            NotFound: if there is none.
+            errors.NotFound: if there is none.
         """
         folder = self.home.job(job_id)
         if not folder.record.exists():
-            raise NotFound(f"There is no job `{job_id}` in {self.place.path}.")
+            raise errors.NotFound(f"There is no job `{job_id}` in {self.place.path}.")
         return folder
 
     async def report(self, job_id: str) -> Report:
@@ -144,16 +138,16 @@ class _Handler(RequestHandler):
     def prepare(self) -> None:
         given = self.request.headers.get("Authorization", "").removeprefix("Bearer ")
         if not hmac.compare_digest(given.encode(), self.token.encode()):
-            raise CredentialsError("The neighbour does not know this token.", fix="Read its note anew.")
+            raise errors.CredentialsError("The neighbour does not know this token.", fix="Read its note anew.")
 
     def write_error(self, status_code: int, **more: Any) -> None:
         error = more["exc_info"][1]
-        said = error if isinstance(error, PaiError) else EngineError(f"The neighbour failed: {error}")
+        said = error if isinstance(error, errors.PaiError) else errors.EngineError(f"The neighbour failed: {error}")
         self.set_status(said.status)
         self.finish(said.as_json())
 
     def log_exception(self, *error: Any) -> None:
-        if not isinstance(error[1], PaiError):
+        if not isinstance(error[1], errors.PaiError):
             super().log_exception(*error)
 
 

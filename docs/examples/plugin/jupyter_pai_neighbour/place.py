@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from jupyter_pai.core.errors import NotFound, Unreachable
+from jupyter_pai import errors
 
 __all__ = ["Note", "Place"]
 
@@ -39,11 +39,11 @@ class Place:
         """The file or folder that a ``neighbour://`` URI means: never one outside the shelves.
 
         Raises:
-            NotFound: if it means none.
+            errors.NotFound: if it means none.
         """
         shelf, *names = uri.removeprefix("neighbour://").split("/")
         if not uri.startswith("neighbour://") or not shelf or {".", ".."} & {shelf, *names}:
-            raise NotFound(f"There is no place {uri}.", fix="Write it so: neighbour://SHELF/path")
+            raise errors.NotFound(f"There is no place {uri}.", fix="Write it so: neighbour://SHELF/path")
         return self.path.joinpath("shelves", shelf, *names)
 
     def shelves(self) -> list[str]:
@@ -64,13 +64,13 @@ class Place:
         """Where the neighbour is.
 
         Raises:
-            Unreachable: if it is not there, or never was.
+            errors.Unreachable: if it is not there, or never was.
         """
         try:
             return Note(**json.loads(self.note.read_text("utf-8")))
         except (OSError, ValueError, TypeError) as error:
             why = error.strerror if isinstance(error, OSError) else "its note is damaged"
-            raise Unreachable(
+            raise errors.Unreachable(
                 f"Nobody is working in {self.path}: {why}.",
                 fix=f"Start it on the other machine: jupyter-pai-neighbour {self.path}",
                 sent=False,

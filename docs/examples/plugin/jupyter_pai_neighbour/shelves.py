@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jupyter_pai.core.errors import Conflict, EngineError
-from jupyter_pai.storage.base import File
+from jupyter_pai import File, errors
 from jupyter_pai.storage.local import LocalStorage
 
 from .place import Place
@@ -55,12 +54,14 @@ class Shelves:
     def _read(self, uri: str, path: str, version: str, offset: int, length: int) -> bytes:
         with self.disk.open(uri, path) as file:
             if file.file.version != version:
-                raise EngineError(f"{path} became another file while it was read.", fix="Try it again.")
+                raise errors.EngineError(f"{path} became another file while it was read.", fix="Try it again.")
             return file.read(offset, length)
 
     def _may_put(self, uri: str, overwrite: bool) -> None:
         there = self.disk.stat(uri)
         if uri.endswith("/") or (there and there.is_folder):
-            raise Conflict(f"{uri} is a folder; a file is to get that name.", fix="Choose another name.")
+            raise errors.Conflict(f"{uri} is a folder; a file is to get that name.", fix="Choose another name.")
         if there and not overwrite:
-            raise Conflict(f"{uri} is there already.", fix="Choose another name, or replace it.", files=[there.path])
+            raise errors.Conflict(
+                f"{uri} is there already.", fix="Choose another name, or replace it.", files=[there.path]
+            )

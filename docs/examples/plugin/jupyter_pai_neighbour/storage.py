@@ -12,9 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 
-from jupyter_pai.config.settings import ProfileSettings
-from jupyter_pai.core.errors import BadInput, Conflict, PaiError, Unreachable
-from jupyter_pai.storage.base import File, OpenFile, Progress, Storage
+from jupyter_pai import File, OpenFile, ProfileSettings, Progress, Storage, errors
 
 from .backend import NeighbourSettings
 from .place import Place
@@ -45,8 +43,8 @@ class NeighbourStorage(Storage):
         """One call.
 
         Raises:
-            PaiError: as the neighbour says.
-            Unreachable: if it does not answer.
+            errors.PaiError: as the neighbour says.
+            errors.Unreachable: if it does not answer.
         """
         import httpx
 
@@ -56,12 +54,12 @@ class NeighbourStorage(Storage):
         try:
             reply = _client().post(f"{note.url}/files", params=question, content=body, headers=headers)
         except httpx.TransportError as error:
-            raise Unreachable(
+            raise errors.Unreachable(
                 f"The neighbour at {note.url} does not answer: {error}.",
                 fix=f"Start it on the other machine: jupyter-pai-neighbour {self.place.path}",
             ) from None
         if not reply.is_success:
-            raise PaiError.from_json(reply.json())
+            raise errors.PaiError.from_json(reply.json())
         return reply.content
 
     def _files(self, verb: str, uri: str, **words: Any) -> list[File]:
@@ -107,7 +105,7 @@ class NeighbourStorage(Storage):
 
     def delete(self, uri: str) -> int:
         if not self.split(uri)[1]:
-            raise Conflict(f"{uri} is a whole shelf.", fix="Name a folder in it, or delete what is in it.")
+            raise errors.Conflict(f"{uri} is a whole shelf.", fix="Name a folder in it, or delete what is in it.")
         return int(json.loads(self.ask("delete", uri)))
 
     def make_folder(self, uri: str) -> None:
@@ -143,7 +141,7 @@ def _reading(source: Path) -> BinaryIO:
     try:
         return source.open("rb")
     except OSError as error:
-        raise BadInput(f"{source} cannot be read: {error.strerror}.", fix="Give a file that can be.") from None
+        raise errors.BadInput(f"{source} cannot be read: {error.strerror}.", fix="Give a file that can be.") from None
 
 
 @cache
