@@ -36,7 +36,7 @@ def broken(site: Path) -> list[str]:
             continue  # Served at any address: its links start at the root.
         for link in sorted(_read(path).links):
             if not _leads(path, link):
-                wrong.append(f"{path.relative_to(site)}: {link} leads nowhere")
+                wrong.append(f"{path.relative_to(site)}: {link} is broken")
     return wrong
 
 

@@ -128,7 +128,7 @@ def led(text: str, document: Path) -> str:
             return match[0]
         target, mark, anchor = link.partition("#")
         if not (document.parent / target).exists():
-            raise SystemExit(f"{document.name}: {link} leads nowhere")
+            raise SystemExit(f"{document.name}: {link} is broken")
         page = _page_of((document.parent / target).resolve())
         page = os.path.relpath(page, Path(_page_of(document)).parent) if page else "#nowhere"
         return f"{before}{page}{mark}{anchor}{after}"

@@ -1,4 +1,4 @@
-"""`docs/asks.md`: every test and section that it names is there, in both languages."""
+"""`docs/asks.md` names tests and sections that exist, in both languages."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ def text(name: str) -> str:
 
 
 def answers(name: str) -> dict[int, str]:
-    """What is said of each ask, by its number."""
+    """Return the answer to each request, by its number."""
     parts = re.split(r"^## (\d+)\. .*$", text(name), flags=re.MULTILINE)[1:]
-    return {int(number): said for number, said in zip(parts[::2], parts[1::2], strict=True)}
+    return {int(number): words for number, words in zip(parts[::2], parts[1::2], strict=True)}
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_each_of_them_is_answered(name: str) -> None:
-    found = answers(name)
-    assert list(found) == list(range(1, 26))
-    for number, said in found.items():
-        assert re.search(r"https://github\.com/[\w.-]+/[\w.-]+/issues/\d+", said), number
-        assert re.search(r"`tests/[\w/.]+(::\w+)?`", said), number
+def test_each_request_is_answered(name: str) -> None:
+    matches = answers(name)
+    assert list(matches) == list(range(1, 26))
+    for number, words in matches.items():
+        assert re.search(r"https://github\.com/[\w.-]+/[\w.-]+/issues/\d+", words), number
+        assert re.search(r"`tests/[\w/.]+(::\w+)?`", words), number
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_what_is_named_is_there(name: str) -> None:
+def test_named_tests_and_sections_exist(name: str) -> None:
     for path, _both, test in re.findall(r"`(tests/[\w/.]+)(::(\w+))?`", text(name)):
         assert (ROOT / path).exists(), path
         assert not test or f"def {test}(" in text(path), f"{path}::{test}"
@@ -42,7 +42,7 @@ def test_what_is_named_is_there(name: str) -> None:
         assert part in {slug(heading.replace("`", ""), "-") for heading in headings}, f"{document}#{part}"
 
 
-def test_both_languages_name_the_same() -> None:
+def test_both_languages_name_the_same_tests_and_issues() -> None:
     for pattern in (r"`(tests/[^`]+)`", r"(https://[^)]+)"):
         english, chinese = (re.findall(pattern, text(name)) for name in BOTH)
         assert english == chinese

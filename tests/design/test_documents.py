@@ -1,4 +1,4 @@
-"""Documents say what is: options, variables, settings, versions, languages."""
+"""The documents describe every verb, option, setting and variable, in both languages, and their links work."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ def text(name: str) -> str:
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_every_verb_and_option_is_documented(guide: str) -> None:
-    said = text(guide)
+    content = text(guide)
     for verb in grammar.VERBS:
-        assert f"`{verb}" in said, verb
+        assert f"`{verb}" in content, verb
         for option in grammar.options_of(grammar.parser(), verb):
-            assert option == "--help" or f"`{option}" in said, f"{verb} {option}"
+            assert option == "--help" or f"`{option}" in content, f"{verb} {option}"
     for option in grammar.options_of(grammar.cell_parser()):
-        assert option == "--help" or f"`{option}" in said, option
+        assert option == "--help" or f"`{option}" in content, option
 
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_every_setting_is_documented(guide: str) -> None:
-    said = text(guide)
+    content = text(guide)
     for backend in load_backends().values():
         for key in backend.settings_model.model_fields:
-            assert f"`{key}`" in said, key
+            assert f"`{key}`" in content, key
 
 
 @pytest.mark.parametrize("document", ["docs/operators.md", "docs/operators.zh-CN.md"])
 def test_every_rule_and_field_of_the_audit_log_is_documented(document: str) -> None:
-    said = text(document)
+    content = text(document)
     for rule in PolicyRules.model_fields:
-        assert f"| `{rule}` |" in said, rule
+        assert f"| `{rule}` |" in content, rule
     for field in AuditEntry("submit", "").fields:
-        assert f'"{field}": ' in said, field
+        assert f'"{field}": ' in content, field
 
 
 @pytest.mark.parametrize("document", ["docs/unverified.md", "docs/unverified.zh-CN.md"])
@@ -71,37 +71,37 @@ def test_every_trial_is_documented_and_listed(document: str) -> None:
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_every_variable_and_exit_code_is_documented(guide: str) -> None:
-    said = text(guide)
+    content = text(guide)
     for variable in ("HOME", "CONFIG", "LANGUAGE", "NETWORK_DISK", "HOST"):
         variable = f"JUPYTER_PAI_{variable}"
-        assert variable in said
+        assert variable in content
     for code in (cli.SUCCESS, cli.NO_SUCCESS, cli.USAGE, cli.ENGINE, cli.INTERRUPTED):
-        assert f"`{code}`" in said
+        assert f"`{code}`" in content
 
 
 @pytest.mark.parametrize("document", ["docs/contract.md", "docs/contract.zh-CN.md"])
 def test_every_variable_of_the_contract_is_documented(document: str) -> None:
-    said = text(document)
+    content = text(document)
     for variable in re.findall(
         r"\b(?:PAI_[A-Z_]+|MASTER_\w+|WORLD_SIZE|RANK|PYTHONUNBUFFERED)\b", text("jupyter_pai/core/contract.py")
     ):
-        assert variable.rstrip("_") in said, variable
+        assert variable.rstrip("_") in content, variable
 
 
 @pytest.mark.parametrize("guide", ["docs/plugins.md", "docs/plugins.zh-CN.md"])
-def test_plug_in_authors_learn_of_every_verb_and_capability(guide: str) -> None:
-    said = text(guide)
+def test_every_method_and_capability_of_a_plug_in_is_documented(guide: str) -> None:
+    content = text(guide)
     verbs = {name for seam in (RemoteBackend, Storage) for name in vars(seam) | vars(Backend) if name[0] != "_"}
     verbs -= {"home", "settings", "name", "scheme", "capabilities", "put_tree", "get_tree", "check_free", "chosen"}
     for word in verbs | {capability.name for capability in Capability}:
-        assert f"`{word}`" in said or f"{word} =" in said, word
+        assert f"`{word}`" in content or f"{word} =" in content, word
 
 
-def test_links_in_documents_lead_somewhere() -> None:
-    said = {path: path.read_text("utf-8") for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]}
+def test_links_in_documents_work() -> None:
+    content = {path: path.read_text("utf-8") for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]}
     for path in (ROOT / "binder").rglob("*.ipynb"):
-        said[path] = "\n".join(source for kind, source in cells(path) if kind == "markdown")
-    for path, words in said.items():
+        content[path] = "\n".join(source for kind, source in cells(path) if kind == "markdown")
+    for path, words in content.items():
         pictures = re.findall(r'src(?:set)?="([^":]+)"', words)
         for link in [*re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", words), *pictures]:
             assert (path.parent / link).exists(), f"{path.name}: {link}"
@@ -123,9 +123,9 @@ def test_every_text_is_translated(path: Path) -> None:
     for message in texts():
         key, full = (message, message) if isinstance(message, str) else (message[0], message[1])
         ids.add(key)
-        found = catalogue.get(key)
-        assert found, f"not in the catalogue: {key}"
-        strings = [found.string] if isinstance(found.string, str) else list(found.string or ())
+        entry = catalogue.get(key)
+        assert entry, f"not in the catalogue: {key}"
+        strings = [entry.string] if isinstance(entry.string, str) else list(entry.string or ())
         assert all(strings), f"not translated: {key}"
         assert key in SAME or not {key, full} & set(strings), f"translated as itself: {key}"
         for string in strings:
@@ -135,12 +135,12 @@ def test_every_text_is_translated(path: Path) -> None:
     assert {m.id if isinstance(m.id, str) else m.id[0] for m in catalogue if m.id} - ids == set()
 
 
-# What a Chinese reader knows by the same word.
+# Words that Chinese readers use in English.
 SAME = {"JSON", "Notebook", "notebook", "Python", "TensorBoard"}
 
 
 def blanks(message: str) -> set[str]:
-    """Where a message is filled in: `{name}` in Python, `%1` in TypeScript."""
+    """Return the placeholders of a message: `{name}` in Python, `%1` in TypeScript."""
     return set(re.findall(r"\{\w*[^}]*\}|%\d", message))
 
 
@@ -152,7 +152,7 @@ TUTORIALS = sorted(path.name.partition(".")[0] for path in (ROOT / "binder/tutor
 
 
 @pytest.mark.parametrize("name", TUTORIALS)
-def test_the_tutorials_are_the_same_but_for_their_language(name: str) -> None:
+def test_tutorials_differ_only_in_their_language(name: str) -> None:
     english, chinese = (json.loads(text(f"binder/tutorials/{name}{suffix}.ipynb")) for suffix in ("", ".zh-CN"))
     for one, other in zip(english["cells"], chinese["cells"], strict=True):
         assert one["id"] == other["id"]
@@ -163,12 +163,12 @@ def test_the_tutorials_are_the_same_but_for_their_language(name: str) -> None:
 
 
 def test_dependencies_have_a_reason() -> None:
-    said = text("docs/decisions.md").lower()
+    content = text("docs/decisions.md").lower()
     project = tomllib.loads(text("pyproject.toml"))["project"]
     extras = project["optional-dependencies"]
     for requirement in [*project["dependencies"], *extras["pai"], *extras["keyring"]]:
         name = re.split(r"[><=\[]", requirement)[0]
-        assert name in said, name
+        assert name in content, name
 
 
 # The folders of documents for users.
@@ -176,13 +176,13 @@ FOLDERS = (ROOT, ROOT / "docs", ROOT / "docs/guide")
 
 
 def pairs() -> list[Path]:
-    """The Chinese documents, each of which has an English one beside it."""
+    """Return the Chinese documents. Each has an English document beside it."""
     return sorted(path for folder in FOLDERS for path in folder.glob("*.zh-CN.md"))
 
 
 @pytest.mark.parametrize("chinese", pairs(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_documents_are_the_same_but_for_their_language(chinese: Path) -> None:
-    """The same headings, tables and code, of which only what is said to people is translated."""
+def test_documents_differ_only_in_their_language(chinese: Path) -> None:
+    """Both have the same headings, tables and code. Only comments and messages in the code are translated."""
     one, other = (Parts(path.read_text("utf-8")) for path in (chinese.with_name(english(chinese)), chinese))
     assert one.headings == other.headings
     assert one.rows == other.rows
@@ -195,21 +195,23 @@ def english(chinese: Path) -> str:
     return chinese.name.replace(".zh-CN", "")
 
 
-# One thing has one word: no other for a notebook or an instance type; and 配置 is a profile (配置档), a job's spec
-# (作业配置) or Jupyter's config folder (配置目录).
+# Synonyms that the documents do not use: for notebook and instance type; and 配置 outside of profile (配置档), job
+# spec (作业配置) and config folder (配置目录).
 OTHER_WORDS = re.compile("笔记本|实例规格|(?<!作业)配置(?!档|目录)")
 
 
 def test_chinese_has_one_word_for_one_thing() -> None:
-    said = {str(path): path.read_text("utf-8") for path in [*pairs(), *(ROOT / "binder").rglob("*.zh-CN.ipynb")]}
+    content = {str(path): path.read_text("utf-8") for path in [*pairs(), *(ROOT / "binder").rglob("*.zh-CN.ipynb")]}
     for path in catalogues():
-        said[path.name] = "\n".join(map(str, (message.string for message in read(path))))
-    found = [(name, line) for name, words in said.items() for line in words.splitlines() if OTHER_WORDS.search(line)]
-    assert found == []
+        content[path.name] = "\n".join(map(str, (message.string for message in read(path))))
+    matches = [
+        (name, line) for name, words in content.items() for line in words.splitlines() if OTHER_WORDS.search(line)
+    ]
+    assert matches == []
 
 
 class Parts:
-    """What a document consists of: the depths of its headings, how many rows its tables have, and its code."""
+    """The structure of a document: the depths of its headings, the number of its table rows, and its code."""
 
     def __init__(self, text: str) -> None:
         self.code = [block.splitlines() for block in re.findall(r"^ *```(.*?)^ *```", text, re.MULTILINE | re.DOTALL)]
@@ -222,14 +224,14 @@ class Parts:
 ENGLISH_ONLY = {"architecture.md", "benchmarks.md", "decisions.md", "style.md"}
 
 
-def test_every_document_for_users_is_there_in_both_languages() -> None:
+def test_every_document_for_users_exists_in_both_languages() -> None:
     documents = {path for folder in FOLDERS[1:] for path in folder.glob("*.md")} | {ROOT / "README.md"}
     there = {path for path in documents if ".zh-CN" not in path.name and path.name not in ENGLISH_ONLY}
     assert there == {path.with_name(english(path)) for path in pairs()}
 
 
 @pytest.mark.parametrize("readme", badges.READMES)
-def test_the_tutorials_of_a_readme_are_those_that_there_are(readme: str) -> None:
+def test_a_readme_lists_all_tutorials(readme: str) -> None:
     assert text(readme) == badges.written(readme, badges.known()), "run: python -m binder.badges"
     assert sorted(badges.TUTORIALS) == TUTORIALS
 
@@ -246,7 +248,7 @@ def test_badges_open_each_tutorial(repository: str) -> None:
         assert all((ROOT / path).exists() for path in opened)
 
 
-def test_a_repository_that_binder_cannot_read_is_named() -> None:
+def test_a_repository_that_binder_cannot_read_is_rejected() -> None:
     with pytest.raises(ValueError, match="ftp://x"):
         badges.provider("ftp://x")
 

@@ -1,4 +1,4 @@
-"""The pages that `make docs` builds: whole, strict about links, and with a reference that has all that there is."""
+"""The site that `make docs` builds has complete references and no broken links."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from jupyter_pai.jobs.spec import JobSpec
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where both languages were built: strictly, so that a link that leads nowhere is an error."""
+    """Build both languages strictly, so that broken links are errors."""
     made = tmp_path_factory.mktemp("site")
     build(made)
     return made
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_reference_has_all_that_there_is(folder: Path, language: str) -> None:
-    said = {path.stem: path.read_text("utf-8") for path in (folder / language).glob("*.md")}
+def test_the_reference_is_complete(folder: Path, language: str) -> None:
+    words = {path.stem: path.read_text("utf-8") for path in (folder / language).glob("*.md")}
     for name, _verb in verbs(grammar.parser()):
-        assert f"## `%pai {name}`" in said["commands"]
+        assert f"## `%pai {name}`" in words["commands"]
         for option in grammar.options_of(grammar.parser(), name):
-            assert option == "--help" or f"`{option}" in said["commands"], option
+            assert option == "--help" or f"`{option}" in words["commands"], option
     for backend in load_backends().values():
-        assert all(f"| `{key}` |" in said["settings"] for key in backend.settings_model.model_fields)
-    assert all(f"| `{key}` |" in said["settings"] for key in PolicyRules.model_fields)
-    assert all(f"| `{key}` |" in said["spec"] for key in JobSpec.model_fields)
-    assert all(f"## `{route.method} {route.path or '/'}`" in said["http"] for route in ROUTES.values())
+        assert all(f"| `{key}` |" in words["settings"] for key in backend.settings_model.model_fields)
+    assert all(f"| `{key}` |" in words["settings"] for key in PolicyRules.model_fields)
+    assert all(f"| `{key}` |" in words["spec"] for key in JobSpec.model_fields)
+    assert all(f"## `{route.method} {route.path or '/'}`" in words["http"] for route in ROUTES.values())
     for address in ("`GET /stream`", "`GET /pai/tensorboard/{id}/…`"):
-        assert f"## {address}" in said["http"]
-    assert all(f"| `{field}` |" in said["http"] for field in Subscribe.model_fields)
-    assert all(f"""`{{"type": "{topic}",""" in said["http"] for topic in _TOPICS)
-    assert all(f"| `{command}` | " in said["jupyterlab"] for command in commands())
-    assert all(f"| `{name}` |" in said["environment"] for name in mentioned())
+        assert f"## {address}" in words["http"]
+    assert all(f"| `{field}` |" in words["http"] for field in Subscribe.model_fields)
+    assert all(f"""`{{"type": "{topic}",""" in words["http"] for topic in _TOPICS)
+    assert all(f"| `{command}` | " in words["jupyterlab"] for command in commands())
+    assert all(f"| `{name}` |" in words["environment"] for name in mentioned())
 
 
 @pytest.mark.parametrize("page", ["settings", "spec", "commands", "environment", "http", "jupyterlab"])
-def test_what_it_means_is_said_in_chinese(folder: Path, page: str) -> None:
+def test_the_reference_is_translated(folder: Path, page: str) -> None:
     text = (folder / "zh-CN" / f"{page}.md").read_text("utf-8")
     rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| `")]
     assert rows
@@ -68,26 +68,26 @@ def test_a_page_is_in_its_language(folder: Path) -> None:
         assert (folder / "html" / place / other).resolve().exists()
 
 
-def test_nothing_is_loaded_from_elsewhere(folder: Path) -> None:
+def test_nothing_is_loaded_from_other_hosts(folder: Path) -> None:
     for path in (folder / "html").rglob("*.html"):
         text = path.read_text("utf-8")
         assert not re.findall(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//[^>]*>""", text), path
         assert not re.findall(r"""<link[^>]*rel=["']?stylesheet["']?[^>]*href=["']?(?:https?:)?//[^>]*>""", text), path
 
 
-def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+def test_a_broken_link_of_the_site_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("<p id='here'><a href='b.html#part'>x</a><a href='#here'>y</a><img src='c.png'>")
     (tmp_path / "b.html").write_text("<p id='other'><a href='a.html#here'>z</a><a href='https://example.com'>w</a>")
-    assert broken(tmp_path) == ["a.html: b.html#part leads nowhere", "a.html: c.png leads nowhere"]
+    assert broken(tmp_path) == ["a.html: b.html#part is broken", "a.html: c.png is broken"]
 
 
-def test_a_link_of_a_document_that_leads_nowhere_is_named() -> None:
+def test_a_broken_link_of_a_document_is_reported() -> None:
     document = ROOT / "binder/tutorials/tutorial.ipynb"
     assert (
         led("[a](folder.ipynb) [b](../demo.py) [c](https://x)", document)
         == "[a](folder.md) [b](#nowhere) [c](https://x)"
     )
-    with pytest.raises(SystemExit, match=r"tutorial\.ipynb: gone\.ipynb#part leads nowhere"):
+    with pytest.raises(SystemExit, match=r"tutorial\.ipynb: gone\.ipynb#part is broken"):
         led("[a](gone.ipynb#part)", document)
 
 

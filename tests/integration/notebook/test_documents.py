@@ -1,4 +1,4 @@
-"""The first job of README and guide does what they say, in both languages."""
+"""The first job in README and guide works, in both languages."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def test_the_first_job(server: RealServer, name: str) -> None:
     for cell in blocks[first : first + 2]:
         notebook.run(cell)
     notebook.run("job.wait(); frame = job.metrics(); folder = job.download('model', '.')")
-    said = "print(job.status, len(frame) >= 3, (folder / 'weights').exists())"
-    assert notebook.run(said).text == "succeeded True True\n"
+    code = "print(job.status, len(frame) >= 3, (folder / 'weights').exists())"
+    assert notebook.run(code).text == "succeeded True True\n"
