@@ -1,4 +1,4 @@
-// Packs the widget of pages without our extension into one file, with React and all that it needs.
+// Packs each widget of pages without our extension into one file, with React and all that it needs.
 import { fileURLToPath } from 'node:url';
 
 import { rspack } from '@rspack/core';
@@ -42,7 +42,8 @@ function library(name, ...entry) {
 
 const compiler = rspack([
   library('loader', './lib/anywidget/loader.js'),
-  library('view', './style/index.css', './style/page.css', './lib/anywidget/view.js')
+  library('view', './style/index.css', './style/page.css', './lib/anywidget/view.js'),
+  library('form', './style/form.css', './lib/anywidget/form.js')
 ]);
 compiler.run((error, stats) => {
   if (error || stats.hasErrors()) {

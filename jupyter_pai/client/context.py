@@ -14,7 +14,7 @@ from ..core.i18n import _
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["Place", "notebook_here", "of_command_line", "of_shell", "page_of"]
+__all__ = ["Place", "current_shell", "notebook_here", "of_command_line", "of_shell", "page_of"]
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,19 @@ def of_shell(shell: InteractiveShell) -> Place:
     return Place(Path.cwd(), live=False, shell=shell)
 
 
-def notebook_here() -> str:
-    """The path of the notebook whose kernel this process is; empty where there is none, or none that is a file."""
-    if "IPython" not in sys.modules or "google.colab" in sys.modules:
-        return ""
+def current_shell() -> InteractiveShell | None:
+    """Return the IPython shell of this process; None outside of IPython."""
+    if "IPython" not in sys.modules:
+        return None
     from IPython import get_ipython
 
     shell: InteractiveShell | None = get_ipython()
+    return shell
+
+
+def notebook_here() -> str:
+    """The path of the notebook whose kernel this process is; empty where there is none, or none that is a file."""
+    shell = None if "google.colab" in sys.modules else current_shell()
     return str(of_shell(shell).notebook or "") if shell else ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,13 +14,12 @@ from ..core.text import printable
 from . import summary
 from .base import Client
 from .connect import connect
-from .context import page_of
+from .context import current_shell, page_of
 from .log_printer import Printer
 from .transfers import finish_copy
 
 if TYPE_CHECKING:
     import pandas
-    from IPython.core.interactiveshell import InteractiveShell
 
     from .widgets.job_view import JobWidget
 
@@ -316,22 +314,12 @@ class JobHandle:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         bundle = summary.mime_bundle(self._view())
         # Where our extension shows jobs, it needs no kernel, and nothing is to be shown twice.
-        page = page_of(_shell())
+        page = page_of(current_shell())
         if page in ("vscode", "colab") or (page and self._client.embedded):
             shown = self.widget()
             shown.snapshot = bundle["text/plain"]
             bundle |= {_WIDGET_TYPE: {"version_major": 2, "version_minor": 1, "model_id": shown.model_id}}
         return bundle
-
-
-def _shell() -> InteractiveShell | None:
-    """The shell of IPython that runs here, if one does."""
-    if "IPython" not in sys.modules:
-        return None
-    from IPython import get_ipython
-
-    shell: InteractiveShell | None = get_ipython()
-    return shell
 
 
 def job_failed(handle: JobHandle) -> JobFailed:

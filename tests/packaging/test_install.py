@@ -21,6 +21,8 @@ def test_the_wheel_has_everything_and_nothing_else(built: Path) -> None:
         "jupyter_pai/_widget/loader.js",
         "jupyter_pai/_widget/view.js",
         "jupyter_pai/_widget/view.css",
+        "jupyter_pai/_widget/form.js",
+        "jupyter_pai/_widget/form.css",
         *(f"jupyter_pai/_tutorial/{path.name}" for path in (ROOT / "binder/tutorials").glob("*.ipynb")),
         "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.mo",
         "jupyter_pai/locale/zh_CN/LC_MESSAGES/jupyter_pai.json",
@@ -38,6 +40,7 @@ def test_a_wheel_is_built_from_the_sdist_without_node(built: Path, tmp_path: Pat
     for name in (
         "jupyter_pai/_labextension/package.json",
         "jupyter_pai/_widget/view.js",
+        "jupyter_pai/_widget/form.js",
         "labextension/src/index.ts",
         "package.json",
         "LICENSE",

@@ -16,6 +16,7 @@ last `n`, ``closed``, ``answer`` with `value`, ``failure`` with `message`, `fix`
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ _OF_NO_JOB = frozenset({"about", "list_jobs", "events", "instances", "schema"})
 _BOARDS = frozenset({"platform_boards", "open_platform_board", "stop_platform_board"})
 
 Send = Callable[[dict[str, Any]], None]
+# Calls a verb with a body and arguments.
+Perform = Callable[[Client, str, Any, dict[str, Any]], Any]
 
 
 @dataclass
@@ -55,14 +58,25 @@ class _Line:
 
 
 class Bridge:
-    """`send` takes a message for all pages, from any thread."""
+    """`send` takes a message for all pages, from any thread. `allows` tells which verbs a page may call, and `perform`
+    calls one, in a thread of its own."""
 
-    def __init__(self, client: Client, send: Send) -> None:
+    def __init__(
+        self,
+        client: Client,
+        send: Send,
+        allows: Callable[[str], bool] | None = None,
+        perform: Perform | None = None,
+    ) -> None:
         self._client, self._send = client, send
+        self._allows = allows or is_for_views
+        self._perform = perform or _perform
         self._lines: dict[str, _Line] = {}
         self._lock = threading.Lock()
         # Calls wait for the engine: off the kernel's own thread, so that cells and other messages go on.
-        self._callers = ThreadPoolExecutor(4, "jupyter-pai call")
+        self._callers = ThreadPoolExecutor(8, "jupyter-pai call")
+        # How many calls of each page are in progress.
+        self._pending: Counter[str] = Counter()
         self._pulse: threading.Thread | None = None
 
     @property
@@ -78,7 +92,10 @@ class Bridge:
         if line := self._lines.get(page):
             line.missed = 0
         if kind == "call":
+            with self._lock:
+                self._pending[page] += 1
             self._callers.submit(self._answer, page, message)
+            self._beat()
         elif kind == "open" and isinstance(number, int):
             self._open(page, number)
         elif kind == "close" and line and line.number == number:
@@ -124,7 +141,7 @@ class Bridge:
             line.stream.close()
 
     def _beat(self) -> None:
-        """Show signs of life while there are streams, also when the kernel runs a cell."""
+        """Send heartbeats while there are streams or calls in progress, also when the kernel runs a cell."""
         with self._lock:
             if self._pulse is None:
                 self._pulse = threading.Thread(target=self._live, name="jupyter-pai alive", daemon=True)
@@ -134,9 +151,12 @@ class Bridge:
         rest = threading.Event()
         while not rest.wait(_ALIVE):
             with self._lock:
-                if not self._lines:
+                if not self._lines and not self._pending:
                     self._pulse = None
                     return
+                calling = self._pending.keys() - self._lines.keys()
+            for page in calling:
+                self._send({"type": "alive", "page": page})
             for page, line in list(self._lines.items()):
                 with line.lock:
                     self._send({"type": "alive", "page": page, "stream": line.number, "n": line.said})
@@ -150,6 +170,8 @@ class Bridge:
             said = {"type": "failure", "status": error.status} | shown
         except Exception as error:
             said = {"type": "failure", "status": 500, "message": f"{type(error).__name__}: {error}"}
+        with self._lock:
+            self._pending -= Counter([page])
         self._send(said | {"page": page, "id": message.get("id")})
 
     def _call(self, message: Mapping[str, Any]) -> Any:
@@ -157,22 +179,26 @@ class Bridge:
         if not isinstance(verb, str) or verb not in ROUTES:
             raise UsageError(_("There is no verb `{verb}`.").format(verb=verb))
         route = ROUTES[verb]
-        if not is_for_views(verb) or route.sends_bytes:
+        if not self._allows(verb) or route.sends_bytes:
             raise Unsupported(_("`{verb}` is not for views that a kernel feeds.").format(verb=verb))
         given = _checked(route, message.get("parameters") or {})
         try:
-            return self._client.call(verb, body=message.get("body"), **given)
+            return self._perform(self._client, verb, message.get("body"), given)
         except ServerUnreachable:
             self._reconnect()
             # What was asked may have been done: only questions are asked twice.
             if route.method != "GET":
                 raise
-            return self._client.call(verb, body=message.get("body"), **given)
+            return self._perform(self._client, verb, message.get("body"), given)
 
     def _reconnect(self) -> None:
         """The server has gone: the one that we find now."""
         if not self._client.embedded:
             self._client = connect(again=True)
+
+
+def _perform(client: Client, verb: str, body: object, arguments: dict[str, Any]) -> Any:
+    return client.call(verb, body=body, **arguments)
 
 
 def is_for_views(verb: str) -> bool:

@@ -1,4 +1,4 @@
-"""Draft: a request that is being filled in, as a form in a notebook shows it. Knows no widgets."""
+"""Draft: the request that a form edits, as plain data. Imports no widgets."""
 
 from __future__ import annotations
 
@@ -7,28 +7,25 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
-from ...core.errors import PaiError
 from ..base import Client
 
-__all__ = ["Draft", "Table", "faults"]
+__all__ = ["Draft", "Table"]
 
-# What is as if nobody had said it.
-_NOTHING: tuple[object, ...] = ("", None, [], {})
+# Values treated as "not set".
+_EMPTY: tuple[object, ...] = ("", None, [], {})
 
 
 class Draft:
-    """A request for a notebook, a script or a folder: what the engine's verb `form` begins it with, and what was
-    changed since. `watchers` are called after each change."""
+    """The request of a form: the answer of the engine's verb `form` and the changes since. `changed` is called after
+    each change from Python."""
 
     def __init__(self, client: Client, path: str, profile: str = "", backend: str = "") -> None:
         self.client = client
-        found = client.call("form", path=path, profile=profile, backend=backend)
         self.path = path
-        self.kind: str = found["kind"]
-        self.entries: list[str] = found["entries"]
-        self.last: dict[str, Any] | None = found["last"]
-        self._request: dict[str, Any] = found["request"]
-        self.watchers: list[Callable[[], None]] = []
+        # `kind`, `entries` and `last` of the verb `form`.
+        self.start: dict[str, Any] = client.call("form", path=path, profile=profile, backend=backend)
+        self._request: dict[str, Any] = self.start.pop("request")
+        self.changed: Callable[[], None] = lambda: None
 
     @property
     def request(self) -> dict[str, Any]:
@@ -37,67 +34,60 @@ class Draft:
 
     @request.setter
     def request(self, value: Mapping[str, Any]) -> None:
-        """All of it, but for what makes it that of this notebook."""
+        """Replace `spec` and `backend`. The notebook stays unless it is given."""
         self._request |= {"spec": {}, "backend": ""} | _plain(value)
-        self.tell()
+        self.changed()
+
+    def receive(self, request: Mapping[str, Any]) -> None:
+        """Store the request of a page, without calling `changed`."""
+        self._request = _plain(request)
 
     @property
     def backend(self) -> str:
-        """The backend whose default profile is meant, if one is."""
+        """The backend whose default profile is used; empty if the spec names a profile."""
         return str(self._request["backend"])
 
     @backend.setter
     def backend(self, name: str) -> None:
         self._request["backend"] = name
         self._request["spec"].pop("profile", None)
-        self.tell()
+        self.changed()
 
     def get(self, *path: str) -> Any:
-        """The value of a field of the spec; None if it has none."""
-        found: Any = self._request["spec"]
+        """Return a copy of a field of the spec; None if it is not set."""
+        value: Any = self._request["spec"]
         for name in path:
-            found = found.get(name) if isinstance(found, dict) else None
-        return copy.deepcopy(found)
+            value = value.get(name) if isinstance(value, dict) else None
+        return copy.deepcopy(value)
 
-    def put(self, value: object, *path: str, quiet: bool = False) -> None:
-        """Give a field of the spec a value. One that says nothing takes the field away. If `quiet`, nobody is told:
-        its user is still typing."""
+    def put(self, value: object, *path: str) -> None:
+        """Set a field of the spec. An empty value removes it."""
         *tables, last = path
         spec = self._request["spec"]
         for name in tables:
             spec = spec.setdefault(name, {})
-        if value in _NOTHING:
+        if value in _EMPTY:
             spec.pop(last, None)
         else:
             spec[last] = _plain(value)
         if path == ("profile",):
             self._request["backend"] = ""
-        if not quiet:
-            self.tell()
+        self.changed()
 
-    def tell(self) -> None:
-        """Tell those who watch that it has changed."""
-        for watcher in self.watchers:
-            watcher()
-
-    def inspect(self) -> dict[str, Any]:
-        """The hyperparameters that the code declares."""
-        return dict(self.client.call("inspect", body=self._body()))
-
-    def preview(self, *, quick: bool = False) -> dict[str, Any]:
-        """What a submit would do; if `quick`, without looking for keys in files.
+    def preview(self) -> dict[str, Any]:
+        """Return the engine's preview of a submit.
 
         Raises:
-            BadInput: for what is to be mended; `faults` reads the fields of it.
+            BadInput: for invalid fields, listed in `details["faults"]`.
         """
-        return dict(self.client.call("preview", body=self._body(), quick=quick))
+        return dict(self.client.call("preview", body=self.request | {"python": sys.executable}))
 
     def submit(self, *, confirmed: bool = False) -> dict[str, Any]:
-        """Submit it: `{job, attached, changed}`.
+        """Submit the request. Return `{job, attached, changed}`.
 
         Raises:
-            BadInput: for what is to be mended.
-            Unconfirmed: saying what it costs, unless that is `confirmed`.
+            BadInput: for invalid fields.
+            Unconfirmed: with the cost, unless `confirmed`.
         """
         body = self.request
         return self.client.submit(
@@ -108,13 +98,10 @@ class Draft:
             script_if_needed=body.get("script_if_needed", False),
         )
 
-    def _body(self) -> dict[str, Any]:
-        return self.request | {"python": sys.executable}
-
 
 class Table(MutableMapping[str, Any]):
-    """A table of a draft's spec, as its hyperparameters: to be read and changed in place. Tables in it are such, too;
-    lists come as tuples, so that nobody changes a copy: ``form.source["exclude"] = [*old, "*.csv"]``."""
+    """A table of a draft's spec, such as its hyperparameters, edited in place. Inner tables are of this class, too.
+    Lists are returned as tuples, since changing a copy has no effect: ``form.source["exclude"] = [*old, "*.csv"]``."""
 
     def __init__(self, draft: Draft, *path: str) -> None:
         self._draft = draft
@@ -124,10 +111,10 @@ class Table(MutableMapping[str, Any]):
         return dict(self._draft.get(*self._path) or {})
 
     def __getitem__(self, name: str) -> Any:
-        found = self._values()[name]
-        if isinstance(found, dict):
+        value = self._values()[name]
+        if isinstance(value, dict):
             return Table(self._draft, *self._path, name)
-        return tuple(found) if isinstance(found, list) else found
+        return tuple(value) if isinstance(value, list) else value
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._draft.put(self._values() | {name: value}, *self._path)
@@ -148,13 +135,7 @@ class Table(MutableMapping[str, Any]):
 
 
 def _plain(value: Any) -> Any:
-    """A copy that shares nothing with what it is of, with tables of drafts as dicts."""
+    """Return a deep copy with the tables of drafts as dicts."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else copy.deepcopy(value)
-
-
-def faults(error: PaiError) -> dict[str, str]:
-    """What is wrong with which field, by its path."""
-    found = error.details.get("faults")
-    return {str(field): str(said) for field, said in found.items()} if isinstance(found, dict) else {}

@@ -1,44 +1,35 @@
-"""`form`: the form that submits a job, for a notebook. Loads widgets when it is called, not before."""
+"""`form`: the form that submits a job, for a notebook. Widgets are imported by the first call."""
 
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..connect import connect
-from ..context import Place, of_command_line, of_shell
+from ..context import Place, current_shell, of_command_line, of_shell
 
 if TYPE_CHECKING:
-    from .widget_form import Form
+    from .form_view import Form
 
 __all__ = ["form", "form_at"]
 
 
 def form(path: str | os.PathLike[str] = "", *, profile: str = "", backend: str = "") -> Form:
-    """A form that submits a notebook, a script or a folder: this notebook, if no `path` is given. It begins with the
-    settings of the newest job of the same.
+    """Return a form that submits a notebook, a script or a folder; this notebook if no `path` is given. It starts with
+    the settings of the newest job of the same code.
 
     Raises:
-        NotFound: if there is nothing at the path.
-        BadInput: if it is nothing that a form can submit.
+        NotFound: if the path does not exist.
+        BadInput: if a form cannot submit the file.
     """
-    return form_at(_here(), os.fspath(path), profile=profile, backend=backend)
+    shell = current_shell()
+    place = of_shell(shell) if shell else of_command_line()
+    return form_at(place, os.fspath(path), profile=profile, backend=backend)
 
 
 def form_at(place: Place, path: str, *, profile: str = "", backend: str = "") -> Form:
-    """A form for a path that is written at a place."""
-    from .widget_form import Form
+    """Return a form for a path relative to a place."""
+    from .form_view import Form
 
-    found: Path = place.path(path) if path else place.notebook or place.path(".")
-    return Form(connect(), str(found), profile, backend)
-
-
-def _here() -> Place:
-    if "IPython" in sys.modules:
-        from IPython import get_ipython
-
-        if shell := get_ipython():
-            return of_shell(shell)
-    return of_command_line()
+    target = place.path(path) if path else place.notebook or place.path(".")
+    return Form(connect(), str(target), profile, backend)

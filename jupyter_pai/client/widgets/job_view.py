@@ -1,7 +1,7 @@
-"""`JobWidget`: the job view in a page without our extension (VS Code, Colab), fed by the kernel.
+"""Widgets that show a view of ours in a page without our extension (VS Code, Colab), fed by the kernel.
 
-What travels with each widget is small: a loader (`labextension/src/loader.ts`), which asks for the view itself once a
-page, and the job in words, which is what is seen until the view is there.
+What travels with each widget is small: a loader (`labextension/src/anywidget/loader.ts`), which requests the bundle of
+the view once a page, and a text, shown until the view is loaded.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -17,44 +18,58 @@ import traitlets
 
 from ...core.i18n import catalogue, language
 from ..base import Client
-from .comm import Bridge
+from .comm import Bridge, Perform
 
-__all__ = ["JobWidget"]
+__all__ = ["JobWidget", "PageWidget"]
 
-_BUNDLE = Path(__file__).parents[2] / "_widget"
+_BUNDLES = Path(__file__).parents[2] / "_widget"
 # Seconds; see `Bridge.tick`.
 _TICK = 15.0
 
 
-class JobWidget(anywidget.AnyWidget):
-    """A job as JupyterLab with our extension shows it. What the page asks is answered off the kernel's own thread, and
-    what is new is sent while a cell runs; but most front ends bring a question only between two cells."""
+class PageWidget(anywidget.AnyWidget):
+    """A view of the bundle `_widget/NAME.js`. Calls of the page are answered in a thread of their own, and updates are
+    sent while a cell runs; but most front ends deliver a call only between two cells."""
 
     _esm = traitlets.Unicode().tag(sync=True)
-    job_id = traitlets.Unicode().tag(sync=True)
     snapshot = traitlets.Unicode().tag(sync=True)
     bundle = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, job_id: str, snapshot: str, client: Client) -> None:
-        loader, _view, _style, digest = _files()
-        super().__init__(_esm=loader, job_id=job_id, snapshot=snapshot, bundle=digest)
-        self._bridge = Bridge(client, self.send)
+    def __init__(
+        self,
+        name: str,
+        client: Client,
+        allows: Callable[[str], bool] | None = None,
+        perform: Perform | None = None,
+        **state: object,
+    ) -> None:
+        loader, _script, _style, digest = _files(name)
+        super().__init__(_esm=loader, bundle=digest, **state)
+        self._bundle_name = name
+        self._bridge = Bridge(client, self.send, allows, perform)
         self._ticks = False
-        with contextlib.suppress(RuntimeError):  # Made outside of a kernel: nobody will look at it.
+        with contextlib.suppress(RuntimeError):  # Made outside of a kernel: no page shows it.
             self._kernel_loop = asyncio.get_running_loop()
         self.on_msg(self._receive)
+
+    def run_in_kernel(self, work: Callable[[], None]) -> None:
+        """Run `work` in the kernel's own loop, from any thread; at once outside of a kernel."""
+        if hasattr(self, "_kernel_loop"):
+            self._kernel_loop.call_soon_threadsafe(work)
+        else:
+            work()
 
     def _receive(self, _widget: object, message: object, _buffers: object) -> None:
         if not isinstance(message, dict):
             return
         if message.get("type") == "load":
-            _loader, view, style, _digest = _files()
-            self.send({"type": "bundle", "page": message.get("page"), "texts": catalogue(language())}, [view, style])
+            _loader, script, style, _digest = _files(self._bundle_name)
+            self.send({"type": "bundle", "page": message.get("page"), "texts": catalogue(language())}, [script, style])
             return
         self._bridge.receive(message)
         if self._bridge.pages and not self._ticks and hasattr(self, "_kernel_loop"):
             self._ticks = True
-            self._kernel_loop.call_soon_threadsafe(self._tick_later)
+            self.run_in_kernel(self._tick_later)
 
     def _tick_later(self) -> None:
         # In the kernel's own loop, where messages of pages are waited for: a cell that runs stops both.
@@ -66,9 +81,18 @@ class JobWidget(anywidget.AnyWidget):
             self._tick_later()
 
 
+class JobWidget(PageWidget):
+    """A job as JupyterLab with our extension shows it."""
+
+    job_id = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, job_id: str, snapshot: str, client: Client) -> None:
+        super().__init__("view", client, job_id=job_id, snapshot=snapshot)
+
+
 @cache
-def _files() -> tuple[str, bytes, bytes, str]:
-    """Loader, view, its style, and a digest of what the page keeps."""
-    view, style = (_BUNDLE / "view.js").read_bytes(), (_BUNDLE / "view.css").read_bytes()
-    digest = hashlib.sha256(view + style + language().encode()).hexdigest()[:16]
-    return (_BUNDLE / "loader.js").read_text("utf-8"), view, style, digest
+def _files(name: str) -> tuple[str, bytes, bytes, str]:
+    """Return the loader, the bundle `name`, its style, and a digest by which a page keeps them."""
+    script, style = (_BUNDLES / f"{name}.js").read_bytes(), (_BUNDLES / f"{name}.css").read_bytes()
+    digest = hashlib.sha256(script + style + language().encode()).hexdigest()[:16]
+    return (_BUNDLES / "loader.js").read_text("utf-8"), script, style, digest

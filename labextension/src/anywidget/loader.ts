@@ -1,6 +1,6 @@
 /**
- * The front end of the job widget: shows the job as text, and loads the view from the kernel once per page. It must
- * stay small, since it is sent with every job and may be saved in the notebook.
+ * The front end of each widget: shows the widget's text, and loads the view from the kernel once per page. It must stay
+ * small, since it is sent with every job and may be saved in the notebook.
  */
 
 import type { IWidgetModel } from '../api/comm.js';

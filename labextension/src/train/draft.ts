@@ -111,7 +111,8 @@ function isNothing(value: unknown): boolean {
   );
 }
 
-function textOf(value: unknown): string {
+/** A value of a table as the text of its row. */
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

@@ -46,7 +46,7 @@ export function TrainFiles(props: IPart): React.JSX.Element {
         {preview && !fault ? fileCount(preview.files, preview.bytes, trans) : ''}
         {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Scanning the folder…')}</span>}
       </p>
-      {folder && !folder.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
+      {folder && !`/${folder}`.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
       {wrong.leaks.length === 0 && <FaultText text={fault} role="alert" />}
       <Leaks {...props} leaks={leaks} isCertain={wrong.leaks.length > 0} leave={leave} />
       <Chips

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,39 +47,33 @@ def kernel(home: Home, folder: Path, script: Path) -> Iterator[Kernel]:
 
 
 class FormPage:
-    """The widgets of a form, as a page has them: by what their labels say."""
+    """The page of a form: its state, what it edits, and the verbs that it calls."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, messages: list[dict[str, Any]]) -> None:
         self.kernel = kernel
-        self.models: dict[str, dict[str, Any]] = {}
-        self.read = 0
+        opened = {m["content"]["comm_id"]: m["content"]["data"]["state"] for m in messages if is_opening(m)}
+        ((self.comm, self.state),) = ((comm, state) for comm, state in opened.items() if "request" in state)
+        self.read = len(kernel.heard)
 
-    def look(self) -> None:
-        """Take in what was heard since."""
+    @property
+    def request(self) -> dict[str, Any]:
+        """The request as the kernel sent it last."""
         for message in self.kernel.heard[self.read :]:
             content = message["content"]
-            if message["msg_type"] == "comm_open":
-                self.models[content["comm_id"]] = dict(content["data"]["state"])
-            elif message["msg_type"] == "comm_msg" and content["data"].get("method") == "update":
-                self.models.setdefault(content["comm_id"], {}).update(content["data"]["state"])
+            if message["msg_type"] == "comm_msg" and content["comm_id"] == self.comm:
+                self.state.update(content["data"].get("state", {}))
         self.read = len(self.kernel.heard)
+        return dict(self.state["request"])
 
-    def find(self, description: str) -> str:
-        self.look()
-        (found,) = (name for name, state in self.models.items() if state.get("description") == description)
-        return found
-
-    def state(self, description: str) -> dict[str, Any]:
-        return self.models[self.find(description)]
-
-    def send(self, description: str, method: str, **values: Any) -> None:
-        """What a page sends when its user types, or presses a button; and wait for what comes of it."""
-        data: dict[str, Any] = {"method": method, **values}
-        comm = self.find(description)
-        session, channel = self.kernel.client.session, self.kernel.client.shell_channel
-        sent = session.msg("comm_msg", {"comm_id": comm, "data": data})
-        channel.send(sent)
-        number = sent["header"]["msg_id"]
+    def edit(self, **fields: Any) -> None:
+        """Send the request with other fields, as a page does, and wait until the kernel has it."""
+        request = self.request
+        state = {"request": request | {"spec": request["spec"] | fields}}
+        data = {"method": "update", "state": state, "buffer_paths": []}
+        session = self.kernel.client.session
+        message = session.msg("comm_msg", {"comm_id": self.comm, "data": data})
+        self.kernel.client.shell_channel.send(message)
+        number = message["header"]["msg_id"]
         self.kernel.listen(
             lambda m: (
                 m["msg_type"] == "status"
@@ -88,18 +81,16 @@ class FormPage:
                 and m["parent_header"].get("msg_id") == number
             )
         )
-        self.look()
+        self.state.update(state)
 
-    def type(self, description: str, value: object) -> None:
-        self.send(description, "update", state={"value": value}, buffer_paths=[])
+    def call(self, verb: str, **parameters: Any) -> dict[str, Any]:
+        """The answer to a verb; with the request, if it takes one."""
+        self.kernel.tell(self.comm, type="call", page="p", id=verb, verb=verb, parameters=parameters, body=self.request)
+        return self.kernel.said(self.comm, page="p", id=verb)
 
-    def press(self, description: str) -> None:
-        self.send(description, "custom", content={"event": "click"})
 
-    def texts(self) -> str:
-        """All that is said."""
-        self.look()
-        return "\n".join(str(state.get("value", "")) for state in self.models.values())
+def is_opening(message: dict[str, Any]) -> bool:
+    return bool(message["msg_type"] == "comm_open")
 
 
 def value(kernel: Kernel, expression: str) -> Any:
@@ -109,52 +100,56 @@ def value(kernel: Kernel, expression: str) -> Any:
 
 
 def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: Path, script: Path) -> None:
+    notebook = folder / "a.ipynb"
+    notebook.write_text(json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     messages = kernel.run("f = %pai form train.py\nf")
     bundle = next(m["content"]["data"] for m in messages if m["msg_type"] == "execute_result")
     assert WIDGET in bundle
     assert "form.submit()" in bundle["text/plain"]
-    page = FormPage(kernel)
-    assert (page.state("lr")["value"], page.state("epochs")["value"]) == (0.5, 3)
-    assert page.state("lr")["_model_name"] == "FloatTextModel"
-    assert page.state("epochs")["_model_name"] == "IntTextModel"
-    assert page.state("kind")["_options_labels"] == ["small", "large"]
-    assert page.state("fast")["_model_name"] == "CheckboxModel"
-    assert "how fast" in page.state("lr")["tooltip"]
-    machine = page.state("Instance type")["options"][0]
-    assert re.fullmatch(r"local · \d+ CPU( · \d+ × .+)? · [\d.]+ GiB", machine)
-    assert page.state("Container engine")["_model_name"] == "DropdownModel"
+    assert "train.py" in bundle["text/html"]
+    page = FormPage(kernel, messages)
+    assert (page.state["form"]["path"], page.state["form"]["entries"]) == (str(script), ["a.ipynb", "train.py"])
 
-    page.type("lr", 0.25)
-    page.type("Name", "mine")
-    page.send("kind", "update", state={"index": 1}, buffer_paths=[])
+    page.edit(name="mine", hyperparameters={"lr": 0.25, "kind": "large"})
     spec = value(kernel, "f.value")["spec"]
     assert spec["hyperparameters"] == {"lr": 0.25, "kind": "large"}
     assert (spec["name"], spec["entry_point"], spec["source"]) == ("mine", "train.py", {"folder": str(folder)})
-    # What is chosen with all that is known of it is its name.
-    page.type("Instance type", machine)
-    assert page.state("Instance type")["value"] == value(kernel, "f.instance_type") == "local"
+    page.edit(instance_type="local")
+    assert value(kernel, "f.instance_type") == "local"
     kernel.run("f.hyperparameters['epochs'] = 7; f.hyperparameters['other'] = 'x'; f.labels['team'] = 'a'")
-    assert page.state("epochs")["value"] == 7
+    assert page.request["spec"]["hyperparameters"]["epochs"] == 7
     kernel.run("del f.hyperparameters['other']")
 
-    page.type("Memory", "much")
-    assert "this has not the form" in page.texts()
-    page.press("Submit")
+    page.edit(memory="much")
+    for verb in ("preview", "submit"):
+        refused = page.call(verb)
+        assert refused["type"] == "failure"
+        assert "this has not the form" in refused["details"]["faults"]["memory"]
     assert value(kernel, "f.job is None") is True
     kernel.run("f.memory = ''")
-    assert "this has not the form" not in page.texts()
-    page.press("Dry run")
-    assert "Nothing was submitted." in page.texts()
-    page.press("Submit")
+    found = page.call("preview")["value"]
+    assert found["command"] == "python train.py --lr 0.25 --kind large --epochs 7"
+    assert [one["name"] for one in found["hyperparameters"]] == ["lr", "epochs", "kind", "fast", "label"]
+    assert page.call("submit")["type"] == "answer"
     job = value(kernel, "f.job.id")
     kernel.run("f.job.wait()")
-    outputs = [state["outputs"] for state in page.models.values() if state.get("_model_name") == "OutputModel"]
-    assert job in json.dumps(outputs)
+    shown = [m["content"]["data"].get("state", {}).get("outputs") for m in kernel.heard if m["msg_type"] == "comm_msg"]
+    assert job in json.dumps(shown)
     assert value(kernel, "f.job.logs()") == "lr=0.25 epochs=7 kind=large\n"
+    # The page does not know the kernel's notebook.
+    assert value(kernel, "__import__('jupyter_pai').list_jobs(notebook='a.ipynb')[0].id") == job
     # The next one begins where this one ended.
     again = value(kernel, "__import__('jupyter_pai').form('train.py').value")
     assert again["spec"]["hyperparameters"] == {"lr": "0.25", "kind": "large", "epochs": "7"}
     assert again["spec"]["labels"] == {"team": "a"}
+
+
+def test_a_page_calls_the_verbs_of_a_form_and_no_others(kernel: Kernel, script: Path) -> None:
+    page = FormPage(kernel, kernel.run("f = %pai form train.py\nf"))
+    for verb in ("backends", "profiles", "secrets", "storages", "instances"):
+        assert page.call(verb)["type"] == "answer", verb
+    for verb in ("set_secret", "set_profile", "set_credentials", "remove_data", "prune", "list_jobs", "delete"):
+        assert page.call(verb)["status"] == 400, verb
 
 
 def test_without_a_page_it_is_words_and_python(home: Home, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,67 +225,9 @@ def test_what_is_set_from_python_has_its_effect_or_is_refused(
     form.value = {"spec": {"command": "echo 1", "name": "mine"}}
     assert (form.command, form.name, form.value["notebook"]) == ("echo 1", "mine", notebook)
     assert "profile" not in form.value["spec"]
-    assert form._fields["command"].widget.value == "echo 1"
+    assert form._widget.request["spec"]["command"] == "echo 1"
     form.value = form.value | {"backend": "local"}
     assert (form.command, form.backend) == ("echo 1", "local")
-
-
-class Regions(EmbeddedClient):
-    """An engine with two profiles of one platform far away, which answers when it may."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.may_answer = {"one": threading.Event(), "two": threading.Event()}
-
-    def call(self, verb: str, *, body: object = None, **arguments: Any) -> Any:
-        if verb not in ("instances", "images"):
-            return super().call(verb, body=body, **arguments)
-        profile = arguments["profile"]
-        if not (event := self.may_answer.get(profile)):
-            return super().call(verb, body=body, **arguments)
-        assert event.wait(60)
-        if verb == "images":
-            raise ValueError(f"nobody expects {profile}")
-        return {verb: [{"name": f"ecs.{profile}", "cpu": 8.0, "gpu": 1, "gpu_name": "V100", "memory": 32 << 30}]}
-
-
-def test_what_is_offered_is_of_the_profile_that_is_chosen(home: Home, script: Path) -> None:
-    from jupyter_pai.client.widgets.widget_form import Form
-    from jupyter_pai.config.settings import user_file
-
-    user_file().parent.mkdir(parents=True, exist_ok=True)
-    user_file().write_text("".join(f"[profiles.{name}]\nbackend = 'pai'\nregion_id = 'x'\n" for name in ("one", "two")))
-    client = Regions()
-    machine = "ecs.{} · 8 CPU · 1 × V100 · 32 GiB"
-
-    def looking() -> list[threading.Thread]:
-        return [thread for thread in threading.enumerate() if thread.name == "jupyter-pai form"]
-
-    try:
-        form = Form(client, str(script), profile="local")
-        kinds, images = form._fields["instance_type"], form._fields["image"]
-        assert kinds.widget.options[0].startswith("local · ")
-        form.profile = "one"
-        assert kinds.widget.options == ()
-        (overtaken,) = looking()
-        form.profile = "two"
-        (other,) = {*looking()} - {overtaken}
-        client.may_answer["two"].set()
-        other.join(60)
-        assert kinds.widget.options == (machine.format("two"),)
-        # Whatever goes wrong is said.
-        assert images.box.children[-1].value.count("ValueError: nobody expects two") == 1
-        client.may_answer["one"].set()
-        overtaken.join(60)
-        assert kinds.widget.options == (machine.format("two"),)
-        form.profile = "one"
-        for thread in looking():
-            thread.join(60)
-        assert kinds.widget.options == (machine.format("one"),)
-        form.profile = "local"
-        assert "nobody" not in images.box.children[-1].value
-    finally:
-        client.close()
 
 
 def test_what_storages_have_is_offered_for_what_is_typed(home: Home, folder: Path) -> None:
@@ -319,26 +256,3 @@ def test_what_storages_have_is_offered_for_what_is_typed(home: Home, folder: Pat
             continuations(client, "none/", home=str(folder))
     finally:
         client.close()
-
-
-def test_a_profile_that_the_administrator_refuses_says_so(
-    home: Home, script: Path, system: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import jupyter_pai
-
-    monkeypatch.chdir(script.parent)
-    profiles = "".join(f"[profiles.{name}]\nbackend = 'local'\n" for name in ("team", "own"))
-    system(f"default = 'team'\n{profiles}[policy]\nprofiles = ['team']\ncontact = 'ml-ops@example.com'\n")
-    form = jupyter_pai.form("train.py")
-    field = form._fields["profile"]
-    fault = field.box.children[1]
-    assert ("own (not allowed)", "own") in field.widget.options
-    assert fault.layout.display == "none"
-    form.profile = "own"
-    assert field.widget.value == "own"
-    assert fault.layout.display == ""
-    assert "`own` is not allowed here" in fault.value
-    assert "ml-ops@example.com" in fault.value
-    form.backend = "local"
-    assert fault.layout.display == "none"
-    assert "`local`" in field.box.children[2].value

@@ -50,14 +50,13 @@ def test_a_form_asks_before_it_submits_what_costs(pai: StandIn, folder: Path) ->
     form = jupyter_pai.form(folder / "train.py", profile="pai")
     form.instance_type = "ecs.gn6i-c4g1.xlarge"
     assert form.options == {}
-    assert form._agree.layout.display == "none"
-    assert "until it ends" in form._cost.value
-    assert form.preview()["questions"]
+    preview = form.preview()
+    assert "until it ends" in preview["cost"] + str(preview["questions"])
+    assert preview["questions"]
     with pytest.raises(Unconfirmed):
         form.submit()
-    assert form._agree.layout.display == ""
     assert not form.value.get("job", form.job)
-    form._agree.click()
+    form.submit(confirmed=True)
     assert form.job is not None
     assert form.job.info["backend"] == "pai"
     assert connect().call("list_jobs")["total"] == 1

@@ -1,0 +1,89 @@
+/**
+ * Keeps the draft of a form and the trait `request` of its widget equal, in both directions.
+ */
+
+import { JSONExt } from '@lumino/coreutils';
+import type { ReadonlyJSONObject } from '@lumino/coreutils';
+
+import type { IWidgetModel } from '../api/comm.js';
+import type { Json } from '../api/wire.js';
+import { record } from '../api/wire.js';
+import type { IDraft } from '../train/draft.js';
+import { TABLES, requestOf, textOf } from '../train/draft.js';
+import type { Desk } from '../train/formmodel.js';
+import type { IDeclared } from '../train/preview.js';
+
+/** What a form uses of its widget's model. */
+export interface IFormWidget extends IWidgetModel {
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+}
+
+/** Write changes of the draft into the widget, and changes of the widget into the draft. Return a function that stops it. */
+export function synchronize(widget: IFormWidget, desk: Desk): () => void {
+  const requests = (draft: IDraft) => {
+    const stored = record(widget.get('request'));
+    return { stored, edited: requestFor(draft, stored, desk.declared) };
+  };
+  const send = () => {
+    if (desk.draft) {
+      const { stored, edited } = requests(desk.draft);
+      if (!isEqual(stored, edited)) {
+        widget.set('request', edited);
+        widget.save_changes();
+      }
+    }
+  };
+  const receive = () => {
+    if (desk.draft) {
+      const { stored, edited } = requests(desk.draft);
+      if (!isEqual(stored, edited)) {
+        desk.put(stored);
+      }
+    }
+  };
+  desk.changed.connect(send);
+  widget.on('change:request', receive);
+  return () => {
+    desk.changed.disconnect(send);
+    widget.off('change:request', receive);
+  };
+}
+
+/**
+ * The request of a draft with the types of Python. A value whose text did not change keeps the type that it has in
+ * `stored`; a changed hyperparameter gets the type that the code declares.
+ */
+export function requestFor(draft: IDraft, stored: Json, declared: readonly IDeclared[]): Json {
+  const request = requestOf(draft);
+  const [spec, before] = [record(request['spec']), record(stored['spec'])];
+  const types = new Map(declared.flatMap(one => [one.name, ...one.aliases].map(name => [name, one.type] as const)));
+  const tables = TABLES.filter(table => table in spec).map(table => {
+    const values = Object.entries(record(spec[table])).map(([name, value]) => {
+      const text = String(value);
+      const old = record(before[table])[name];
+      const type = table === 'hyperparameters' ? (types.get(name) ?? '') : '';
+      return [name, old !== undefined && textOf(old) === text ? old : typed(text, type)];
+    });
+    return [table, Object.fromEntries(values)];
+  });
+  return { ...request, spec: { ...spec, ...(Object.fromEntries(tables) as Json) } };
+}
+
+const INTEGER = /^[+-]?\d+$/;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+function typed(text: string, type: string): unknown {
+  const number = Number(text);
+  if (type === 'int') {
+    return INTEGER.test(text) && Number.isSafeInteger(number) ? number : text;
+  }
+  if (type === 'float') {
+    return NUMBER.test(text) && Number.isFinite(number) ? number : text;
+  }
+  return type === 'bool' && (text === 'True' || text === 'False') ? text === 'True' : text;
+}
+
+function isEqual(one: Json, other: Json): boolean {
+  return JSONExt.deepEqual(one as ReadonlyJSONObject, other as ReadonlyJSONObject);
+}
