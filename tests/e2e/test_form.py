@@ -1,4 +1,4 @@
-"""The form in a notebook, in a real JupyterLab: filled in, dry run, a mistake beside its field, submitted."""
+"""The form in a notebook, in a real JupyterLab: filled in, previewed, a mistake beside its field, submitted."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def test_a_form_is_filled_in_and_submits(lab: Lab, page: Page) -> None:
     run_cells(page, 1)
     output = page.locator(".jp-OutputArea").first
     rate = output.get_by_label("lr", exact=True)
-    expect(rate).to_have_value("0.5", timeout=LONG)
+    expect(rate).to_have_attribute("placeholder", "0.5", timeout=LONG)
     expect(output).to_contain_text("how fast")
     rate.fill("0.25")
-    rate.press("Tab")
+    output.locator("summary", has_text="Name, time limit, labels").click()
     name = output.get_by_label("Name", exact=True)
     name.fill("bad\tname")
-    name.press("Tab")
-    expect(output.get_by_role("alert").filter(has_text="must not contain control").first).to_be_visible(timeout=LONG)
+    expect(output.locator(".jp-pai-Trouble", has_text="must not contain control").first).to_be_visible(timeout=LONG)
+    expect(name).to_have_attribute("aria-invalid", "true")
     name.fill("mine")
-    name.press("Tab")
-    expect(output.get_by_role("alert").filter(has_text="must not contain control")).to_have_count(0, timeout=LONG)
-    output.get_by_role("button", name="Dry run").click()
-    expect(output.get_by_role("status").filter(has_text="Nothing was submitted.")).to_be_visible(timeout=LONG)
-    expect(output.get_by_role("status")).to_contain_text("--lr 0.25")
-    # The titles of what is folded have the colours that ipywidgets gives them.
-    assert [one for one in faults(page, ".jp-OutputArea-output .widget-vbox") if ": <span>" not in one] == []
+    expect(output.locator(".jp-pai-Trouble", has_text="must not contain control")).to_have_count(0, timeout=LONG)
+    # The preview is that of a dry run: nothing is submitted.
+    expect(output.get_by_role("status").filter(has_text="1 file")).to_be_visible(timeout=LONG)
+    output.locator("summary", has_text="Export as").click()
+    expect(output.locator(".jp-pai-Code-text")).to_contain_text("--hp lr=0.25", timeout=LONG)
+    assert faults(page, ".jp-OutputArea-output .jp-pai-Page") == []
+    assert lab.rest("GET", "/pai/api/v1/jobs")["total"] == 0
     output.get_by_role("button", name="Submit", exact=True).click()
     view = output.locator(".jp-pai-Job")
     expect(view).to_contain_text("mine", timeout=LONG)
