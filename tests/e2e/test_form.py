@@ -34,7 +34,7 @@ def test_a_form_is_filled_in_and_submits(lab: Lab, page: Page) -> None:
     name.fill("mine")
     expect(output.locator(".jp-pai-Trouble", has_text="must not contain control")).to_have_count(0, timeout=LONG)
     # The preview is that of a dry run: nothing is submitted.
-    expect(output.get_by_role("status").filter(has_text="1 file")).to_be_visible(timeout=LONG)
+    expect(output.get_by_role("status").filter(has_text="2 files")).to_be_visible(timeout=LONG)
     output.locator("summary", has_text="Export as").click()
     expect(output.locator(".jp-pai-Code-text")).to_contain_text("--hp lr=0.25", timeout=LONG)
     assert faults(page, ".jp-OutputArea-output .jp-pai-Page") == []

@@ -161,14 +161,15 @@ def test_the_form_in_a_notebook_has_it(den: Cli, folder: Path) -> None:
     (folder / "nice.py").write_text("import os\nprint('nice', os.nice(0))")
     kernel = Kernel(folder)
     try:
-        kernel.run("%load_ext jupyter_pai\nform = %pai form nice.py --profile den\nform")
-        page = FormPage(kernel)
-        assert "stands back" in page.state("Niceness")["tooltip"]
-        page.type("Niceness", "20")
-        page.press("Dry run")
-        assert "19 or less is needed" in page.texts()
-        page.type("Niceness", "7")
-        page.press("Submit")
+        page = FormPage(kernel, kernel.run("%load_ext jupyter_pai\nform = %pai form nice.py --profile den\nform"))
+        (neighbour,) = (one for one in page.call("backends")["value"]["backends"] if one["name"] == "neighbour")
+        field = neighbour["options"]["properties"]["nice"]
+        assert field["title"] == "Niceness"
+        assert "stands back" in field["description"]
+        page.edit(options={"nice": 20})
+        assert "19 or less is needed" in page.call("preview")["details"]["faults"]["options.nice"]
+        page.edit(options={"nice": 7})
+        assert page.call("submit")["type"] == "answer"
         kernel.run("job = form.job.wait()")
         assert value(kernel, "job.logs()") == f"nice {os.nice(0) + 7}\n"
         spec = value(kernel, "job.spec")

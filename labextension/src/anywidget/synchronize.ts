@@ -63,9 +63,9 @@ export function requestFor(draft: IDraft, stored: Json, declared: readonly IDecl
       const text = String(value);
       const old = record(before[table])[name];
       const type = table === 'hyperparameters' ? (types.get(name) ?? '') : '';
-      return [name, old !== undefined && textOf(old) === text ? old : typed(text, type)];
+      return [name, old !== undefined && textOf(old) === text ? old : typed(text, type)] as const;
     });
-    return [table, Object.fromEntries(values)];
+    return [table, Object.fromEntries(values)] as const;
   });
   return { ...request, spec: { ...spec, ...(Object.fromEntries(tables) as Json) } };
 }
