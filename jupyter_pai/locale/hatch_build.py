@@ -1,4 +1,4 @@
-"""Build hook: makes of each catalogue (`.po`) the `.mo` for Python and the `.json` for JupyterLab."""
+"""Build hook: compile each catalogue (`.po`) to `.mo` for Python and `.json` for JupyterLab."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOCALE = Path(__file__).parent
 
 
 class CatalogueHook(BuildHookInterface[Any]):
-    """Runs before every build, editable ones included."""
+    """A hook that runs before every build, including editable ones."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         for path in LOCALE.rglob("*.po"):
@@ -25,25 +25,25 @@ class CatalogueHook(BuildHookInterface[Any]):
 
 
 def compile_catalogue(path: Path) -> None:
-    """Write the two forms of a catalogue beside it."""
+    """Write both compiled files beside a catalogue."""
     with path.open("rb") as file:
         catalogue = read_po(file)
     compiled = BytesIO()
     write_mo(compiled, catalogue)
     replace(path.with_suffix(".mo"), compiled.getvalue())
-    language = path.parents[1].name.replace("_", "-")  # zh-CN; babel would say zh-Hans-CN
+    language = path.parents[1].name.replace("_", "-")  # zh-CN, where babel writes zh-Hans-CN
     replace(path.with_suffix(".json"), json.dumps(for_jupyterlab(catalogue, language), ensure_ascii=False).encode())
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Write a file that somebody may be reading."""
+    """Replace a file atomically, because other processes may be reading it."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     new.write_bytes(content)
     new.replace(path)
 
 
 def for_jupyterlab(catalogue: Catalog, language: str) -> dict[str, Any]:
-    """A catalogue in JupyterLab's form. It serves one only if the language is written with a hyphen."""
+    """Return a catalogue in JupyterLab's format. JupyterLab requires a hyphen in the name of the language."""
     texts: dict[str, Any] = {
         "": {
             "domain": "jupyter_pai",
