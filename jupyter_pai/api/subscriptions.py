@@ -1,23 +1,23 @@
-"""What a page can subscribe to, and one page's subscriptions: over a WebSocket of the server, or a kernel's comm.
+"""Subscriptions of a page, over a WebSocket of the server or a kernel's comm.
 
-The page sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"type": "unsubscribe", "id": …}``; and
-``{"type": "ping"}``, which is answered by ``{"type": "pong"}``, to learn whether anybody is there. Topics:
+The page sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"type": "unsubscribe", "id": …}``. A
+``{"type": "ping"}`` is answered by ``{"type": "pong"}``. Topics:
 
-``jobs``     every change to any job: ``{"type": "jobs", "jobs": [...], "deleted": [...], "ended": [...], "event": n}``,
-             where `ended` are the ids of those that came to their end. The first one has no jobs: it says after which
-             event the topic begins, so that who then asks for a list misses nothing
-``job``      one job, with its instances, whenever it changes: ``{"type": "job", "job": {...}}``, until it has ended;
-             with `stay` until it is deleted: what is pinned or labelled later is told as well
-``log``      a job's log from `offset` on, or its last `tail` lines, at most 256 KiB:
+``jobs``     all changes of jobs: ``{"type": "jobs", "jobs": [...], "deleted": [...], "ended": [...], "event": n}``.
+             `ended` has the ids of the jobs that have just ended. The first message has no jobs: it names the event
+             after which the topic starts, so that a list fetched afterwards misses nothing
+``job``      changes of one job and its instances: ``{"type": "job", "job": {...}}``, until it has ended; with `stay`
+             until it is deleted, since it may be pinned or labelled after its end
+``log``      the log of a job from `offset` on, or its last `tail` lines, at most 256 KiB:
              ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
-``metrics``  a job's points, of each metric those after the first `counts`:
-             ``{"type": "metrics", "metrics": {name: {start, end, step, value, time}}}``; with `points`, where more
-             than so many come at once, so many that stand for all from `start` up to `end`
+``metrics``  the points of a job, for each metric after the first `counts`:
+             ``{"type": "metrics", "metrics": {name: {start, end, step, value, time}}}``; with `points`, longer series
+             are downsampled to this many points from `start` up to `end`
 
-Each message has the `id` of its subscription. ``{"type": "end"}`` is the last one; ``{"type": "error", code, message,
-fix}`` as well. Positions are byte offsets and point counts, so a page that connects again says where it stood (the last
-`end` of the log or of each metric), and misses and repeats nothing. A page that reads slowly is sent less at a time:
-nothing is read for it before what was sent has left.
+Each message has the `id` of its subscription. The last one is ``{"type": "end"}`` or ``{"type": "error", code, message,
+fix}``. Positions are byte offsets and point counts: a page that reconnects continues from the last `end` of a log or
+metric, without gaps or repetitions. A page that reads slowly receives fewer messages: the next one is built after the
+previous one was sent.
 """
 
 from __future__ import annotations
@@ -40,117 +40,118 @@ from ..jobs.logs.file import decode_prefix
 __all__ = ["Subscribe", "Subscriptions"]
 
 _MOST_SUBSCRIPTIONS = 200
-_NAP = 0.1
-# After a job's end, only people change something.
-_LONG_NAP = 1.0
-# A page that asks for the last lines is not sent more than this of them: a line may be of any length.
-_LONGEST_TAIL = 1 << 18
+_POLL_INTERVAL = 0.1
+# After its end, a job changes only by user actions.
+_ENDED_POLL_INTERVAL = 1.0
+# Maximum bytes of a tail, since lines may have any length.
+_TAIL_BYTES = 1 << 18
 
 
 class Subscribe(BaseModel):
-    """What a page may ask for."""
+    """A subscription to a topic."""
 
     model_config = ConfigDict(extra="forbid")
 
     type: Literal["subscribe"]
-    id: int | str = Field(description="Of your own choice: each message of the subscription has it.")
-    topic: Literal["jobs", "job", "log", "metrics"] = Field(description="What to be told of.")
-    job: str = Field("", description="For all but `jobs`: an id, the beginning of one, a name, or `last`.")
-    instance: str = Field("", description="For `log`: the instance whose log is meant; the first if empty.")
-    offset: int = Field(0, ge=0, lt=1 << 62, description="For `log`: where to begin, in bytes.")
-    tail: int = Field(0, ge=0, lt=1 << 62, description="For `log`: the last so many lines to begin with instead.")
-    latest: int = Field(0, ge=0, lt=1 << 62, description="For `log`: of more bytes at once, only the last lines.")
+    id: int | str = Field(description="Id of the subscription, chosen by the page. Each of its messages has it.")
+    topic: Literal["jobs", "job", "log", "metrics"] = Field(description="Topic of the subscription.")
+    job: str = Field("", description="For all topics but `jobs`: an id, the beginning of an id, a name, or `last`.")
+    instance: str = Field("", description="For `log`: the instance. Default: the first one.")
+    offset: int = Field(0, ge=0, lt=1 << 62, description="For `log`: first byte.")
+    tail: int = Field(0, ge=0, lt=1 << 62, description="For `log`: start with this many last lines instead.")
+    latest: int = Field(
+        0, ge=0, lt=1 << 62, description="For `log`: if more bytes are available, send only the last lines."
+    )
     counts: dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]] = Field(
-        default={}, description="For `metrics`: how many points of each are known already."
+        default={}, description="For `metrics`: number of known points of each metric."
     )
-    points: int = Field(
-        0, ge=0, lt=1 << 62, description="For `metrics`: where more come at once, so many that stand for all."
-    )
-    system: bool = Field(False, description="For `metrics`: those of the machine's use as well.")
-    stay: bool = Field(False, description="For `job`: also after its end.")
-    after: int | None = Field(None, ge=0, lt=1 << 62, description="For `jobs`: begin after this event.")
+    points: int = Field(0, ge=0, lt=1 << 62, description="For `metrics`: downsample longer series to this many points.")
+    system: bool = Field(False, description="For `metrics`: include the resource metrics.")
+    stay: bool = Field(False, description="For `job`: continue after its end.")
+    after: int | None = Field(None, ge=0, lt=1 << 62, description="For `jobs`: start after this event.")
 
 
 class Subscriptions:
-    """Those of one page. Lives in the engine's event loop.
+    """The subscriptions of one page. They run in the engine's event loop.
 
-    `send` takes a message and returns when it has left; ConnectionError says that the page has gone. `broken` is told
-    of an error of our own, and gives the one that is said.
+    `send` returns after a message was sent, and raises ConnectionError if the page is closed. `unexpected` logs an
+    internal error of a subscription and returns the error to send.
     """
 
     def __init__(
         self,
         service: Callable[[], Awaitable[JobService]],
         send: Callable[[str], Awaitable[None]],
-        broken: Callable[[Subscribe], PaiError],
+        unexpected: Callable[[Subscribe], PaiError],
     ) -> None:
-        self._service, self._send, self._broken = service, send, broken
+        self._service, self._send, self._unexpected = service, send, unexpected
         self._tasks: dict[int | str, asyncio.Task[None]] = {}
         self._is_closed = False
 
     async def receive(self, message: str | bytes) -> None:
-        """What the page sent."""
+        """Process a message of the page."""
         if self._is_closed:
             return
         try:
-            asked = json.loads(message)
-            if isinstance(asked, dict) and asked.get("type") == "unsubscribe":
-                self._drop(asked.get("id"))
+            request = json.loads(message)
+            kind = request.get("type") if isinstance(request, dict) else None
+            if kind == "unsubscribe":
+                self._drop(request.get("id"))
                 return
-            if isinstance(asked, dict) and asked.get("type") == "ping":
+            if kind == "ping":
                 with contextlib.suppress(ConnectionError):
-                    await self._say(asked.get("id"), {"type": "pong"})
+                    await self._reply(request.get("id"), {"type": "pong"})
                 return
-            wanted = Subscribe.model_validate(asked)
+            subscription = Subscribe.model_validate(request)
         except (ValueError, ValidationError, RecursionError) as error:
-            await self._refuse(None, UsageError(_("Not understood: {error}").format(error=error)))
+            await self._refuse(None, UsageError(_("Invalid message: {error}").format(error=error)))
             return
-        self._drop(wanted.id)
+        self._drop(subscription.id)
         if len(self._tasks) >= _MOST_SUBSCRIPTIONS:
-            await self._refuse(wanted.id, UsageError(_("Too many subscriptions.")))
+            await self._refuse(subscription.id, UsageError(_("Too many subscriptions.")))
             return
-        self._tasks[wanted.id] = asyncio.create_task(self._serve(wanted))
+        self._tasks[subscription.id] = asyncio.create_task(self._serve(subscription))
 
     def close(self) -> None:
-        """The page has gone."""
+        """Cancel all subscriptions."""
         self._is_closed = True
         for task in self._tasks.values():
             task.cancel()
 
-    def _drop(self, subscription: object) -> None:
-        if isinstance(subscription, (int, str)) and (task := self._tasks.pop(subscription, None)):
+    def _drop(self, subscription_id: object) -> None:
+        if isinstance(subscription_id, (int, str)) and (task := self._tasks.pop(subscription_id, None)):
             task.cancel()
 
-    async def _serve(self, wanted: Subscribe) -> None:
-        """Send what a subscription brings, until it ends."""
+    async def _serve(self, subscription: Subscribe) -> None:
+        """Send the messages of a subscription until it ends."""
         try:
             service = await self._service()
-            async for said in _TOPICS[wanted.topic](service, wanted):
-                await self._say(wanted.id, said)
-            await self._say(wanted.id, {"type": "end"})
+            async for message in _TOPICS[subscription.topic](service, subscription):
+                await self._reply(subscription.id, message)
+            await self._reply(subscription.id, {"type": "end"})
         except PaiError as error:
-            await self._refuse(wanted.id, error)
+            await self._refuse(subscription.id, error)
         except ConnectionError:
-            pass  # The page has gone.
+            pass  # The page is closed.
         except Exception:
-            await self._refuse(wanted.id, self._broken(wanted))
+            await self._refuse(subscription.id, self._unexpected(subscription))
         finally:
-            if self._tasks.get(wanted.id) is asyncio.current_task():
-                del self._tasks[wanted.id]
+            if self._tasks.get(subscription.id) is asyncio.current_task():
+                del self._tasks[subscription.id]
 
-    async def _refuse(self, subscription: object, error: PaiError) -> None:
+    async def _refuse(self, subscription_id: object, error: PaiError) -> None:
         with contextlib.suppress(ConnectionError):
-            await self._say(subscription, error.as_json() | {"type": "error"})
+            await self._reply(subscription_id, error.as_json() | {"type": "error"})
 
-    async def _say(self, subscription: object, said: dict[str, Any]) -> None:
-        # Waits until it has left: a slow page holds up its own subscriptions and nothing else.
-        await self._send(json.dumps({"id": subscription} | said))
+    async def _reply(self, subscription_id: object, message: dict[str, Any]) -> None:
+        # Waits until the message was sent: a slow page delays only its own subscriptions.
+        await self._send(json.dumps({"id": subscription_id} | message))
 
 
-async def _jobs(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
-    place = service.store.events.last_id() if wanted.after is None else wanted.after
-    yield {"type": "jobs", "event": place, "jobs": [], "deleted": [], "ended": []}
-    async for events in service.follow_events(place):
+async def _jobs(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
+    last_event = service.store.events.last_id() if subscription.after is None else subscription.after
+    yield {"type": "jobs", "event": last_event, "jobs": [], "deleted": [], "ended": []}
+    async for events in service.follow_events(last_event):
         changed: dict[str, dict[str, Any] | None] = {}
         for event in events:
             try:
@@ -162,16 +163,16 @@ async def _jobs(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[st
             "event": events[-1].id,
             "jobs": [job for job in changed.values() if job],
             "deleted": [job_id for job_id, job in changed.items() if not job],
-            "ended": sorted({event.job_id for event in events if _tells_an_end(event)}),
+            "ended": sorted({event.job_id for event in events if _is_end(event)}),
         }
 
 
-def _tells_an_end(event: JobEvent) -> bool:
+def _is_end(event: JobEvent) -> bool:
     return event.kind == "status" and JobStatus(event.data["status"]).ended
 
 
-async def _job(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
-    job = service.find(wanted.job)
+async def _job(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
+    job = service.find(subscription.job)
     last: dict[str, Any] = {}
     with service.feed.watch(job.id):
         while True:
@@ -181,10 +182,10 @@ async def _job(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str
                 last = now
             if job.status.ended:
                 break
-            await asyncio.sleep(_NAP)
+            await asyncio.sleep(_POLL_INTERVAL)
             job = service.store.jobs.get(job.id)
-    while wanted.stay:
-        await asyncio.sleep(_LONG_NAP)
+    while subscription.stay:
+        await asyncio.sleep(_ENDED_POLL_INTERVAL)
         before, job = job, service.store.jobs.get(job.id)
         if job != before:
             yield {"type": "job", "job": _with_instances(service, job)}
@@ -194,29 +195,31 @@ def _with_instances(service: JobService, job: Job) -> dict[str, Any]:
     return service.describe(job) | {"instances": service.log_instances(job)}
 
 
-async def _log(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
-    job = service.find(wanted.job)
-    log = service.log(job, wanted.instance)
-    place = log.last_lines(wanted.tail, _LONGEST_TAIL) if wanted.tail else wanted.offset
+async def _log(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
+    job = service.find(subscription.job)
+    log = service.log(job, subscription.instance)
+    offset = log.last_lines(subscription.tail, _TAIL_BYTES) if subscription.tail else subscription.offset
     rest = b""
-    async for chunk in service.follow_log(job, wanted.instance, place, wanted.latest):
-        if chunk.offset > place + len(rest):
-            place, rest = chunk.offset, b""  # What is in between was left out.
+    async for chunk in service.follow_log(job, subscription.instance, offset, subscription.latest):
+        if chunk.offset > offset + len(rest):
+            offset, rest = chunk.offset, b""  # The bytes in between are skipped.
         data = rest + chunk.data
         text, used = decode_prefix(data)
         rest = data[used:]
         if text:
-            yield {"type": "log", "instance": chunk.instance, "offset": place, "end": place + used, "text": text}
-            place += used
+            yield {"type": "log", "instance": chunk.instance, "offset": offset, "end": offset + used, "text": text}
+            offset += used
     if rest:
         text = rest.decode("utf-8", "replace")
-        yield {"type": "log", "instance": log.path.name, "offset": place, "end": place + len(rest), "text": text}
+        yield {"type": "log", "instance": log.path.name, "offset": offset, "end": offset + len(rest), "text": text}
 
 
-async def _metrics(service: JobService, wanted: Subscribe) -> AsyncIterator[dict[str, Any]]:
-    job = service.find(wanted.job)
-    async for found in service.follow_metrics(job, wanted.counts, wanted.points, system=wanted.system):
-        yield {"type": "metrics", "metrics": found}
+async def _metrics(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
+    job = service.find(subscription.job)
+    async for points in service.follow_metrics(
+        job, subscription.counts, subscription.points, system=subscription.system
+    ):
+        yield {"type": "metrics", "metrics": points}
 
 
 _TOPICS: dict[str, Callable[[JobService, Subscribe], AsyncIterator[dict[str, Any]]]] = {

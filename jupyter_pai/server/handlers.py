@@ -1,4 +1,4 @@
-"""The engine's verbs over HTTP. One handler serves them all: `routes.ROUTES` says which is where."""
+"""The verbs over HTTP: one handler for all routes of `api.routes`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AUTH_RESOURCE = "jupyter_pai"
 
 
 class _KernelIdentity(IdentityProvider):
-    """Who holds the secret of the server's own file: a kernel or a terminal that this server started."""
+    """The identity of a kernel or terminal of this server: it has the secret of the server's file."""
 
     def get_user(self, handler: web.RequestHandler) -> User:
         return User(username="jupyter-pai-kernel", name="kernel")
@@ -38,10 +38,10 @@ class _KernelIdentity(IdentityProvider):
 
 
 class KernelAccess:
-    """Lets in who has our secret, as well as whom the server lets in.
+    """Accepts the extension's secret besides the server's own logins.
 
-    The secret is good for this extension only. Who has it runs code as the server's user, and could run the engine
-    without us: it is allowed what we can do.
+    The secret is valid for this extension only. A process that has it runs as the server's user and could run the
+    engine itself, so every verb is allowed.
     """
 
     settings: dict[str, Any]
@@ -49,47 +49,48 @@ class KernelAccess:
 
     @property
     def has_secret(self) -> bool:
-        scheme, _space, given = self.request.headers.get("Authorization", "").partition(" ")
-        secret = self.settings["jupyter_pai_engine"].secret
-        return scheme == "jupyter-pai" and hmac.compare_digest(given.encode(), secret.encode())
+        scheme, _space, secret = self.request.headers.get("Authorization", "").partition(" ")
+        expected = self.settings["jupyter_pai_engine"].secret
+        return scheme == "jupyter-pai" and hmac.compare_digest(secret.encode(), expected.encode())
 
     @property
     def identity_provider(self) -> IdentityProvider:
-        known: IdentityProvider = super().identity_provider  # type: ignore[misc]  # JupyterHandler's, in the subclass
+        known: IdentityProvider = super().identity_provider  # type: ignore[misc]  # JupyterHandler's
         return _KernelIdentity(parent=known.parent) if self.has_secret else known
 
     @property
     def authorizer(self) -> Authorizer:
-        known: Authorizer = super().authorizer  # type: ignore[misc]  # JupyterHandler's, in the subclass
+        known: Authorizer = super().authorizer  # type: ignore[misc]  # JupyterHandler's
         return AllowAllAuthorizer(parent=known.parent) if self.has_secret else known
 
     def check_xsrf_cookie(self) -> None:
-        """No other site's page can send our secret. (JupyterHub puts a check of its own into Jupyter's handlers.)"""
+        """Skip the check for requests with the secret, which pages of other sites cannot send. JupyterHub replaces the
+        check of Jupyter's handlers."""
         if not self.has_secret:
-            super().check_xsrf_cookie()  # type: ignore[misc]  # JupyterHandler's, in the subclass
+            super().check_xsrf_cookie()  # type: ignore[misc]  # JupyterHandler's
 
 
 class PaiHandler(KernelAccess, APIHandler):
-    """One place that answers errors."""
+    """Writes every error as JSON."""
 
     auth_resource = AUTH_RESOURCE
-    # A browser tab that is left open asks now and then; that is nobody at work.
+    # Polling by an open browser tab is not user activity.
     _track_activity = False
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         error = kwargs.get("exc_info", (None, None, None))[1]
         if isinstance(error, PaiError):
-            said = error.as_json()
+            body = error.as_json()
         elif isinstance(error, web.HTTPError):
             phrase = HTTPStatus(status_code).phrase if status_code in HTTPStatus._value2member_map_ else ""
-            said = EngineError(error.log_message or error.reason or phrase).as_json()
+            body = EngineError(error.log_message or error.reason or phrase).as_json()
         else:
-            said = unexpected().as_json()
+            body = unexpected().as_json()
         self.set_status(status_code)
-        self.finish(json.dumps(said))
+        self.finish(json.dumps(body))
 
     async def answer(self, reply: Awaitable[Any]) -> Any:
-        """The reply, with our errors as HTTP has them."""
+        """Await a reply. Errors become HTTP responses."""
         try:
             return await reply
         except PaiError as error:
@@ -99,9 +100,9 @@ class PaiHandler(KernelAccess, APIHandler):
 
 
 def unexpected() -> EngineError:
-    """What is said of an error of our own."""
-    message = _("Something unexpected went wrong; the server's log has the details.")
-    return EngineError(message, fix=_("Please report it with them."))
+    """Return the error shown for an internal error."""
+    message = _("Unexpected error. See the server's log for details.")
+    return EngineError(message, fix=_("Please report it with the log."))
 
 
 class VerbHandler(PaiHandler):
@@ -116,28 +117,10 @@ class VerbHandler(PaiHandler):
     async def get(self, *words: str) -> None:
         await self.serve(words)
 
-    @web.authenticated
-    @authorized
-    async def post(self, *words: str) -> None:
-        await self.serve(words)
-
-    @web.authenticated
-    @authorized
-    async def put(self, *words: str) -> None:
-        await self.serve(words)
-
-    @web.authenticated
-    @authorized
-    async def delete(self, *words: str) -> None:
-        await self.serve(words)
-
-    @web.authenticated
-    @authorized
-    async def patch(self, *words: str) -> None:
-        await self.serve(words)
+    post = put = delete = patch = get
 
     async def serve(self, words: tuple[str, ...]) -> None:
-        """Call the verb, and write what it gives."""
+        """Call the verb and write its reply."""
         verb = self.verbs.get(self.request.method or "")
         if verb is None:
             raise web.HTTPError(405)
@@ -159,12 +142,12 @@ class VerbHandler(PaiHandler):
             self.set_header("Server-Timing", f"engine;dur={self.request.request_time() * 1000:.2f}")
             self.finish(encode(result))
 
-    async def _stream(self, pieces: Any) -> None:
-        """Write pieces of a log or a file as they come, until there are no more or nobody listens."""
+    async def _stream(self, chunks: Any) -> None:
+        """Stream chunks of a log or a file until they end or the client disconnects."""
         self.serving = asyncio.current_task()
         self.set_header("Content-Type", "application/octet-stream")
         try:
-            async for chunk in pieces:
+            async for chunk in chunks:
                 if not self._headers_written:
                     for name, value in chunk.headers().items():
                         self.set_header(name, value)
@@ -172,10 +155,10 @@ class VerbHandler(PaiHandler):
                 await self.flush()
             self.finish(set_content_type="application/octet-stream")
         except (StreamClosedError, HTTPOutputError):
-            pass  # Nobody listens, or a file became shorter: the connection is cut, so nobody takes it for whole.
+            pass  # The client left, or a file shrank. The connection is cut, so that the reply counts as incomplete.
         finally:
             self.serving = None
-            await pieces.aclose()
+            await chunks.aclose()
 
     def on_connection_close(self) -> None:
         if self.serving:
@@ -183,7 +166,7 @@ class VerbHandler(PaiHandler):
 
 
 class UnknownHandler(PaiHandler):
-    """Every other address below ours."""
+    """All other addresses below the prefix."""
 
     @web.authenticated
     @authorized
@@ -194,8 +177,8 @@ class UnknownHandler(PaiHandler):
 
     async def _unknown(self) -> None:
         raise NotFound(
-            _("There is nothing at {path}.").format(path=self.request.path),
-            fix=_("See {path} for what there is.").format(path=f"{self.base_url}{PREFIX}/openapi.json"),
+            _("Nothing found at {path}.").format(path=self.request.path),
+            fix=_("See {path} for all addresses.").format(path=f"{self.base_url}{PREFIX}/openapi.json"),
         )
 
 
@@ -227,4 +210,4 @@ def _json(body: bytes) -> object:
     try:
         return json.loads(body) if body else None
     except (ValueError, RecursionError) as error:
-        raise UsageError(_("The request's body is not JSON: {error}").format(error=error)) from None
+        raise UsageError(_("The request body is not JSON: {error}").format(error=error)) from None

@@ -1,6 +1,6 @@
-"""TensorBoards behind the Jupyter server: its login, its address, nothing of its cookies.
+"""Proxy for TensorBoards behind the login and address of the Jupyter server. Cookies are not forwarded.
 
-A TensorBoard finds its own addresses relative to the page, so it is right under any base URL.
+TensorBoard's addresses are relative to its page, so that any base URL works.
 """
 
 from __future__ import annotations
@@ -23,43 +23,50 @@ from .handlers import AUTH_RESOURCE, KernelAccess
 __all__ = ["PATH", "TensorBoardHandler"]
 
 PATH = "pai/tensorboard"
-# What a TensorBoard needs to know of a request, and a browser of an answer. All else stays here: cookies, tokens, and
-# what proxies in front of the server add.
-_ASKED = ("Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Range", "If-None-Match", "If-Modified-Since")
-_ASKED_ABOUT = "X-Tensorboard-"
-_ANSWERED = ("Content-Type", "Content-Encoding", "Content-Disposition", "Content-Range", "Accept-Ranges")
-_KEPT = ("Cache-Control", "Expires", "Etag", "Last-Modified", "Vary")
-# Nothing from other hosts, for answers of which TensorBoard itself does not say it.
+# Forwarded headers of requests and responses. Others are dropped: cookies, tokens, and those that proxies add.
+_REQUEST_HEADERS = (
+    "Accept",
+    "Accept-Encoding",
+    "Accept-Language",
+    "Content-Type",
+    "Range",
+    "If-None-Match",
+    "If-Modified-Since",
+)
+_REQUEST_PREFIX = "X-Tensorboard-"
+_CONTENT_HEADERS = ("Content-Type", "Content-Encoding", "Content-Disposition", "Content-Range", "Accept-Ranges")
+_CACHE_HEADERS = ("Cache-Control", "Expires", "Etag", "Last-Modified", "Vary")
+# Blocks other hosts, also in responses without a policy of TensorBoard.
 _POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; form-action 'self'; base-uri 'self'"
-_CONNECT, _ANSWER = 10.0, 600.0
-_LARGEST = 1 << 40
-# What Tornado says instead of an answer.
-_BROKEN = 599
+_CONNECT_TIMEOUT, _REQUEST_TIMEOUT = 10.0, 600.0
+_MAX_BODY = 1 << 40
+# Tornado's status of a request without a response.
+_NO_RESPONSE = 599
 
 
 class TensorBoardHandler(KernelAccess, JupyterHandler):
-    """Hands requests to a TensorBoard, and its answers back as they come."""
+    """Forwards requests to a TensorBoard, and streams the responses back."""
 
     auth_resource = AUTH_RESOURCE
-    # A tab that is left open asks now and then; that is nobody at work.
+    # Polling by an open tab is not user activity.
     _track_activity = False
 
-    is_left = False
+    is_disconnected = False
 
     def on_connection_close(self) -> None:
-        """Nobody waits for the answer any more."""
-        self.is_left = True
+        """Record that the client disconnected."""
+        self.is_disconnected = True
 
     def get_login_url(self) -> str:
-        """For a page of its own. To data, or in a frame, a page to log in is no answer."""
+        """Redirect only top-level pages to the login. Requests for data and frames are refused."""
         if self.request.headers.get("Sec-Fetch-Dest") != "document":
             raise web.HTTPError(403)
         return super().get_login_url()
 
     def check_xsrf_cookie(self) -> None:
-        """TensorBoard's own scripts send no XSRF token; that they are ours the browser says itself."""
+        """Check the origin that the browser reports, since TensorBoard's scripts send no XSRF token."""
         if not hasattr(self, "_jupyter_current_user"):
-            return  # Tornado asks before it is known who is there; Jupyter asks again.
+            return  # Tornado checks before the login; Jupyter checks again.
         if self.has_secret or self.token_authenticated or self.settings.get("disable_check_xsrf", False):
             return
         if not self._is_of_this_site():
@@ -72,7 +79,7 @@ class TensorBoardHandler(KernelAccess, JupyterHandler):
             return True
         is_read = self.request.method in ("GET", "HEAD")
         if site is not None:
-            # A link on another site's page may lead here; whatever else it asks for, it may not.
+            # Other sites may link to the page, and request nothing else.
             return is_read and (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")) == (
                 "navigate",
                 "document",
@@ -83,7 +90,7 @@ class TensorBoardHandler(KernelAccess, JupyterHandler):
     @web.authenticated
     @authorized
     async def get(self, board_id: str, path: str | None) -> None:
-        self.check_xsrf_cookie()  # Jupyter asks for it only where something is changed.
+        self.check_xsrf_cookie()  # Jupyter skips the check for reads.
         await self._serve(board_id, path)
 
     @web.authenticated
@@ -105,65 +112,65 @@ class TensorBoardHandler(KernelAccess, JupyterHandler):
             try:
                 board = self.settings["jupyter_pai_engine"].boards.find(board_id)
             except NotFound as error:
-                self._say(404, str(error))
+                self._write_text(404, str(error))
                 return
         board.touch()
         try:
             await self._forward(board)
-        except (OSError, HTTPClientError) as error:  # A stream that was closed is an OSError as well.
-            if self.is_left:
+        except (OSError, HTTPClientError) as error:  # A closed stream is an OSError as well.
+            if self.is_disconnected:
                 return
-            self.log.warning("jupyter-pai: TensorBoard %s does not answer: %s", board.id, error)
+            self.log.warning("jupyter-pai: TensorBoard %s does not respond: %s", board.id, error)
             if not self._headers_written:
                 raise web.HTTPError(502) from None
-            self.request.connection.close()  # It must not seem a whole answer.
+            self.request.connection.close()  # An incomplete response must not seem complete.
         finally:
             board.touch()
 
     async def _forward(self, board: TensorBoard) -> None:
-        asked = {name: value for name, value in self.request.headers.get_all() if _is_asked(name)}
-        head = _Head(self, board.address)
-        client = SimpleAsyncHTTPClient(force_instance=True, max_body_size=_LARGEST)
+        headers = {name: value for name, value in self.request.headers.get_all() if _is_forwarded(name)}
+        response_head = _ResponseHead(self, board.address)
+        client = SimpleAsyncHTTPClient(force_instance=True, max_body_size=_MAX_BODY)
         try:
-            reply = await client.fetch(
+            response = await client.fetch(
                 HTTPRequest(
-                    f"{board.url}/{self._rest()}",
+                    f"{board.url}/{self._path()}",
                     method=self.request.method or "GET",
-                    headers=HTTPHeaders(asked),
+                    headers=HTTPHeaders(headers),
                     body=self.request.body if self.request.method == "POST" else None,
                     follow_redirects=False,
                     decompress_response=False,
-                    connect_timeout=_CONNECT,
-                    request_timeout=_ANSWER,
-                    header_callback=head,
-                    streaming_callback=self._pass_on,
+                    connect_timeout=_CONNECT_TIMEOUT,
+                    request_timeout=_REQUEST_TIMEOUT,
+                    header_callback=response_head,
+                    streaming_callback=self._write_chunk,
                 ),
                 raise_error=False,
             )
-            if reply.code == _BROKEN:
-                raise reply.error or OSError()
+            if response.code == _NO_RESPONSE:
+                raise response.error or OSError()
             self.finish()
         finally:
             client.close()
 
-    def _rest(self) -> str:
-        """What is asked of the TensorBoard, letter by letter: after our own part of the address."""
+    def _path(self) -> str:
+        """Return the part of the address below the TensorBoard's, unchanged."""
         before = self.base_url.count("/") + 2
         return (self.request.uri or "").split("/", before + 1)[-1]
 
-    def _pass_on(self, chunk: bytes) -> Any:
-        """Write a piece; the next one is read when it has left."""
+    def _write_chunk(self, chunk: bytes) -> Any:
+        """Write a chunk. The next one is read after it was sent."""
         self.write(chunk)
         return self.flush()
 
-    def _say(self, status: int, text: str) -> None:
+    def _write_text(self, status: int, text: str) -> None:
         self.set_status(status)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(text)
 
 
-class _Head:
-    """Takes the head of an answer line by line, and gives a handler of it what the browser needs."""
+class _ResponseHead:
+    """Parses the head of a response line by line, and copies the forwarded headers to a handler."""
 
     def __init__(self, handler: TensorBoardHandler, address: str) -> None:
         self.handler = handler
@@ -177,20 +184,20 @@ class _Head:
         elif line.strip():
             self.headers.parse_line(line)
         else:
-            self._give()
+            self._copy()
 
-    def _give(self) -> None:
+    def _copy(self) -> None:
         self.handler.set_status(self.status)
-        if "Location" in self.headers:  # Of old addresses, to the page; it has the secret in it.
+        if "Location" in self.headers:  # A redirect of an old address contains the secret.
             self.handler.set_header("Location", self.address)
-        for name in (*_ANSWERED, *_KEPT):
+        for name in (*_CONTENT_HEADERS, *_CACHE_HEADERS):
             if name in self.headers:
                 self.handler.set_header(name, self.headers[name])
-        # Beside Jupyter's own, which says who may have it in a frame: all of them count.
+        # Besides Jupyter's policy, which restricts frames. Browsers apply all policies.
         for policy in [*self.headers.get_list("Content-Security-Policy"), _POLICY]:
             self.handler.add_header("Content-Security-Policy", policy)
         self.handler.set_header("Referrer-Policy", "same-origin")
 
 
-def _is_asked(name: str) -> bool:
-    return name in _ASKED or name.startswith(_ASKED_ABOUT)
+def _is_forwarded(name: str) -> bool:
+    return name in _REQUEST_HEADERS or name.startswith(_REQUEST_PREFIX)

@@ -1,4 +1,4 @@
-"""The stream: one WebSocket for a browser tab, with any number of subscriptions (`topics.py`)."""
+"""The stream: a WebSocket of a browser tab, with any number of `api.subscriptions`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["StreamHandler"]
 
 
 class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandler):
-    """The socket of one tab."""
+    """The WebSocket of a browser tab."""
 
     auth_resource = AUTH_RESOURCE
     subscriptions: Subscriptions | None = None
 
     def set_default_headers(self) -> None:
-        """JupyterHandler's make no sense for a socket."""
+        """Set none: those of JupyterHandler do not apply to a WebSocket."""
 
     def get_compression_options(self) -> Any:
         return self.settings.get("websocket_compression_options")
@@ -37,7 +37,7 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
         allowed = await ensure_async(self.authorizer.is_authorized(self, self.current_user, "read", AUTH_RESOURCE))
         if not allowed:
             raise web.HTTPError(403)
-        self.subscriptions = Subscriptions(self._service, self._send, self._broken)
+        self.subscriptions = Subscriptions(self._service, self._send, self._unexpected)
         await super().get(*args, **kwargs)
 
     def open(self, *args: Any, **kwargs: Any) -> None:
@@ -62,6 +62,6 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
         except WebSocketClosedError:
             raise ConnectionError from None
 
-    def _broken(self, wanted: Subscribe) -> PaiError:
-        self.log.exception("jupyter-pai: a subscription broke: %s", wanted)
+    def _unexpected(self, subscription: Subscribe) -> PaiError:
+        self.log.exception("jupyter-pai: a subscription failed: %s", subscription)
         return unexpected()
