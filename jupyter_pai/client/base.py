@@ -1,6 +1,6 @@
-"""The client of the engine: its verbs for kernels, scripts and the command line, called with plain JSON values.
+"""The engine's verbs for kernels, scripts and the command line, called with plain JSON values.
 
-Light: of the packages that are installed, none is loaded.
+Light: imports the standard library only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import ServerUnreachable
 from ..source.dataframes import is_frame, save_frame
-from .context import notebook_here
+from .context import current_notebook
 from .transfers import finish_copy
 
 if TYPE_CHECKING:
@@ -24,42 +24,44 @@ __all__ = ["Client"]
 
 
 class Client(ABC):
-    """Calls verbs of the engine (`routes.ROUTES`) with plain JSON values."""
+    """Calls verbs of the engine (`api.routes.ROUTES`) with plain JSON values."""
 
-    # Whether the engine lives in this process, and ends with it.
+    # True if the engine runs in this process and ends with it.
     embedded: bool
 
     @abstractmethod
     def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
-        """The JSON answer to a verb.
+        """Call a verb and return its JSON reply.
 
         Raises:
             PaiError: as the engine raised it.
         """
 
     def url(self, address: str) -> str:
-        """Where a browser on this machine finds what the server has at an address."""
+        """Return the URL, for a browser on this machine, of a path on the server."""
         return address
 
     @abstractmethod
     def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
-        """The bytes that a verb answers, piece by piece.
+        """Call a verb and yield its reply in chunks of bytes.
 
         Raises:
             PaiError: as the engine raised it.
         """
 
     def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
-        """The log as it grows, until the job has ended; an empty piece now and then while nothing comes."""
+        """Yield the log as it grows, until the job has ended. Chunks may be empty."""
         return self.read("log", job=job, instance=instance, offset=offset, follow=True)
 
     def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
-        """The log as it is now."""
+        """Yield the current log."""
         return self.read("log", job=job, **arguments)
 
     @abstractmethod
     def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
-        """What moves, for a view (`topics.py`). `send` and `closed` (it broke) are called from another thread."""
+        """Open a stream of live data for a view (`api.subscriptions`). `send` and `closed` (the connection broke) are
+        called from another thread.
+        """
 
     def submit(
         self,
@@ -72,43 +74,45 @@ class Client(ABC):
         progress: Callable[[int, int], object] | None = None,
         script_if_needed: bool = False,
     ) -> dict[str, Any]:
-        """Submit a job: `{job, attached, changed}`. Repeated once if the answer is lost, which makes no second job.
-        `notebook` is the path of the one that the job is of, if it is another than that of this kernel; `confirmed`:
-        the user knows what it costs; `progress` is told how far its inputs are on their way, in bytes;
-        `script_if_needed`: a notebook's code goes as a script where no notebooks run."""
+        """Submit a job and return `{job, attached, changed}`. A lost reply is retried once, with an idempotency key.
+
+        `notebook` overrides the notebook of this kernel as the job's notebook. `confirmed` accepts the cost.
+        `progress` receives the bytes of inputs uploaded so far and in total. `script_if_needed` converts a notebook to
+        a script for backends that run no notebooks.
+        """
         body = {
             "spec": self._plain(spec),
             "backend": backend,
             "python": sys.executable,
             "key": uuid.uuid4().hex,
             "attach": attach,
-            "notebook": notebook or notebook_here(),
+            "notebook": notebook or current_notebook(),
             "confirmed": confirmed,
             "script_if_needed": script_if_needed,
         }
         if spec.get("inputs"):
             # Staging may take longer than the timeout of one request.
-            transfer = self._twice("bring", body=body)
-            transfer = finish_copy(lambda verb, number: self._twice(verb, copy=number), transfer, progress)
+            transfer = self._retry("bring", body=body)
+            transfer = finish_copy(lambda verb, number: self._retry(verb, copy=number), transfer, progress)
             body["staged"] = transfer["id"]
-        return self._twice("submit", body=body)
+        return self._retry("submit", body=body)
 
     def _plain(self, spec: dict[str, Any]) -> dict[str, Any]:
-        """A spec as JSON can have it: data frames among its inputs become files."""
+        """Save the data frames among a spec's inputs as files and return the spec as JSON values."""
         frames = {name: value for name, value in (spec.get("inputs") or {}).items() if is_frame(value)}
         if not frames:
             return spec
         folder = Path(self.call("about")["home"]) / "inputs"
-        saved = {name: str(save_frame(frame, name, folder)) for name, frame in frames.items()}
-        return spec | {"inputs": spec["inputs"] | saved}
+        files = {name: str(save_frame(frame, name, folder)) for name, frame in frames.items()}
+        return spec | {"inputs": spec["inputs"] | files}
 
     def preview(self, spec: dict[str, Any], *, backend: str = "") -> dict[str, Any]:
-        """What `submit` would do."""
+        """Return the plan of a submit: command, files, notes and cost."""
         body = {"spec": self._plain(spec), "backend": backend, "python": sys.executable}
         return dict(self.call("preview", body=body))
 
     def inspect(self, spec: dict[str, Any]) -> dict[str, Any]:
-        """The hyperparameters that the code of a spec declares, and doubts about those that it has."""
+        """Return the hyperparameters that a spec's code declares, and notes on the spec's own."""
         return dict(self.call("inspect", body={"spec": self._plain(spec)}))
 
     def rerun(
@@ -120,12 +124,13 @@ class Client(ABC):
         resume: bool = False,
         confirmed: bool = False,
     ) -> dict[str, Any]:
-        """Submit the spec and code of a job once more, with changes; `resume` gives it the checkpoints of the job."""
+        """Submit the spec and code of a job again, with changes. `resume` passes the job's checkpoints on."""
         body = {"key": uuid.uuid4().hex, "changes": changes or {}, "backend": backend, "resume": resume}
         body["confirmed"] = confirmed
-        return self._twice("rerun", job=job, body=body)
+        return self._retry("rerun", job=job, body=body)
 
-    def _twice(self, verb: str, **arguments: Any) -> dict[str, Any]:
+    def _retry(self, verb: str, **arguments: Any) -> dict[str, Any]:
+        """Call an idempotent verb, and once more if the connection breaks."""
         try:
             return dict(self.call(verb, **arguments))
         except ServerUnreachable:

@@ -1,4 +1,4 @@
-"""Where a line was written: the notebook and its folder, as each front end tells it."""
+"""The caller's notebook and folder, as each front end reports them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,23 @@ from ..core.i18n import _
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["Place", "current_shell", "notebook_here", "of_command_line", "of_shell", "page_of"]
+__all__ = [
+    "NotebookContext",
+    "command_line_context",
+    "current_notebook",
+    "current_shell",
+    "front_end_of",
+    "shell_context",
+]
 
 
 @dataclass(frozen=True)
-class Place:
-    """`folder` is where relative paths start; None where it cannot be known, as for a notebook that lies in no file
-    system. `live`: somebody looks at a page that can show a job as it runs."""
+class NotebookContext:
+    """The notebook or terminal that a line was written in.
+
+    `folder` is the base of relative paths; None if it is unknown, as for a notebook outside the file system. `live` is
+    true if a page can show a job while it runs.
+    """
 
     folder: Path | None
     name: str = ""
@@ -29,52 +39,50 @@ class Place:
     shell: Any = None
 
     def path(self, text: str) -> Path:
-        """The absolute path that a relative one means here.
+        """Return the absolute path of a path that the user wrote.
 
         Raises:
-            NotebookError: asking for an absolute one, if the notebook's folder is not known.
+            NotebookError: if the path is relative and the notebook's folder is unknown.
         """
         path = Path(text).expanduser()
         if not path.is_absolute() and self.folder is None:
             raise NotebookError(
-                _("The folder of this notebook is not known."),
-                fix=_(
-                    "Say it by an absolute path: --source /path/of/folder (and for every relative path in the line)."
-                ),
+                _("The notebook's folder is unknown."),
+                fix=_("Use absolute paths, starting with: --source /path/of/folder"),
             )
         return Path(os.path.normpath(self.folder / path if self.folder else path))
 
 
-def of_command_line() -> Place:
-    """The current folder."""
-    return Place(Path.cwd())
+def command_line_context() -> NotebookContext:
+    """Return the context of a terminal: the current folder."""
+    return NotebookContext(Path.cwd())
 
 
-def of_shell(shell: InteractiveShell) -> Place:
-    """Where the notebook of an IPython shell lies.
+def shell_context(shell: InteractiveShell) -> NotebookContext:
+    """Return the context of an IPython shell.
 
-    JupyterLab and Notebook 7 tell it by ``JPY_SESSION_NAME``, VS Code by a variable in the notebook; Colab's notebooks
-    lie in no folder, its files in the current one. nbconvert, papermill and plain IPython run where they were started,
-    and nobody watches.
+    JupyterLab and Notebook 7 set ``JPY_SESSION_NAME``; VS Code sets a variable in the notebook. A Colab notebook lies
+    in no folder; its files are in the current one. nbconvert, papermill and plain IPython run where they were started,
+    without a page.
     """
     if "google.colab" in sys.modules:
-        return Place(Path.cwd(), _colab_name(), live=True, shell=shell)
+        return NotebookContext(Path.cwd(), _colab_name(), live=True, shell=shell)
     path = shell.user_ns.get("__vsc_ipynb_file__")
     session = os.environ.get("JPY_SESSION_NAME")
     if not path and session and hasattr(shell, "kernel"):
-        # A console's session has a name of its own, in the folder in which it was opened.
+        # The session of a console is named after the console, and its folder is the current one.
         path = session if session.endswith(".ipynb") else None
         if path is None:
-            return Place(Path.cwd(), live=True, shell=shell)
+            return NotebookContext(Path.cwd(), live=True, shell=shell)
     if path:
         notebook = Path(path)
         folder = notebook.parent if notebook.parent.is_dir() else None
-        return Place(folder, notebook.stem, notebook if notebook.is_file() else None, True, shell)
-    return Place(Path.cwd(), live=False, shell=shell)
+        return NotebookContext(folder, notebook.stem, notebook if notebook.is_file() else None, True, shell)
+    return NotebookContext(Path.cwd(), live=False, shell=shell)
 
 
 def current_shell() -> InteractiveShell | None:
-    """Return the IPython shell of this process; None outside of IPython."""
+    """Return the IPython shell of this process, if any. Does not import IPython."""
     if "IPython" not in sys.modules:
         return None
     from IPython import get_ipython
@@ -83,14 +91,14 @@ def current_shell() -> InteractiveShell | None:
     return shell
 
 
-def notebook_here() -> str:
-    """The path of the notebook whose kernel this process is; empty where there is none, or none that is a file."""
+def current_notebook() -> str:
+    """Return the path of this kernel's notebook; empty outside a notebook, and for a notebook that is not a file."""
     shell = None if "google.colab" in sys.modules else current_shell()
-    return str(of_shell(shell).notebook or "") if shell else ""
+    return str(shell_context(shell).notebook or "") if shell else ""
 
 
-def page_of(shell: InteractiveShell | None) -> str:
-    """Whose page shows the outputs of a shell: ``jupyter``, ``vscode``, ``colab``; empty where nobody watches."""
+def front_end_of(shell: InteractiveShell | None) -> str:
+    """Return the front end that shows a shell's outputs: ``jupyter``, ``vscode``, ``colab``; empty without a page."""
     if "google.colab" in sys.modules:
         return "colab"
     if shell is None or not hasattr(shell, "kernel"):
@@ -104,7 +112,7 @@ def _colab_name() -> str:
     try:
         from google.colab import _message
 
-        found = _message.blocking_request("get_ipynb", timeout_sec=5)
-        return str(found["ipynb"]["metadata"]["colab"]["name"]).removesuffix(".ipynb")
+        reply = _message.blocking_request("get_ipynb", timeout_sec=5)
+        return str(reply["ipynb"]["metadata"]["colab"]["name"]).removesuffix(".ipynb")
     except Exception:
-        return ""  # The name is for looks only, and Colab's insides are not ours to rely on.
+        return ""  # A private API of Colab. The name is only a default for the job's name.

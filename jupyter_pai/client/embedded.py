@@ -9,7 +9,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..api.api import Api, encode
 from ..api.routes import ROUTES
+from ..engine.service import JobService
 from .base import Client
 
 if TYPE_CHECKING:
@@ -19,15 +21,11 @@ __all__ = ["EmbeddedClient"]
 
 
 class EmbeddedClient(Client):
-    """Runs the engine in this process, in a thread of its own."""
+    """Runs the engine in this process, in its own thread."""
 
     embedded = True
 
     def __init__(self) -> None:
-        from ..api.api import Api, encode
-        from ..engine.service import JobService
-
-        self._encode = encode
         self._api = Api(JobService())
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True)
@@ -39,28 +37,28 @@ class EmbeddedClient(Client):
             raise
 
     def close(self) -> None:
-        """End the engine. Jobs go on."""
+        """Stop the engine. Jobs continue."""
         self._wait(self._api.service.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
-        given = {name: value for name, value in arguments.items() if value is not None}
+        values = {name: value for name, value in arguments.items() if value is not None}
         if ROUTES[verb].body:
-            given["body"] = body
-        # Through JSON both ways, so that the two clients cannot differ.
-        return json.loads(self._encode(self._wait(self._api.call(verb, **json.loads(json.dumps(given))))))
+            values["body"] = body
+        # JSON in both directions, so that both clients accept and return the same values.
+        return json.loads(encode(self._wait(self._api.call(verb, **json.loads(json.dumps(values))))))
 
     def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
-        pieces = self._wait(self._api.call(verb, **arguments))
+        chunks = self._wait(self._api.call(verb, **arguments))
         try:
-            while (chunk := self._wait(_next(pieces))) is not None:
+            while (chunk := self._wait(_next(chunks))) is not None:
                 yield chunk.data
         finally:
-            # After an interrupt it is being cancelled already, and must not be closed as well.
+            # After an interrupt the generator is being cancelled: closing it as well raises RuntimeError.
             with contextlib.suppress(RuntimeError):
-                self._wait(pieces.aclose())
+                self._wait(chunks.aclose())
 
     def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
         from .streams import EngineStream
@@ -76,5 +74,5 @@ class EmbeddedClient(Client):
             raise
 
 
-async def _next(pieces: Any) -> Any:
-    return await anext(pieces, None)
+async def _next(chunks: Any) -> Any:
+    return await anext(chunks, None)

@@ -27,7 +27,7 @@ _TIME_OUT = 60.0
 
 
 class HttpClient(Client):
-    """Talks to the server extension of a Jupyter server on this machine."""
+    """Calls the server extension of a Jupyter server on this machine."""
 
     embedded = False
 
@@ -36,19 +36,19 @@ class HttpClient(Client):
         self.parts = urlsplit(info.url)
 
     def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
-        with self._ask(verb, body, arguments) as reply:
+        with self._request(verb, body, arguments) as reply:
             text = reply.read()
         try:
             return json.loads(text)
         except ValueError as error:
-            # Cut off within its headers, an answer looks whole; nor is a proxy's page what the server said.
+            # A reply that was cut off within its headers looks complete, and a proxy may reply with a page.
             raise self._unreachable(error) from None
 
     def url(self, address: str) -> str:
         return f"{self.parts.scheme}://{self.parts.netloc}{address}"
 
     def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
-        with self._ask(verb, None, arguments) as reply:
+        with self._request(verb, None, arguments) as reply:
             while data := reply.read1(1 << 18):
                 yield data
 
@@ -58,8 +58,8 @@ class HttpClient(Client):
         return ServerStream(self.info, send, closed)
 
     @contextlib.contextmanager
-    def _ask(self, verb: str, body: object, arguments: dict[str, object]) -> Iterator[http.client.HTTPResponse]:
-        """The reply, to be read within the block."""
+    def _request(self, verb: str, body: object, arguments: dict[str, object]) -> Iterator[http.client.HTTPResponse]:
+        """Send a request. The reply is open within the block."""
         route = ROUTES[verb]
         headers = {
             "Authorization": f"{self.info.scheme} {self.info.secret}",
@@ -85,7 +85,7 @@ class HttpClient(Client):
         if self.info.socket:
             return _SocketConnection(self.info.socket, timeout)
         if self.parts.scheme == "https":
-            # The server's own certificate is for the name by which the world knows it; we go by loopback.
+            # The certificate is issued for the server's public name; we connect to the loopback address.
             context = ssl.create_default_context(cafile=self.info.certificate or None)
             context.check_hostname = False
             return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
@@ -93,13 +93,13 @@ class HttpClient(Client):
 
     def _unreachable(self, error: Exception) -> ServerUnreachable:
         return ServerUnreachable(
-            _("The Jupyter server at {url} does not answer: {error}.").format(url=self.info.url, error=error),
-            fix=_("Jobs go on without it. Start it again, and see %pai list."),
+            _("The Jupyter server at {url} is unreachable: {error}.").format(url=self.info.url, error=error),
+            fix=_("Jobs continue without it. Restart it, then see %pai list."),
         )
 
 
 class _SocketConnection(http.client.HTTPConnection):
-    """HTTP over a Unix socket, for a server that was started with --sock."""
+    """HTTP over the Unix socket of a server that was started with --sock."""
 
     def __init__(self, path: str, timeout: float | None) -> None:
         super().__init__("localhost", timeout=timeout)
@@ -114,14 +114,12 @@ class _SocketConnection(http.client.HTTPConnection):
 def _error_of(reply: http.client.HTTPResponse) -> PaiError:
     text = reply.read()
     try:
-        said = json.loads(text)
+        reason = json.loads(text)
     except ValueError:
-        said = {}
-    if isinstance(said, dict) and "code" in said:
-        return PaiError.from_json(said)
-    message = said.get("message") if isinstance(said, dict) else None
+        reason = {}
+    if isinstance(reason, dict) and "code" in reason:
+        return PaiError.from_json(reason)
+    message = reason.get("message") if isinstance(reason, dict) else None
     return EngineError(
-        _("The Jupyter server answered {status}: {message}").format(
-            status=reply.status, message=message or reply.reason
-        )
+        _("The Jupyter server replied {status}: {message}").format(status=reply.status, message=message or reply.reason)
     )

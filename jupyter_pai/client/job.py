@@ -1,4 +1,4 @@
-"""`JobHandle`: a job in the user's hands."""
+"""`JobHandle`: the Python API of a submitted job."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..core.text import printable
 from . import summary
 from .base import Client
 from .connect import connect
-from .context import current_shell, page_of
-from .log_printer import Printer
+from .context import current_shell, front_end_of
+from .log_printer import LogPrinter
 from .transfers import finish_copy
 
 if TYPE_CHECKING:
@@ -28,35 +28,37 @@ __all__ = ["JobHandle", "get_job", "job_failed", "list_jobs", "submit"]
 T = TypeVar("T")
 
 _ENDED = ("succeeded", "failed", "stopped", "lost")
-# The end of a log that a view shows: so many lines, and of them not more than so many bytes.
+# Maximum lines and bytes of the end of a log in a view.
 _TAIL_LINES, _TAIL_BYTES = 20, 1 << 16
-# Points of a metric that a picture of it needs.
+# Points per metric in a sparkline.
 _POINTS = 1000
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
-_ASK_EVERY = 0.2
-# Files of a channel that are asked for at once.
-_FILES = 500
-_PATIENCE = 10
+# Seconds between two polls of a job's status.
+_POLL_INTERVAL = 0.2
+# Files per page when listing a channel.
+_PAGE = 500
+# Attempts to find a server again after the connection broke.
+_RECONNECTS = 10
 
 
 class JobHandle:
-    """A job that was submitted. What it tells is asked from the engine, so it is never older than the question."""
+    """A submitted job. Every property is fetched from the engine, so its value is current."""
 
     def __init__(self, job: dict[str, Any], client: Client | None = None) -> None:
         self._job = job
         self._client = client or connect()
         self._widget: JobWidget | None = None
 
-    def _ask(self, question: Callable[[Client], T]) -> T:
-        """Ask the engine; if its server has gone, the one that we find then."""
+    def _request(self, request: Callable[[Client], T]) -> T:
+        """Send a request; if the server is gone, connect anew and send it again."""
         try:
-            return question(self._client)
+            return request(self._client)
         except ServerUnreachable:
             self._client = connect(again=True)
-            return question(self._client)
+            return request(self._client)
 
     def _call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
-        return self._ask(lambda client: client.call(verb, job=self.id, body=body, **arguments))
+        return self._request(lambda client: client.call(verb, job=self.id, body=body, **arguments))
 
     @property
     def id(self) -> str:
@@ -68,19 +70,19 @@ class JobHandle:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What was asked for, with the names of `JobSpec`."""
+        """The submitted spec, with the field names of `JobSpec`."""
         return dict(self._job["spec"])
 
     @property
     def info(self) -> dict[str, Any]:
-        """All that is known of the job, as plain JSON values."""
+        """The job's complete record, as JSON values."""
         if self._job["status"] not in _ENDED:
             self._job = self._call("show")
         return dict(self._job)
 
     @property
     def status(self) -> str:
-        """One of queued, starting, running, succeeded, failed, stopped, lost."""
+        """The status: queued, starting, running, succeeded, failed, stopped or lost."""
         return str(self.info["status"])
 
     @property
@@ -94,49 +96,49 @@ class JobHandle:
 
     @property
     def reason(self) -> str:
-        """Why the job ended as it did."""
+        """The reason for the job's final status."""
         return str(self.info["reason"])
 
     @property
     def progress(self) -> float | None:
-        """How much is done, 0 to 1, as the script reported it."""
-        found = self._call("show")["progress"]
-        return None if found is None else float(found)
+        """The progress that the script reported, from 0 to 1."""
+        progress = self._call("show")["progress"]
+        return None if progress is None else float(progress)
 
     @property
     def outputs(self) -> dict[str, str]:
-        """The output channels: name to URI."""
+        """The URIs of the output channels, by name."""
         return dict(self.info["outputs"])
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels that the job has by now."""
+        """The job's current labels."""
         return dict(self._call("show")["labels"])
 
     def label(self, **labels: str | None) -> JobHandle:
-        """Give the job labels; None takes one away."""
+        """Set labels of the job; None removes a label."""
         self._job = self._call("label", body=labels)
         return self
 
     @property
     def output_parameters(self) -> dict[str, str]:
-        """What the script wrote to /ml/output/output_parameters: name to text. Known when the job has ended."""
+        """The files in /ml/output/output_parameters: name to text. Empty until the job has ended."""
         return dict(self.info["output_parameters"])
 
     def logs(self, *, tail: int = 0, line: int = 0, lines: int = 0, instance: str = "") -> str:
-        """The log as text, its last `tail` lines, or `lines` of them from `line` on, the first being 0; bytes that are
-        no UTF-8 become U+FFFD."""
-        wanted = {"tail": tail, "line": line, "lines": lines, "instance": instance}
-        data = self._ask(lambda client: b"".join(client.read_log(self.id, **wanted)))
+        """Return the log as text: all of it, the last `tail` lines, or `lines` lines from index `line`. Invalid UTF-8
+        is replaced by U+FFFD."""
+        query = {"tail": tail, "line": line, "lines": lines, "instance": instance}
+        data = self._request(lambda client: b"".join(client.read_log(self.id, **query)))
         return data.decode("utf-8", "replace")
 
     def tail(self) -> str:
-        """The end of the log, as views show it: a few lines, however long they are."""
-        pieces = self._ask(lambda client: list(client.read_log(self.id, tail=_TAIL_LINES, limit=_TAIL_BYTES)))
-        return b"".join(pieces).decode("utf-8", "replace")
+        """Return the end of the log, as views show it: a few lines, of limited length."""
+        chunks = self._request(lambda client: list(client.read_log(self.id, tail=_TAIL_LINES, limit=_TAIL_BYTES)))
+        return b"".join(chunks).decode("utf-8", "replace")
 
     def follow(self, *, instance: str = "") -> Iterator[str]:
-        """The log from its beginning, as it grows, until the job has ended."""
+        """Yield the log from its beginning, as it grows, until the job has ended."""
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         for data in self.follow_bytes(instance=instance):
             if text := decode(data):
@@ -145,32 +147,32 @@ class JobHandle:
             yield rest
 
     def follow_bytes(self, *, instance: str = "") -> Iterator[bytes]:
-        """`follow`, byte for byte. If the server goes, on from the same place with the engine that we find then."""
-        offset, patience = 0, 0
+        """Yield the log as `follow` does, in bytes. If the server is gone, connect anew and resume at the offset."""
+        offset, failures = 0, 0
         while True:
             try:
                 for data in self._client.follow_log(self.id, instance=instance, offset=offset):
                     offset += len(data)
-                    patience = 0
+                    failures = 0
                     yield data
                 return
             except ServerUnreachable:
-                patience += 1
-                if patience > _PATIENCE:
+                failures += 1
+                if failures > _RECONNECTS:
                     raise
-                time.sleep(_ASK_EVERY)
+                time.sleep(_POLL_INTERVAL)
                 self._client = connect(again=True)
 
     def metrics(self, *, system: bool = False) -> pandas.DataFrame | list[dict[str, Any]]:
-        """All points of all metrics: a DataFrame with name, step, value and time; a list of dicts without pandas.
+        """Return all points of all metrics: a DataFrame with name, step, value and time; without pandas, dicts.
 
-        With `system` also those of the machine's use: system/cpu (cores), system/memory (bytes), system/gpu (percent of
-        a GPU), system/gpu_memory (bytes).
+        `system` includes the system metrics: system/cpu (cores), system/memory (bytes), system/gpu (percent of a GPU),
+        system/gpu_memory (bytes).
         """
-        found = self._call("metrics", system=system)["metrics"]
+        metrics = self._call("metrics", system=system)["metrics"]
         rows = [
             {"name": name, "step": step, "value": float(value), "time": when}
-            for name, points in found.items()
+            for name, points in metrics.items()
             for step, value, when in zip(points["step"], points["value"], points["time"], strict=False)
         ]
         try:
@@ -184,61 +186,63 @@ class JobHandle:
     def wait(
         self, timeout: float | None = None, *, logs: bool = False, write: Callable[[str], object] | None = None
     ) -> JobHandle:
-        """Wait until the job has ended; with `logs`, print its log meanwhile. Interrupting leaves the job alone.
+        """Wait until the job has ended; with `logs`, print its log meanwhile. An interrupt does not stop the job.
 
         Raises:
-            TimeoutError: if it has not ended within `timeout` seconds.
+            TimeoutError: if the job has not ended within `timeout` seconds.
         """
         if logs:
-            write = write or Printer(self.id)
+            write = write or LogPrinter(self.id)
             for text in self.follow():
                 write(text)
-            if isinstance(write, Printer):
+            if isinstance(write, LogPrinter):
                 write.flush()
         until = None if timeout is None else time.monotonic() + timeout
         while not self.ended:
             if until is not None and time.monotonic() > until:
                 raise TimeoutError(
-                    _("The job {job} is still {status}.").format(job=self.id, status=summary.status_word(self.status))
+                    _("Job {job} is still {status}.").format(job=self.id, status=summary.status_word(self.status))
                 )
-            time.sleep(_ASK_EVERY)
+            time.sleep(_POLL_INTERVAL)
         return self
 
     def stop(self) -> JobHandle:
-        """Ask for the job's end."""
+        """Request the job to stop. Returns at once."""
         self._call("stop")
         return self
 
     def rerun(self, *, backend: str = "", resume: bool = False, confirmed: bool = False, **changes: Any) -> JobHandle:
-        """Submit its spec and code once more: a new job. The keywords are fields of `JobSpec` that change; in a table
-        (hyperparameters, inputs …) only the names that are given, and None removes one. `resume` gives the new job
-        this one's checkpoints, as the input channel `checkpoints`; `confirmed` agrees to what it costs.
+        """Submit the job's spec and code again and return the new job.
+
+        The keywords are the fields of `JobSpec` to change. Tables (hyperparameters, inputs …) are merged; None removes
+        a name. `resume` passes this job's checkpoints as the input channel `checkpoints`. `confirmed` accepts the cost.
 
         Raises:
-            BadInput: naming the field that is wrong.
-            Unconfirmed: saying what it costs, where that is to be agreed to.
-            Conflict: if it is to be resumed and has not ended, or has no checkpoints.
+            BadInput: naming the invalid field.
+            Unconfirmed: stating the cost, if it must be confirmed.
+            Conflict: if `resume` is set and the job has not ended or has no checkpoints.
         """
         reply = self._client.rerun(self.id, changes, backend=backend, resume=resume, confirmed=confirmed)
         return JobHandle(reply["job"], self._client)
 
     def delete(self, *, force: bool = False) -> None:
-        """Forget the job, which must have ended, with all its files; if `force`, also one whose host is gone."""
-        self._ask(lambda client: client.call("delete", job=self.id, force=force))
+        """Delete the job, which must have ended, and all its files. `force` includes a job of an unreachable
+        host."""
+        self._request(lambda client: client.call("delete", job=self.id, force=force))
 
     def files(self, channel: str = "model") -> list[dict[str, Any]]:
-        """What is in an output channel by now: path, bytes, modified (seconds since 1970), and the problem with what
-        cannot be read."""
-        found: list[dict[str, Any]] = []
+        """Return the current files of an output channel: path, bytes, modified (seconds since the epoch), and problem
+        for an unreadable file."""
+        files: list[dict[str, Any]] = []
         while True:
-            page = self._call("outputs", channel=channel, limit=_FILES, offset=len(found))["channels"][0]
-            found += page["files"]
-            if not page["files"] or len(found) >= page["count"]:
-                return found
+            page = self._call("outputs", channel=channel, limit=_PAGE, offset=len(files))["channels"][0]
+            files += page["files"]
+            if not page["files"] or len(files) >= page["count"]:
+                return files
 
     def read_file(self, path: str, channel: str = "model") -> bytes:
-        """The bytes of a file of an output channel."""
-        return self._ask(lambda client: b"".join(client.read("file", job=self.id, channel=channel, path=path)))
+        """Return the bytes of a file in an output channel."""
+        return self._request(lambda client: b"".join(client.read("file", job=self.id, channel=channel, path=path)))
 
     def download(
         self,
@@ -249,45 +253,46 @@ class JobHandle:
         overwrite: bool = False,
         progress: Callable[[int, int], object] | None = None,
     ) -> Path:
-        """Copy an output channel, or these of its files, into a folder; the folder. `progress` is told bytes done and
-        in all. Interrupting ends the copy, and nothing is left of it.
+        """Copy an output channel, or some of its files, into a folder and return the folder. `progress` receives the
+        bytes copied so far and in total. An interrupt cancels the copy and removes partial files.
 
         Raises:
-            NotFound: if there is no such channel or file.
-            Conflict: if files are there already and `overwrite` is not set.
+            NotFound: if the channel or a file does not exist.
+            Conflict: if files exist already and `overwrite` is not set.
         """
-        place = str(Path(folder).expanduser().absolute())
-        chosen = None if files is None else list(files)
-        body = {"channel": channel, "folder": place, "files": chosen, "overwrite": overwrite}
-        copy = self._call("download", body=body)
+        body = {
+            "channel": channel,
+            "folder": str(Path(folder).expanduser().absolute()),
+            "files": None if files is None else list(files),
+            "overwrite": overwrite,
+        }
 
-        def ask(verb: str, number: str) -> dict[str, Any]:
-            found: dict[str, Any] = self._ask(lambda client: client.call(verb, copy=number))
-            return found
+        def call(verb: str, number: str) -> dict[str, Any]:
+            return dict(self._request(lambda client: client.call(verb, copy=number)))
 
-        return Path(finish_copy(ask, copy, progress)["folder"])
+        return Path(finish_copy(call, self._call("download", body=body), progress)["folder"])
 
     def output_models(self) -> list[dict[str, Any]]:
-        """The models that the job has made, as its platform notes them: uri, channel, labels, metrics.
+        """Return the models that the platform has recorded for the job: uri, channel, labels, metrics.
 
         Raises:
-            Unsupported: on a platform that notes none; see `files` for what the job has written.
+            Unsupported: if the platform records no models; `files` lists the job's files.
         """
         return list(self._call("output_models")["models"])
 
     def terminal(self, instance: str = "") -> str:
-        """The address of a terminal in an instance of the job, which must run; in the first if none is named. It is
-        made anew each time, and lets in whoever has it, for a moment.
+        """Return the URL of a terminal in an instance of the running job; by default, in the first instance. The URL is
+        new each time and expires soon. Anyone who has it can open the terminal.
 
         Raises:
             Conflict: if the job has ended, or has no instance yet.
-            NotFound: if it has no instance of that name.
-            Unsupported: on a platform that opens none.
+            NotFound: if the job has no instance of that name.
+            Unsupported: if the platform offers no terminals.
         """
         return str(self._call("open_terminal", instance=instance)["url"])
 
     def text(self) -> str:
-        """The job in several lines."""
+        """Return a summary of the job in several lines."""
         return summary.text(self._view())
 
     def _view(self) -> summary.View:
@@ -297,13 +302,13 @@ class JobHandle:
         return summary.line(self.info)
 
     def __format__(self, form: str) -> str:
-        """The id: ``%pai logs {job}`` is the log of the job in the variable `job`."""
+        """Format as the ID: ``%pai logs {job}`` prints the log of the job in the variable `job`."""
         return format(self.id, form)
 
     def widget(self) -> JobWidget:
-        """The job's view for a page without our extension, as in VS Code: fed by this kernel, and live while it lives.
+        """Return the live view of the job for a page without our extension, as in VS Code. This kernel feeds it.
 
-        Jobs are shown so by themselves where that is needed.
+        Displaying a job shows this view where it is needed.
         """
         from .widgets.job_view import JobWidget
 
@@ -313,26 +318,26 @@ class JobHandle:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         bundle = summary.mime_bundle(self._view())
-        # Where our extension shows jobs, it needs no kernel, and nothing is to be shown twice.
-        page = page_of(current_shell())
-        if page in ("vscode", "colab") or (page and self._client.embedded):
-            shown = self.widget()
-            shown.snapshot = bundle["text/plain"]
-            bundle |= {_WIDGET_TYPE: {"version_major": 2, "version_minor": 1, "model_id": shown.model_id}}
+        # Our extension shows jobs without a kernel: a widget as well would show the job twice.
+        front_end = front_end_of(current_shell())
+        if front_end in ("vscode", "colab") or (front_end and self._client.embedded):
+            widget = self.widget()
+            widget.snapshot = bundle["text/plain"]
+            bundle |= {_WIDGET_TYPE: {"version_major": 2, "version_minor": 1, "model_id": widget.model_id}}
         return bundle
 
 
 def job_failed(handle: JobHandle) -> JobFailed:
-    """The error for a job that was waited for and did not succeed: reason, fix, last lines."""
+    """Return the error for an awaited job that did not succeed: reason, fix and last lines of the log."""
     info = handle.info
     tail = handle.tail()
-    shown = "\n".join(printable(tail, _TAIL_LINES))
-    reason = info["reason"] or _("It is {status}.").format(status=summary.status_word(info["status"]))
-    message = _("The job {job} ({name}) {status}: {reason}").format(
+    lines = "\n".join(printable(tail, _TAIL_LINES))
+    reason = info["reason"] or _("The status is {status}.").format(status=summary.status_word(info["status"]))
+    message = _("Job {job} ({name}) {status}: {reason}").format(
         job=info["id"], name=info["name"], status=summary.status_word(info["status"]), reason=reason
     )
     return JobFailed(
-        f"{message}\n{shown}\n" if shown else message,
+        f"{message}\n{lines}\n" if lines else message,
         fix=info["fix"],
         job_id=info["id"],
         status=info["status"],
@@ -343,12 +348,12 @@ def job_failed(handle: JobHandle) -> JobFailed:
 
 
 def submit(*, backend: str = "", wait: bool = False, confirmed: bool = False, **spec: Any) -> JobHandle:
-    """Submit a job; the keywords are the fields of `JobSpec`. With `wait`, print its log and return when it has ended;
-    `confirmed` agrees to what it costs.
+    """Submit a job. The keywords are the fields of `JobSpec`. With `wait`, print the log and return when the job has
+    ended. `confirmed` accepts the cost.
 
     Raises:
-        BadInput: naming what is wrong and what to do.
-        Unconfirmed: saying what it costs, where that is to be agreed to.
+        BadInput: naming the invalid field and the fix.
+        Unconfirmed: stating the cost, if it must be confirmed.
     """
     client = connect()
     handle = JobHandle(client.submit(spec, backend=backend, confirmed=confirmed)["job"], client)
@@ -356,17 +361,17 @@ def submit(*, backend: str = "", wait: bool = False, confirmed: bool = False, **
 
 
 def get_job(job: str) -> JobHandle:
-    """A job by its id, the beginning of its id, its name, or `last`.
+    """Return a job by its ID, an ID prefix, its name, or `last`.
 
     Raises:
-        NotFound: if there is none.
+        NotFound: if no job matches.
     """
     client = connect()
     return JobHandle(client.call("show", job=job), client)
 
 
-def list_jobs(**wanted: Any) -> list[JobHandle]:
-    """Jobs, newest first. Keywords: `status`, `name`, `label`, `backend`, `notebook`, `limit`, `offset`, `sort`,
+def list_jobs(**query: Any) -> list[JobHandle]:
+    """Return jobs, newest first. Keywords: `status`, `name`, `label`, `backend`, `notebook`, `limit`, `offset`, `sort`,
     `order`."""
     client = connect()
-    return [JobHandle(job, client) for job in client.call("list_jobs", **wanted)["jobs"]]
+    return [JobHandle(job, client) for job in client.call("list_jobs", **query)["jobs"]]

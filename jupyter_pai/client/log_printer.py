@@ -1,4 +1,6 @@
-"""Prints a log as it comes; in a notebook, not more of it than Jupyter takes: the log itself is complete elsewhere."""
+"""Printing a log as it arrives. In a notebook the rate is limited, since Jupyter drops output above its own limit; the
+engine keeps the complete log.
+"""
 
 from __future__ import annotations
 
@@ -11,34 +13,34 @@ from typing import TextIO
 
 from ..core.i18n import _
 
-__all__ = ["Printer", "in_notebook", "print_end"]
+__all__ = ["LogPrinter", "in_notebook", "print_end"]
 
-# Bytes a second, as they travel, that a notebook's outputs take: Jupyter drops what is above a megabyte.
+# Bytes per second, JSON-encoded. Jupyter drops output above 1 MB/s.
 _RATE = 300_000
 _SLICE = 1 << 14
-# Characters of what was left out that are shown after all when it is over: an error stands at the end.
+# Skipped characters that are printed at the end after all: the end of a log holds the error.
 _KEPT = 10_000
 
 
 def in_notebook() -> bool:
-    """Whether what is printed goes to a notebook."""
+    """Return whether standard output goes to a notebook."""
     return "ipykernel" in sys.modules
 
 
 def _size(text: str) -> int:
-    """Bytes of a text on its way to the notebook: a control character takes six."""
+    """Return the size of a text as JSON, in bytes: a control character takes six."""
     return len(json.dumps(text, ensure_ascii=False).encode())
 
 
-class Printer:
-    """Prints text as it comes, on `stream` or standard output."""
+class LogPrinter:
+    """Prints text as it arrives, to `stream` or standard output."""
 
     def __init__(self, job_id: str, stream: TextIO | None = None) -> None:
         self.job_id = job_id
         self.stream = stream
         self.limit = _RATE if in_notebook() else float("inf")
-        self.said, self.since = 0, time.monotonic()
-        self.left_out, self.kept = 0, ""
+        self.printed, self.since = 0, time.monotonic()
+        self.skipped, self.kept = 0, ""
 
     def __call__(self, text: str) -> None:
         for start in range(0, len(text), _SLICE):
@@ -46,42 +48,42 @@ class Printer:
 
     def _print(self, text: str) -> None:
         if time.monotonic() - self.since > 1:
-            self.said, self.since = 0, time.monotonic()
+            self.printed, self.since = 0, time.monotonic()
         size = _size(text) if self.limit < float("inf") else 0
-        if self.said + size > self.limit:
-            self.left_out += len(text)
+        if self.printed + size > self.limit:
+            self.skipped += len(text)
             self.kept = (self.kept + text)[-_KEPT:]
             return
         self.flush()
-        self.said += size
+        self.printed += size
         print(text, end="", flush=True, file=self.stream)
 
     def flush(self) -> None:
-        """Say what was left out, if something was, and show the end of it."""
-        if self.left_out > len(self.kept):
-            print(f"\n{_note(self.left_out - len(self.kept), self.job_id)}", flush=True, file=self.stream)
-        if self.left_out:
+        """Print how much was skipped, if anything, and the end of it."""
+        if self.skipped > len(self.kept):
+            print(f"\n{_note(self.skipped - len(self.kept), self.job_id)}", flush=True, file=self.stream)
+        if self.skipped:
             print(self.kept, end="", flush=True, file=self.stream)
-            self.left_out, self.kept = 0, ""
+            self.skipped, self.kept = 0, ""
 
 
-def print_end(pieces: Iterable[bytes], job_id: str) -> None:
-    """Print a log that is there already: in a notebook, its end."""
+def print_end(chunks: Iterable[bytes], job_id: str) -> None:
+    """Print a complete log; in a notebook, its end."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    kept, left_out = "", 0
-    for data in pieces:
+    kept, skipped = "", 0
+    for data in chunks:
         kept += decode(data)
         if len(kept) > 2 * _RATE:
-            left_out += len(kept) - _RATE
+            skipped += len(kept) - _RATE
             kept = kept[-_RATE:]
     kept += decode(b"", True)
     while (size := _size(kept)) > _RATE and in_notebook():
         cut = max(len(kept) * (size - _RATE) // size, 1)
-        left_out, kept = left_out + cut, kept[cut:]
-    if left_out:
-        print(_note(left_out, job_id))
+        skipped, kept = skipped + cut, kept[cut:]
+    if skipped:
+        print(_note(skipped, job_id))
     print(kept, end="", flush=True)
 
 
-def _note(left_out: int, job_id: str) -> str:
-    return _("[… {n:,} characters left out; all of it: jupyter pai logs {job}]").format(n=left_out, job=job_id)
+def _note(skipped: int, job_id: str) -> str:
+    return _("[… {n:,} characters skipped; complete log: jupyter pai logs {job}]").format(n=skipped, job=job_id)

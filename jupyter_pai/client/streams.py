@@ -1,4 +1,4 @@
-"""A stream for a view that a kernel feeds: what `topics.py` says, from the engine in this process or the server's."""
+"""Streams of live data for views that a kernel feeds, from the engine in this process or on the server."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 __all__ = ["EngineStream", "ServerStream", "Stream"]
 
-# Bytes a second. A Jupyter server drops what a kernel sends above 1 MB/s; who looks at a log needs less.
+# Bytes per second. A Jupyter server drops kernel messages above 1 MB/s.
 _PACE = 400_000
 
 
 class Stream(ABC):
-    """Its methods return at once, from any thread."""
+    """A bidirectional stream of text messages. Methods return at once and may be called from any thread."""
 
     @abstractmethod
     def receive(self, text: str) -> None:
-        """What the page sent."""
+        """Process a message of the page."""
 
     @abstractmethod
     def close(self) -> None:
-        """The page has gone."""
+        """Close the stream: the page is gone."""
 
 
 class EngineStream(Stream):
-    """From an engine that runs in this process, in the event loop `loop`."""
+    """A stream from an engine in this process, which runs in the event loop `loop`."""
 
     def __init__(self, service: JobService, loop: asyncio.AbstractEventLoop, send: Callable[[str], None]) -> None:
         from ..api.subscriptions import Subscriptions
@@ -66,17 +66,17 @@ class EngineStream(Stream):
         self._later(self._subscriptions.close)
 
     def _later(self, call: Callable[[], object]) -> None:
-        with contextlib.suppress(RuntimeError):  # The engine was closed.
+        with contextlib.suppress(RuntimeError):  # The engine is closed.
             self._loop.call_soon_threadsafe(call)
 
 
-def _broken(wanted: Subscribe) -> PaiError:
-    logging.getLogger(__name__).exception("jupyter-pai: a subscription broke: %s", wanted)
-    return EngineError(_("Something unexpected went wrong; the kernel's log has the details."))
+def _broken(request: Subscribe) -> PaiError:
+    logging.getLogger(__name__).exception("jupyter-pai: a subscription broke: %s", request)
+    return EngineError(_("Unexpected error; see the kernel's log for details."))
 
 
 class ServerStream(Stream):
-    """From the server, over a WebSocket that a thread of its own holds. `closed` is called when that has broken."""
+    """A stream from the server, over a WebSocket in its own thread. `closed` is called when the connection breaks."""
 
     def __init__(self, info: ServerInfo, send: Callable[[str], None], closed: Callable[[], None]) -> None:
         self._info, self._send, self._closed = info, send, closed
@@ -91,7 +91,7 @@ class ServerStream(Stream):
         self._put(None)
 
     def _put(self, text: str | None) -> None:
-        with contextlib.suppress(RuntimeError):  # It has ended already.
+        with contextlib.suppress(RuntimeError):  # The stream has ended.
             self._loop.call_soon_threadsafe(self._waiting.put_nowait, text)
 
     def _run(self) -> None:
@@ -123,7 +123,7 @@ class ServerStream(Stream):
         url = f"{scheme}://{parts.netloc or 'localhost'}{parts.path.rstrip('/')}/{PREFIX}/stream"
         context = None
         if scheme == "wss":
-            # The server's own certificate is for the name by which the world knows it; we go by loopback.
+            # The certificate is issued for the server's public name; we connect to the loopback address.
             context = ssl.create_default_context(cafile=self._info.certificate or None)
             context.check_hostname = False
         headers = {"Authorization": f"{self._info.scheme} {self._info.secret}"}
@@ -137,7 +137,7 @@ class ServerStream(Stream):
 
 
 def _at(path: str) -> Any:
-    """Finds every host at a Unix socket, where a server that was started with --sock listens."""
+    """Return a resolver that maps every host to the Unix socket of a server that was started with --sock."""
     from tornado.netutil import Resolver
 
     class _Socket(Resolver):

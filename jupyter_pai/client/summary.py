@@ -1,6 +1,6 @@
-"""A job in words: one line, a text, HTML that needs no script, and the MIME bundle of a cell's output.
+"""Summaries of a job: one line, plain text, HTML without scripts, and the MIME bundle of a cell's output.
 
-Pure: JSON values in, text out. What a job printed is data here, never HTML.
+Pure functions from JSON values to text. Everything that a job printed is escaped.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ __all__ = [
     "number_range",
     "sparkline",
     "status_word",
+    "still_running",
     "text",
 ]
 
 MIME_TYPE = "application/vnd.jupyter-pai.job+json"
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 32
-# Characters of a table's cell that may hold any text.
+# Characters per cell of free text in a table.
 _CELL = 60
 
 
 @dataclass(frozen=True)
 class View:
-    """What a view shows: a job as JSON, the end of its log, its points as `metrics` gives them."""
+    """The data of a summary: a job as JSON, the end of its log, and the reply of `metrics`."""
 
     job: Mapping[str, Any]
     tail: str = ""
@@ -47,7 +48,7 @@ class View:
 
 
 def status_word(status: str) -> str:
-    """A status for people."""
+    """Return a status in the user's language."""
     words = {
         "queued": _("queued"),
         "starting": _("starting"),
@@ -61,20 +62,26 @@ def status_word(status: str) -> str:
 
 
 def line(job: Mapping[str, Any]) -> str:
-    """A job in one line."""
+    """Return a job in one line."""
     took = duration(job)
     parts = [f"{job['name']}", status_word(job["status"]), f"{job['backend']}"] + ([took] if took else [])
     if job.get("progress") is not None and job["status"] == "running":
         parts.append(f"{job['progress']:.0%}")
     if job.get("paid"):
-        parts.append(_("costs money until it ends"))
+        parts.append(_("billed until it ends"))
     if job.get("reason"):
         parts.append(job["reason"])
     return f"<{job['id']} {', '.join(parts)}>"
 
 
+def still_running(job: Mapping[str, Any], command: str) -> str:
+    """Return the message for a user who stopped waiting for a job; `command` stops the job."""
+    text = _("Job {job} is still running. To stop it: {command}").format(job=job["id"], command=command)
+    return text + "\n" + _("You are billed until it ends.") if job.get("paid") else text
+
+
 def duration(job: Mapping[str, Any], now: float | None = None) -> str:
-    """How long the job has run: `4.2 s`, `3 min 5 s`, `2 h 4 min`; empty if it never did."""
+    """Return the run time of a job: `4.2 s`, `3 min 5 s`, `2 h 4 min`; empty if it never started."""
     start, end = job.get("started_at"), job.get("ended_at")
     if not start or not (end or now):
         return ""
@@ -93,7 +100,7 @@ def _seconds(time: str) -> float:
 
 
 def sparkline(values: list[float], width: int = _WIDTH) -> str:
-    """Numbers as a row of bars; `×` for what is no number."""
+    """Return numbers as a row of bars, with `×` for NaN and infinities."""
     if len(values) > width:
         values = [values[round(n * (len(values) - 1) / (width - 1))] for n in range(width)]
     finite = [value for value in values if abs(value) != float("inf") and value == value]
@@ -102,7 +109,7 @@ def sparkline(values: list[float], width: int = _WIDTH) -> str:
     def bar(value: float) -> str:
         if value not in finite:
             return "×"
-        # Halved, since the difference of two large numbers may be none; and half of the smallest number is none.
+        # Halved: the difference of two large numbers can overflow. Half of the smallest number is zero.
         span = high / 2 - low / 2
         share = (value / 2 - low / 2) / span if span else 0.5
         return _BARS[min(int(share * len(_BARS)), len(_BARS) - 1)]
@@ -119,7 +126,7 @@ def _facts(view: View) -> list[tuple[str, str]]:
         (_("submitted"), local_time(job["submitted_at"])),
     ]
     if took := duration(job):
-        facts.append((_("took"), took))
+        facts.append((_("duration"), took))
     if job.get("resumed_from"):
         facts.append((_("resumed from"), job["resumed_from"]))
     elif job.get("rerun_of"):
@@ -127,11 +134,11 @@ def _facts(view: View) -> list[tuple[str, str]]:
     if job.get("git"):
         facts.append((_("code"), commit(job["git"])))
     if job.get("pinned"):
-        facts.append((_("pinned"), _("neither deleted nor pruned")))
+        facts.append((_("pinned"), _("protected from delete and prune")))
     if job.get("reason"):
         facts.append((_("reason"), job["reason"]))
     if job.get("fix"):
-        facts.append((_("what to do"), job["fix"]))
+        facts.append((_("fix"), job["fix"]))
     facts += [(name, value[:200]) for name, value in job["output_parameters"].items()]
     if job["status"] == "succeeded" and "model" in job["outputs"]:
         facts.append((_("model"), job["outputs"]["model"]))
@@ -142,17 +149,17 @@ def _facts(view: View) -> list[tuple[str, str]]:
 
 
 def commit(git: Mapping[str, Any]) -> str:
-    """The state of the code in git: `1a2b3c4d5e on main, with changes`."""
+    """Return the state of the code in git: `1a2b3c4d5e on main, modified`."""
     words = git["commit"][:10] or _("no commit")
     if git["branch"]:
         words = _("{commit} on {branch}").format(commit=words, branch=git["branch"])
     if git["dirty"] or git["untracked"]:
-        words += _(", with changes") if git["dirty"] else _(", with new files")
+        words += _(", modified") if git["dirty"] else _(", with untracked files")
     return words
 
 
 def _charts(view: View) -> list[tuple[str, str, str]]:
-    """Per metric: name, bars, last value."""
+    """Return name, bars and last value of each metric."""
     rows = []
     for name, points in view.metrics.items():
         if values := [float(value) for value in points["value"]]:
@@ -161,7 +168,7 @@ def _charts(view: View) -> list[tuple[str, str, str]]:
 
 
 def text(view: View) -> str:
-    """A job in several lines."""
+    """Return a job as plain text of several lines."""
     facts, charts = _facts(view), _charts(view)
     rows = [f"{name}: {value}" for name, value in facts]
     rows += [f"{name}: {bars} {last}" for name, bars, last in charts]
@@ -170,7 +177,7 @@ def text(view: View) -> str:
 
 
 def html(view: View) -> str:
-    """A job as HTML without style sheet or script: what GitHub and nbconvert show."""
+    """Return a job as HTML without style sheet or script, as GitHub and nbconvert show it."""
     rows = "".join(
         f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(value)}</td></tr>'
         for name, value in _facts(view)
@@ -186,7 +193,7 @@ def html(view: View) -> str:
 
 
 def mime_bundle(view: View) -> dict[str, Any]:
-    """A cell's output: what our renderer makes live, and what anything else shows as it was."""
+    """Return a cell's output: a type that our renderer shows live, and static fallbacks."""
     static = text(view)
     return {
         MIME_TYPE: {"job_id": view.job["id"], "snapshot": static},
@@ -195,30 +202,30 @@ def mime_bundle(view: View) -> dict[str, Any]:
     }
 
 
-def hyperparameter(one: Mapping[str, Any]) -> tuple[str, ...]:
-    """A hyperparameter that code declares, as a row: name, type, default, choices, how it is given, where, help."""
-    name = one["name"]
+def hyperparameter(definition: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a declared hyperparameter as a row: name, type, default, choices, option, source line, help."""
+    name = definition["name"]
     forms = {"option": f"--hp {name}=", "flag": f"--{name}", "argument": name.upper(), "short": f"-{name}"}
     return (
         name,
-        one["type"],
-        _("(required)") if one["required"] else _start(one["default"] or ""),
-        _start(", ".join(one["choices"]) or number_range(one["minimum"], one["maximum"])),
-        forms.get(one["form"], ""),
-        f"{one['file']}:{one['line']} ({one['origin']})",
-        _start(one["help"]),
+        definition["type"],
+        _("(required)") if definition["required"] else _shorten(definition["default"] or ""),
+        _shorten(", ".join(definition["choices"]) or number_range(definition["minimum"], definition["maximum"])),
+        forms.get(definition["form"], ""),
+        f"{definition['file']}:{definition['line']} ({definition['origin']})",
+        _shorten(definition["help"]),
     )
 
 
 def number_range(least: str | None, most: str | None) -> str:
-    """Which numbers are allowed: ``1…10``, ``0…``; empty where all are."""
+    """Return a range of numbers: ``1…10``, ``0…``; empty if it is unbounded."""
     return "" if least is None and most is None else f"{least or ''}…{most or ''}"
 
 
-def _start(words: str) -> str:
-    return words if len(words) <= _CELL else words[: _CELL - 1] + "…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
 
 
 def local_time(time: str) -> str:
-    """A time as JSON has it, for people of this place."""
+    """Return a UTC time of the JSON API in local time."""
     return datetime.fromisoformat(time.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,4 +1,4 @@
-"""What a URI of a storage or a path that has been begun may become, by what its storage has."""
+"""Completion of storage URIs and paths."""
 
 from __future__ import annotations
 
@@ -8,41 +8,42 @@ from .base import Client
 
 __all__ = ["continuations"]
 
-# How many names are asked for at once, and given.
-_MOST_ASKED, _MOST = 1000, 200
-# What a platform knows by its id has no files to be seen.
-_CLOSED = "dataset://"
+# Maximum number of entries fetched, and of completions returned.
+_FETCHED, _RETURNED = 1000, 200
+# The scheme of data sets that have an ID and no list of files.
+_OPAQUE = "dataset://"
 
 
 def continuations(client: Client, text: str, *, home: str = "", profile: str = "") -> list[str]:
-    """Texts that begin with `text`: what is in the folder in which it ends, or where storages begin. Relative paths are
-    below `home`, an absolute path. Hidden files are for those who have typed the dot. May take its time.
+    """Return the completions of `text`: the entries of its folder, or the roots of the storages. Relative paths are
+    resolved against `home`, an absolute path. Hidden files are included once the dot is typed. Lists the folder, so it
+    may be slow.
 
     Raises:
-        PaiError: as the storage refuses or fails.
+        PaiError: as the storage raised it.
     """
-    before = text[: text.rfind("/") + 1]
+    parent = text[: text.rfind("/") + 1]
     is_uri = "://" in text
-    if text.startswith(_CLOSED):
+    if text.startswith(_OPAQUE):
         return []
-    if not before or before.endswith("://"):
-        found = [root["uri"] for root in client.call("storages")["storages"] if profile in ("", root["profile"])]
-        # Paths of this machine are written without a scheme.
-        begun = [uri for uri in dict.fromkeys(found) if uri.startswith(text) and not uri.startswith("file:")]
-        if is_uri or not home or begun:
-            return begun
-    folder = before if is_uri or before.startswith("/") else f"{home.rstrip('/')}/{before}"
+    if not parent or parent.endswith("://"):
+        roots = [root["uri"] for root in client.call("storages")["storages"] if profile in ("", root["profile"])]
+        # Local paths are written without a scheme.
+        matches = [uri for uri in dict.fromkeys(roots) if uri.startswith(text) and not uri.startswith("file:")]
+        if is_uri or not home or matches:
+            return matches
+    folder = parent if is_uri or parent.startswith("/") else f"{home.rstrip('/')}/{parent}"
     uri = folder if is_uri else f"file://{quote(folder)}"
 
-    def look(after: str) -> tuple[list[str], bool]:
-        reply = client.call("list_data", uri=uri, after=after, limit=_MOST_ASKED, profile=profile)
-        names = [entry["uri"] if is_uri else before + entry["path"] for entry in reply["entries"]]
+    def fetch(after: str) -> tuple[list[str], bool]:
+        reply = client.call("list_data", uri=uri, after=after, limit=_FETCHED, profile=profile)
+        names = [entry["uri"] if is_uri else parent + entry["path"] for entry in reply["entries"]]
         return [name for name in names if name.startswith(text) and not _is_hidden(name, text)], reply["more"]
 
-    found, more = look("")
-    if more and not found:
-        found, more = look(text[len(before) :])
-    return found[:_MOST]
+    names, more = fetch("")
+    if more and not names:
+        names, more = fetch(text[len(parent) :])
+    return names[:_RETURNED]
 
 
 def _is_hidden(name: str, text: str) -> bool:

@@ -1,33 +1,32 @@
-"""Tab completion of a line of the grammar: verbs, options, profiles, backends, statuses, jobs,
-hyperparameters, what is in a storage."""
+"""Tab completion of a line: verbs, options, profiles, backends, statuses, jobs, hyperparameters, and storage URIs."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import threading
+from typing import Any
 
 from ..client.connect import connect
-from ..client.context import Place
+from ..client.context import NotebookContext
 from ..client.uri_completion import continuations
 from ..core.errors import PaiError
 from .parser import parser as grammar
+from .parser.data import VERBS as DATA_VERBS
 from .spec_from_options import spec_of
 
 __all__ = ["complete"]
 
-_JOB_VERBS = (
-    *("show", "logs", "metrics", "stop", "rerun", "diff", "delete", "pin", "unpin", "outputs", "tensorboard"),
-    *("download", "models", "terminal"),
-)
-_DATA_VERBS = ("ls", "put", "get", "mv", "rm", "mkdir")
-# Seconds for a storage's answer.
-_PATIENCE = 2.0
+# Seconds that a storage may take to list its entries.
+_TIMEOUT = 2.0
 _STATUSES = "queued starting running succeeded failed stopped lost".split()
+_ACTIONS = {"profile": ["list", "show", "set", "default", "remove"], "secret": ["list", "set", "remove"]}
 
 
-def complete(line: str, word: str, place: Place | None = None) -> list[str]:
-    """The words that may stand at the end of `line`, where `word` has been begun; `place` is where it is written."""
+def complete(line: str, word: str, caller: NotebookContext | None = None) -> list[str]:
+    """Return the words that can replace `word`, the unfinished last word of `line`. `caller` is the notebook that the
+    line is written in.
+    """
     words = line.split()
     if not line.endswith((" ", "\t")) and words:
         words = words[:-1]
@@ -40,73 +39,62 @@ def complete(line: str, word: str, place: Place | None = None) -> list[str]:
         return _profiles("name")
     if before == "--backend":
         return _profiles("backend")
-    if before == "--hp" and place and not is_cell:
-        return _hyperparameters(words[1:-1], place)
+    if before == "--hp" and caller and not is_cell:
+        return _hyperparameters(words[1:-1], caller)
     if before == "--status":
         return _STATUSES
+    if before in _ACTIONS and before == verb:
+        return _ACTIONS[verb]
     if verb == "profile":
-        return ["list", "show", "set", "default", "remove"] if before == verb else _profiles("name")
-    if before == "--secret":
-        return _secrets()
-    if verb in _DATA_VERBS and "://" in (token := _token(line)):
-        return _below(token, word)
-    if verb == "secret":
-        return ["list", "set", "remove"] if before == verb else _secrets()
-    if not word.startswith("-") and (verb in _JOB_VERBS or before == verb == "label"):
-        return [*_jobs(), "last"]
+        return _profiles("name")
+    if before == "--secret" or verb == "secret":
+        return [secret["name"] for secret in _listed("secrets", "secrets")]
+    if verb in DATA_VERBS and "://" in (token := _token(line)):
+        return _uris(token, word)
     command = grammar.cell_parser() if is_cell else grammar.parser("%pai")
+    if verb and not word.startswith("-") and grammar.expects_job(command, verb, first=before == verb):
+        return [*(job["id"] for job in _listed("list_jobs", "jobs", limit=50)), "last"]
     return grammar.options_of(command, verb or None) if word.startswith("-") or before else []
 
 
-def _profiles(key: str) -> list[str]:
+def _listed(verb: str, field: str, **query: object) -> list[dict[str, Any]]:
+    """Return a list of the engine's, or an empty one if the engine fails: a completion prints no errors."""
     try:
-        profiles = connect().call("profiles")["profiles"]
+        return list(connect().call(verb, **query)[field])
     except PaiError:
         return []
-    found = {profile["name"] if key == "name" else profile["settings"]["backend"] for profile in profiles}
-    return sorted(found)
+
+
+def _profiles(key: str) -> list[str]:
+    profiles = _listed("profiles", "profiles")
+    return sorted({profile["name"] if key == "name" else profile["settings"]["backend"] for profile in profiles})
 
 
 def _token(line: str) -> str:
-    """The last word of a line, also where the front end has begun a new one within it, as at a colon."""
+    """Return the last word of a line. Front ends split words at colons, so their own notion of it may be shorter."""
     return re.split(r"\s", line)[-1].lstrip("\"'")
 
 
-def _below(token: str, word: str) -> list[str]:
-    """What there is in the folder in which a URI has been begun, in place of the part `word` of it. A storage that does
-    not answer at once is not waited for."""
-    found: list[str] = []
+def _uris(token: str, word: str) -> list[str]:
+    """Return the continuations of a URI, without the part of `token` before `word`. Gives up on a slow storage."""
+    uris: list[str] = []
 
-    def look() -> None:
+    def fetch() -> None:
         with contextlib.suppress(PaiError):
-            found.extend(continuations(connect(), token))
+            uris.extend(continuations(connect(), token))
 
-    asking = threading.Thread(target=look, daemon=True)
-    asking.start()
-    asking.join(_PATIENCE)
-    begun = token.removesuffix(word)
-    return [uri.removeprefix(begun) for uri in found]
+    fetching = threading.Thread(target=fetch, daemon=True)
+    fetching.start()
+    fetching.join(_TIMEOUT)
+    prefix = token.removesuffix(word)
+    return [uri.removeprefix(prefix) for uri in uris]
 
 
-def _hyperparameters(words: list[str], place: Place) -> list[str]:
-    """What the code that a line names can be given."""
+def _hyperparameters(words: list[str], caller: NotebookContext) -> list[str]:
+    """Return `NAME=` for each hyperparameter of the code that the line names."""
     try:
         options = grammar.parse(grammar.parser("%pai"), words)
-        found = connect().inspect(spec_of(options, place, target=options.target))
+        definitions = connect().inspect(spec_of(options, caller, target=options.target))["hyperparameters"]
     except (PaiError, SystemExit):
         return []
-    return [f"{one['name']}=" for one in found["hyperparameters"] if one["form"] in ("option", "none")]
-
-
-def _secrets() -> list[str]:
-    try:
-        return [secret["name"] for secret in connect().call("secrets")["secrets"]]
-    except PaiError:
-        return []
-
-
-def _jobs() -> list[str]:
-    try:
-        return [job["id"] for job in connect().call("list_jobs", limit=50)["jobs"]]
-    except PaiError:
-        return []
+    return [f"{item['name']}=" for item in definitions if item["form"] in ("option", "none")]

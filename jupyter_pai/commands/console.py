@@ -1,15 +1,24 @@
-"""Where a command shows its results: a terminal, or the outputs of a cell."""
+"""Output and prompts of a command: `Console` is implemented by the terminal and by a notebook's cells."""
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from ..client.base import Client
+from ..client.context import NotebookContext
 from ..client.job import JobHandle
+from ..client.transfers import progress_printer
 from ..core.secret import Secret
+from .parser.parser import Options
 
-__all__ = ["Screen", "as_json"]
+__all__ = ["YES", "CommandContext", "Commands", "Console", "as_json"]
+
+# Accepted answers to a prompt for confirmation.
+YES = ("y", "yes", "是", "好")
 
 _FIELDS = (
     "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at "
@@ -17,52 +26,80 @@ _FIELDS = (
 ).split()
 
 
-class Screen(ABC):
-    """Where results are shown."""
+class Console(ABC):
+    """The output and prompts of a command."""
 
     @abstractmethod
-    def say(self, text: str = "") -> None:
-        """A line for people."""
+    def print(self, text: str = "") -> None:
+        """Print a line."""
 
     @abstractmethod
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Rows of cells."""
+        """Print a table."""
 
     @abstractmethod
-    def log(self, pieces: Iterable[bytes], job: str, *, follow: bool) -> None:
-        """A log, piece by piece; `follow`: as it grows."""
+    def log(self, chunks: Iterable[bytes], job: str, *, follow: bool) -> None:
+        """Print a log; with `follow`, each chunk as it arrives."""
 
     @abstractmethod
     def job(self, handle: JobHandle) -> None:
-        """A job."""
+        """Show a job."""
 
     @abstractmethod
     def link(self, text: str, address: str, url: str) -> None:
-        """A page of the server: its address on it, and where a browser on this machine finds it."""
+        """Print a link to a page of the server. `address` is its path there, `url` its URL on this machine."""
 
     @property
     @abstractmethod
-    def can_ask(self) -> bool:
-        """Whether somebody is there who expects a question: not in a notebook, where it would hold up Run All."""
+    def can_prompt(self) -> bool:
+        """Whether a command may prompt unasked. False in a notebook, where a prompt would hold up Run All."""
 
     @abstractmethod
-    def ask(self, question: str) -> bool:
-        """Whether the user says yes.
+    def confirm(self, question: str) -> bool:
+        """Prompt for confirmation and return the answer.
 
         Raises:
-            UsageError: if nobody can be asked.
+            UsageError: if there is no input to read from.
         """
 
     @abstractmethod
-    def ask_secret(self, question: str) -> Secret:
-        """What the user types, which is shown nowhere.
+    def prompt_secret(self, question: str) -> Secret:
+        """Prompt for a secret without echoing it.
 
         Raises:
-            UsageError: if nobody can be asked.
+            UsageError: if there is no input to read from.
         """
+
+
+@dataclass(frozen=True)
+class CommandContext:
+    """Everything that a command works with: the engine's client, the notebook or folder that it was called in, and
+    the console that it prints to."""
+
+    client: Client
+    caller: NotebookContext
+    console: Console
+
+    def job(self, reference: str) -> JobHandle:
+        """Return the job with this ID, ID prefix or name; `last` is the newest job."""
+        return JobHandle(self.client.call("show", job=reference), self.client)
+
+    def print_json(self, options: Options, value: object, *, indent: int | None = 1) -> bool:
+        """Print a value as JSON if the command was called with `--json`. Return whether it was."""
+        if options.json:
+            self.console.print(json.dumps(value, ensure_ascii=False, indent=indent))
+        return bool(options.json)
+
+    def progress(self, options: Options) -> Callable[[int, int], None] | None:
+        """Return a callback that prints the progress of a transfer; None with `--json`."""
+        return None if getattr(options, "json", False) else progress_printer(self.console.print)
+
+
+# A group of verbs, and the functions that run them.
+Commands = dict[str, Callable[[CommandContext, Options], object]]
 
 
 def as_json(info: dict[str, Any], *, spec: bool = False) -> dict[str, Any]:
-    """A job as `--json` prints it."""
-    found = {name: info[name] for name in _FIELDS}
-    return found | {"spec": info["spec"]} if spec else found
+    """Return the fields of a job that `--json` prints."""
+    fields = {name: info[name] for name in _FIELDS}
+    return fields | {"spec": info["spec"]} if spec else fields

@@ -1,148 +1,122 @@
-"""What the verbs of the grammar do about room on the disk: show what takes it, keep jobs, remove many at once."""
+"""Commands that manage disk space: show usage, pin jobs, and remove many jobs at once."""
 
 from __future__ import annotations
 
-import json
 import re
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from ..client import summary
 from ..core.errors import UsageError
 from ..core.i18n import _, ngettext
 from ..core.sizes import parse_size, show_size
-from ..core.text import plain
+from .console import CommandContext, Commands
+from .jobs import parse_label
 from .parser.parser import Options
-from .profiles import Upkeep
 
-__all__ = ["Room"]
+__all__ = ["COMMANDS"]
 
-# Jobs that are removed in one call, which must be answered in time.
-_AT_A_TIME = 20
+# Jobs removed per call, so that each call returns within the client's timeout.
+_BATCH = 20
 
 
-class Room(Upkeep):
-    """One method for each verb."""
+def _pin(ctx: CommandContext, options: Options) -> None:
+    pinned, unpinned = _("{job} is pinned: neither deleted nor pruned."), _("{job} is no longer pinned.")
+    for reference in options.jobs:
+        job = ctx.client.call(options.verb, job=reference)
+        ctx.console.print((pinned if job["pinned"] else unpinned).format(job=job["id"]))
 
-    def pin(self, options: Options) -> None:
-        self._pin(options.jobs, "pin", _("{job} is pinned: neither deleted nor pruned."))
 
-    def unpin(self, options: Options) -> None:
-        self._pin(options.jobs, "unpin", _("{job} is no longer pinned."))
+def _disk(ctx: CommandContext, options: Options) -> None:
+    usage = ctx.client.call("disk")
+    if ctx.print_json(options, usage):
+        return
+    names = {
+        "jobs": _("finished jobs"),
+        "running": _("active jobs"),
+        "environments": _("environments"),
+        "inputs": _("downloaded inputs"),
+        "sources": _("packed code"),
+        "database": _("database"),
+    }
+    rows = [(names[part["what"]], str(part["count"]), show_size(part["bytes"])) for part in usage["parts"]]
+    ctx.console.table((_("category"), _("count"), _("size")), rows)
+    if usage["largest"]:
+        jobs = [(job["id"], job["name"], _state(job), show_size(job["bytes"])) for job in usage["largest"]]
+        ctx.console.table((_("largest"), _("name"), _("status"), _("size")), jobs)
+    sizes = {name: show_size(usage[name]) for name in ("bytes", "limit", "free")}
+    ctx.console.print(
+        _("{bytes} used in {path}; the limit is {limit}; {free} are free.").format(path=usage["path"], **sizes)
+    )
 
-    def _pin(self, jobs: Sequence[str], verb: str, said: str) -> None:
-        for word in jobs:
-            self.screen.say(said.format(job=self.client.call(verb, job=word)["id"]))
 
-    def label(self, options: Options) -> None:
-        changes: dict[str, str | None] = dict(map(_label, options.labels))
-        if twice := [name for name in options.remove if name in changes]:
-            raise UsageError(_("`{name}` is given and taken away.").format(name=twice[0]))
-        changes |= dict.fromkeys(options.remove)
-        verb, body = ("label", changes) if changes else ("show", None)
-        labels = self.client.call(verb, job=options.job, body=body)["labels"]
-        if options.json:
-            self.screen.say(json.dumps(labels, ensure_ascii=False, indent=1))
-        elif labels:
-            self.screen.table((_("label"), _("value")), [tuple(map(plain, pair)) for pair in labels.items()])
-        else:
-            self.screen.say(_("It has no labels."))
-
-    def disk(self, options: Options) -> None:
-        found = self.client.call("disk")
-        if options.json:
-            self.screen.say(json.dumps(found, ensure_ascii=False, indent=1))
+def _prune(ctx: CommandContext, options: Options) -> None:
+    body = {
+        "older_than": _age(options.older_than),
+        "larger_than": _size(options.larger_than),
+        "keep": options.keep,
+        "status": options.status,
+        "labels": dict(map(parse_label, options.label)),
+        "environments": options.environments,
+    }
+    plan = ctx.client.call("prune", body=body | {"dry_run": True})
+    if not options.json:
+        _show_plan(ctx, plan)
+    result = plan
+    if not options.dry_run and (plan["jobs"] or plan["environments"] or plan["bytes"]):
+        if not options.yes and not ctx.console.confirm(_removal_question(plan)):
             return
-        words = {
-            "jobs": _("jobs that have ended"),
-            "running": _("jobs that have not"),
-            "environments": _("environments"),
-            "inputs": _("inputs that were brought here"),
-            "sources": _("packed code"),
-            "database": _("database"),
-        }
-        rows = [(words[part["what"]], str(part["count"]), show_size(part["bytes"])) for part in found["parts"]]
-        self.screen.table((_("what"), _("number"), _("takes")), rows)
-        if found["largest"]:
-            jobs = [(job["id"], job["name"], _state(job), show_size(job["bytes"])) for job in found["largest"]]
-            self.screen.table((_("largest"), _("name"), _("status"), _("takes")), jobs)
-        sizes = {name: show_size(found[name]) for name in ("bytes", "limit", "free")}
-        text = _("{bytes} in {path}; the limit is {limit}; {free} are free.")
-        self.screen.say(text.format(path=found["path"], **sizes))
-
-    def prune(self, options: Options) -> None:
-        body = {
-            "older_than": _age(options.older_than),
-            "larger_than": _size(options.larger_than),
-            "keep": options.keep,
-            "status": options.status,
-            "labels": dict(map(_label, options.label)),
-            "environments": options.environments,
-        }
-        found = self.client.call("prune", body=body | {"dry_run": True})
-        if not options.json:
-            self._show(found)
-        done = found
-        if not options.dry_run and (found["jobs"] or found["environments"] or found["bytes"]):
-            if not options.yes and not self.screen.ask(_question(found)):
-                return
-            done = self._prune(body, found)
-        if options.json:
-            self.screen.say(json.dumps(done, ensure_ascii=False, indent=1))
-            return
-        for name, why in done["kept"].items():
-            self.screen.say(_("kept {job}: {why}").format(job=name, why=why))
-        said = _("{size} would be freed.") if options.dry_run else _("{size} freed.")
-        self.screen.say(said.format(size=show_size(done["bytes"])))
-        if not any(value not in (None, [], {}) for name, value in body.items() if name != "environments"):
-            self.screen.say(_("No job was meant: say which, like --older-than 30d or --status failed."))
-
-    def _prune(self, body: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-        """Remove what was shown and nothing else, some of it at a time."""
-        done: dict[str, Any] = {"jobs": [], "environments": [], "sources": 0, "bytes": 0, "kept": {}}
-        jobs, environments = ([one["id"] for one in found[name]] for name in ("jobs", "environments"))
-        some: list[tuple[list[str], list[str]]] = [([], [key]) for key in environments]
-        some += [(jobs[n : n + _AT_A_TIME], []) for n in range(0, len(jobs), _AT_A_TIME)]
-        for only_jobs, only_environments in some or [([], [])]:
-            only = {"only_jobs": only_jobs, "only_environments": only_environments}
-            said = self.client.call("prune", body=body | only)
-            for name in ("jobs", "environments", "sources", "bytes"):
-                done[name] += said[name]
-            done["kept"] |= said["kept"]
-        return done
-
-    def _show(self, found: dict[str, Any]) -> None:
-        rows = [(job["id"], job["name"], _state(job), *_day_and_size(job)) for job in found["jobs"]]
-        for one in found["environments"]:
-            rows.append((one["id"][:8], one["name"] or _("environment"), "", *_day_and_size(one)))
-        if rows:
-            self.screen.table((_("id"), _("name"), _("status"), _("ended, last used"), _("takes")), rows)
+        result = _remove(ctx, body, plan)
+    if ctx.print_json(options, result):
+        return
+    for name, why in result["kept"].items():
+        ctx.console.print(_("kept {job}: {why}").format(job=name, why=why))
+    text = _("{size} would be freed.") if options.dry_run else _("{size} freed.")
+    ctx.console.print(text.format(size=show_size(result["bytes"])))
+    if not any(value not in (None, [], {}) for name, value in body.items() if name != "environments"):
+        ctx.console.print(_("No jobs selected. Add a filter, such as --older-than 30d or --status failed."))
 
 
-def _question(found: dict[str, Any]) -> str:
-    question = _("Remove these, and free {size}?").format(size=show_size(found["bytes"]))
-    if models := sum(job["has_model"] for job in found["jobs"]):
-        said = ngettext("{n} job has a trained model.", "{n} jobs have trained models.", models)
-        question = f"{said.format(n=models)} {question}"
+def _remove(ctx: CommandContext, body: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
+    """Remove exactly the items of the plan, in batches."""
+    result: dict[str, Any] = {"jobs": [], "environments": [], "sources": 0, "bytes": 0, "kept": {}}
+    jobs, environments = ([item["id"] for item in plan[name]] for name in ("jobs", "environments"))
+    batches: list[tuple[list[str], list[str]]] = [([], [key]) for key in environments]
+    batches += [(jobs[n : n + _BATCH], []) for n in range(0, len(jobs), _BATCH)]
+    for only_jobs, only_environments in batches or [([], [])]:
+        only = {"only_jobs": only_jobs, "only_environments": only_environments}
+        reply = ctx.client.call("prune", body=body | only)
+        for name in ("jobs", "environments", "sources", "bytes"):
+            result[name] += reply[name]
+        result["kept"] |= reply["kept"]
+    return result
+
+
+def _show_plan(ctx: CommandContext, plan: dict[str, Any]) -> None:
+    rows = [(job["id"], job["name"], _state(job), *_day_and_size(job)) for job in plan["jobs"]]
+    rows += [
+        (item["id"][:8], item["name"] or _("environment"), "", *_day_and_size(item)) for item in plan["environments"]
+    ]
+    if rows:
+        ctx.console.table((_("id"), _("name"), _("status"), _("ended or last used"), _("size")), rows)
+
+
+def _removal_question(plan: dict[str, Any]) -> str:
+    question = _("Remove these and free {size}?").format(size=show_size(plan["bytes"]))
+    if models := sum(job["has_model"] for job in plan["jobs"]):
+        text = ngettext("{n} job has a trained model.", "{n} jobs have trained models.", models)
+        question = f"{text.format(n=models)} {question}"
     return question
 
 
-def _label(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(_("`{text}` is no label.").format(text=text), fix=_("Write it KEY=VALUE."))
-    return key, value
-
-
 def _age(text: str | None) -> float | None:
-    """Seconds in `12h`, `30d`, `8w`."""
+    """Return `12h`, `30d` or `8w` in seconds."""
     if text is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw])", text.strip())
-    if not found:
-        raise UsageError(_("--older-than: `{text}` is no age; write it like 12h, 30d or 8w.").format(text=text))
-    return float(found[1]) * {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}[found[2]]
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw])", text.strip())
+    if not match:
+        raise UsageError(_("--older-than: invalid age `{text}`; write it like 12h, 30d or 8w.").format(text=text))
+    return float(match[1]) * {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}[match[2]]
 
 
 def _size(text: str | None) -> int | None:
@@ -153,12 +127,15 @@ def _size(text: str | None) -> int | None:
 
 
 def _state(job: dict[str, Any]) -> str:
-    """How a job ended, and what should be known before it goes."""
+    """Return a job's status, and the reasons to keep it."""
     words = [summary.status_word(job["status"])]
     words += [_("pinned")] * bool(job.get("pinned")) + [_("has a model")] * bool(job.get("has_model"))
     return ", ".join(words)
 
 
-def _day_and_size(one: dict[str, Any]) -> tuple[str, str]:
-    day = time.strftime("%Y-%m-%d", time.localtime(one["used_at"])) if one["used_at"] else "-"
-    return day, show_size(one["bytes"])
+def _day_and_size(item: dict[str, Any]) -> tuple[str, str]:
+    day = time.strftime("%Y-%m-%d", time.localtime(item["used_at"])) if item["used_at"] else "-"
+    return day, show_size(item["bytes"])
+
+
+COMMANDS: Commands = {"pin": _pin, "unpin": _pin, "disk": _disk, "prune": _prune}

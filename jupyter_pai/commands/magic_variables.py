@@ -1,7 +1,7 @@
-"""Variables in a magic's line: ``{name}`` and ``$name`` of plain names that exist, and nothing else.
+"""Variables in a magic's line: ``{name}`` and ``$name`` are substituted if a variable of that name exists.
 
-Not within the values of `--metric` and `--command`, which have braces and dollars of their own, unless `--expand` is
-given. An unknown name stays as it is written.
+All other text is left alone. The values of `--metric` and `--command` contain braces and dollars of their own and are
+substituted only with `--expand`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ _VERBATIM = ("--metric", "--command")
 
 
 def words_of(line: str, variables: Mapping[str, object]) -> list[str]:
-    """The words of a magic's line, split as a shell splits them, with variables put in.
-
-    A variable's value stays one word, whatever it holds.
+    """Split a magic's line into words, as a shell does, and substitute variables. A variable's value stays one word.
 
     Raises:
         UsageError: if a quote is not closed.
@@ -32,8 +30,8 @@ def words_of(line: str, variables: Mapping[str, object]) -> list[str]:
         words = shlex.split(line)
     except ValueError as error:
         raise UsageError(
-            _("The line cannot be split into words: {error}.").format(error=error),
-            fix=_("Close the quote, or write \\' for one that is meant as it is."),
+            _("Cannot parse the line: {error}.").format(error=error),
+            fix=_("Close the quote, or write \\' for a literal quote."),
         ) from None
     everything = "--expand" in words
     expanded: list[str] = []
@@ -46,11 +44,11 @@ def words_of(line: str, variables: Mapping[str, object]) -> list[str]:
 
 
 def _expand(word: str, variables: Mapping[str, object]) -> str:
-    def value(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
         if name not in variables:
-            return found[0]
-        # A table is no text for a line: it stays the name, by which an input finds it.
+            return match[0]
+        # A data frame is not text: its name stays, and `--input` finds the variable by it.
         return name if is_frame(variables[name]) else format(variables[name])
 
     return _NAME.sub(value, word)

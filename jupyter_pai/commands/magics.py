@@ -1,6 +1,6 @@
-"""The magics: ``%%pai_train`` trains a cell's code, ``%pai VERB …`` looks after jobs.
+"""The magics: ``%%pai_train`` trains a cell's code, ``%pai VERB …`` submits and manages jobs.
 
-What is imported here loads with ``%load_ext jupyter_pai`` and so must be next to nothing; bodies import what they need.
+``%load_ext jupyter_pai`` imports this module, so it imports nothing heavy itself; the bodies import on first use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Pai", "PaiTrain", "register"]
 
 
 def register(shell: InteractiveShell) -> None:
-    """Add the magics and their completion to a shell."""
+    """Register the magics and their completion with a shell."""
     add, hook = cast(Any, shell).register_magic_function, cast(Any, shell).set_hook
     for magic, kind, prefix in ((Pai(shell), "line", "%"), (PaiTrain(shell), "cell", "%%")):
         add(magic, magic_kind=kind, magic_name=magic.__name__)
@@ -24,7 +24,7 @@ def register(shell: InteractiveShell) -> None:
 class _Magic:
     """A magic of one shell."""
 
-    # IPython's own expansion would take `$PAI_USER_ARGS` and `([0-9]{1,3})` for variables.
+    # IPython's own expansion treats `$PAI_USER_ARGS` and `([0-9]{1,3})` as variables.
     _ipython_magic_no_var_expand = True
     __name__ = "pai"
 
@@ -32,15 +32,15 @@ class _Magic:
         self.shell = shell
 
     def complete(self, shell: InteractiveShell, event: Any) -> list[str]:
-        """What may follow: verbs, options, profiles, jobs, hyperparameters."""
-        from ..client.context import of_shell
+        """Return the completions of a line."""
+        from ..client.context import shell_context
         from .completion import complete
 
-        return complete(event.line[: len(event.text_until_cursor)] or event.line, event.symbol, of_shell(shell))
+        return complete(event.line[: len(event.text_until_cursor)] or event.line, event.symbol, shell_context(shell))
 
 
 class Pai(_Magic):
-    """``%pai VERB …``: submit training jobs and look after them."""
+    """``%pai VERB …``: submit and manage training jobs."""
 
     def __call__(self, line: str) -> object:
         from .notebook import run_line
@@ -48,7 +48,7 @@ class Pai(_Magic):
         return run_line(self.shell, line)
 
     def getdoc(self) -> str:
-        """For ``%pai?``."""
+        """Return the text of ``%pai?``."""
         from .parser.parser import parser
 
         return parser("%pai").format_help()
@@ -65,7 +65,7 @@ class PaiTrain(_Magic):
         run_cell(self.shell, line, cell)
 
     def getdoc(self) -> str:
-        """For ``%%pai_train?``."""
+        """Return the text of ``%%pai_train?``."""
         from .parser.parser import cell_parser
 
         return cell_parser().format_help()

@@ -1,9 +1,10 @@
-"""What the magics do in a notebook: make a script of the cell, show results as outputs, keep a view up to date."""
+"""The magics' bodies: convert a cell to a script, show results as cell outputs, and keep a job's output up to date."""
 
 from __future__ import annotations
 
 import codecs
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,15 +13,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..client.connect import connect
-from ..client.context import Place, of_shell
+from ..client.context import NotebookContext, shell_context
 from ..client.job import JobHandle, job_failed
-from ..client.log_printer import Printer, print_end
+from ..client.log_printer import LogPrinter, print_end
+from ..client.summary import still_running
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
 from ..source import notebook, script
-from .console import Screen, as_json
-from .jobs import Commands
+from . import jobs, registry
+from .console import YES, CommandContext, Console, as_json
 from .magic_variables import words_of
 from .parser import parser as grammar
 
@@ -29,16 +31,16 @@ if TYPE_CHECKING:
 
 __all__ = ["run_cell", "run_line"]
 
-# Seconds between two looks at a job whose output is kept up to date: where our renderer shows it live, only the text
-# that is saved with the notebook; elsewhere, all that the user sees.
+# Seconds between two updates of a job's output. Where our renderer shows the job live, the update changes only the
+# text that is saved with the notebook; elsewhere, everything that the user sees.
 _REFRESH = 2.0
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 
 
-class Cell(Screen):
-    """Results as the outputs of a cell."""
+class CellConsole(Console):
+    """Prints results as the outputs of a cell."""
 
-    def say(self, text: str = "") -> None:
+    def print(self, text: str = "") -> None:
         print(text)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -57,13 +59,13 @@ class Cell(Screen):
         }
         display(bundle, raw=True)
 
-    def log(self, pieces: Iterable[bytes], job: str, *, follow: bool) -> None:
+    def log(self, chunks: Iterable[bytes], job: str, *, follow: bool) -> None:
         if not follow:
-            print_end(pieces, job)
+            print_end(chunks, job)
             return
-        write = Printer(job)
+        write = LogPrinter(job)
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        for data in pieces:
+        for data in chunks:
             write(decode(data))
         write(decode(b"", True))
         write.flush()
@@ -74,105 +76,103 @@ class Cell(Screen):
     def link(self, text: str, address: str, url: str) -> None:
         from IPython.display import display
 
-        # By its address alone: it is the browser that knows how this server is reached.
+        # A relative address: only the browser knows the URL by which it reaches this server.
         html = f'<a href="{escape(address)}" target="_blank" rel="noopener">{escape(text)}</a>'
         display({"text/html": html, "text/plain": f"{text}: {url}"}, raw=True)
 
     @property
-    def can_ask(self) -> bool:
+    def can_prompt(self) -> bool:
         return False
 
-    def ask(self, question: str) -> bool:
-        with _somebody(fix=_("Say --yes.")):
-            return input(f"{question} [y/N] ").strip().lower() in ("y", "yes", "是", "好")
+    def confirm(self, question: str) -> bool:
+        with _prompting(fix=_("Pass --yes to confirm.")):
+            return input(f"{question} [y/N] ").strip().lower() in YES
 
-    def ask_secret(self, question: str) -> Secret:
-        from getpass import getpass  # In a kernel this is the front end's field for passwords.
+    def prompt_secret(self, question: str) -> Secret:
+        from getpass import getpass  # In a kernel, this is the front end's password field.
 
-        with _somebody(fix=_("In a terminal: jupyter pai secret set NAME")):
+        with _prompting(fix=_("In a terminal: jupyter pai secret set NAME")):
             return Secret(getpass(f"{question}: "))
 
 
 @contextmanager
-def _somebody(fix: str) -> Iterator[None]:
-    """Says that nobody answers, and what to do."""
+def _prompting(fix: str) -> Iterator[None]:
+    """Raise a UsageError with this fix if a prompt in the block finds no input."""
     try:
         yield
-    except (EOFError, NotImplementedError):
-        raise UsageError(_("Nobody is here to be asked."), fix=fix) from None
     except Exception as error:
-        # IPython's StdinNotImplementedError, in a kernel whose front end takes no input.
-        if type(error).__name__ == "StdinNotImplementedError":
-            raise UsageError(_("Nobody is here to be asked."), fix=fix) from None
-        raise
+        # IPython raises StdinNotImplementedError in a kernel whose front end provides no input.
+        names = ("EOFError", "NotImplementedError", "StdinNotImplementedError")
+        if type(error).__name__ not in names:
+            raise
+        raise UsageError(_("Cannot prompt for confirmation here."), fix=fix) from None
 
 
 def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
-    """``%%pai_train``: submit the cell's code. In a front end return at once, with a live view; else wait."""
+    """Run ``%%pai_train``: submit the cell's code. With a page, return at once and show a live view; else wait."""
     try:
         options = grammar.parse(grammar.cell_parser(), words_of(line, shell.user_ns))
     except SystemExit:
         return
-    place = of_shell(shell)
-    commands = Commands(connect(), place, Cell())
-    made = script.from_cell(cell, _before(shell, place, cell, options.with_above))
-    handle = commands.submit(options, cell=made.text, attach=True)
+    caller = shell_context(shell)
+    converted = script.from_cell(cell, _cells_above(shell, caller, cell, options.with_above))
+    ctx = CommandContext(connect(), caller, CellConsole())
+    handle = jobs.submit(ctx, options, cell=converted.text, attach=True)
     if handle:
-        for note in made.notes:
+        for note in converted.notes:
             print(note)
-        _after(shell, place, options, handle, display_it=True)
+        _finish(ctx, options, handle, display_it=True)
 
 
 def run_line(shell: InteractiveShell, line: str) -> object:
-    """``%pai VERB …``. `submit` and `rerun` give the job, `form` the form, which the cell shows if nobody
-    takes it."""
+    """Run ``%pai VERB …``. Return the job of `submit` and `rerun`, and the form of `form`: the cell shows it unless it
+    is assigned.
+    """
     try:
         options = grammar.parse(grammar.parser("%pai"), words_of(line, shell.user_ns))
     except SystemExit:
         return None
-    place = of_shell(shell)
+    caller = shell_context(shell)
     if options.verb == "form":
         from ..client.widgets.form import form_at
 
-        return form_at(place, options.target, profile=options.profile, backend=options.backend)
-    commands = Commands(connect(), place, Cell())
-    if options.verb == "submit":
-        result: object = commands.submit(options, attach=True)
-    else:
-        result = commands.run(options)
+        return form_at(caller, options.target, profile=options.profile, backend=options.backend)
+    ctx = CommandContext(connect(), caller, CellConsole())
+    result = jobs.submit(ctx, options, attach=True) if options.verb == "submit" else registry.run(ctx, options)
     if options.verb not in ("submit", "rerun") or not isinstance(result, JobHandle):
         return None
-    return _after(shell, place, options, result, display_it=False)
+    return _finish(ctx, options, result, display_it=False)
 
 
-def _before(shell: InteractiveShell, place: Place, cell: str, all_above: bool) -> list[notebook.CodeCell]:
-    """The cells whose code goes before the cell's."""
-    if place.notebook is None:
+def _cells_above(
+    shell: InteractiveShell, caller: NotebookContext, cell: str, all_above: bool
+) -> list[notebook.CodeCell]:
+    """Return the cells whose code is prepended to the cell's: the tagged ones, or all of them."""
+    if caller.notebook is None:
         if not all_above:
             return []
-        # Without a notebook, what was run before is what stands above.
+        # Without a notebook file, the history stands for the cells above.
         history = shell.history_manager.input_hist_raw[1:-1] if shell.history_manager else []
-        return [notebook.CodeCell("", code) for code in history if not code.lstrip().startswith("%%pai_train")]
-    parent: dict[str, Any] = getattr(getattr(shell, "kernel", None), "get_parent", lambda _channel: {})("shell")
-    cell_id = str(parent.get("metadata", {}).get("cellId", ""))
-    whole = parent.get("content", {}).get("code", cell)
-    try:
-        cells = notebook.read(place.notebook)
-    except PaiError:
-        if all_above:
-            raise
-        return []  # A notebook that was never saved has no tags that we could know.
-    before = notebook.above(cells, cell_id, whole, all_above=all_above)
-    return [one for one in before if not one.code.lstrip().startswith("%%pai_train")]
+        cells = [notebook.CodeCell("", code) for code in history]
+    else:
+        parent: dict[str, Any] = getattr(getattr(shell, "kernel", None), "get_parent", lambda _channel: {})("shell")
+        cell_id = str(parent.get("metadata", {}).get("cellId", ""))
+        whole = parent.get("content", {}).get("code", cell)
+        try:
+            saved = notebook.read(caller.notebook)
+        except PaiError:
+            if all_above:
+                raise
+            return []  # The notebook was never saved, so it has no known tags.
+        cells = notebook.above(saved, cell_id, whole, all_above=all_above)
+    return [item for item in cells if not item.code.lstrip().startswith("%%pai_train")]
 
 
-def _after(
-    shell: InteractiveShell, place: Place, options: grammar.Options, handle: JobHandle, *, display_it: bool
-) -> JobHandle | None:
-    """Name the job, wait for it or show it."""
+def _finish(ctx: CommandContext, options: grammar.Options, handle: JobHandle, *, display_it: bool) -> JobHandle | None:
+    """Assign the job to its variable, then wait for it or show it."""
     if variable := getattr(options, "variable", None):
-        shell.user_ns[variable] = handle
-    wait = options.wait if options.wait is not None else display_it and not place.live
+        ctx.caller.shell.user_ns[variable] = handle
+    wait = options.wait if options.wait is not None else display_it and not ctx.caller.live
     if wait and not options.json:
         for note in handle.info["notes"]:
             print(_("note: {note}").format(note=note))
@@ -188,34 +188,30 @@ def _after(
 
 
 def _wait(handle: JobHandle, *, quiet: bool) -> None:
-    """Print the log until the job has ended; interrupted, leave it alone and say how to stop it.
+    """Print the log until the job has ended. An interrupt leaves the job running and prints how to stop it.
 
     Raises:
-        JobFailed: if it did not succeed.
+        JobFailed: if the job did not succeed.
     """
-    import sys
-
     try:
-        handle.wait(logs=True, write=Printer(handle.id, sys.stderr) if quiet else None)
+        handle.wait(logs=True, write=LogPrinter(handle.id, sys.stderr) if quiet else None)
     except KeyboardInterrupt:
-        print(_("\nThe job {job} goes on. Stop it: %pai stop {job}").format(job=handle.id))
-        if handle.info.get("paid"):
-            print(_("It costs money until it ends."))
+        print("\n" + still_running(handle.info, f"%pai stop {handle.id}"))
         raise
     if handle.status != "succeeded":
         raise job_failed(handle)
 
 
 def show(handle: JobHandle) -> None:
-    """Show a job as a cell's output, and keep what is saved with the notebook up to date until it has ended."""
+    """Show a job as a cell's output, and update the saved output until the job has ended."""
     from IPython.display import display
 
-    shown = display(handle._repr_mimebundle_(), raw=True, display_id=True)
-    if shown is not None and not handle.ended:
-        threading.Thread(target=_refresh, args=(handle, shown), name=f"jupyter-pai {handle.id}", daemon=True).start()
+    output = display(handle._repr_mimebundle_(), raw=True, display_id=True)
+    if output is not None and not handle.ended:
+        threading.Thread(target=_refresh, args=(handle, output), name=f"jupyter-pai {handle.id}", daemon=True).start()
 
 
-def _refresh(handle: JobHandle, shown: Any) -> None:
+def _refresh(handle: JobHandle, output: Any) -> None:
     last: dict[str, Any] = {}
     while True:
         time.sleep(_REFRESH)
@@ -223,10 +219,10 @@ def _refresh(handle: JobHandle, shown: Any) -> None:
             ended = handle.ended
             bundle = handle._repr_mimebundle_()
         except PaiError:
-            return  # The server has gone, or the job was deleted: what is shown stays.
-        # A widget is live without that, and begins anew when its output is replaced: once, for the notebook's file.
+            return  # The server has stopped, or the job was deleted: the output stays as it is.
+        # A widget updates itself, and is reset when its output is replaced: replace it once, for the saved notebook.
         if bundle != last and (ended or _WIDGET_TYPE not in bundle):
-            shown.update(bundle, raw=True)
+            output.update(bundle, raw=True)
             last = bundle
         if ended:
             return

@@ -1,4 +1,6 @@
-"""From the options of a line to the JSON of a job's spec. Paths become absolute here: the engine knows no notebook."""
+"""Build the JSON of a job's spec from the options of a line. Paths become absolute here: the engine never sees relative
+ones.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..client.context import Place
+from ..client.context import NotebookContext
 from ..core.errors import UsageError
 from ..core.i18n import _
 from ..jobs.names import generate_name
@@ -31,86 +33,81 @@ _PLAIN = {
     "memory": "memory",
     "max_run_time": "max_run_time",
 }
-# Fields that hold names and values, by the option that gives one of them.
+# Fields that are tables, by the option that sets one of their names.
 _TABLES = {
     "hp": "hyperparameters", "env": "environment", "label": "labels", "input": "inputs", "output": "outputs",
 }  # fmt: skip
-# Further fields that `--remove` may name.
+# Other fields that `--remove` accepts.
 _OTHERS = {"metric": "metric_definitions", "requirement": "requirements", "output_path": "output_path", "tty": "tty"}
 
 
-def spec_of(
-    options: Options, place: Place, *, target: str = "", cell: str = "", document: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """The spec that a line asks for; `cell` is the script made of its cell, `document` what the file of `--spec` says,
-    where that is known already.
+def spec_of(options: Options, caller: NotebookContext, *, target: str = "", cell: str = "") -> dict[str, Any]:
+    """Return the spec of a line. `cell` is the script that was converted from its cell.
 
     Raises:
-        UsageError: naming the option that is wrong.
-        NotebookError: if a notebook that is to be run cannot be.
+        UsageError: naming the invalid option.
+        NotebookError: if the notebook to run is invalid.
     """
-    if document is None:
-        document = _from_file(options.spec, place) if options.spec else {}
-    spec = dict(document)
+    spec = _from_file(options.spec, caller) if options.spec else {}
     for field in ("inputs", "outputs"):
-        spec[field] = {name: _uri(str(value), place) for name, value in _table(spec, field).items()}
+        spec[field] = {name: _uri(str(value), caller) for name, value in _table(spec, field).items()}
     if spec.get("output_path"):
-        spec["output_path"] = _uri(spec["output_path"], place)
-    for field, value in _given(options, place).items():
+        spec["output_path"] = _uri(spec["output_path"], caller)
+    for field, value in _fields(options, caller).items():
         if field in (*_TABLES.values(), "secrets", "options"):
             value = _table(spec, field) | value
         elif field in ("metric_definitions", "requirements"):
             value = [*_list(spec, field), *value]
         spec[field] = value
-    name = _add_source(spec, options, place, target, cell)
+    name = _add_source(spec, options, caller, target, cell)
     spec["name"] = (
         options.name or (None if options.base_name else spec.get("name")) or generate_name(options.base_name or name)
     )
     return spec
 
 
-def _given(options: Options, place: Place) -> dict[str, Any]:
-    """The fields of a spec that options give."""
-    found = {field: value for name, field in _PLAIN.items() if (value := getattr(options, name)) is not None}
+def _fields(options: Options, caller: NotebookContext) -> dict[str, Any]:
+    """Return the fields of a spec that the options set."""
+    fields = {field: value for name, field in _PLAIN.items() if (value := getattr(options, name)) is not None}
     for name, field in _TABLES.items():
         if values := _pairs(f"--{name}", getattr(options, name)):
             is_uri = field in ("inputs", "outputs")
-            found[field] = {key: _uri(text, place) for key, text in values.items()} if is_uri else values
+            fields[field] = {key: _uri(text, caller) for key, text in values.items()} if is_uri else values
             if field == "inputs":
-                found[field] |= {
-                    key: frame for key, text in values.items() if (frame := _frame(text, place)) is not None
+                fields[field] |= {
+                    key: frame for key, text in values.items() if (frame := _frame(text, caller)) is not None
                 }
     if options.output_path:
-        found["output_path"] = _uri(options.output_path, place)
+        fields["output_path"] = _uri(options.output_path, caller)
     if metrics := _pairs("--metric", options.metric):
-        found["metric_definitions"] = [{"name": name, "regex": pattern} for name, pattern in metrics.items()]
+        fields["metric_definitions"] = [{"name": name, "regex": pattern} for name, pattern in metrics.items()]
     if options.requirement:
-        found["requirements"] = options.requirement
+        fields["requirements"] = options.requirement
     if options.secret:
-        found["secrets"] = _secrets(options.secret)
-    own = _nested(_pairs("--option", options.option))
+        fields["secrets"] = _secrets(options.secret)
+    backend = _nested(_pairs("--option", options.option))
     if options.container:
-        own["container"] = options.container
-    if own:
-        found["options"] = own
+        backend["container"] = options.container
+    if backend:
+        fields["options"] = backend
     if options.tty:
-        found["tty"] = True
-    return found
+        fields["tty"] = True
+    return fields
 
 
-def changes_of(options: Options, place: Place) -> dict[str, Any]:
-    """What a line changes of an earlier job's spec, as `request.Rerun` has it: None removes.
+def changes_of(options: Options, caller: NotebookContext) -> dict[str, Any]:
+    """Return the changes that a line makes to an earlier job's spec; None removes a field or name.
 
     Raises:
-        UsageError: naming the option that is wrong.
+        UsageError: naming the invalid option.
     """
-    changes = _given(options, place)
+    changes = _fields(options, caller)
     if options.name:
         changes["name"] = options.name
     if options.source:
-        changes["source"] = {"folder": str(place.path(options.source))}
-    for what in options.remove:
-        option, dot, name = what.partition(".")
+        changes["source"] = {"folder": str(caller.path(options.source))}
+    for text in options.remove:
+        option, dot, name = text.partition(".")
         option = option.replace("-", "_")
         if (table := (_TABLES | {"secret": "secrets"}).get(option)) and name:
             changes.setdefault(table, {})[name] = None
@@ -118,27 +115,27 @@ def changes_of(options: Options, place: Place) -> dict[str, Any]:
             changes[field] = None
         else:
             raise UsageError(
-                _("--remove: what is `{text}`?").format(text=what),
-                fix=_("Name an option, like max-run-time, or one of its names, like hp.lr, input.train, env.DEBUG."),
+                _("--remove: unknown setting `{text}`.").format(text=text),
+                fix=_("Pass an option such as max-run-time, or a name such as hp.lr, input.train, env.DEBUG."),
             )
     return changes
 
 
-def _add_source(spec: dict[str, Any], options: Options, place: Place, target: str, cell: str) -> str:
-    """The folder, and what of it is run; what the job is called after."""
+def _add_source(spec: dict[str, Any], options: Options, caller: NotebookContext, target: str, cell: str) -> str:
+    """Add the folder and the entry point to the spec. Return the base of the job's name."""
     source = _table(spec, "source")
     is_whole = bool(spec.get("command") or spec.get("entry_point"))
     if source.get("folder") == "" and is_whole and not (options.source or target or cell):
-        return spec["name"] if spec.get("name") else place.name  # A spec says so that wants no folder.
-    folder = place.path(options.source or source.get("folder") or ".")
+        return spec["name"] if spec.get("name") else caller.name  # A spec without a folder says so.
+    folder = caller.path(options.source or source.get("folder") or ".")
     files = _table(source, "files")
-    name = place.name or folder.name
+    name = caller.name or folder.name
     as_script = getattr(options, "as_script", False)
     if cell:
         spec["entry_point"] = free_name(folder, "pai_cell.py")
         files[spec["entry_point"]] = cell
     elif target:
-        path = _target(target, folder, place, bool(options.source))
+        path = _target(target, folder, caller, bool(options.source))
         if path.is_dir():
             folder, name = path, path.name
         else:
@@ -147,7 +144,7 @@ def _add_source(spec: dict[str, Any], options: Options, place: Place, target: st
     if spec.get("entry_point", "").endswith(".ipynb"):
         _add_notebook(spec, folder, files, as_script=as_script)
     elif as_script:
-        raise UsageError(_("--as-script is for notebooks."), fix=_("Name one, or leave the option out."))
+        raise UsageError(_("--as-script requires a notebook."), fix=_("Name a notebook, or omit the option."))
     if not spec.get("command") and not spec.get("entry_point"):
         spec["entry_point"] = _entry_point(folder)
     spec["source"] = {
@@ -161,40 +158,41 @@ def _add_source(spec: dict[str, Any], options: Options, place: Place, target: st
     return name
 
 
-def _target(target: str, folder: Path, place: Place, has_source: bool) -> Path:
-    """What TARGET names: relative to where the line was written, or to --source."""
-    path = place.path(target)
+def _target(target: str, folder: Path, caller: NotebookContext, has_source: bool) -> Path:
+    """Return the path of TARGET: relative to the caller's folder, or to --source."""
+    path = caller.path(target)
     if not path.exists() and has_source:
         path = Path(os.path.normpath(folder / target))
     if not path.exists():
         raise UsageError(
-            _("There is no {path}.").format(path=path),
-            fix=_("Relative paths start at the notebook's folder, on the command line at the current one."),
+            _("{path} does not exist.").format(path=path),
+            fix=_("Relative paths start at the notebook's folder, or on the command line at the current folder."),
         )
     if path.is_file() and path.suffix not in (".py", ".sh", ".ipynb"):
         raise UsageError(
-            _("{path} is no folder, .py, .sh or .ipynb.").format(path=path), fix=_("Say how to run it: --command.")
+            _("Unsupported target {path}: expected a folder, .py, .sh or .ipynb.").format(path=path),
+            fix=_("To run it another way, pass --command."),
         )
     return path
 
 
 def _entry_point(folder: Path) -> str:
-    found = [name for name in ENTRY_POINTS if (folder / name).is_file()]
-    scripts = found[:1] or [path.name for path in sorted(folder.glob("*.py"))]
+    known = [name for name in ENTRY_POINTS if (folder / name).is_file()]
+    scripts = known[:1] or [path.name for path in sorted(folder.glob("*.py"))]
     if len(scripts) == 1:
         return scripts[0]
     raise UsageError(
-        _("What shall run in {folder}?").format(folder=folder),
+        _("No entry point found in {folder}.").format(folder=folder),
         fix=_("Name a script, or a command: --command 'python SCRIPT $PAI_USER_ARGS'."),
     )
 
 
 def _add_notebook(spec: dict[str, Any], folder: Path, files: dict[str, str], *, as_script: bool) -> None:
-    """See that a notebook can be run, as it is or as a script that is made of it."""
+    """Validate the notebook to run, or convert it to a script."""
     from ..source import notebook as notebooks
 
     if spec.get("command") and not as_script:
-        return  # Which runs it in a way of its own, if at all.
+        return  # The command runs it, in its own way.
     if as_script:
         spec["entry_point"], text = script_of(folder, spec["entry_point"])
         files[spec["entry_point"]] = text
@@ -202,86 +200,85 @@ def _add_notebook(spec: dict[str, Any], folder: Path, files: dict[str, str], *, 
         notebooks.read(folder / spec["entry_point"])
 
 
-def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in given:
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UsageError(
                 _("{option}: `{text}` is not of the form NAME=VALUE.").format(option=option, text=text),
-                fix=_("Put a value with blanks in quotes."),
+                fix=_("Quote a value that contains spaces."),
             )
-        if name in found:
+        if name in pairs:
             raise UsageError(
-                _("{option}: `{name}` is given twice.").format(option=option, name=name),
-                fix=_("Leave one of the two out."),
+                _("{option}: duplicate name `{name}`.").format(option=option, name=name),
+                fix=_("Remove one of them."),
             )
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
-def _nested(given: dict[str, str]) -> dict[str, Any]:
-    """Options as a table: dots in their names lead into tables of it; a value that is JSON is what JSON says."""
-    found: dict[str, Any] = {}
-    for name, text in given.items():
+def _nested(values: dict[str, str]) -> dict[str, Any]:
+    """Return options as nested tables: dots in a name separate levels, and a value is parsed as JSON if possible."""
+    nested: dict[str, Any] = {}
+    for name, text in values.items():
         *tables, last = name.split(".")
-        place = found
+        target = nested
         for table in tables:
-            place = place.setdefault(table, {})
-            if not isinstance(place, dict):
-                raise UsageError(_("--option: `{name}` is a value and a table.").format(name=name))
+            target = target.setdefault(table, {})
+            if not isinstance(target, dict):
+                raise UsageError(_("--option: `{name}` is both a value and a table.").format(name=name))
         try:
-            place[last] = json.loads(text)
+            target[last] = json.loads(text)
         except ValueError:
-            place[last] = text
-    return found
+            target[last] = text
+    return nested
 
 
-def _secrets(given: Sequence[str]) -> dict[str, str]:
-    """Variable to the name of its secret."""
-    return {text.partition("=")[0]: text.partition("=")[2] or text for text in given}
+def _secrets(texts: Sequence[str]) -> dict[str, str]:
+    """Return the name of the secret for each variable."""
+    return {text.partition("=")[0]: text.partition("=")[2] or text for text in texts}
 
 
 def _table(values: dict[str, Any], field: str) -> dict[str, Any]:
-    found = values.get(field) or {}
-    if not isinstance(found, dict):
-        raise UsageError(_("--spec: `{field}` is no table.").format(field=field))
-    return dict(found)
+    table = values.get(field) or {}
+    if not isinstance(table, dict):
+        raise UsageError(_("--spec: `{field}` must be a table.").format(field=field))
+    return dict(table)
 
 
 def _list(values: dict[str, Any], field: str) -> list[Any]:
-    found = values.get(field) or []
-    if not isinstance(found, list):
-        raise UsageError(_("--spec: `{field}` is no list.").format(field=field))
-    return found
+    items = values.get(field) or []
+    if not isinstance(items, list):
+        raise UsageError(_("--spec: `{field}` must be a list.").format(field=field))
+    return items
 
 
-def _uri(text: str, place: Place) -> str:
-    """A URI as it is; a path made absolute. A slash at the end means a folder, and stays."""
+def _uri(text: str, caller: NotebookContext) -> str:
+    """Return a URI unchanged, and a path as an absolute path. A trailing slash denotes a folder and is kept."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
         return text
     if not text:
-        raise UsageError(_("An input or output needs a path or URI."))
-    path = str(place.path(text))
+        raise UsageError(_("An input or output requires a path or URI."))
+    path = str(caller.path(text))
     return path + "/" if text.endswith("/") and path != "/" else path
 
 
-def _frame(text: str, place: Place) -> object:
-    """The data frame in a variable of the notebook; None if there is none, or a file has that name."""
-    found = getattr(place.shell, "user_ns", {}).get(text) if text.isidentifier() else None
-    return found if is_frame(found) and not place.path(text).exists() else None
+def _frame(text: str, caller: NotebookContext) -> object:
+    """Return the data frame in the notebook's variable of this name; None if a file has the name."""
+    value = getattr(caller.shell, "user_ns", {}).get(text) if text.isidentifier() else None
+    return value if is_frame(value) and not caller.path(text).exists() else None
 
 
-def _from_file(name: str, place: Place) -> dict[str, Any]:
-    path = place.path(name)
+def _from_file(name: str, caller: NotebookContext) -> dict[str, Any]:
+    path = caller.path(name)
     try:
-        text = path.read_text("utf-8")
-        found = _parse(text, path.suffix)
+        document = _parse(path.read_text("utf-8"), path.suffix)
     except (OSError, ValueError) as error:
-        raise UsageError(_("--spec: {path} cannot be read: {error}").format(path=path, error=error)) from None
-    if not isinstance(found, dict):
-        raise UsageError(_("--spec: {path} holds no table of fields.").format(path=path))
-    return found
+        raise UsageError(_("--spec: cannot read {path}: {error}").format(path=path, error=error)) from None
+    if not isinstance(document, dict):
+        raise UsageError(_("--spec: {path} does not contain a table of fields.").format(path=path))
+    return document
 
 
 def _parse(text: str, suffix: str) -> object:

@@ -1,134 +1,116 @@
-"""What the verb `tensorboard` does: open TensorBoards of jobs, list them, stop them."""
+"""The command `tensorboard`: open, list and stop TensorBoards of jobs, on the Jupyter server or on a platform."""
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
 from ..core.errors import BackendError, NotFound, UsageError
 from ..core.i18n import _
 from ..core.text import plain
-from .data import Storehouse
+from .console import CommandContext, Commands
 from .parser.parser import Options
 
-__all__ = ["Boards"]
+__all__ = ["COMMANDS"]
 
-# Seconds: how long a platform may take to start one, and between two looks.
-_PATIENCE = 300.0
-_ASK_EVERY = 1.0
+# Seconds: how long a platform may take to start a TensorBoard, and between two polls.
+_START_TIMEOUT = 300.0
+_POLL_INTERVAL = 1.0
 
 
-class Boards(Storehouse):
-    """One method for the verb."""
-
-    def tensorboard(self, options: Options) -> None:
-        if options.on_platform:
-            self._on_platform(options)
-            return
-        if options.delete:
-            raise UsageError(_("A TensorBoard here ends with --stop."), fix=_("--delete goes with --on-platform."))
-        if options.stop:
-            found = [self._stop(board) for board in self._meant(options.jobs)]
-        elif options.jobs:
-            found = [self.client.call("start_tensorboard", body={"jobs": options.jobs})]
-        else:
-            found = self._running()
-        if options.json:
-            shown = [board | {"url": self.client.url(board["address"])} for board in found]
-            self.screen.say(json.dumps(shown, ensure_ascii=False, indent=1))
-        elif options.stop:
-            for board in found:
-                self.screen.say(_("Stopped: {name}").format(name=_title(board)))
-        else:
-            self._links(found)
-
-    def _links(self, boards: list[dict[str, Any]]) -> None:
+def _tensorboard(ctx: CommandContext, options: Options) -> None:
+    if options.on_platform:
+        _on_platform(ctx, options)
+        return
+    if options.delete:
+        raise UsageError(_("--delete requires --on-platform."), fix=_("To stop a TensorBoard here, use --stop."))
+    if options.stop:
+        boards = _selected(ctx, options.jobs)
         for board in boards:
-            self.screen.link(_title(board), board["address"], self.client.url(board["address"]))
-        if not boards:
-            self.screen.say(_("No TensorBoard runs."))
+            ctx.client.call("stop_tensorboard", tensorboard=board["id"])
+    elif options.jobs:
+        boards = [ctx.client.call("start_tensorboard", body={"jobs": options.jobs})]
+    else:
+        boards = _running(ctx)
+    if ctx.print_json(options, [board | {"url": ctx.client.url(board["address"])} for board in boards]):
+        return
+    for board in boards:
+        names = ", ".join(plain(job["name"]) for job in board["jobs"])
+        title = _("TensorBoard of {jobs}").format(jobs=names)
+        if options.stop:
+            ctx.console.print(_("Stopped: {name}").format(name=title))
+        else:
+            ctx.console.link(title, board["address"], ctx.client.url(board["address"]))
+    if not boards and not options.stop:
+        ctx.console.print(_("No TensorBoards are running."))
 
-    def _running(self) -> list[dict[str, Any]]:
-        return list(self.client.call("tensorboards")["tensorboards"])
 
-    def _meant(self, words: list[str]) -> list[dict[str, Any]]:
-        """Those that run for just these jobs; without any, all."""
-        running = self._running()
-        if not words:
-            return running
-        jobs = {self.client.call("show", job=word)["id"] for word in words}
-        found = [board for board in running if {job["id"] for job in board["jobs"]} == jobs]
-        if not found:
-            raise NotFound(
-                _("No TensorBoard runs for {jobs}.").format(jobs=", ".join(words)),
-                fix=_("See those that run: %pai tensorboard"),
-            )
-        return found
+def _running(ctx: CommandContext) -> list[dict[str, Any]]:
+    return list(ctx.client.call("tensorboards")["tensorboards"])
 
-    def _stop(self, board: dict[str, Any]) -> dict[str, Any]:
-        self.client.call("stop_tensorboard", tensorboard=board["id"])
-        return board
 
-    # Those that a platform runs.
+def _selected(ctx: CommandContext, references: list[str]) -> list[dict[str, Any]]:
+    """Return the running TensorBoards of exactly these jobs; all of them if no job is given."""
+    running = _running(ctx)
+    if not references:
+        return running
+    jobs = {ctx.client.call("show", job=reference)["id"] for reference in references}
+    boards = [board for board in running if {job["id"] for job in board["jobs"]} == jobs]
+    if not boards:
+        raise _not_running(references, _("See the running TensorBoards: %pai tensorboard"))
+    return boards
 
-    def _on_platform(self, options: Options) -> None:
-        where = {"profile": options.profile, "backend": options.backend}
+
+def _not_running(references: list[str], fix: str) -> NotFound:
+    return NotFound(_("No TensorBoard is running for {jobs}.").format(jobs=", ".join(references)), fix=fix)
+
+
+def _on_platform(ctx: CommandContext, options: Options) -> None:
+    """Serve `--on-platform`: the TensorBoards that the platform itself runs."""
+    platform = {"profile": options.profile, "backend": options.backend}
+    if options.jobs and not (options.stop or options.delete):
+        boards = [_open(ctx, reference) for reference in options.jobs]
+    else:
         if options.stop or options.delete:
-            for board_id in self._chosen(options.jobs, where):
-                self.client.call("stop_platform_board", board=board_id, **where, delete=options.delete)
-        elif options.jobs:
-            self._show_boards([self._opened(word) for word in options.jobs], options)
-            return
-        self._show_boards(self.client.call("platform_boards", **where)["boards"], options)
+            for board_id in _selected_ids(ctx, options.jobs, platform):
+                ctx.client.call("stop_platform_board", board=board_id, **platform, delete=options.delete)
+        boards = ctx.client.call("platform_boards", **platform)["boards"]
+    if ctx.print_json(options, boards):
+        return
+    states = {"starting": _("starting"), "running": _("running"), "stopped": _("stopped"), "failed": _("failed")}
+    rows = [(board["id"], board["name"], states[board["status"]], board["url"] or board["reason"]) for board in boards]
+    ctx.console.table(("TensorBoard", _("name"), _("status"), _("address")), rows)
 
-    def _opened(self, word: str) -> dict[str, Any]:
-        """The TensorBoard of a job, when it can be opened."""
-        job, end = self.client.call("show", job=word)["id"], time.monotonic() + _PATIENCE
-        board: dict[str, Any] = self.client.call("open_platform_board", body={"job": job})
-        while board["status"] == "starting":
-            if time.monotonic() > end:
-                raise BackendError(
-                    _("The TensorBoard {name} has not started yet.").format(name=board["id"]),
-                    fix=_("See how it stands: %pai tensorboard --on-platform"),
-                )
-            time.sleep(_ASK_EVERY)
-            known = {one["id"]: one for one in self.client.call("platform_boards", job=job)["boards"]}
-            board = known.get(board["id"], board | {"status": "stopped"})
-        return board
 
-    def _chosen(self, words: list[str], where: dict[str, Any]) -> list[str]:
-        """The ids of those that are meant, by their own or by their jobs; never all."""
-        if not words:
-            raise UsageError(_("Which one?"), fix=_("See them: %pai tensorboard --on-platform"))
-        known = {board["id"] for board in self.client.call("platform_boards", **where)["boards"]}
-        return [board_id for word in words for board_id in ([word] if word in known else self._of_job(word))]
-
-    def _of_job(self, word: str) -> list[str]:
-        found = [board["id"] for board in self.client.call("platform_boards", job=word)["boards"]]
-        if not found:
-            raise NotFound(
-                _("No TensorBoard runs for {jobs}.").format(jobs=word),
-                fix=_("See them: %pai tensorboard --on-platform"),
+def _open(ctx: CommandContext, reference: str) -> dict[str, Any]:
+    """Start a job's TensorBoard on the platform and wait until it can be opened."""
+    job, deadline = ctx.client.call("show", job=reference)["id"], time.monotonic() + _START_TIMEOUT
+    board: dict[str, Any] = ctx.client.call("open_platform_board", body={"job": job})
+    while board["status"] == "starting":
+        if time.monotonic() > deadline:
+            raise BackendError(
+                _("TensorBoard {name} has not started yet.").format(name=board["id"]),
+                fix=_("Check its status: %pai tensorboard --on-platform"),
             )
-        return found
-
-    def _show_boards(self, boards: list[dict[str, Any]], options: Options) -> None:
-        if options.json:
-            self.screen.say(json.dumps(boards, ensure_ascii=False, indent=1))
-            return
-        words = {
-            "starting": _("starting"),
-            "running": _("running"),
-            "stopped": _("stopped"),
-            "failed": _("failed"),
-        }
-        rows = [
-            (board["id"], board["name"], words[board["status"]], board["url"] or board["reason"]) for board in boards
-        ]
-        self.screen.table(("TensorBoard", _("name"), _("status"), _("address")), rows)
+        time.sleep(_POLL_INTERVAL)
+        boards = {item["id"]: item for item in ctx.client.call("platform_boards", job=job)["boards"]}
+        board = boards.get(board["id"], board | {"status": "stopped"})
+    return board
 
 
-def _title(board: dict[str, Any]) -> str:
-    names = ", ".join(plain(job["name"]) for job in board["jobs"])
-    return _("TensorBoard of {jobs}").format(jobs=names)
+def _selected_ids(ctx: CommandContext, references: list[str], platform: dict[str, Any]) -> list[str]:
+    """Return the IDs of the TensorBoards that are named by their own ID or by a job. At least one must be named."""
+    listing = _("List them: %pai tensorboard --on-platform")
+    if not references:
+        raise UsageError(_("No TensorBoard named."), fix=listing)
+    known = {board["id"] for board in ctx.client.call("platform_boards", **platform)["boards"]}
+    ids: list[str] = []
+    for reference in references:
+        boards = [] if reference in known else ctx.client.call("platform_boards", job=reference)["boards"]
+        if reference not in known and not boards:
+            raise _not_running([reference], listing)
+        ids += [board["id"] for board in boards] or [reference]
+    return ids
+
+
+COMMANDS: Commands = {"tensorboard": _tensorboard}

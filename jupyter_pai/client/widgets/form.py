@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..connect import connect
-from ..context import Place, current_shell, of_command_line, of_shell
+from ..context import NotebookContext, current_shell, command_line_context, shell_context
 
 if TYPE_CHECKING:
     from .form_view import Form
@@ -23,11 +23,11 @@ def form(path: str | os.PathLike[str] = "", *, profile: str = "", backend: str =
         BadInput: if a form cannot submit the file.
     """
     shell = current_shell()
-    place = of_shell(shell) if shell else of_command_line()
+    place = shell_context(shell) if shell else command_line_context()
     return form_at(place, os.fspath(path), profile=profile, backend=backend)
 
 
-def form_at(place: Place, path: str, *, profile: str = "", backend: str = "") -> Form:
+def form_at(place: NotebookContext, path: str, *, profile: str = "", backend: str = "") -> Form:
     """Return a form for a path relative to a place."""
     from .form_view import Form
 

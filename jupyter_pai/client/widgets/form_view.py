@@ -21,7 +21,7 @@ import traitlets
 from ...api.routes import ROUTES
 from ...core.i18n import _
 from ..base import Client
-from ..context import current_shell, notebook_here, page_of
+from ..context import current_shell, current_notebook, front_end_of
 from ..job import JobHandle
 from .draft import Draft
 from .draft_attributes import Attributes
@@ -94,7 +94,7 @@ class Form(Attributes):
         if ROUTES[verb].body == "SubmitRequest":
             body = {**body, "python": sys.executable}
         if verb in ("bring", "submit"):
-            body["notebook"] = body.get("notebook") or notebook_here()
+            body["notebook"] = body.get("notebook") or current_notebook()
         answer = client.call(verb, body=body, **arguments)
         if verb == "submit":
             self._job = JobHandle(answer["job"], client)
@@ -115,7 +115,7 @@ class Form(Attributes):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         text = repr(self)
         bundle: dict[str, Any] = {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
-        if page_of(current_shell()):
+        if front_end_of(current_shell()):
             self._widget.snapshot = text
             bundle[_WIDGET_TYPE] = {"version_major": 2, "version_minor": 1, "model_id": self._box.model_id}
         return bundle

@@ -79,7 +79,7 @@ def test_what_fails(cli: Cli, folder: Path, words: str, what: str, fix: str) -> 
 
 @pytest.mark.parametrize(("words", "what", "fix"), QUESTIONED)
 def test_what_is_questioned(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
-    """Nobody is here to be asked: the job is submitted, and fails as the note says."""
+    """Without a terminal there is no prompt: the job is submitted, and fails as the note says."""
     prepare(folder)
     done = cli("submit", *shlex.split(words), "--wait")
     assert done.returncode == 1
@@ -109,7 +109,7 @@ def test_a_person_is_asked_before_hyperparameters_are_submitted_that_the_code_re
     said, _none = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "Did you mean `epochs`?" in said
-    assert "Submit it all the same?" in said
+    assert "Submit anyway?" in said
     assert ("Nothing was submitted." in said) == (answer == "n\n")
     assert len(json.loads(cli("list", "--json").stdout)) == (answer == "y\n")
     # What is right is not asked about, and neither is a program that wants JSON.
@@ -205,7 +205,7 @@ def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home
         '"lr": "0.1"',
         "command: python train.py --lr 0.1",
         "packed: 1 file, ",
-        "left out: .env (may hold keys)",
+        "excluded: .env (may hold keys)",
     ):
         assert words in done.stdout
     script(folder, "hyperparameters = {'depth': 3}")
@@ -227,7 +227,7 @@ def test_stop_rerun_delete_download(cli: Cli, folder: Path) -> None:
     running = job(cli, "--command", "sleep 1000")
     assert "stopped" in cli("stop", running["id"]).stdout
     assert processes_of(running["id"]) == []
-    assert "has ended already" in cli("stop", running["id"]).stdout
+    assert "has already ended" in cli("stop", running["id"]).stdout
     done = job(cli, "--command", "echo w > $PAI_OUTPUT_MODEL/w", "--wait")
     assert cli("download", done["id"], "model", "here").returncode == 0
     assert (folder / "here/w").read_text() == "w\n"
@@ -249,7 +249,7 @@ def test_what_a_job_has_written(cli: Cli, folder: Path) -> None:
     assert re.search(r"sub/a +5 B +\d{4}-", shown)
     assert "\033" not in shown
     assert "link" in shown
-    assert "checkpoints: nothing is there." in shown
+    assert "checkpoints: no files." in shown
     found = json.loads(cli("outputs", done["id"], "model", "--json").stdout)
     assert [(file["path"], file["bytes"]) for file in found[0]["files"]][-1] == ("sub/a", 5)
     assert cli("download", "last", "here", "--file", "sub/a", "--file", "b").returncode == 0
@@ -277,7 +277,7 @@ def test_a_rerun_with_changes_and_how_it_differs(cli: Cli, folder: Path, tmp_pat
         assert words in said
     found = json.loads(cli("diff", first["id"], third["id"], "--json").stdout)
     assert {row["name"] for row in found["spec"]} >= {"hyperparameters.old", "max_run_time", "labels.a"}
-    assert "Spec and code are the same." in cli("diff", "first", "first").stdout
+    assert "Spec and code are identical." in cli("diff", "first", "first").stdout
 
 
 def test_escape_sequences_in_code_do_not_reach_the_terminal(cli: Cli, folder: Path) -> None:

@@ -33,7 +33,7 @@ def kept(cli: Cli) -> dict[str, str]:
 def test_piped_in_and_forgotten(cli: Cli, login: Cli) -> None:
     done = login()
     assert done.returncode == 0, done.stderr
-    said = f"mine: its own credentials (LTAI…9xyz) are kept in {secrets_file()} (readable by you only, not encrypted)"
+    said = f"mine: its own credentials (LTAI…9xyz) are stored in {secrets_file()} (readable by you only, not encrypted)"
     assert said in done.stdout
     assert kept(cli) == {"place": "file", "hint": "LTAI…9xyz"}
     shown = cli("profile", "list").stdout
@@ -49,7 +49,7 @@ def test_piped_in_and_forgotten(cli: Cli, login: Cli) -> None:
 
 
 def test_a_keyring_that_is_there_is_used(cli: Cli, login: Cli, keyring: Path) -> None:  # noqa: F811  a fixture
-    assert "its own credentials (LTAI…9xyz) are kept in the keyring" in login().stdout
+    assert "its own credentials (LTAI…9xyz) are stored in the keyring" in login().stdout
     (name,) = json.loads(keyring.read_text())
     assert name.startswith("jupyter-pai profile:LTAI.9xyz.")
     assert SECRET not in secrets_file().read_text()
@@ -78,10 +78,10 @@ def test_where_they_cannot_be_forgotten_the_profile_stays(
     ("words", "piped", "said"),
     [
         ((), f"{ID}\n", "jupyter pai profile login NAME"),
-        ((), "", "Nobody is here"),
+        ((), "", "Cannot prompt"),
         ((), f"{ID}\n{SECRET} x\n", "access_key_secret: A key has letters, digits and signs only"),
         (("local",), f"{ID}\n{SECRET}\n", "wants no credentials of its own"),
-        (("nobody",), f"{ID}\n{SECRET}\n", "no profile `nobody`"),
+        (("nobody",), f"{ID}\n{SECRET}\n", "Unknown profile `nobody`"),
     ],
 )
 def test_what_is_refused_without_saying_a_value(login: Cli, words: tuple[str, ...], piped: str, said: str) -> None:

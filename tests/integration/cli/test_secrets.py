@@ -109,13 +109,13 @@ def test_a_name_of_no_keyring_is_said(keep: Cli, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("words", "piped", "said"),
     [
-        (("set",), VALUE, "Which secret?"),
-        (("set", "A"), "", "Nobody is here"),
+        (("set",), VALUE, "No secret named."),
+        (("set", "A"), "", "Cannot prompt"),
         (("set", "A"), "abc\n", "too short"),
-        (("set", "A", VALUE), "", "no name for a secret"),
-        (("set", f"A={VALUE}"), "", "no name for a secret"),
-        (("set", VALUE), VALUE, "no name for a secret"),
-        (("remove", VALUE), "", "no name for a secret"),
+        (("set", "A", VALUE), "", "Invalid name of a secret"),
+        (("set", f"A={VALUE}"), "", "Invalid name of a secret"),
+        (("set", VALUE), VALUE, "Invalid name of a secret"),
+        (("remove", VALUE), "", "Invalid name of a secret"),
         (("remove", "A"), "", "no secret `A`"),
     ],
 )

@@ -104,7 +104,7 @@ def test_who_can_be_asked_is_asked(home: Home, folder: Path, top: str) -> None:
     assert run("y", "put", "a", top + "sub/")[0] == 0
     code, said = run("n", "rm", top + "sub/")
     assert (code, "1 file" in said, "2 B" in said) == (0, True, True)
-    assert run("y", "rm", top + "sub/") == (0, said.rpartition("]")[0] + "] 1 file was removed.\n")
+    assert run("y", "rm", top + "sub/") == (0, said.rpartition("]")[0] + "] Removed 1 file.\n")
 
 
 def test_making_folders(cli: Cli, top: str) -> None:
@@ -121,13 +121,13 @@ def test_moving_and_renaming(cli: Cli, folder: Path, top: str) -> None:
     (folder / "data/a b.csv").write_text("1,2")
     (folder / "data/c").write_text("3")
     assert cli("put", "data", top + "d/").returncode == 0
-    assert "1 file was moved" in cli("mv", top + "d/a b.csv", top + "e/").stdout
+    assert "Moved 1 file" in cli("mv", top + "d/a b.csv", top + "e/").stdout
     assert json.loads(cli("mv", top + "d/c", top + "d/c2", "--json").stdout)["status"] == "done"
     refused = cli("mv", top + "d/c2", top + "e/a b.csv")
     assert (refused.returncode, "there already" in refused.stderr) == (2, True)
     refused = cli("mv", top + "d", top + "f")
     assert (refused.returncode, "d/" in refused.stderr) == (2, True)
-    assert "1 file was moved" in cli("mv", top + "d/", top + "e/d").stdout
+    assert "Moved 1 file" in cli("mv", top + "d/", top + "e/d").stdout
     found = json.loads(cli("ls", top, "--recursive", "--json").stdout)["entries"]
     assert [entry["path"] for entry in found] == ["e/a b.csv", "e/d/c2"]
     elsewhere = cli("mv", top + "e/d/c2", "oss://other/x" if top.startswith("/") else "/tmp/x")

@@ -164,7 +164,7 @@ def test_provenance_is_noted(engine: EmbeddedClient, folder: Path) -> None:
     assert (found["python"], found["source_digest"]) == (first.info["python"], first.info["source_digest"])
     shown = engine.call("show", job=first.id)
     assert shown["git"]["commit"] == commit
-    assert f"{commit[:10]} on main, with changes" in JobHandle(shown, engine).text()
+    assert f"{commit[:10]} on main, modified" in JobHandle(shown, engine).text()
     # The code of a rerun is that of the first job, wherever the folder is by now.
     subprocess.run([*git, "commit", "-q", "-a", "-m", "y"], check=True)
     assert provenance(engine, first.rerun().wait())["git"] == found["git"]

@@ -93,7 +93,7 @@ def test_tensorboard_in_plain_ipython_says_how_else(home: Home, folder: Path) ->
 
 
 PLACE = (
-    "from jupyter_pai.client.context import of_shell; p = of_shell(get_ipython()); "
+    "from jupyter_pai.client.context import shell_context; p = shell_context(get_ipython()); "
     "print(p.folder, repr(p.name), p.live)"
 )
 
@@ -125,7 +125,7 @@ def test_a_notebook_whose_folder_is_not_known_is_asked_for(home: Home, folder: P
         "get_ipython().run_cell_magic('pai_train', '', 'print(1)')"
     )
     text = ipython(code, folder)
-    assert "The folder of this notebook is not known." in text
+    assert "The notebook's folder is unknown." in text
     assert "--source /path/of/folder" in text
     assert "Traceback" not in text
 

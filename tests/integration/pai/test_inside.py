@@ -132,7 +132,7 @@ def test_somebody_sits_at_it(engine: EmbeddedClient, pai: StandIn) -> None:
     before = termios.tcgetattr(desk.theirs)
     command = [sys.executable, "-m", "jupyter_pai", "terminal", job.id]
     process = subprocess.Popen(command, stdin=desk.theirs, stdout=desk.theirs, stderr=desk.theirs)
-    desk.see("It ends with: exit")
+    desk.see("To leave: exit")
     desk.see("$ ")
     desk.press("stty size; echo a''b; sleep 1000\r")
     desk.see("31 97\r\nab\r\n")

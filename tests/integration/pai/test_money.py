@@ -92,7 +92,7 @@ def test_without_a_terminal_it_is_refused_until_it_says_yes(
 ) -> None:
     script(folder, "")
     words = ("submit", "--backend", "pai", "--gpu", "1", "--command", "true", "--detach")
-    assert "to be confirmed: It runs on 1 machine ecs.gn6i" in cli(*words[:-1], "--dry-run").stdout
+    assert "to confirm: It runs on 1 machine ecs.gn6i" in cli(*words[:-1], "--dry-run").stdout
     refused = cli(*words)
     assert refused.returncode == 2
     assert "ecs.gn6i-c4g1.xlarge with GPUs" in refused.stderr

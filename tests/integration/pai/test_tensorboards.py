@@ -124,7 +124,7 @@ def test_in_a_terminal(engine: EmbeddedClient, pai: StandIn, cli: Callable[..., 
     assert "stopped" in cli("tensorboard", "--on-platform", "--stop", job.id).stdout
     assert board["id"] not in cli("tensorboard", "--on-platform", "--delete", board["id"]).stdout
     refused = cli("tensorboard", "--on-platform", "--stop")
-    assert (refused.returncode != 0, "Which one?" in refused.stderr) == (True, True)
+    assert (refused.returncode != 0, "No TensorBoard named." in refused.stderr) == (True, True)
 
 
 def test_a_view_that_a_kernel_feeds_is_told_as_much(engine: EmbeddedClient, pai: StandIn) -> None:

@@ -346,7 +346,7 @@ def test_interrupting_leaves_the_job_alone(engine: EmbeddedClient, folder: Path)
         fitting.send_signal(signal.SIGINT)
         said, _errors = fitting.communicate()
     job = get_job("last")
-    assert f"The job {job.id} goes on. Stop it: latest_job.stop(), or %pai stop {job.id}" in said
+    assert f"Job {job.id} is still running. To stop it: latest_job.stop(), or %pai stop {job.id}" in said
     assert job.status == "running"
     assert job.stop().wait().status == "stopped"
 

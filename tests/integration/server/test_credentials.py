@@ -37,7 +37,7 @@ def test_from_the_prompt_or_the_page_to_the_file_and_nowhere_else(
     notebook = talkative.notebook()
     notebook.run("%pai profile set mine backend=pai region_id=cn-hangzhou")
     said = answer(notebook, "%pai profile login mine", ID, SECRET, "")
-    assert said == {"prompt": "Security token (Enter for none): ", "password": True}
+    assert said == {"prompt": "Security token (Enter to skip): ", "password": True}
     profiles = talkative.rest("GET", "/pai/api/v1/profiles")
     assert profiles["profiles"][-1]["credentials"] == {"place": "file", "hint": "LTAI…9xyz"}
     other = SECRET[::-1]
@@ -67,5 +67,5 @@ def test_where_nobody_can_be_asked_it_says_so(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("%pai profile set mine backend=pai region_id=cn-hangzhou")
     said = notebook.run("%pai profile login mine", check=False).error
-    assert "Nobody is here to be asked." in said
+    assert "Cannot prompt for confirmation here." in said
     assert "jupyter pai profile login NAME" in said

@@ -83,14 +83,14 @@ print(dict(os.environ))
 def test_where_nobody_can_be_asked_it_says_so(server: RealServer) -> None:
     notebook = server.notebook()
     said = notebook.run("%pai secret set HF_TOKEN", check=False).error
-    assert "Nobody is here to be asked." in said
+    assert "Cannot prompt for confirmation here." in said
     assert "jupyter pai secret set NAME" in said
 
 
 def test_a_mistake_in_the_answer_is_no_traceback(server: RealServer) -> None:
     notebook = server.notebook()
     said = notebook.run("%pai secret set HF_TOKEN " + VALUE, check=False).error
-    assert said.startswith("UsageError: This is no name for a secret.")
+    assert said.startswith("UsageError: Invalid name of a secret.")
     assert VALUE not in said
     said = notebook.run("%%pai_train --secret HF_TOKEN\nprint(1)", check=False).error
     assert said == "BadInput: There is no secret `HF_TOKEN`.\nStore it first: %pai secret set HF_TOKEN"

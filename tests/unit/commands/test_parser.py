@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_pai.client.context import Place
+from jupyter_pai.client.context import NotebookContext
 from jupyter_pai.commands.completion import complete
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.commands.spec_from_options import spec_of
@@ -25,7 +25,7 @@ def options(*words: str) -> grammar.Options:
 
 def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
     asked = options(*words)
-    return spec_of(asked, Place(folder, "notebook"), target=asked.target, cell=cell)
+    return spec_of(asked, NotebookContext(folder, "notebook"), target=asked.target, cell=cell)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
         ("sumbit", "Did you mean `submit`?"),
         ("submit --instnce-type x", "Did you mean `--instance-type`?"),
         ("submit --mertic a=b", "Did you mean `--metric`?"),
-        ("submit a b", "what is `b`?"),
+        ("submit a b", "unexpected argument `b`"),
         ("submit --cpu many", "--cpu"),
         ("submit --wait --detach", "not allowed with"),
         ("submit --backend a --profile b", "not allowed with"),
@@ -43,7 +43,7 @@ def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
         ("", "VERB"),
         ("list --stauts running", "Did you mean `--status`?"),
         ("status x", "Did you mean `show`?"),
-        ("profile delete x", "there is no `delete`"),
+        ("profile delete x", "unknown name `delete`"),
     ],
 )
 def test_what_is_wrong_is_named_with_what_was_meant(line: str, words: str) -> None:
@@ -138,14 +138,14 @@ def test_options_become_a_spec(folder: Path) -> None:
     [
         (["--hp", "lr"], "not of the form"),
         (["--hp", "=1"], "not of the form"),
-        (["--input", "a=x", "--input", "a=y"], "`a` is given twice"),
-        (["--input", "a="], "needs a path"),
+        (["--input", "a=x", "--input", "a=y"], "duplicate name `a`"),
+        (["--input", "a="], "requires a path"),
         (["nowhere.py"], "nowhere.py"),
-        (["notes.txt"], "no folder, .py, .sh or .ipynb"),
+        (["notes.txt"], "expected a folder, .py, .sh or .ipynb"),
         (["--spec", "nowhere.json"], "nowhere.json"),
         (["--spec", "broken.json"], "broken.json"),
-        (["--spec", "list.json"], "no table of fields"),
-        (["--spec", "odd.json"], "`inputs` is no table"),
+        (["--spec", "list.json"], "does not contain a table of fields"),
+        (["--spec", "odd.json"], "`inputs` must be a table"),
     ],
 )
 def test_what_cannot_be_is_named(folder: Path, words: list[str], message: str) -> None:
@@ -188,7 +188,7 @@ def test_a_script_of_a_named_source(folder: Path) -> None:
 def test_a_folder_with_several_scripts_asks(folder: Path) -> None:
     (folder / "a.py").touch()
     (folder / "b.py").touch()
-    with pytest.raises(UsageError, match="What shall run"):
+    with pytest.raises(UsageError, match="No entry point found"):
         spec(folder)
     assert spec(folder, "--command", "python a.py")["command"] == "python a.py"
     (folder / "b.py").unlink()
@@ -231,10 +231,12 @@ def test_a_spec_file_with_options_that_win(folder: Path, suffix: str) -> None:
 
 
 def test_a_place_without_a_folder_asks_for_one() -> None:
-    with pytest.raises(NotebookError, match="not known") as caught:
-        spec_of(options("--command", "x"), Place(None, "n", live=True))
+    with pytest.raises(NotebookError, match="unknown") as caught:
+        spec_of(options("--command", "x"), NotebookContext(None, "n", live=True))
     assert "--source /path" in caught.value.fix
-    assert spec_of(options("--command", "x", "--source", "/tmp"), Place(None, "n"))["source"]["folder"] == "/tmp"
+    assert (
+        spec_of(options("--command", "x", "--source", "/tmp"), NotebookContext(None, "n"))["source"]["folder"] == "/tmp"
+    )
 
 
 @MANY
@@ -252,7 +254,7 @@ def test_any_words_are_options_or_a_message(words: list[str]) -> None:
 @given(VALUES, VALUES)
 def test_any_hyperparameter_is_taken_whole_or_refused(name: str, value: str) -> None:
     try:
-        found = spec_of(options("--hp", f"{name}={value}", "--command", "x"), Place(Path("/tmp"), "n"))
+        found = spec_of(options("--hp", f"{name}={value}", "--command", "x"), NotebookContext(Path("/tmp"), "n"))
     except PaiError:
         return
     first, _equals, rest = f"{name}={value}".partition("=")

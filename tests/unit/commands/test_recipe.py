@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jupyter_pai.client.context import Place
+from jupyter_pai.client.context import NotebookContext
 from jupyter_pai.commands.magic_variables import words_of
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.commands.spec_from_options import spec_of
@@ -103,7 +103,7 @@ def of_cli(text: str, folder: Path) -> JobSpec:
         words.append(str(folder.parent / "stdin"))
     assert words[:3] == ["jupyter", "pai", "submit"]
     options = grammar.parse(LINE, words[2:])
-    return parse_spec(spec_of(options, Place(Path("/somewhere")), target=options.target))
+    return parse_spec(spec_of(options, NotebookContext(Path("/somewhere")), target=options.target))
 
 
 def of_python(text: str) -> JobSpec:
@@ -114,7 +114,7 @@ def of_python(text: str) -> JobSpec:
 def of_cell(text: str, folder: Path) -> JobSpec:
     """What a notebook makes of a cell."""
     first, _newline, rest = text.partition("\n")
-    place = Place(folder.parent)
+    place = NotebookContext(folder.parent)
     if first.startswith("%%pai_train "):
         options = grammar.parse(CELL, words_of(first.removeprefix("%%pai_train"), VARIABLES))
         return parse_spec(spec_of(options, place, cell=script.from_cell(rest).text))
