@@ -135,7 +135,7 @@ def test_inspect(cli: Cli, folder: Path, home: Home) -> None:
     assert "not read: broken.py (line 1: '(' was never closed)" in cli("inspect", "work.py").stdout
     assert cli("inspect", "--command", "python takes.py").stdout == cli("inspect", "takes.py").stdout
     assert cli("inspect", "--source", str(folder), "takes.py", cwd=home.path).stdout == shown
-    assert "Looked at: asks.py" in cli("inspect", "asks.py").stdout
+    assert "found in: asks.py" in cli("inspect", "asks.py").stdout
     refused = cli("inspect", "nowhere.py")
     assert (refused.returncode, "nowhere.py" in refused.stderr) == (2, True)
     assert json.loads(cli("list", "--json").stdout) == []
@@ -334,7 +334,7 @@ def test_pruning_shows_asks_and_removes(cli: Cli, folder: Path, home: Home) -> N
     shown = cli("prune", "--keep", "0", "--dry-run").stdout
     assert ("large" in shown, "has a model" in shown, "kept" in shown) == (True, True, False)
     assert "would be freed" in shown
-    assert "No job was meant" in cli("prune", "--yes").stdout
+    assert "No jobs selected" in cli("prune", "--yes").stdout
     assert len(list(home.jobs.iterdir())) == 3
     found = json.loads(cli("prune", "--larger-than", "250kB", "--yes", "--json").stdout)
     assert [one["name"] for one in found["jobs"]] == ["large"]
