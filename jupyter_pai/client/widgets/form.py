@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..connect import connect
-from ..context import NotebookContext, current_shell, command_line_context, shell_context
+from ..context import NotebookContext, command_line_context, current_shell, shell_context
 
 if TYPE_CHECKING:
     from .form_view import Form

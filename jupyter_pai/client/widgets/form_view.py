@@ -21,7 +21,7 @@ import traitlets
 from ...api.routes import ROUTES
 from ...core.i18n import _
 from ..base import Client
-from ..context import current_shell, current_notebook, front_end_of
+from ..context import current_notebook, current_shell, front_end_of
 from ..job import JobHandle
 from .draft import Draft
 from .draft_attributes import Attributes
