@@ -1,4 +1,4 @@
-"""The folder that JupyterLab shows as its own: paths below it are what its file browser and its tabs go by."""
+"""The root folder of JupyterLab's file browser. Its paths are relative to this folder."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ __all__ = ["ServerRoot"]
 
 @dataclass(frozen=True)
 class ServerRoot:
-    """`shows_hidden`: whether names that begin with a dot are shown."""
+    """The root folder. `shows_hidden` tells if names that begin with a dot are shown."""
 
     path: Path
     shows_hidden: bool = False
 
     def resolve(self, text: str) -> Path:
-        """What a path below the root means, all links followed; they may lead anywhere, as JupyterLab lets them.
+        """Resolve a path below the root. Symbolic links are followed anywhere, as in JupyterLab.
 
         Raises:
-            UsageError: if it goes up, out of the root.
+            UsageError: if the path leads above the root.
         """
         try:
-            found = Path(os.path.realpath(self.path / text.strip("/")))
+            target = Path(os.path.realpath(self.path / text.strip("/")))
         except ValueError:
-            found = None
-        if found is None or ".." in text.split("/"):
+            target = None
+        if target is None or ".." in text.split("/"):
             raise self._refusal(text)
-        return found
+        return target
 
     def within(self, text: str) -> Path:
-        """The same for what is written: it lies below the root, and no link leads out of there.
+        """Resolve a path below the root for writing.
 
         Raises:
-            UsageError: if one does.
+            UsageError: if the path or a symbolic link leads out of the root.
         """
-        found = self.resolve(text)
-        if not found.is_relative_to(os.path.realpath(self.path)):
+        target = self.resolve(text)
+        if not target.is_relative_to(os.path.realpath(self.path)):
             raise self._refusal(text)
-        return found
+        return target
 
     @staticmethod
     def _refusal(text: str) -> UsageError:
         return UsageError(
-            _("`{folder}` leads out of the folder that JupyterLab shows.").format(folder=text),
-            fix=_("Choose one in it; %pai download copies into any folder."),
+            _("`{folder}` is outside the root folder of JupyterLab.").format(folder=text),
+            fix=_("Choose a folder inside it, or use %pai download, which copies into any folder."),
         )
 
     def place_of(self, path: Path) -> str | None:
-        """A path's place below the root, with slashes; None if JupyterLab does not show it."""
-        root, found = Path(os.path.realpath(self.path)), Path(os.path.realpath(path))
-        if not found.is_relative_to(root):
+        """Return a path relative to the root, with slashes, or None if JupyterLab does not show it."""
+        root, target = Path(os.path.realpath(self.path)), Path(os.path.realpath(path))
+        if not target.is_relative_to(root):
             return None
-        parts = found.relative_to(root).parts
+        parts = target.relative_to(root).parts
         return None if not self.shows_hidden and any(part.startswith(".") for part in parts) else "/".join(parts)

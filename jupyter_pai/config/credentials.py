@@ -1,9 +1,9 @@
-"""Credentials: what a profile logs in with, where it has some of its own.
+"""Credentials of profiles that have their own.
 
-They are kept as secrets are (`secret_store`), in a room of their own: in the keyring, or in a file that only its user
-can read. The profile names them by the key `own_credentials`, with a reference that is new at each login. So a profile
-that is renamed by hand takes them along, one of the same name in another settings file does not find them, and whoever
-holds a key need not look whether it has changed. What a platform wants is its backend's `credentials_model`.
+They are stored like secrets (`secret_store`), under a separate prefix: in the keyring, or in a file readable only by
+its user. The key `own_credentials` of a profile holds a reference, new at each login. Therefore a renamed profile keeps
+its credentials, a profile of the same name in another settings file does not get them, and cached credentials never
+change. The model is the backend's `credentials_model`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["Credentials", "StoredCredentials", "own_credentials"]
 
 M = TypeVar("M", bound=BaseModel)
 _ROOM = "profile"
-# Of a name this long so many letters are shown at either end; of a shorter one, the first two.
+# From this length, the first and last letters are shown; of shorter names, the first two letters.
 _LONG, _SHOWN = 12, 4
 _SHORTEST = 3
 
 
 class StoredCredentials(NamedTuple):
-    """Where credentials are kept, ``keyring`` or ``file``, and enough of them to tell them apart: ``LTAI…x3Ve``."""
+    """The location of stored credentials, ``keyring`` or ``file``, and a hint to identify them: ``LTAI…x3Ve``."""
 
     place: str
     hint: str
@@ -46,15 +46,15 @@ class Credentials:
 
     @property
     def file(self) -> str:
-        """The file in which they are kept where there is no keyring."""
+        """Path of the file used if the keyring is unavailable."""
         return str(self._store.path)
 
     def keep(self, model: type[BaseModel], body: object) -> str:
-        """Keep new ones; the reference to them.
+        """Store new credentials. Returns the reference to them.
 
         Raises:
-            SpecError: naming each field that is wrong, without what was given.
-            StateError: if keyring or file do not take them.
+            SpecError: naming each invalid field, without its value.
+            StateError: if they cannot be stored.
         """
         _check(model, body)
         reference = _reference(model, body)
@@ -62,10 +62,10 @@ class Credentials:
         return reference
 
     def forget(self, reference: str) -> None:
-        """Forget some; nothing happens if they are not kept.
+        """Delete credentials. Does nothing if they do not exist.
 
         Raises:
-            StateError: if the keyring does not answer.
+            StateError: if the keyring does not respond.
         """
         try:
             self._store.forget(reference)
@@ -73,17 +73,17 @@ class Credentials:
             pass
 
     def kept(self) -> dict[str, StoredCredentials]:
-        """What is kept, by reference."""
+        """Return all stored credentials by reference."""
         return {
             reference: StoredCredentials(place, _hint(reference)) for reference, place in self._store.places().items()
         }
 
     def open(self, reference: str, model: type[M]) -> M:
-        """What is kept under a reference.
+        """Return the credentials for a reference.
 
         Raises:
-            CredentialsError: if nothing is, or nothing that the platform can use any more.
-            StateError: if the keyring does not answer.
+            CredentialsError: if they do not exist, or are no longer valid for the platform.
+            StateError: if the keyring does not respond.
         """
         if reference in self._store.places():
             text = self._store.open({"": reference})[""].open()
@@ -92,18 +92,18 @@ class Credentials:
             except (ValueError, SpecError):
                 pass
         raise CredentialsError(
-            _("The credentials of its own that the profile names (`{name}`) are not kept here.").format(name=reference),
+            _("The credentials of the profile (`{name}`) are not stored on this machine.").format(name=reference),
             fix=_("Log in again: %pai profile login NAME"),
         )
 
 
 def own_credentials(settings: Any, model: type[M]) -> M | None:
-    """The credentials of a profile with these settings; None if it has none of its own. For backends, each time that
-    they log in. May block.
+    """Return the credentials of a profile, or None if it does not have its own. Backends call this at each login. May
+    block.
 
     Raises:
-        CredentialsError: if it names some that are not kept here.
-        StateError: if the keyring does not answer.
+        CredentialsError: if they are not stored on this machine.
+        StateError: if the keyring does not respond.
     """
     reference = getattr(settings, "own_credentials", "")
     return Credentials().open(reference, model) if reference else None
@@ -113,14 +113,14 @@ def _check(model: type[M], body: object) -> M:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        found = validation_errors(error, fields=list(model.model_fields))
-    said = {field: _masked(fault, body) for field, fault in found.items()}
-    text = "\n".join(f"{field}: {fault}" if field else fault for field, fault in said.items())
-    raise SpecError(text, faults=said)
+        messages = validation_errors(error, fields=list(model.model_fields))
+    masked = {field: _masked(fault, body) for field, fault in messages.items()}
+    text = "\n".join(f"{field}: {fault}" if field else fault for field, fault in masked.items())
+    raise SpecError(text, faults=masked)
 
 
 def _masked(text: str, body: object) -> str:
-    """A fault without what was given: a platform's own check may quote it."""
+    """Mask the submitted values in a message, because a platform's validator may quote them."""
     values = body.values() if isinstance(body, Mapping) else [body]
     for value in map(str, values):
         text = text.replace(value, str(Secret(value))) if len(value) >= _SHORTEST else text
@@ -128,11 +128,11 @@ def _masked(text: str, body: object) -> str:
 
 
 def _reference(model: type[BaseModel], body: object) -> str:
-    """A new name, which begins with a hint for people: ``LTAI.x3Ve.5f0c2a91``."""
-    given = body if isinstance(body, Mapping) else {}
+    """Return a new reference that begins with a readable hint: ``LTAI.x3Ve.5f0c2a91``."""
+    values = body if isinstance(body, Mapping) else {}
     schema = model.model_json_schema()["properties"]
     names = [name for name, field in schema.items() if field.get("format") != "password"]
-    shown = re.sub("[^A-Za-z0-9_-]", "", str(given.get(names[0], ""))) if names else ""
+    shown = re.sub("[^A-Za-z0-9_-]", "", str(values.get(names[0], ""))) if names else ""
     ends = (shown[:_SHOWN], shown[-_SHOWN:]) if len(shown) >= _LONG else (shown[:2], "")
     return ".".join((*ends, secrets.token_hex(4))).lstrip(".-")
 

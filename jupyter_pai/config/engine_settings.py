@@ -1,4 +1,4 @@
-"""The tables of the settings that are no profile, as a form shows and changes them: how much is kept, and how long."""
+"""The settings tables that are not profiles, for the settings form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["EngineTables", "describe_tables", "write_tables"]
 
 
 class EngineTables(BaseModel):
-    """What the user's own file is to say; what is left out is taken out of it."""
+    """The tables of the user's own file. Omitted keys are removed from it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,7 +24,7 @@ class EngineTables(BaseModel):
 
 
 def describe_tables() -> dict[str, Any]:
-    """The user's file, what it says, and what counts where it says nothing.
+    """Return the path of the user's file, its values, and the defaults for omitted keys.
 
     Raises:
         SettingsError: naming file and line.
@@ -40,10 +40,10 @@ def describe_tables() -> dict[str, Any]:
 
 
 def write_tables(tables: EngineTables, check: Callable[[], object]) -> None:
-    """Write them into the user's file, whose comments and other keys stay. `check` loads the settings.
+    """Write the tables into the user's file, keeping comments and other keys. `check` loads the settings.
 
     Raises:
-        SettingsError: if they would be wrong then, or cannot be written; the file stays as it was.
+        SettingsError: if the new settings are invalid or cannot be written. The file is unchanged then.
     """
     file = SettingsFile(settings.user_file())
     before = file.text
@@ -54,6 +54,6 @@ def write_tables(tables: EngineTables, check: Callable[[], object]) -> None:
     file.save()
     try:
         check()
-    except Exception:  # Whatever is wrong with it: what cannot be loaded must not stay.
+    except Exception:  # Never keep a file that cannot be loaded.
         file.path.resolve().write_text(before, "utf-8")
         raise

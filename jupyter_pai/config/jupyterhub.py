@@ -1,7 +1,7 @@
-"""Hub: whether this process is part of a server that a JupyterHub started, and whether jobs here end with that server.
+"""JupyterHub: detect a server started by a Hub, and whether jobs on this machine end with it.
 
-A container or pod ends with all that runs in it; so does the unit in which SystemdSpawner starts a server. A process
-that the Hub starts beside itself (LocalProcessSpawner) is ended alone, and jobs go on.
+A container or pod ends with all of its processes, and so does the systemd unit of SystemdSpawner. A process started by
+LocalProcessSpawner ends alone, and jobs continue.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from ..core.i18n import _
 __all__ = ["ends_with_server", "hub_note"]
 
 _MARKS = ("/.dockerenv", "/run/.containerenv")
-# SystemdSpawner's units: `jupyter-ada-singleuser.service`, The Littlest JupyterHub's `jupyter-ada.service`.
+# Units of SystemdSpawner: `jupyter-ada-singleuser.service`; of The Littlest JupyterHub: `jupyter-ada.service`.
 _UNIT = re.compile(r"/jupyter-[^/]*\.service$", re.MULTILINE)
 
 
 def hub_note() -> str:
-    """What is to be said of a job that runs on this machine; empty where it outlives the server."""
+    """Return a warning for jobs on this machine, or an empty string if jobs outlive the server."""
     if not ends_with_server(os.environ, in_container=any(map(os.path.exists, _MARKS)), groups=_groups()):
         return ""
-    return _("This job runs in your Hub's server: when that is stopped, by you or by the Hub, the job ends with it.")
+    return _("This job runs inside your JupyterHub server and ends when the server is stopped by you or by the Hub.")
 
 
 def ends_with_server(environment: Mapping[str, str], *, in_container: bool, groups: str) -> bool:
-    """Whether a stop of the Hub's server ends all that it has started. `groups` is what `/proc/self/cgroup` says."""
+    """Return whether stopping the Hub's server ends all processes it started. `groups` is the text of
+    `/proc/self/cgroup`."""
     url = environment.get("JUPYTERHUB_API_URL", "")
     if not url:
         return False
     if _UNIT.search(groups):
         return True
-    # A Hub on this same host starts its servers beside itself: all of them may be in one container.
+    # A Hub on this host starts its servers as processes, possibly all in one container.
     contained = in_container or "KUBERNETES_SERVICE_HOST" in environment or bool(environment.get("container"))
     return contained and not _is_loopback(urlsplit(url).hostname or "")
 

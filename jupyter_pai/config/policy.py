@@ -1,4 +1,4 @@
-"""Policy: what the administrator of a JupyterHub or a shared machine allows, from the table `[policy]` of the system's
+"""Policy: the administrator's rules for a JupyterHub or a shared machine, from the table `[policy]` of the system's
 settings file.
 
     [policy]
@@ -9,8 +9,8 @@ settings file.
     max_run_time = 86400
     locked = ["team"]
 
-It is asked by the engine, before anything is packed or sent: no page and no line can do without it. It binds those who
-use the engine; what an account may do at all is for the platform's own roles and quotas to say.
+The engine enforces it before packing or sending anything, so no client can bypass it. It applies to users of the
+engine; limits of an account belong to the platform's own roles and quotas.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = ["Policy", "PolicyRules"]
 M = TypeVar("M", bound=BaseModel)
 _LOCAL = "local"
 _SIZE = r"(?i)^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
-# The field of a spec that a rule is about.
+# The field of a spec that a rule applies to.
 _FIELDS = {
     "backends": "profile", "profiles": "profile", "local": "profile", "instance_types": "instance_type",
     "images": "image", "max_run_time": "max_run_time", "source_limit": "source",
 }  # fmt: skip
-# What is refused, by the rule that refuses it.
+# Messages by rule.
 _REFUSED = {
     "backends": N_("The backend `{value}` is not allowed here."),
     "profiles": N_("The profile `{value}` is not allowed here."),
@@ -48,42 +48,39 @@ _REFUSED = {
 
 
 class PolicyRules(BaseModel):
-    """The table `[policy]`. A list that is not there allows everything; patterns are globs, in which `*` stands for any
-    letters, also for slashes."""
+    """The table `[policy]`. A missing list allows everything. Patterns are globs in which `*` also matches slashes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    contact: str = Field("", description=N_("Whom users are to ask: a name, an address, a page."))
-    local: bool = Field(True, description=N_("Whether jobs may run on the machine of the server itself."))
-    tensorboards: bool = Field(True, description=N_("Whether TensorBoards may run on the machine of the server."))
-    backends: tuple[str, ...] | None = Field(None, description=N_("The backends that jobs may go to."))
-    profiles: tuple[str, ...] | None = Field(None, description=N_("The profiles that jobs may go with."))
-    instance_types: tuple[str, ...] | None = Field(None, description=N_("The instance types that jobs may name."))
-    images: tuple[str, ...] | None = Field(None, description=N_("The images that jobs may name."))
+    contact: str = Field("", description=N_("Contact for users: a name, an email address or a URL."))
+    local: bool = Field(True, description=N_("Allow jobs on the server's own machine."))
+    tensorboards: bool = Field(True, description=N_("Allow TensorBoards on the server's own machine."))
+    backends: tuple[str, ...] | None = Field(None, description=N_("Allowed backends."))
+    profiles: tuple[str, ...] | None = Field(None, description=N_("Allowed profiles."))
+    instance_types: tuple[str, ...] | None = Field(None, description=N_("Allowed instance types."))
+    images: tuple[str, ...] | None = Field(None, description=N_("Allowed images."))
     locked: tuple[str, ...] = Field((), description=N_("Profiles of the system's file that users may not change."))
-    max_run_time: int | None = Field(None, gt=0, description=N_("The longest run time of a job, in seconds."))
-    source_limit: str = Field("", pattern=_SIZE, description=N_("The largest folder of code: `50MB`."))
-    jobs_at_a_time: int | None = Field(None, gt=0, description=N_("Jobs of one user that have not ended."))
-    price_limit: float | None = Field(None, ge=0, description=N_("The highest price_limit that a profile may have."))
-    audit_file: str = Field("", pattern=r"^(/.*)?$", description=N_("Who did what is appended to this file."))
-    audit_required: bool = Field(
-        False, description=N_("Whether nothing is submitted while that file cannot be written.")
-    )
-    jobs_keep_server: bool = Field(True, description=N_("Whether a server on which jobs run counts as active."))
+    max_run_time: int | None = Field(None, gt=0, description=N_("Maximum run time of a job, in seconds."))
+    source_limit: str = Field("", pattern=_SIZE, description=N_("Maximum size of a code folder: `50MB`."))
+    jobs_at_a_time: int | None = Field(None, gt=0, description=N_("Maximum number of active jobs per user."))
+    price_limit: float | None = Field(None, ge=0, description=N_("Upper bound of a profile's price_limit."))
+    audit_file: str = Field("", pattern=r"^(/.*)?$", description=N_("File to which an audit log is appended."))
+    audit_required: bool = Field(False, description=N_("Reject submits if the audit file cannot be written."))
+    jobs_keep_server: bool = Field(True, description=N_("Count a server with running jobs as active."))
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Rules, and the file that they stand in. Every refusal names the rule, and whom to ask."""
+    """The rules and the file that contains them. Every refusal names the rule and the contact."""
 
     rules: PolicyRules = field(default_factory=PolicyRules)
     file: Path = Path()
 
     def check(self, spec: JobSpec, profile: str, backend: str) -> None:
-        """Look at a spec with its defaults filled in.
+        """Check a spec with its defaults filled in.
 
         Raises:
-            NotAllowed: for the first rule that is broken.
+            NotAllowed: for the first violated rule.
         """
         self.check_profile(profile, backend)
         for rule, value in (("instance_types", spec.instance_type), ("images", spec.image)):
@@ -91,22 +88,23 @@ class Policy:
                 raise self._not_among(rule, value)
         most = self.rules.max_run_time
         if most and spec.max_run_time and spec.max_run_time > most:
-            text = _("A run time of {seconds} s is not allowed here: the longest is {most} s.")
+            text = _("Maximum run time exceeded: {seconds} s requested, {most} s allowed.")
             raise self.refusal("max_run_time", text.format(seconds=spec.max_run_time, most=most))
 
     def check_profile(self, profile: str, backend: str) -> None:
-        """
+        """Check the profile and backend of a job.
+
         Raises:
-            NotAllowed: if no job may go with this profile, or to its backend.
+            NotAllowed: if jobs may not use the profile or its backend.
         """
         if backend == _LOCAL and not self.rules.local:
-            raise self.refusal("local", _("Jobs may not run on this machine itself."))
+            raise self.refusal("local", _("Jobs are not allowed on this machine."))
         for rule, value in (("backends", backend), ("profiles", profile)):
             if not self.allows(rule, value):
                 raise self._not_among(rule, value)
 
     def why_not(self, profile: str, backend: str) -> str:
-        """Why no job may go with this profile; empty where jobs may."""
+        """Return the reason that jobs may not use a profile, or an empty string."""
         try:
             self.check_profile(profile, backend)
         except NotAllowed as error:
@@ -114,93 +112,95 @@ class Policy:
         return ""
 
     def check_source(self, size: int) -> None:
-        """
+        """Check the size of the code in bytes.
+
         Raises:
-            NotAllowed: if so many bytes of code are too many.
+            NotAllowed: if it exceeds the limit.
         """
         most = parse_size(self.rules.source_limit) if self.rules.source_limit else size
         if size > most:
-            text = _("Code of {size} is not allowed here: the most is {most}.")
+            text = _("Code too large: {size}, at most {most} allowed.")
             raise self.refusal("source_limit", text.format(size=show_size(size), most=show_size(most)))
 
     def check_room(self, jobs: int) -> None:
-        """
+        """Check the number of active jobs before submitting another one.
+
         Raises:
-            NotAllowed: if one job more than so many that have not ended is too many.
+            NotAllowed: if the limit is reached.
         """
         most = self.rules.jobs_at_a_time
         if most and jobs >= most:
             text = ngettext(
-                "Only {most} job at a time is allowed here, and {jobs} has not ended.",
-                "Only {most} jobs at a time are allowed here, and {jobs} have not ended.",
+                "Only {most} active job is allowed here, and {jobs} is active.",
+                "Only {most} active jobs are allowed here, and {jobs} are active.",
                 most,
             )
             raise self.refusal("jobs_at_a_time", text.format(most=most, jobs=jobs))
 
     def check_tensorboard(self) -> None:
-        """
+        """Check that TensorBoards may run on this machine.
+
         Raises:
-            NotAllowed: if no TensorBoard may run on the machine of the server.
+            NotAllowed: if they may not.
         """
         if not self.rules.tensorboards:
-            raise self.refusal("tensorboards", _("TensorBoards may not run on this machine."))
+            raise self.refusal("tensorboards", _("TensorBoards are not allowed on this machine."))
 
     def check_change(self, profile: str, known: Collection[str]) -> None:
-        """
+        """Check that users may change a profile. `known` are the profiles of the system's file.
+
         Raises:
-            NotAllowed: if users may not change a profile; `known` are those of the system's file.
+            NotAllowed: if it is locked.
         """
         if profile in self.locked(known):
             raise self.locked_refusal(profile)
 
     def locked(self, known: Iterable[str]) -> set[str]:
-        """Those of these profiles that users may not change."""
+        """Return the profiles that users may not change."""
         return {name for name in known if _matches(name, self.rules.locked)}
 
     def allows(self, rule: str, value: str) -> bool:
-        """Whether a list of the policy has this, or does not exist."""
+        """Return whether a list of the policy contains a value or is missing."""
         patterns = getattr(self.rules, rule)
         return patterns is None or _matches(value, patterns)
 
     def capped(self, settings: M) -> M:
-        """Settings of a profile that go no further than the policy: what they leave open it sets."""
+        """Return the settings of a profile, limited by the policy."""
         caps: dict[str, Any] = {}
         for key in ("max_run_time", "price_limit"):
             most, own = getattr(self.rules, key), getattr(settings, key, None)
-            # No run time and one of 0 mean that there is no limit; a price of 0 is one.
+            # A missing or zero run time is unlimited. A zero price is a limit.
             is_open = own is None or (key == "max_run_time" and not own)
             if most is not None and key in type(settings).model_fields and (is_open or own > most):
                 caps[key] = most
         return settings.model_copy(update=caps) if caps else settings
 
     def filled(self, spec: JobSpec, settings: BaseModel) -> JobSpec:
-        """A spec with the longest run time, where it has none and its profile cannot set one."""
+        """Return a spec with the maximum run time filled in, if its profile cannot set one."""
         most = self.rules.max_run_time
         if not most or spec.max_run_time or "max_run_time" in type(settings).model_fields:
             return spec
         return spec.model_copy(update={"max_run_time": most})
 
     def summary(self) -> str:
-        """The rules that limit jobs, as they stand in the file; empty where none does."""
-        told = self.rules.model_dump(exclude_defaults=True, exclude={"contact", "audit_file", "audit_required"})
-        return "; ".join(f"{name} = {_word(value)}" for name, value in told.items())
+        """Return the rules that limit jobs, as written in the file, or an empty string."""
+        rules = self.rules.model_dump(exclude_defaults=True, exclude={"contact", "audit_file", "audit_required"})
+        return "; ".join(f"{name} = {_word(value)}" for name, value in rules.items())
 
     def refusal(self, rule: str, text: str, also: str = "") -> NotAllowed:
-        """The error for a rule that is broken."""
-        whom = self.rules.contact or _("whoever looks after this machine")
-        fix = _("This is the rule `{rule}` of {file}. Ask {whom}.").format(rule=rule, file=self.file, whom=whom)
+        """Return the error for a violated rule."""
+        whom = self.rules.contact or _("the administrator")
+        fix = _("Rule `{rule}` in {file}. Contact: {whom}.").format(rule=rule, file=self.file, whom=whom)
         error = NotAllowed(f"{text} {also}".rstrip(), fix=fix, rule=rule, contact=self.rules.contact)
         return error.at(_FIELDS[rule]) if rule in _FIELDS else error
 
     def locked_refusal(self, profile: str) -> NotAllowed:
-        """The error for a profile that users may not change."""
-        return self.refusal(
-            "locked", _("The profile `{name}` is locked: users may not change it.").format(name=profile)
-        )
+        """Return the error for changing a locked profile."""
+        return self.refusal("locked", _("Profile `{name}` is locked and cannot be changed.").format(name=profile))
 
     def _not_among(self, rule: str, value: str) -> NotAllowed:
         names = ", ".join(f"`{pattern}`" for pattern in getattr(self.rules, rule)) or _("none")
-        return self.refusal(rule, _(_REFUSED[rule]).format(value=value), _("Allowed are: {names}.").format(names=names))
+        return self.refusal(rule, _(_REFUSED[rule]).format(value=value), _("Allowed: {names}.").format(names=names))
 
 
 def _matches(value: str, patterns: Iterable[str]) -> bool:

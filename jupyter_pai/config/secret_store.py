@@ -1,9 +1,10 @@
-"""SecretStore: the user's secrets, kept in the keyring of the desktop or, where there is none, in a file of theirs.
+"""The user's secrets, stored in the desktop's keyring, or in a file if there is none, as on servers.
 
-Servers have no keyring. There, as other tools do, we keep secrets in a file that only its user can read, beside the
-settings, and say so. Values go in, and come out for jobs only: names are all that is ever listed.
+The file lies beside the settings and is readable only by its user. Only names are ever listed; values are read only for
+jobs.
 
-What profiles log in with (`credentials`) is kept alike, in a room of its own: no name here is a name there.
+Credentials of profiles (`credentials`) are stored the same way under a separate prefix, so that their names do not
+collide.
 """
 
 from __future__ import annotations
@@ -32,39 +33,42 @@ __all__ = ["SecretStore"]
 
 SERVICE = "jupyter-pai"
 NAME = "jupyter_pai_secrets.json"
-# Shorter ones cannot be masked: they are everywhere.
+# Shorter values cannot be masked, because they occur in ordinary text.
 _SHORTEST = 4
-# Linux hands a process no longer variable than 128 KiB.
+# Linux limits an environment variable to 128 KiB.
 _LONGEST = 1 << 16
-# Between a room and a name. It is in no name, so that rooms are apart.
+# Separates the prefix from the name. Not allowed in names.
 _DOOR = ":"
 _changing = threading.Lock()
 
 
 class SecretStore:
-    """`path` is the file: the names of all secrets, and the values of those that are in no keyring. `room` says which
-    of them are meant: without one, those that the user has given names."""
+    """The stored secrets. `path` is the file with the names of all secrets, and the values of those outside the
+    keyring.
+
+    `room` is the prefix of the names; empty for secrets named by the user.
+    """
 
     def __init__(self, path: Path | None = None, room: str = "") -> None:
         self.path = path or _default()
         self._room = f"{room}{_DOOR}" if room else ""
 
     def places(self) -> dict[str, str]:
-        """Where each secret is kept, by name: ``keyring`` or ``file``."""
+        """Return the location of each secret by name: ``keyring`` or ``file``."""
         in_keyring, in_file = self._read()
         return dict(sorted([(name, "keyring") for name in in_keyring] + [(name, "file") for name in in_file]))
 
     def keep(self, name: str, secret: Secret) -> None:
-        """Keep a secret, in place of an older one of the name.
+        """Store a secret, replacing an earlier one of the same name.
 
         Raises:
-            BadInput: if the name or the value cannot be one.
-            StateError: if the keyring or the file does not take it.
+            BadInput: if the name or the value is invalid.
+            StateError: if it cannot be stored.
         """
         if not is_secret_name(name):
             raise BadInput(
-                _("This is no name for a secret."),
-                fix=_("A name is like HF_TOKEN; the value is asked for: %pai secret set NAME"),
+                _("Invalid name of a secret."),
+                fix=_("Use a name such as HF_TOKEN. Enter the value at the prompt: %pai secret set NAME"),
             )
         _check_value(name, secret.open())
         with _changing:
@@ -85,15 +89,15 @@ class SecretStore:
             self._write(in_keyring, in_file)
 
     def forget(self, name: str) -> None:
-        """Forget a secret.
+        """Delete a secret.
 
         Raises:
-            NotFound: if there is none of the name.
+            NotFound: if it does not exist.
         """
         with _changing:
             in_keyring, in_file = self._read()
             if name not in in_keyring and name not in in_file:
-                raise NotFound(_("There is no secret `{name}`.").format(name=name), fix=self._known())
+                raise NotFound(_("Unknown secret `{name}`.").format(name=name), fix=self._known())
             full = self._room + name
             if name in in_keyring:
                 require("keyring", "keyring")
@@ -104,25 +108,25 @@ class SecretStore:
             in_keyring.discard(name)
             self._write(in_keyring, in_file)
 
-    def open(self, wanted: Mapping[str, str]) -> dict[str, Secret]:
-        """The secrets that a job asks for, by variable; `wanted` has their names.
+    def open(self, names: Mapping[str, str]) -> dict[str, Secret]:
+        """Return the secrets of a job by variable. `names` maps variables to names of secrets.
 
         Raises:
-            BadInput: naming the one that is missing.
-            StateError: if the keyring does not answer.
+            BadInput: naming a missing secret.
+            StateError: if the keyring does not respond.
         """
         in_keyring, in_file = self._read()
-        found: dict[str, Secret] = {}
-        for variable, name in wanted.items():
+        values: dict[str, Secret] = {}
+        for variable, name in names.items():
             value = self._from_keyring(name) if name in in_keyring else in_file.get(name)
             if value is None:
-                error = BadInput(_("There is no secret `{name}`.").format(name=name), fix=self._fix(name))
+                error = BadInput(_("Unknown secret `{name}`.").format(name=name), fix=self._fix(name))
                 raise error.at(f"secrets.{variable}")
-            found[variable] = Secret(value)
-        return found
+            values[variable] = Secret(value)
+        return values
 
     def _from_keyring(self, name: str) -> str | None:
-        require("keyring", "keyring")  # It was there when the secret was kept.
+        require("keyring", "keyring")  # It was installed when the secret was stored.
         with _asking(self.path):
             backend = _keyring()
             return backend.get_password(SERVICE, self._room + name) if backend else None
@@ -134,10 +138,10 @@ class SecretStore:
 
     def _known(self) -> str:
         names = ", ".join(f"`{name}`" for name in self.places())
-        return _("Known are: {names}.").format(names=names) if names else ""
+        return _("Known: {names}.").format(names=names) if names else ""
 
     def _read(self) -> tuple[set[str], dict[str, str]]:
-        """The names that are in the keyring, and what is in the file itself, of this room."""
+        """Return the names in the keyring, and the values in the file, with this store's prefix."""
         in_keyring, in_file = self._read_all()
         cut = len(self._room)
         return (
@@ -152,26 +156,24 @@ class SecretStore:
         try:
             with open(self.path, "rb") as file:
                 mode = os.fstat(file.fileno()).st_mode
-                said = json.loads(file.read())
-            in_keyring, in_file = set(said["keyring"]), dict(said["file"])
+                content = json.loads(file.read())
+            in_keyring, in_file = set(content["keyring"]), dict(content["file"])
         except FileNotFoundError:
             return set(), {}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StateError(
-                _("The file of secrets {path} cannot be read ({error}).").format(
-                    path=self.path, error=type(error).__name__
-                ),
-                fix=_("Move it away, and store the secrets again: %pai secret set NAME"),
+                _("Cannot read the secrets file {path} ({error}).").format(path=self.path, error=type(error).__name__),
+                fix=_("Move it away and store the secrets again: %pai secret set NAME"),
             ) from None
         if in_file and mode & 0o077:
             raise StateError(
-                _("The file of secrets {path} is open to others.").format(path=self.path),
-                fix=_("Close it: chmod 600 {path}").format(path=self.path),
+                _("The secrets file {path} is readable by other users.").format(path=self.path),
+                fix=_("Restrict its permissions: chmod 600 {path}").format(path=self.path),
             )
         return in_keyring, in_file
 
     def _write(self, in_keyring: set[str], in_file: Mapping[str, str]) -> None:
-        """Put these in the place of what the room has; other rooms stay as they are."""
+        """Replace the entries with this store's prefix."""
         others, texts = self._read_all()
         names = {name for name in others if not self._is_here(name)} | {self._room + name for name in in_keyring}
         values = {name: value for name, value in texts.items() if not self._is_here(name)}
@@ -195,18 +197,18 @@ def _check_value(name: str, value: str) -> None:
         size = _LONGEST + 1
     if len(value.strip()) < _SHORTEST:
         raise BadInput(
-            _("The value of `{name}` is too short to be kept out of logs.").format(name=name),
-            fix=_("A secret has at least {n} characters.").format(n=_SHORTEST),
+            _("The value of `{name}` is too short to be masked in logs.").format(name=name),
+            fix=_("Secrets must have at least {n} characters.").format(n=_SHORTEST),
         )
     if "\0" in value or size > _LONGEST:
         raise BadInput(
             _("The value of `{name}` cannot become an environment variable.").format(name=name),
-            fix=_("It is text without NUL, of at most {n} bytes.").format(n=_LONGEST),
+            fix=_("Use text without NUL, of at most {n} bytes.").format(n=_LONGEST),
         )
 
 
 def _keyring() -> KeyringBackend | None:
-    """The keyring, if this machine has one that works, and what asks it is installed."""
+    """Return the keyring, or None if it is missing or `keyring` is not installed."""
     if find_spec("keyring") is None:
         return None
     import keyring
@@ -221,7 +223,7 @@ def _keyring() -> KeyringBackend | None:
 
 @contextmanager
 def _asking(path: Path) -> Iterator[None]:
-    """Each keyring has errors of its own. What they say is not passed on: it may quote what they were given."""
+    """Turn errors of a keyring into a StateError without their text, which may quote secrets."""
     try:
         yield
     except PaiError:
@@ -232,9 +234,9 @@ def _asking(path: Path) -> Iterator[None]:
 
 def _no_keyring(error: str, path: Path) -> StateError:
     return StateError(
-        _("The keyring does not work ({error}).").format(error=error),
+        _("The keyring failed ({error}).").format(error=error),
         fix=_(
-            "Unlock it, or do without: with PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring in the server's "
-            "environment, secrets are kept in {path}."
+            "Unlock it. To store secrets in {path} instead, set "
+            "PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring in the server's environment."
         ).format(path=path),
     )

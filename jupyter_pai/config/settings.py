@@ -50,46 +50,46 @@ __all__ = [
 ]
 
 NAME = "jupyter_pai.toml"
-# Of a key without which a profile is of little use (`Field(json_schema_extra=IMPORTANT)`): forms have it before others.
+# Marks a key that a profile usually needs (`Field(json_schema_extra=IMPORTANT)`). Forms show it first.
 IMPORTANT: dict[str, JsonValue] = {"x-important": True}
 M = TypeVar("M", bound=BaseModel)
 SYSTEM_FILE = Path("/etc/jupyter") / NAME
 
 
 class ProfileSettings(BaseModel):
-    """The keys that a profile may have on every backend; a backend's own model adds to them."""
+    """The profile keys common to all backends. The model of a backend adds its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    backend: str = Field(title=N_("Platform"), description=N_("The platform that jobs of this profile run on."))
+    backend: str = Field(title=N_("Platform"), description=N_("Platform that runs the jobs of this profile."))
     default_instance_type: str = Field(
-        "", title=N_("Default instance type"), description=N_("Instance type of jobs that name none.")
+        "", title=N_("Default instance type"), description=N_("Instance type of jobs that do not set one.")
     )
-    default_image: str = Field("", title=N_("Default image"), description=N_("Image of jobs that name none."))
+    default_image: str = Field("", title=N_("Default image"), description=N_("Image of jobs that do not set one."))
     default_output: str = Field(
         "",
         title=N_("Default output folder"),
-        description=N_("Where outputs go: a URI; each job gets a folder below it."),
+        description=N_("URI of the folder for outputs. Each job gets a subfolder."),
     )
-    source_limit: str = Field("100MB", title=N_("Most code"), description=N_("How large a folder of code may be."))
+    source_limit: str = Field("100MB", title=N_("Code size limit"), description=N_("Maximum size of a code folder."))
     own_credentials: str = Field(
         "",
-        title=N_("Credentials of its own"),
-        description=N_("Which credentials are kept for it; `profile login` sets this."),
+        title=N_("Own credentials"),
+        description=N_("Reference to stored credentials, set by `profile login`."),
     )
 
 
 class DiskSettings(BaseModel):
-    """The table `[disk]`: what the state folder may take."""
+    """The table `[disk]`: limits of the state folder."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     limit: Annotated[str, AfterValidator(size_or_nothing)] = Field(
         "",
-        description=N_("Above this, submitting and `doctor` say how to make room; else 20GB, of small disks a tenth."),
+        description=N_("Disk usage above which `submit` and `doctor` warn. Default: 20 GB, or 10 % of a smaller disk."),
     )
     environment_days: float = Field(
-        30, gt=0, description=N_("Days after which an environment or a fetched input that no job used goes.")
+        30, gt=0, description=N_("Days after which unused environments and downloaded inputs are deleted.")
     )
 
 
@@ -98,14 +98,12 @@ class TensorBoardSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    idle_minutes: float = Field(
-        30, gt=0, description=N_("Minutes after which a TensorBoard that nobody looks at ends.")
-    )
+    idle_minutes: float = Field(30, gt=0, description=N_("Minutes after which an idle TensorBoard is stopped."))
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A named set of a backend's settings. `file` is where it is written; None for one that needs no file."""
+    """Named settings of a backend. `file` is the file that contains them; None for a profile without a file."""
 
     name: str
     settings: ProfileSettings
@@ -118,8 +116,10 @@ class Profile:
 
 @dataclass(frozen=True)
 class Settings:
-    """All profiles, the name of the default one, what is true of all, and the keys of each backend that there is.
-    `locked` are the profiles that the user may not change."""
+    """All profiles, the name of the default profile, the common tables, and the settings keys of each backend.
+
+    `locked` are the profiles that the user may not change.
+    """
 
     profiles: dict[str, Profile]
     default: str
@@ -130,40 +130,40 @@ class Settings:
     locked: Set[str]
 
     def pick(self, profile: str = "", backend: str = "") -> Profile:
-        """The profile of that name; that backend's default one; the default one.
+        """Return a profile by name, the default profile of a backend, or the default profile.
 
-        A backend's default profile is the default one if it is of that backend, else the one named like the backend,
-        else its first.
+        The default profile of a backend is the overall default if it has this backend, else the profile named like the
+        backend, else the backend's first profile.
 
         Raises:
-            NotFound: naming what was meant.
+            NotFound: with a suggestion.
         """
         if profile:
             if profile not in self.profiles:
                 raise NotFound(
-                    _("There is no profile `{name}`.").format(name=profile), fix=suggestion(profile, self.profiles)
+                    _("Unknown profile `{name}`.").format(name=profile), fix=suggestion(profile, self.profiles)
                 )
             return self.profiles[profile]
         if not backend:
             return self.profiles[self.default]
-        of_backend = [name for name, found in self.profiles.items() if found.backend == backend]
+        of_backend = [name for name, candidate in self.profiles.items() if candidate.backend == backend]
         if not of_backend:
             raise self._no_profile_of(backend)
         return self.profiles[next((n for n in (self.default, backend) if n in of_backend), of_backend[0])]
 
     def _no_profile_of(self, backend: str) -> NotFound:
         if backend not in self.backends:
-            text = _("There is no backend `{name}`.").format(name=backend)
+            text = _("Unknown backend `{name}`.").format(name=backend)
             return NotFound(text, fix=suggestion(backend, self.backends))
-        add = _("Add one: %pai profile set {name} KEY=VALUE …  Its keys are: {keys}.")
+        add = _("Add a profile: %pai profile set {name} KEY=VALUE …  Keys: {keys}.")
         keys = ", ".join(self.backends[backend])
         return NotFound(
-            _("No profile has the backend `{name}`.").format(name=backend), fix=add.format(name=backend, keys=keys)
+            _("No profile uses the backend `{name}`.").format(name=backend), fix=add.format(name=backend, keys=keys)
         )
 
 
 def user_file() -> Path:
-    """The user's own settings file; need not exist."""
+    """Return the path of the user's settings file, which may not exist."""
     if named := os.environ.get("JUPYTER_PAI_CONFIG"):
         return Path(named).expanduser()
     from jupyter_core.paths import jupyter_config_dir
@@ -172,7 +172,7 @@ def user_file() -> Path:
 
 
 def policy() -> Policy:
-    """What the administrator's file allows; everything where there is none.
+    """Return the administrator's policy, which allows everything by default.
 
     Raises:
         SettingsError: naming the file and the line.
@@ -183,10 +183,10 @@ def policy() -> Policy:
 def load(
     models: Mapping[str, type[ProfileSettings]], discovered: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Settings:
-    """The settings, checked against each backend's model.
+    """Load the settings and validate them with each backend's model.
 
-    `discovered` has the keys of profiles that need no file, by the backend that they are named like. A profile of a
-    file that is named like a backend need not name it.
+    `discovered` has the keys of profiles that need no file, by backend. A profile named like a backend may omit
+    `backend`.
 
     Raises:
         SettingsError: naming the file and the line.
@@ -205,11 +205,11 @@ def load(
             where.setdefault(name, []).append(file)
         default = file.default() or default
     written = {name: _profile(name, keys, where.get(name, []), models) for name, keys in merged.items()}
-    profiles = {name: replace(found, settings=rules.capped(found.settings)) for name, found in written.items()}
+    profiles = {name: replace(profile, settings=rules.capped(profile.settings)) for name, profile in written.items()}
     if default not in profiles:
         file = next(file for file in reversed(files) if file.default())
         raise file.error(
-            _("The default profile `{name}` is not there.").format(name=default),
+            _("The default profile `{name}` does not exist.").format(name=default),
             "default",
             fix=suggestion(default, profiles),
         )
@@ -225,11 +225,12 @@ def edit(
     default: bool,
     discovered: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Settings:
-    """Change a profile in the user's file: set keys (None removes one), make it the default; without either, remove it.
+    """Change a profile in the user's file: set keys (None removes one), make it the default, or remove it if neither is
+    given.
 
     Raises:
-        SettingsError: if the settings would be wrong then; the file stays as it was.
-        NotFound: if a profile is to be removed that the file does not have.
+        SettingsError: if the new settings are invalid. The file is unchanged then.
+        NotFound: if the profile to remove is not in the file.
         NotAllowed: if the administrator has locked it.
     """
     path = user_file()
@@ -241,7 +242,7 @@ def edit(
     elif not default:
         if profile not in file.profiles():
             raise NotFound(
-                _("There is no profile `{name}` in {file}.").format(name=profile, file=path),
+                _("Unknown profile `{name}` in {file}.").format(name=profile, file=path),
                 fix=suggestion(profile, file.profiles()) if file.profiles() else "",
             )
         file.remove(profile)
@@ -251,7 +252,7 @@ def edit(
     file.save()
     try:
         return load(models, discovered)
-    except Exception:  # Whatever is wrong with it: what cannot be loaded must not stay.
+    except Exception:  # Never keep a file that cannot be loaded.
         path.resolve().write_text(before, "utf-8")
         raise
 
@@ -261,27 +262,31 @@ def _policy(system: SettingsFile) -> Policy:
 
 
 def _locked(system: SettingsFile, rules: Policy) -> set[str]:
-    """The profiles that users may not change; one that is named, and not there, is a slip of the administrator's."""
+    """Return the locked profiles.
+
+    Raises:
+        SettingsError: if a locked profile does not exist, which is a mistake of the administrator.
+    """
     names = system.profiles()
     gone = [name for name in rules.rules.locked if not set("*?[") & set(name) and name not in names]
     if gone:
-        text = _("There is no profile `{name}` in this file that could be locked.").format(name=gone[0])
+        text = _("Cannot lock the profile `{name}`, which does not exist in this file.").format(name=gone[0])
         raise system.error(text, "locked", "[policy]")
     return rules.locked(names)
 
 
 def _check_own(own: SettingsFile, system: SettingsFile, rules: Policy, locked: Set[str]) -> None:
-    """Refuse what a user's own file may not say.
+    """Reject keys that a user's file may not contain.
 
     Raises:
         SettingsError: naming the line.
     """
     if own.path.resolve() == system.path.resolve():
         return
-    take_out = _("Take it out.")
+    take_out = _("Remove it.")
     if "policy" in own.document:
         header = "[policy]" if re.search(r"^\s*\[\s*policy\s*\]", own.text, re.MULTILINE) else ""
-        text = _("Only the administrator's file {file} may have a [policy].").format(file=system.path)
+        text = _("A [policy] is only allowed in the administrator's file {file}.").format(file=system.path)
         raise own.error(text, "" if header else "policy", header, fix=take_out)
     if mine := next((name for name in own.profiles() if name in locked), ""):
         refused = rules.locked_refusal(mine)
@@ -293,11 +298,10 @@ def _ready(
     discovered: Mapping[str, Mapping[str, Any]],
     files: list[SettingsFile],
 ) -> dict[str, dict[str, Any]]:
-    """The profiles that need no file. Keys that cannot be right were not meant for us, and a file may use the name for
-    another backend."""
+    """Return the valid discovered profiles, except names that a file uses for another backend."""
     taken = {name for file in files for name, keys in file.profiles().items() if keys.get("backend", name) != name}
-    found = {name: {"backend": name, **keys} for name, keys in discovered.items() if name not in taken}
-    return {name: keys for name, keys in found.items() if _fits(models[name], keys)}
+    profiles = {name: {"backend": name, **keys} for name, keys in discovered.items() if name not in taken}
+    return {name: keys for name, keys in profiles.items() if _fits(models[name], keys)}
 
 
 def _fits(model: type[ProfileSettings], keys: Mapping[str, Any]) -> bool:
@@ -320,12 +324,14 @@ def _profile(
     backend = keys.get("backend")
     if not isinstance(backend, str) or backend not in models:
         raise saying("backend").error(
-            _("The profile `{profile}` has the unknown backend `{backend}`.").format(profile=name, backend=backend)
+            _("Profile `{profile}` has an unknown backend `{backend}`.").format(profile=name, backend=backend)
             if backend
-            else _("The profile `{profile}` names no backend.").format(profile=name),
+            else _("Profile `{profile}` has no `backend` key.").format(profile=name),
             "backend" if backend else "",
             name,
-            fix=" ".join((suggestion(str(backend or ""), models), _("If it is that of a plug-in, install that here."))),
+            fix=" ".join(
+                (suggestion(str(backend or ""), models), _("If it belongs to a plug-in, install the plug-in."))
+            ),
         )
     try:
         return Profile(name, models[backend].model_validate(keys), files[-1].path)
@@ -336,20 +342,21 @@ def _profile(
 def _wrong(
     error: ValidationError, name: str, backend: str, model: type[ProfileSettings], saying: Callable[[str], SettingsFile]
 ) -> SettingsError:
-    """What to say of a profile: its first fault with file and line; in `details`, all faults by key."""
+    """Return the error for an invalid profile: its first fault with file and line, and in `details` all faults by
+    key."""
     fault = error.errors()[0]
     key = str(fault["loc"][0])
     if fault["type"] == "extra_forbidden":
-        text = _("The backend `{backend}` has no key `{key}`.").format(backend=backend, key=key)
-        found = saying(key).error(text, key, name, fix=suggestion(key, model.model_fields))
+        text = _("The backend `{backend}` does not have a key `{key}`.").format(backend=backend, key=key)
+        result = saying(key).error(text, key, name, fix=suggestion(key, model.model_fields))
     else:
-        found = saying(key).error(f"{key}: {fault['msg'].removeprefix('Value error, ')}.", key, name)
-    found.details |= {"profile": name, "faults": validation_errors(error, fields=list(model.model_fields))}
-    return found
+        result = saying(key).error(f"{key}: {fault['msg'].removeprefix('Value error, ')}.", key, name)
+    result.details |= {"profile": name, "faults": validation_errors(error, fields=list(model.model_fields))}
+    return result
 
 
 def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
-    """What the files say in a table that is no profile."""
+    """Merge and validate a table that is not a profile."""
     tables = [file.table(name) for file in files]
     try:
         return model.model_validate({key: value for table in tables for key, value in table.items()})
@@ -361,7 +368,7 @@ def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
         raise file.error(
             f"{key}: {fault['msg'].removeprefix('Value error, ')}."
             if known
-            else _("There is no setting `{key}`.").format(key=f"{name}.{key}"),
+            else _("Unknown setting `{key}`.").format(key=f"{name}.{key}"),
             key,
             f"[{name}]",
             fix="" if known else suggestion(key, model.model_fields),

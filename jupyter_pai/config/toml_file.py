@@ -1,4 +1,4 @@
-"""SettingsFile: one `jupyter_pai.toml`, with the places of what stands in it, changed without losing a comment."""
+"""A settings file, `jupyter_pai.toml`: errors with line numbers, and edits that keep comments."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ..core.i18n import _
 
 __all__ = ["SettingsFile", "suggestion"]
 
-# The last ones are tables that are no profiles; `settings` and `policy` have their keys.
+# The last ones are tables other than profiles; `settings` and `policy` define their keys.
 _TOP = ("default", "profiles", "disk", "tensorboard", "policy")
 
 
 def suggestion(name: str, names: Any) -> str:
-    """What was meant by a name that is not there."""
+    """Return a suggestion for an unknown name."""
     near = get_close_matches(name, list(names), 1)
     if near:
         return _("Did you mean `{name}`?").format(name=near[0])
-    return _("Known are: {names}.").format(names=", ".join(f"`{known}`" for known in names))
+    return _("Known: {names}.").format(names=", ".join(f"`{known}`" for known in names))
 
 
 class SettingsFile:
-    """One settings file. What tools change in it leaves the user's comments and order alone.
+    """One settings file. Edits keep the user's comments and order.
 
     Raises:
         SettingsError: if it is not TOML, naming the line.
@@ -43,56 +43,56 @@ class SettingsFile:
         except FileNotFoundError:
             self.text = ""
         except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(_("{file} cannot be read: {error}.").format(file=path, error=error)) from None
+            raise SettingsError(_("Cannot read {file}: {error}.").format(file=path, error=error)) from None
         try:
             self.document = tomlkit.parse(self.text)
         except TOMLKitError as error:
             line = int(getattr(error, "line", 0))
             raise SettingsError(
-                _("{file}, line {line}: this is not TOML: {error}.").format(file=path, line=line, error=error),
+                _("{file}, line {line}: invalid TOML: {error}.").format(file=path, line=line, error=error),
                 fix=_("Correct the line, or move the file away."),
                 file=str(path),
                 line=line,
             ) from None
 
     def default(self) -> str:
-        """The name of the default profile, or nothing."""
+        """Return the name of the default profile, or an empty string."""
         unknown = [key for key in self.document if key not in _TOP]
         if unknown:
             raise self.error(
-                _("There is no setting `{key}`.").format(key=unknown[0]),
+                _("Unknown setting `{key}`.").format(key=unknown[0]),
                 unknown[0],
                 fix=suggestion(unknown[0], _TOP),
             )
         return str(self.document.get("default", ""))
 
     def profiles(self) -> dict[str, dict[str, Any]]:
-        """The keys of each profile, as written."""
-        found = self.document.unwrap().get("profiles", {})
-        if not isinstance(found, dict) or not all(isinstance(keys, dict) for keys in found.values()):
-            raise self.error(_("Profiles are tables: [profiles.NAME]."), "profiles")
-        return found
+        """Return the keys of each profile, as written."""
+        profiles = self.document.unwrap().get("profiles", {})
+        if not isinstance(profiles, dict) or not all(isinstance(keys, dict) for keys in profiles.values()):
+            raise self.error(_("Profiles must be tables: [profiles.NAME]."), "profiles")
+        return profiles
 
     def table(self, name: str) -> dict[str, Any]:
-        """The keys of a table that is no profile, as written."""
-        found = self.document.unwrap().get(name, {})
-        if not isinstance(found, dict):
-            raise self.error(_("`{name}` is a table: [{name}].").format(name=name), name)
-        return found
+        """Return the keys of a table other than a profile, as written."""
+        table = self.document.unwrap().get(name, {})
+        if not isinstance(table, dict):
+            raise self.error(_("`{name}` must be a table: [{name}].").format(name=name), name)
+        return table
 
     def set(self, profile: str, values: Mapping[str, Any]) -> None:
-        """Set keys of a profile, which is made if it is new; None removes a key.
+        """Set keys of a profile, creating it if necessary. None removes a key.
 
         Raises:
-            SettingsError: for what TOML cannot hold.
+            SettingsError: if a value cannot be represented in TOML.
         """
         try:
             self._set(profile, values)
             tomlkit.parse(tomlkit.dumps(self.document).encode())
         except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
             raise SettingsError(
-                _("This cannot be written to a settings file: {error}.").format(error=error),
-                fix=_("Names and texts are Unicode; values are texts, numbers, true and false, and lists of them."),
+                _("Cannot write this to a settings file: {error}.").format(error=error),
+                fix=_("Names and texts must be Unicode. Values must be text, numbers, booleans or lists of these."),
             ) from None
 
     def _set(self, profile: str, values: Mapping[str, Any]) -> None:
@@ -105,7 +105,7 @@ class SettingsFile:
                 table[key] = value
 
     def set_table(self, name: str, values: Mapping[str, Any]) -> None:
-        """Have a table that is no profile say this and nothing else; an empty one goes."""
+        """Replace the keys of a table other than a profile. An empty table is removed."""
         if not values:
             self.document.pop(name, None)
             return
@@ -116,7 +116,7 @@ class SettingsFile:
             table[key] = value
 
     def remove(self, profile: str) -> None:
-        """Remove a profile, and the choice of it as the default."""
+        """Remove a profile. If it is the default, remove that setting too."""
         del self.document["profiles"][profile]
         if self.document.get("default") == profile:
             del self.document["default"]
@@ -125,24 +125,24 @@ class SettingsFile:
         self.document["default"] = profile
 
     def save(self) -> None:
-        """Replace the file as a whole; only the user may read it.
+        """Replace the file atomically with mode 0600.
 
         Raises:
-            SettingsError: if it cannot be written; it stays as it was.
+            SettingsError: if it cannot be written. It is unchanged then.
         """
-        path = self.path.resolve()  # A link to where somebody keeps their settings stays one.
+        path = self.path.resolve()  # Keep a symbolic link and replace its target.
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with replace_file(path) as file:
                 file.write(tomlkit.dumps(self.document))
         except OSError as error:
             raise SettingsError(
-                _("{file} cannot be written: {error}.").format(file=path, error=error.strerror or error),
-                fix=_("Make room there, or name another file by JUPYTER_PAI_CONFIG."),
+                _("Cannot write {file}: {error}.").format(file=path, error=error.strerror or error),
+                fix=_("Free disk space, or set JUPYTER_PAI_CONFIG to another file."),
             ) from error
 
     def error(self, message: str, key: str = "", profile: str = "", fix: str = "") -> SettingsError:
-        """An error that names this file and the line of the key."""
+        """Return an error with the file and the line of the key."""
         line = self._line(key, profile)
         return SettingsError(
             _("{file}, line {line}: {message}").format(file=self.path, line=line, message=message),
@@ -152,7 +152,7 @@ class SettingsFile:
         )
 
     def _line(self, key: str, profile: str) -> int:
-        """Where a key of a profile, or a profile, or a key of the top, is written."""
+        """Return the line of a key in a profile, of a profile, or of a top-level key."""
         here = ""
         header = 1
         for number, line in enumerate(self.text.splitlines(), 1):

@@ -162,7 +162,7 @@ def managed(home: Home, tmp_path: Path) -> Iterator[Lab]:
 
 
 def test_a_profile_that_the_administrator_refuses_says_so(managed: Lab, page: Page, tmp_path: Path) -> None:
-    why = "The profile `own` is not allowed here. Allowed are: `team`. This is the rule `profiles` of "
+    why = "The profile `own` is not allowed here. Allowed: `team`. Rule `profiles` in "
     settings = tmp_path / "system" / "jupyter_pai.toml"
     profiles = "default = 'team'\n[profiles.team]\nbackend = 'local'\n[profiles.own]\nbackend = 'local'\n"
     settings.write_text(profiles)
@@ -180,7 +180,7 @@ def test_a_profile_that_the_administrator_refuses_says_so(managed: Lab, page: Pa
     expect(profile).to_have_value("own", timeout=LONG)
     expect(profile).to_have_attribute("aria-invalid", "true", timeout=LONG)
     trouble = form.locator(".jp-pai-Trouble").filter(has_text=why)
-    expect(trouble).to_contain_text("Ask ml-ops@example.com.", timeout=LONG)
+    expect(trouble).to_contain_text("Contact: ml-ops@example.com.", timeout=LONG)
     profile.select_option("team")
     expect(trouble).to_have_count(0, timeout=LONG)
     expect(profile).not_to_have_attribute("aria-invalid", "true")

@@ -247,7 +247,7 @@ def test_a_profile_of_one_that_was_removed_says_what_to_do(den: Cli, monkeypatch
     monkeypatch.delenv("PYTHONPATH")
     refused = den("submit", "--profile", "den", "--command", "true")
     assert refused.returncode == 2
-    assert "line 2: The profile `den` has the unknown backend `neighbour`." in refused.stderr
+    assert "line 2: Profile `den` has an unknown backend `neighbour`." in refused.stderr
     assert "install" in refused.stderr
     assert "den" in den("list").stdout
     assert "there" in den("logs", "last").stdout

@@ -83,7 +83,7 @@ def test_a_keyring_that_is_locked_is_said_and_its_words_are_not_passed_on(
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "tests.fakes.keyrings.Locked")
     done = keep("HF_TOKEN")
     assert done.returncode == 3
-    assert "The keyring does not work (KeyringLocked)." in done.stderr
+    assert "The keyring failed (KeyringLocked)." in done.stderr
     assert "PYTHON_KEYRING_BACKEND" in done.stderr
     assert VALUE not in done.stdout + done.stderr
     assert not secrets_file().exists()
@@ -116,7 +116,7 @@ def test_a_name_of_no_keyring_is_said(keep: Cli, monkeypatch: pytest.MonkeyPatch
         (("set", f"A={VALUE}"), "", "Invalid name of a secret"),
         (("set", VALUE), VALUE, "Invalid name of a secret"),
         (("remove", VALUE), "", "Invalid name of a secret"),
-        (("remove", "A"), "", "no secret `A`"),
+        (("remove", "A"), "", "secret `A`"),
     ],
 )
 def test_what_is_refused_without_saying_a_value(cli: Cli, words: tuple[str, ...], piped: str, said: str) -> None:

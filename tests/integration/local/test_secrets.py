@@ -145,9 +145,9 @@ def test_the_file_is_the_users_own(store: SecretStore) -> None:
 def test_a_file_that_is_open_to_others_is_not_used(store: SecretStore) -> None:
     store.keep("A", Secret(VALUE))
     store.path.chmod(0o644)
-    with pytest.raises(StateError, match="open to others") as caught:
+    with pytest.raises(StateError, match="readable by other users") as caught:
         store.open({"A": "A"})
-    assert caught.value.fix == f"Close it: chmod 600 {store.path}"
+    assert caught.value.fix == f"Restrict its permissions: chmod 600 {store.path}"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"keyring": 1, "file": {}}'])

@@ -161,7 +161,7 @@ def test_credentials_that_are_gone_are_said_to_be(engine: EmbeddedClient, pai: S
     add(engine, pai, "mine", pai.key)
     secrets_file().unlink()
     engine.call("set_profile", profile="mine", body={"values": {"max_run_time": 60}})
-    with pytest.raises(CredentialsError, match="are not kept here") as caught:
+    with pytest.raises(CredentialsError, match="are not stored on this machine") as caught:
         engine.call("instances", profile="mine")
     assert "profile login" in caught.value.fix
     assert view(engine, "mine")["credentials"] == {"place": "", "hint": ""}

@@ -87,9 +87,9 @@ def test_the_command_line_is_bound(system: Path, rules: Write, folder: Path) -> 
     for words in (["submit", "--command", "true"], ["submit", "--command", "true", "--dry-run"], ["instances"]):
         done = line(*words)
         assert (done.returncode, done.stdout) == (2, ""), words
-        assert "Error: Jobs may not run on this machine itself." in done.stderr
-        assert "the rule `local` of /etc/jupyter/jupyter_pai.toml. Ask ml-ops@example.com." in done.stderr
-    assert "local: Jobs may not run on this machine itself." in line("profile", "list").stdout
+        assert "Error: Jobs are not allowed on this machine." in done.stderr
+        assert "Rule `local` in /etc/jupyter/jupyter_pai.toml. Contact: ml-ops@example.com." in done.stderr
+    assert "local: Jobs are not allowed on this machine." in line("profile", "list").stdout
     assert "/etc/jupyter/jupyter_pai.toml: local = false" in line("doctor").stdout
     rules("")
     assert line("submit", "--command", "echo hi", "--wait").stdout.startswith("hi\n")
@@ -105,8 +105,8 @@ def test_pages_and_kernels_are_bound_and_the_file_is_read_again(managed: RealSer
     assert told["details"]["faults"].keys() == {"profile"}
     for line in ("%pai submit --command true", "%pai rerun last", "job.rerun()"):
         said = notebook.run(line, check=False).error
-        assert "NotAllowed: Jobs may not run on this machine itself." in said, line
-        assert "Ask ml-ops@example.com." in said, line
+        assert "NotAllowed: Jobs are not allowed on this machine." in said, line
+        assert "Contact: ml-ops@example.com." in said, line
     assert managed.rest("GET", "/pai/api/v1/jobs")["total"] == 1
     rules("")
     managed.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})
@@ -171,7 +171,7 @@ def test_a_file_that_cannot_be_written(managed: RealServer, rules: Write, tmp_pa
     if required:
         _status, told = refused(managed, {"spec": SPEC})
         assert f"{file} cannot be written: No such file or directory." in told["message"]
-        assert "rule `audit_required`" in told["fix"]
+        assert "Rule `audit_required`" in told["fix"]
     else:
         managed.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})
     # A stop is never refused.
@@ -226,7 +226,7 @@ def test_the_hub_hears_of_jobs_and_audit_of_the_hubs_user(
     server = in_hub(JUPYTERHUB_ACTIVITY_INTERVAL="1", KUBERNETES_SERVICE_HOST="10.0.0.1")
     assert server.url.endswith("/user/ada/gpu")
     job = server.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})["job"]
-    assert "the job ends with it" in job["notes"][-1]
+    assert "ends when the server is stopped" in job["notes"][-1]
     until(lambda: server.job(job["id"])["status"] == "running")
     before = hub.activity[-1]["last_activity"] if hub.activity else ""
     until(lambda: hub.activity and hub.activity[-1]["last_activity"] > before, timeout=90)

@@ -321,7 +321,7 @@ async def test_jobs_know_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_
         ("DELETE", ["profiles", "x"], {}, None, 404, "`x`"),
         ("PUT", ["secrets", "x"], {}, '{"value": "abc"}', 400, "too short"),
         ("PUT", ["secrets", "x"], {}, '{"value": 12345678}', 400, "must be text"),
-        ("PUT", ["secrets", "a b"], {}, '{"value": "long enough"}', 400, "no name for a secret"),
+        ("PUT", ["secrets", "a b"], {}, '{"value": "long enough"}', 400, "Invalid name of a secret"),
         ("PUT", ["secrets", "x"], {}, '{"value": "long\\u0000enough"}', 400, "environment variable"),
         ("PUT", ["secrets", "x"], {}, '{"value": "long\\ud800enough"}', 400, "environment variable"),
         ("DELETE", ["secrets", "x"], {}, None, 404, "`x`"),

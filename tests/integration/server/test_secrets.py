@@ -93,4 +93,4 @@ def test_a_mistake_in_the_answer_is_no_traceback(server: RealServer) -> None:
     assert said.startswith("UsageError: Invalid name of a secret.")
     assert VALUE not in said
     said = notebook.run("%%pai_train --secret HF_TOKEN\nprint(1)", check=False).error
-    assert said == "BadInput: There is no secret `HF_TOKEN`.\nStore it first: %pai secret set HF_TOKEN"
+    assert said == "BadInput: Unknown secret `HF_TOKEN`.\nStore it first: %pai secret set HF_TOKEN"

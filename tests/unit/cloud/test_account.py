@@ -355,7 +355,7 @@ def test_what_is_found_and_cannot_be_right_is_no_profile() -> None:
         ("oss_endpoint", '"https://b/x"', "no endpoint"),
         ("network", '"lan"', "'public' or 'vpc'"),
         ("max_run_time", "-1", "greater than or equal to 0"),
-        ("access_key_secret", '"x"', "has no key"),
+        ("access_key_secret", '"x"', "does not have a key"),
     ],
 )
 def test_a_key_that_is_wrong_is_named_with_its_line(

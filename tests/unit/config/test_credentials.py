@@ -49,7 +49,7 @@ def test_what_is_kept_is_told_by_its_ends(home: Home, user: str, hint: str) -> N
     credentials.forget(reference)
     assert credentials.kept() == {}
     assert own_credentials(ProfileSettings(backend="x"), Login) is None
-    with pytest.raises(CredentialsError, match="not kept here"):
+    with pytest.raises(CredentialsError, match="not stored on this machine"):
         credentials.open(reference, Login)
 
 
@@ -76,7 +76,7 @@ def test_what_a_platform_can_use_no_more_is_asked_for_again(home: Home) -> None:
         key: str
 
     reference = Credentials().keep(Login, {"token": "hush hush"})
-    with pytest.raises(CredentialsError, match="not kept here"):
+    with pytest.raises(CredentialsError, match="not stored on this machine"):
         Credentials().open(reference, Newer)
 
 

@@ -36,7 +36,7 @@ def file(home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("values", [{"\ud800": 1}, {"python": "\ud800"}, {"a": [None]}, {"a": {"b": None}}])
 def test_what_toml_cannot_hold_is_refused_and_nothing_is_written(file: Path, values: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match="cannot be written"):
+    with pytest.raises(SettingsError, match="Cannot write"):
         files.edit(MODELS, "x", {"backend": "local"} | values, False)
     assert not file.exists()
 
@@ -69,15 +69,15 @@ def test_profiles_are_picked_by_name_backend_and_default(file: Path) -> None:
     [
         ("default = 'work'\n[profiles.work]\nbackend = 'local'\nmax_runtime = 3\n", 4, "Did you mean `max_run_time`?"),
         ("[profiles.work]\nbackend = 'lokal'\n", 2, "Did you mean `local`?"),
-        ("[profiles.work]\nmax_run_time = 3\n", 1, "names no backend"),
+        ("[profiles.work]\nmax_run_time = 3\n", 1, "no `backend` key"),
         (
             "[profiles.a]\nbackend = 'local'\n\n[profiles.b]\nbackend = 'local'\nmax_run_time = 'long'\n",
             6,
             "max_run_time",
         ),
         ("defualt = 'x'\n", 1, "Did you mean `default`?"),
-        ("[profiles.x]\nbackend = 'local'\n[profiles.y]\n]\n", 4, "not TOML"),
-        ("default = 'nowhere'\n", 1, "`nowhere` is not there"),
+        ("[profiles.x]\nbackend = 'local'\n[profiles.y]\n]\n", 4, "invalid TOML"),
+        ("default = 'nowhere'\n", 1, "`nowhere` does not exist"),
         ("profiles = 3\n", 1, "tables"),
         ("disk = 3\n", 1, "[disk]"),
         ("[profiles.x]\nbackend = 'local'\n\n[disk]\nlimt = '1GB'\n", 5, "Did you mean `limit`?"),
@@ -110,7 +110,7 @@ def test_an_unknown_backend_is_named(file: Path) -> None:
 
 
 def test_a_backend_without_a_profile_is_named_with_what_to_do(file: Path) -> None:
-    with pytest.raises(NotFound, match="No profile has the backend `pai`") as caught:
+    with pytest.raises(NotFound, match="No profile uses the backend `pai`") as caught:
         files.load(MODELS).pick(backend="pai")
     assert "%pai profile set pai KEY=VALUE" in caught.value.fix
     assert "region_id" in caught.value.fix
