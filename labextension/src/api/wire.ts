@@ -2,12 +2,17 @@
  * Types and parsers of server messages. JSON stays `unknown` until one of these functions has parsed it.
  */
 
-export type JobStatus = 'queued' | 'starting' | 'running' | 'succeeded' | 'failed' | 'stopped' | 'lost';
+import type { IJobView, ILatestPoint, IPoints as IPointsReply, JobStatus } from './schema.js';
+
+export type { JobStatus } from './schema.js';
 
 const STATUSES: readonly string[] = ['queued', 'starting', 'running', 'succeeded', 'failed', 'stopped', 'lost'];
 const ENDED: readonly JobStatus[] = ['succeeded', 'failed', 'stopped', 'lost'];
 
 export type Json = Readonly<Record<string, unknown>>;
+
+/** The fields of a reply, not yet parsed. */
+export type Fields<T> = { readonly [Name in keyof T]?: unknown };
 
 /** The latest point of a metric. `time` is in milliseconds since 1970. */
 export interface ILatest {
@@ -164,61 +169,61 @@ export function parseMessage(text: string): Message | null {
 
 /** Parse a job; null if the value is none. */
 export function parseJob(value: unknown): IJob | null {
-  const job = record(value);
-  const spec = record(job['spec']);
-  const status = string(job['status']);
-  if (!string(job['id']) || !isStatus(status)) {
+  const job: Fields<IJobView> = record(value);
+  const spec = record(job.spec);
+  const status = string(job.status);
+  if (!string(job.id) || !isStatus(status)) {
     return null;
   }
   return {
-    id: string(job['id']),
-    name: string(job['name']),
-    backend: string(job['backend']),
-    profile: string(job['profile']),
+    id: string(job.id),
+    name: string(job.name),
+    backend: string(job.backend),
+    profile: string(job.profile),
     status,
-    platformStatus: string(job['platform_status']),
-    reason: string(job['reason']),
-    fix: string(job['fix']),
-    exitCode: number(job['exit_code']),
-    notes: strings(job['notes']),
-    submittedAt: time(job['submitted_at']) ?? 0,
-    startedAt: time(job['started_at']),
-    endedAt: time(job['ended_at']),
-    progress: number(job['progress']),
-    metrics: mapped(job['metrics'], parseLatest),
-    usage: mapped(job['usage'], parseLatest),
-    instances: strings(job['instances']),
-    outputs: mapped(job['outputs'], string),
-    labels: mapped(job['labels'] ?? spec['labels'], string),
-    python: string(job['python']),
-    consoleUrl: string(job['console_url']),
-    rerunOf: string(job['rerun_of']),
-    resumedFrom: string(job['resumed_from']),
-    pinned: job['pinned'] === true,
-    paid: job['paid'] === true,
-    platformBoards: job['platform_boards'] === true,
-    terminal: string(job['terminal']),
-    notebook: string(job['notebook']),
+    platformStatus: string(job.platform_status),
+    reason: string(job.reason),
+    fix: string(job.fix),
+    exitCode: number(job.exit_code),
+    notes: strings(job.notes),
+    submittedAt: time(job.submitted_at) ?? 0,
+    startedAt: time(job.started_at),
+    endedAt: time(job.ended_at),
+    progress: number(job.progress),
+    metrics: mapped(job.metrics, parseLatest),
+    usage: mapped(job.usage, parseLatest),
+    instances: strings(job.instances),
+    outputs: mapped(job.outputs, string),
+    labels: mapped(job.labels ?? spec['labels'], string),
+    python: string(job.python),
+    consoleUrl: string(job.console_url),
+    rerunOf: string(job.rerun_of),
+    resumedFrom: string(job.resumed_from),
+    pinned: job.pinned === true,
+    paid: job.paid === true,
+    platformBoards: job.platform_boards === true,
+    terminal: string(job.terminal),
+    notebook: string(job.notebook),
     spec
   };
 }
 
 function parseLatest(value: unknown): ILatest {
-  const point = record(value);
+  const point: Fields<ILatestPoint> = record(value);
   return {
-    value: float(point['value']),
-    step: number(point['step']) ?? 0,
-    time: 1000 * (number(point['time']) ?? 0)
+    value: float(point.value),
+    step: number(point.step) ?? 0,
+    time: 1000 * (number(point.time) ?? 0)
   };
 }
 
 /** Parse the points of a metric. */
 export function parsePoints(value: unknown): IPoints {
-  const points = record(value);
-  const column = (name: string) => list(points[name]).map(float);
+  const points: Fields<IPointsReply> = record(value);
+  const column = (name: 'step' | 'value' | 'time') => list(points[name]).map(float);
   return {
-    start: number(points['start']) ?? 0,
-    end: number(points['end']) ?? 0,
+    start: number(points.start) ?? 0,
+    end: number(points.end) ?? 0,
     step: column('step'),
     value: column('value'),
     time: column('time')
