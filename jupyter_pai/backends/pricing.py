@@ -1,4 +1,4 @@
-"""What is said of a job's cost before it is submitted, in the same words wherever that is."""
+"""Cost messages shown before a submit, shared by all backends and front ends."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ __all__ = ["lasting", "machines", "unpriced"]
 
 
 def machines(kind: str, n: int) -> str:
-    """What a job runs on: so many machines of an instance type, which may not be known."""
+    """Return the number of machines and their instance type, if known."""
     return ngettext("{n} machine {kind}", "{n} machines {kind}", n).format(n=n, kind=kind).rstrip()
 
 
-def unpriced(place: str) -> str:
-    """What is said where nobody tells the price of a place, as `machines` names one."""
-    return _("It runs on {machines}; the platform does not publish the price.").format(machines=place)
+def unpriced(machines: str) -> str:
+    """Return the cost message for machines without a published price."""
+    return _("It runs on {machines}; the platform does not publish the price.").format(machines=machines)
 
 
 def lasting() -> str:
-    """How long it costs."""
-    return _("It goes on, and costs, until it ends, also when this page or JupyterLab is closed.")
+    """Return the billing period."""
+    return _("You are billed until the job ends, even if you close this page or JupyterLab.")

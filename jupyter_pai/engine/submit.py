@@ -30,7 +30,7 @@ from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, state_errors
 from ..jobs.store.store import Store
 from ..source import pack as source
-from ..source import secret_scan as leaks
+from ..source import secret_scan
 from ..source.file_cache import FileMemory
 from ..source.hyperparameters import discover as inspection
 from ..source.hyperparameters.discover import Inspection
@@ -104,7 +104,7 @@ class Submitter:
             profile=plan.profile.name,
             command=plan.spec.command_line,
             python=plan.check.python,
-            notes=(*plan.check.notes, *leaks.words(matches or ()), *inspected.notes),
+            notes=(*plan.check.notes, *secret_scan.messages(matches or ()), *inspected.notes),
             questions=plan.check.questions,
             cost=plan.check.cost,
             hyperparameters=inspected.hyperparameters,

@@ -1,4 +1,4 @@
-"""The archive of a job's code: a tar file with gzip whose bytes depend on nothing but the content."""
+"""The archive of a job's code: a reproducible tar.gz file that depends on the content only."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from ..core.i18n import _
 from ..jobs.state_dir import FULL
 from .secret_scan import Leak, Scanner, locate
 
-__all__ = ["Content", "Entry", "contents", "digest", "is_inside", "look", "stays_inside", "unpack", "write"]
+__all__ = ["Content", "Entry", "contents", "digest", "inspect", "is_inside", "stays_inside", "unpack", "write"]
 
-# The earliest date that a zip file can hold: a job may well zip its own code.
+# The earliest date of the zip format: a job may zip its own code.
 _MTIME = 315532800
 _CHUNK = 1 << 20
-# An argument of tarfile's that its type stubs do not know.
+# An argument of tarfile that is missing from its type stubs.
 _LARGE_COPIES: Any = {"copybufsize": _CHUNK}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing in the archive: a file on disk, a file in memory (`data`), a link (`link`), an empty folder.
+    """An entry of the archive: a file on disk, a file in memory (`data`), a link (`link`), or an empty folder.
 
     `path` is relative, with slashes; `stat` is (size, mtime, ctime, inode) in bytes and nanoseconds.
     """
@@ -49,19 +49,19 @@ class Entry:
 
 
 class Content(NamedTuple):
-    """What was seen of a file as it was read: its SHA-256, and the keys in it."""
+    """The SHA-256 of a file and the secrets detected in it."""
 
     sha256: str
     leaks: tuple[Leak, ...] = ()
 
 
 def write(entries: Iterable[Entry], target: IO[bytes]) -> dict[str, Content]:
-    """Write the archive of the entries, in the order of their paths; what each file's content is, by path.
+    """Write the archive of the entries in the order of their paths; return the content of each file by path.
 
-    What is hashed and looked through is what was written, byte for byte.
+    Hashes and detected secrets belong to the written bytes.
 
     Raises:
-        SourceError: if a file cannot be read, or shrinks meanwhile.
+        SourceError: if a file cannot be read, or shrinks while it is read.
     """
     contents: dict[str, Content] = {}
     # Level 1 of igzip, plain mode and large copies: 6 to 8 times as fast as tarfile's "w:gz" at level 6.
@@ -89,21 +89,21 @@ def _add_file(tar: tarfile.TarFile, entry: Entry) -> _Reader:
             tar.addfile(_info(entry), reader)
     except PermissionError as error:
         raise SourceError(
-            _("`{path}` may not be read.").format(path=entry.path),
-            fix=_("Leave it out with --exclude, or ask its owner for permission to read it."),
+            _("No permission to read `{path}`.").format(path=entry.path),
+            fix=_("Exclude it with --exclude, or ask its owner for read permission."),
         ) from error
     except OSError as error:
         if error.errno in FULL:
-            raise  # That is the archive, not what is read.
+            raise  # The archive's disk is full.
         raise SourceError(
-            _("`{path}` changed or vanished while it was being packed.").format(path=entry.path),
-            fix=_("Submit again when it is no longer written to, or leave it out with --exclude."),
+            _("`{path}` changed or disappeared while it was packed.").format(path=entry.path),
+            fix=_("Submit again when it no longer changes, or exclude it with --exclude."),
         ) from error
     return reader
 
 
 class _Reader:
-    """A file of which what is read is hashed, and looked through for keys."""
+    """A file whose bytes are hashed and scanned for secrets while they are read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -135,8 +135,8 @@ def _info(entry: Entry) -> tarfile.TarInfo:
     return info
 
 
-def look(entry: Entry) -> Content:
-    """What a file's content is, without packing it.
+def inspect(entry: Entry) -> Content:
+    """Return the content of a file without packing it.
 
     Raises:
         OSError: if it cannot be read.
@@ -149,19 +149,19 @@ def look(entry: Entry) -> Content:
 
 
 def digest(entries: Iterable[Entry], hashes: dict[str, str]) -> str:
-    """The SHA-256 that names this content: of paths, modes, links and the files' own hashes."""
+    """Return the SHA-256 of the whole content: of paths, modes, links and file hashes."""
     whole = hashlib.sha256()
     for entry in sorted(entries, key=lambda entry: entry.path):
-        what = (entry.link and f"-> {entry.link}") or hashes.get(entry.path, "")
-        line = f"{entry.mode & 0o777:o} {what} {entry.path}\0"
+        content = (entry.link and f"-> {entry.link}") or hashes.get(entry.path, "")
+        line = f"{entry.mode & 0o777:o} {content} {entry.path}\0"
         whole.update(line.encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack an archive into a folder. Nothing is written outside of it, and nothing but files, folders and links.
+    """Unpack files, folders and links of an archive. Never writes outside of the folder.
 
-    (tarfile's own filter is missing in Python before 3.11.4, which Debian 12 has, and changes modes.)
+    (The filter of tarfile is missing before Python 3.11.4, as in Debian 12, and changes modes.)
 
     Raises:
         SourceError: if the archive is damaged, or a member or a link would leave the folder.
@@ -175,13 +175,11 @@ def unpack(archive: Path, folder: Path) -> None:
     except (tarfile.TarError, OSError, EOFError) as error:
         if isinstance(error, OSError) and error.errno in FULL:
             raise
-        raise SourceError(
-            _("The archive {path} cannot be unpacked: {error}.").format(path=archive, error=error)
-        ) from error
+        raise SourceError(_("Cannot unpack the archive {path}: {error}.").format(path=archive, error=error)) from error
 
 
 def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: str, made: set[str]) -> None:
-    """Write one member. `made` has the folders that we made: nothing is ever written through what was there before."""
+    """Write one member. `made` has the created folders; existing links are never followed."""
     parent, _slash, _name = member.name.rpartition("/")
     if member.name.startswith("/") or ".." in member.name.split("/"):
         raise tarfile.TarError(member.name)
@@ -209,10 +207,10 @@ def _make_folders(folder: str, path: str, made: set[str]) -> None:
 
 
 def contents(archive: Path, wanted: Container[str], limit: int) -> Iterator[Entry]:
-    """What is in an archive; with the content of those files that are wanted and take no more than `limit` bytes.
+    """Yield the entries of an archive, with the data of the `wanted` files of at most `limit` bytes.
 
     Raises:
-        SourceError: if it is damaged or gone.
+        SourceError: if it is damaged or missing.
     """
     try:
         with igzip.open(archive, "rb") as packed, tarfile.open(fileobj=packed, mode="r|") as tar:
@@ -222,12 +220,12 @@ def contents(archive: Path, wanted: Container[str], limit: int) -> Iterator[Entr
                 data = file.read() if file else None
                 yield Entry(path, member.mode, member.size, data=data, link=member.linkname)
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise SourceError(_("The archive {path} cannot be read: {error}.").format(path=archive, error=error)) from error
+        raise SourceError(_("Cannot read the archive {path}: {error}.").format(path=archive, error=error)) from error
 
 
 def stays_inside(parent: str, target: str) -> bool:
-    """Whether a link in `parent` leads to a place inside. It may climb at its beginning only, and not above the top:
-    after another link, ``..`` would lead elsewhere than it says."""
+    """Return whether a link in `parent` stays inside the archive. ``..`` is accepted only at its start: after another
+    link, it would lead elsewhere."""
     words = target.split("/")
     climbs = next((n for n, word in enumerate(words) if word != ".."), len(words))
     depth = len(parent.split("/")) if parent else 0
@@ -235,5 +233,5 @@ def stays_inside(parent: str, target: str) -> bool:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether `path`, when links are followed, lies in `folder`."""
+    """Return whether `path` is in `folder` after following links."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))

@@ -1,4 +1,4 @@
-"""Data frames as inputs: told by what they can do, since nothing of pandas or polars is loaded here."""
+"""Data frames as inputs. They are detected by their methods, without importing pandas or polars."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ __all__ = ["is_frame", "save_frame"]
 
 
 def is_frame(value: object) -> bool:
-    """Whether this is a table of columns: pandas', polars', or one that looks the same."""
+    """Return whether a value is a data frame of pandas, polars or a compatible library."""
     kind = type(value)
     return hasattr(kind, "columns") and (hasattr(kind, "to_parquet") or hasattr(kind, "write_parquet"))
 
 
 def save_frame(frame: Any, name: str, folder: Path) -> Path:
-    """Save a data frame below a folder, under the digest of what is written; the file. Parquet where that can be
-    written, else CSV.
+    """Save a data frame below a folder, under the digest of its file, and return the file.
+
+    The format is Parquet if a library for it is installed, else CSV.
 
     Raises:
-        BadInput: if it can be written as neither.
+        BadInput: if it cannot be written.
     """
     form = "parquet" if hasattr(frame, "write_parquet") or find_spec("pyarrow") else "csv"
     with tempfile.TemporaryDirectory(dir=folder, prefix=".frame-") as temporary:
         path = Path(temporary) / "frame"
         try:
             _write(frame, path, form)
-        except Exception as error:  # Whatever the library raises for columns that it cannot write.
+        except Exception as error:  # Libraries raise various errors for unsupported columns.
             raise BadInput(
-                _("The data frame `{name}` cannot be saved as {form}: {error}").format(
-                    name=name, form=form, error=error
-                ),
-                fix=_("Save it as you need it, and give the file: --input {name}=PATH").format(name=name),
+                _("Cannot save the data frame `{name}` as {form}: {error}").format(name=name, form=form, error=error),
+                fix=_("Save it to a file and pass that: --input {name}=PATH").format(name=name),
             ) from None
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:32]
@@ -57,7 +56,7 @@ def _write(frame: Any, path: Path, form: str) -> None:
     elif form == "parquet":
         frame.to_parquet(path)
     else:
-        # A numbering of the rows is no data; any other index is.
+        # A RangeIndex is not data; any other index is.
         frame.to_csv(path, index=type(frame.index).__name__ != "RangeIndex")
     with contextlib.suppress(OSError):
         os.chmod(path, 0o600)

@@ -1,4 +1,4 @@
-"""The file of a folder that a job runs."""
+"""The entry point of a job: its default names, and scripts made of notebooks."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 
 __all__ = ["ENTRY_POINTS", "free_name", "script_of"]
 
-# Names that are tried in this order when no entry point is given.
+# Default entry points in order of preference.
 ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
 
 
 def script_of(folder: Path, notebook: str) -> tuple[str, str]:
-    """A notebook's code as a script: a name that the folder does not have, and the text.
+    """Convert a notebook into a script; return an unused file name and the text.
 
     Raises:
-        NotebookError: if it cannot be read, or one of its cells is no Python.
+        NotebookError: if it cannot be read, or a cell is not valid Python.
     """
     from . import notebook as notebooks
     from . import script
@@ -24,7 +24,7 @@ def script_of(folder: Path, notebook: str) -> tuple[str, str]:
 
 
 def free_name(folder: Path, name: str) -> str:
-    """A name for a file that the folder has not."""
+    """Return an unused file name in the folder."""
     path, number = Path(name), 1
     while (folder / path).exists():
         path, number = Path(name).with_stem(f"{Path(name).stem}_{number}"), number + 1

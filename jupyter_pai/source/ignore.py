@@ -1,9 +1,8 @@
-"""What of a folder is left out when it is packed, and why.
+"""Rules that exclude files of a folder from the archive.
 
-In this order, the first that speaks decides: `--allow-secret`, which names single files; files that hold keys;
-`--exclude`; `.paiignore`, the deepest first, which may bring back with ``!`` what the next two leave out; `.gitignore`,
-likewise, from the top of the repository down; what never helps a job (version control, caches, virtual environments);
-`--include`, if given, for files.
+The first matching rule decides, in this order: `--allow-secret` for single files; names of secret files; `--exclude`;
+`.paiignore`, deepest first, which may include files again with ``!``; `.gitignore`, likewise, from the top of the
+repository; files that jobs never need (version control, caches, virtual environments); `--include`, if set.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _IS_SECRET, _IS_NOT_SECRET, _IS_USELESS = _any_of(_SECRET), _any_of(_NOT_SECRET)
 
 
 class Rules:
-    """The rules that hold in one folder; `below` gives those of a folder in it."""
+    """The rules of one folder; `below` returns those of a subfolder."""
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class Rules:
     ) -> None:
         self.folder = folder
         self.allowed = frozenset(allowed)
-        # Folders that are left out but for files that are allowed by name: why.
+        # Excluded folders that contain allowed files, with the reason.
         self.passages: dict[str, str] = {}
         self.gitignore = gitignore
         self.include = _spec(include) if include else None
@@ -66,7 +65,7 @@ class Rules:
         self._read_own("")
 
     def below(self, path: str, has: Sequence[str]) -> Rules:
-        """The rules in the folder `path` ("a/b/", relative to the top), which holds the names `has`."""
+        """Return the rules of the folder `path` ("a/b/", relative to the top), which has the entries `has`."""
         if ".gitignore" not in has and ".paiignore" not in has:
             return self
         rules = object.__new__(Rules)
@@ -81,7 +80,7 @@ class Rules:
             self.git += _read(where, ".gitignore", "", path)
 
     def why_out(self, path: str, name: str, is_folder: bool) -> str | None:
-        """Why `path` (relative to the top) is left out; None if it is taken along."""
+        """Return why `path` (relative to the top) is excluded; None if it is included."""
         if path in self.allowed:
             return None
         why = self.passages.get(path.rpartition("/")[0]) or self._rule(path, name, is_folder)
@@ -92,7 +91,7 @@ class Rules:
 
     def _rule(self, path: str, name: str, is_folder: bool) -> str | None:
         if _IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name):
-            return _("may hold keys")
+            return _("may contain secrets")
         full = path + "/" if is_folder else path
         if self.exclude and (why := self.exclude.verdict(full)):
             return why
@@ -101,14 +100,14 @@ class Rules:
             if verdict is not None:
                 return verdict or None
         if _IS_USELESS.match(name):
-            return _("never needed")
+            return _("not needed by jobs")
         if self.include and not is_folder and not self.include.match_file(path):
-            return _("not in --include")
+            return _("not matched by --include")
         return None
 
 
 class _Patterns:
-    """One ignore file. `prefix` is how the packed folder is called where the file lies, `base` the other way round."""
+    """One ignore file. `prefix` is the packed folder relative to the file, `base` the file's folder relative to it."""
 
     def __init__(self, title: str, prefix: str, lines: Sequence[str], base: str = "") -> None:
         self.title = title
@@ -118,7 +117,7 @@ class _Patterns:
         self.spec = _spec(lines)
 
     def verdict(self, path: str) -> str | None:
-        """The rule that leaves `path` out, "" if a rule takes it along, None if no rule speaks."""
+        """Return the rule that excludes `path`; "" if a rule includes it; None if no rule matches."""
         result = self.spec.check_file(self.prefix + path.removeprefix(self.base))
         if result.include is None:
             return None
@@ -136,7 +135,7 @@ def _read(folder: str, name: str, prefix: str, base: str = "") -> list[_Patterns
 
 
 def _repository_above(folder: str) -> list[str]:
-    """The folders from the top of the git repository that holds `folder` down to its parent."""
+    """Return the folders from the top of the surrounding git repository down to the parent of `folder`."""
     above: list[str] = []
     for parent in (Path(folder), *Path(folder).parents):
         if str(parent) != folder:
@@ -147,7 +146,7 @@ def _repository_above(folder: str) -> list[str]:
 
 
 def _spec(lines: Collection[str]) -> GitIgnoreSpec:
-    # Loaded when something is packed: with what it brings, 2 MB that a server does not need before.
+    # Imported on first use: it takes 2 MB of memory.
     from pathspec import GitIgnoreSpec
 
     return GitIgnoreSpec.from_lines(lines)

@@ -1,4 +1,4 @@
-"""Notebooks as files: their cells, and what of them travels with a job."""
+"""Notebook files: their code cells, and the notebook as it is packed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.i18n import _
 
 __all__ = ["CodeCell", "above", "as_code", "read", "without_outputs"]
 
-# Cells with this tag go before the code of every job that is made of a cell.
+# Cells with this tag precede the code of every job made of a cell.
 TAG = "pai"
 
 
@@ -25,10 +25,10 @@ class CodeCell:
 
 
 def read(path: Path) -> list[CodeCell]:
-    """The code cells of a notebook, in order.
+    """Return the code cells of a notebook, in order.
 
     Raises:
-        NotebookError: if the file is no notebook, or not one in Python.
+        NotebookError: if the file is not a Python notebook.
     """
     try:
         notebook = json.loads(path.read_text("utf-8"))
@@ -36,17 +36,17 @@ def read(path: Path) -> list[CodeCell]:
         language = notebook.get("metadata", {}).get("kernelspec", {}).get("language", "python")
     except FileNotFoundError:
         raise NotebookError(
-            _("There is no notebook {path}.").format(path=path), fix=_("Save it first, or check the path.")
+            _("Notebook not found: {path}.").format(path=path), fix=_("Save it first, or check the path.")
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise NotebookError(
-            _("{path} is not a notebook that can be read: {error}").format(path=path, error=error),
+            _("{path} is not a valid notebook: {error}").format(path=path, error=error),
             fix=_("Open it in Jupyter and save it again."),
         ) from None
     if str(language).lower() != "python":
         raise NotebookError(
-            _("{path} is written in {language}, not in Python.").format(path=path, language=language),
-            fix=_("Run it by a command: --command."),
+            _("The language of {path} is {language}, not Python.").format(path=path, language=language),
+            fix=_("Run it with --command."),
         )
     return [_code_cell(cell) for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
 
@@ -63,12 +63,12 @@ def _code_cell(cell: dict[str, object]) -> CodeCell:
 
 
 def above(cells: list[CodeCell], cell_id: str, code: str, *, all_above: bool) -> list[CodeCell]:
-    """The cells that go before a cell that is submitted: those tagged `pai`, or with `all_above` all before it.
+    """Return the cells that precede a submitted cell: those tagged `pai`, or with `all_above` all cells above.
 
-    The cell is found by its id, else by its code, as the notebook was last saved.
+    The cell is found by its id or code in the saved notebook.
 
     Raises:
-        NotebookError: if all are asked for and the cell is not in the notebook.
+        NotebookError: if `all_above` is set and the saved notebook does not have the cell.
     """
     same_id = [n for n, cell in enumerate(cells) if cell_id and cell.id == cell_id]
     same_code = [n for n, cell in enumerate(cells) if cell.code.strip() == code.strip()]
@@ -77,14 +77,14 @@ def above(cells: list[CodeCell], cell_id: str, code: str, *, all_above: bool) ->
         return [cell for n, cell in enumerate(cells) if TAG in cell.tags and n != place]
     if place == len(cells):
         raise NotebookError(
-            _("The cells above are not known: this cell is not in the notebook as it was last saved."),
+            _("The saved notebook does not contain this cell, so the cells above it are unknown."),
             fix=_("Save the notebook and run the cell again."),
         )
     return cells[:place]
 
 
 def as_code(data: bytes) -> str | None:
-    """The code of a notebook's file, cell by cell; None if it is no notebook."""
+    """Return the code of a notebook's file, cell by cell; None if it is not a notebook."""
     try:
         cells = [_code_cell(cell) for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -93,7 +93,7 @@ def as_code(data: bytes) -> str | None:
 
 
 def without_outputs(data: bytes) -> bytes:
-    """A notebook's file with outputs and execution counts removed; `data` itself if it is no notebook."""
+    """Return a notebook's file without outputs and execution counts; other data unchanged."""
     try:
         notebook = json.loads(data)
         for cell in notebook["cells"]:

@@ -1,7 +1,7 @@
-"""A folder of code: what of it a job takes along, and the archive of that.
+"""Packs a folder of code.
 
-`scan` looks and packs nothing; `pack` gives the archive, which is kept under the digest of its content: a folder that
-has not changed is not read again, and content that was packed before is not packed again.
+`scan` lists the files; `pack` returns the archive, stored under the digest of its content. Unchanged files are not read
+again, and known content is not packed again.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from ..core.i18n import _, ngettext
 from ..core.sizes import show_size
 from ..jobs.spec import Source
 from ..jobs.state_dir import state_errors
-from . import archive, notebook
-from . import secret_scan as leaks
+from . import archive, notebook, secret_scan
 from .archive import Content, Entry
 from .file_cache import FileMemory, FileNotes
 from .ignore import Rules
-from .secret_scan import Finding
+from .secret_scan import Match
 
 __all__ = ["LeftOut", "Manifest", "Packed", "inspect", "pack", "scan"]
 
@@ -33,7 +32,7 @@ _MOST_FILES = 50_000
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A path that is not taken along, and why."""
+    """An excluded path and the reason."""
 
     path: str
     why: str
@@ -41,7 +40,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a job takes along of a folder. `allowed` has the paths of files that may hold keys."""
+    """The files of a folder that are packed. `allowed` has the paths of files that may contain secrets."""
 
     folder: str
     entries: tuple[Entry, ...]
@@ -57,17 +56,17 @@ class Manifest:
         return sum(entry.size for entry in self.entries)
 
     def ready(self) -> Manifest:
-        """With notebooks as they are packed, without outputs: only then is known how large they are."""
+        """Return the manifest with notebooks without outputs, as they are packed, and thus with their final sizes."""
         return replace(self, entries=tuple(map(_ready, self.entries)))
 
     def biggest(self, n: int) -> list[Entry]:
-        """The `n` largest files, largest first."""
+        """Return the `n` largest files, largest first."""
         return sorted(self.entries, key=lambda entry: -entry.size)[:n]
 
 
 @dataclass(frozen=True)
 class Packed:
-    """An archive: its place, the digest of its content, each file's SHA-256 by path, and what looks like a key."""
+    """An archive: its path, the digest of its content, SHA-256 by file path, and notes on likely secrets."""
 
     path: Path
     digest: str
@@ -76,7 +75,7 @@ class Packed:
 
 
 def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> Manifest:
-    """What would be packed. `limit` is in bytes; `apart` has folders that go another way, path to why.
+    """List the files to pack. `limit` is in bytes; `apart` has folders that are not packed, path to reason.
 
     Raises:
         SourceError: if the folder is missing, unreadable, empty or too large, or has links that leave it.
@@ -103,9 +102,11 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> 
 def _check_folder(folder: str) -> None:
     fix = _("Relative paths start at the notebook's folder, on the command line at the current one.")
     if not os.path.isdir(folder):
-        raise SourceError(_("There is no folder {folder}.").format(folder=folder), fix=fix).at("source.folder")
+        raise SourceError(_("Folder not found: {folder}.").format(folder=folder), fix=fix).at("source.folder")
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise SourceError(_("The folder {folder} may not be read.").format(folder=folder), fix=fix).at("source.folder")
+        raise SourceError(_("No permission to read the folder {folder}.").format(folder=folder), fix=fix).at(
+            "source.folder"
+        )
 
 
 def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[LeftOut]) -> Iterator[Entry]:
@@ -114,54 +115,54 @@ def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[Le
     while waiting:
         path, rules = waiting.pop()
         try:
-            found = list(os.scandir(os.path.join(folder, path)))
+            items = list(os.scandir(os.path.join(folder, path)))
         except OSError as error:
             raise SourceError(
-                _("The folder {folder} may not be read.").format(folder=os.path.join(folder, path)),
-                fix=_("Leave it out with --exclude, or ask its owner for permission to read it."),
+                _("No permission to read the folder {folder}.").format(folder=os.path.join(folder, path)),
+                fix=_("Exclude it with --exclude, or ask its owner for read permission."),
             ) from error
-        names = [item.name for item in found]
+        names = [item.name for item in items]
         if path and ("pyvenv.cfg" in names or "conda-meta" in names):
             left_out.append(LeftOut(path, _("virtual environment")))
             continue
         rules = rules.below(path, names) if path else rules
-        taken = 0
-        for item in found:
+        included = 0
+        for item in items:
             inner = path + item.name
             is_folder = item.is_dir(follow_symlinks=False)
             if why := apart.get(item.path) or rules.why_out(inner, item.name, is_folder):
                 left_out.append(LeftOut(inner + "/" * is_folder, why))
             elif is_folder:
                 waiting.append((inner + "/", rules))
-                taken += 1
+                included += 1
             elif entry := _entry(item, inner, left_out):
                 yield entry
-                taken += 1
-        count += len(found)
+                included += 1
+        count += len(items)
         if count > _MOST_FILES:
             raise SourceError(
-                _("{folder} holds more than {n} files.").format(folder=folder, n=_MOST_FILES),
-                fix=_("Is it the right folder? Name another with --source, or leave parts out with .paiignore."),
+                _("{folder} contains more than {n} files.").format(folder=folder, n=_MOST_FILES),
+                fix=_("Check the folder. Choose another with --source, or exclude files with .paiignore."),
             )
-        if path and not taken and not found:
+        if path and not included and not items:
             yield Entry(path, 0o755)
 
 
 def _entry(item: os.DirEntry[str], path: str, left_out: list[LeftOut]) -> Entry | None:
     try:
-        seen = item.stat(follow_symlinks=False)
-        if stat.S_ISLNK(seen.st_mode):
+        status = item.stat(follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
             return Entry(path, 0o777, link=os.readlink(item.path), file=item.path)
     except OSError as error:
         left_out.append(LeftOut(path, error.strerror or str(error)))
         return None
-    if not stat.S_ISREG(seen.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         left_out.append(LeftOut(path, _("not a file")))
         return None
-    times = (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
-    # What a notebook takes is not known before its outputs are removed.
-    size = 0 if path.endswith(".ipynb") else seen.st_size
-    return Entry(path, seen.st_mode, size, item.path, times)
+    times = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    # The size of a notebook is known after its outputs are removed.
+    size = 0 if path.endswith(".ipynb") else status.st_size
+    return Entry(path, status.st_mode, size, item.path, times)
 
 
 def _check_links(manifest: Manifest) -> None:
@@ -172,15 +173,15 @@ def _check_links(manifest: Manifest) -> None:
     if out:
         raise SourceError(
             ngettext(
-                "A link leads out of the folder: {links}.", "{n} links lead out of the folder: {links}.", len(out)
+                "A link points outside the folder: {links}.", "{n} links point outside the folder: {links}.", len(out)
             ).format(n=len(out), links=", ".join(out[:5])),
-            fix=_("Leave it out with --exclude, and give what it leads to as an input: --input NAME=PATH."),
+            fix=_("Exclude it with --exclude, and pass its target as an input: --input NAME=PATH."),
             links=out,
         )
 
 
 def _straight(entry: Entry) -> Entry:
-    """A link that reaches its place in a roundabout way (`sub/../a`, `../folder/a`), as `unpack` takes it: straight."""
+    """Return the entry with a direct link, which `unpack` accepts, in place of `sub/../a` or `../folder/a`."""
     if not entry.link or archive.stays_inside(entry.path.rpartition("/")[0], entry.link):
         return entry
     return replace(entry, link=os.path.relpath(os.path.realpath(entry.file), os.path.realpath(Path(entry.file).parent)))
@@ -189,43 +190,43 @@ def _straight(entry: Entry) -> Entry:
 def _check_size(manifest: Manifest, limit: int) -> None:
     if not manifest.entries:
         raise SourceError(
-            _("There is nothing to pack in {folder}.").format(folder=manifest.folder),
-            fix=_("All of it is left out by rules: .gitignore, .paiignore, --include, --exclude.")
+            _("No files to pack in {folder}.").format(folder=manifest.folder),
+            fix=_("All files are excluded by .gitignore, .paiignore, --include or --exclude.")
             if manifest.left_out
-            else _("Name another folder with --source."),
+            else _("Choose another folder with --source."),
         )
     if manifest.bytes > limit:
         biggest = ", ".join(f"{e.path} ({show_size(e.size)})" for e in manifest.biggest(5))
         raise SourceError(
-            _("{folder} takes {size}, more than {limit}. The biggest: {biggest}.").format(
+            _("The size of {folder} is {size}, above the limit of {limit}. Largest files: {biggest}.").format(
                 folder=manifest.folder, size=show_size(manifest.bytes), limit=show_size(limit), biggest=biggest
             ),
             fix=_(
-                "Give data as an input (--input NAME=PATH), leave it out (--exclude, .paiignore), "
+                "Pass data as an input (--input NAME=PATH), exclude it (--exclude, .paiignore), "
                 "or raise `source_limit` in the profile."
             ),
         )
 
 
-def inspect(manifest: Manifest, sources: Path, memory: FileMemory | None = None) -> tuple[Finding, ...]:
-    """What looks like a key in what would be packed. Writes nothing; what `memory` knows is not read again.
+def inspect(manifest: Manifest, sources: Path, memory: FileMemory | None = None) -> tuple[Match, ...]:
+    """Return likely secrets in the files to pack. Writes nothing; files known to `memory` are not read again.
 
     Raises:
-        SourceError: naming files and lines, if it is one for certain.
+        SourceError: naming files and lines, if one is certainly a secret.
     """
     began, memory = time.time_ns(), memory or FileMemory()
     contents = FileNotes(sources, manifest.folder).known(manifest.entries) | memory.known(manifest.entries)
     unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in contents]
-    looked = _look(unknown)
-    memory.keep(unknown, looked, began)
-    return _check_leaks(manifest, contents | looked)
+    inspected = _inspect(unknown)
+    memory.keep(unknown, inspected, began)
+    return _check_secrets(manifest, contents | inspected)
 
 
 def pack(manifest: Manifest, sources: Path) -> Packed:
-    """The archive of a manifest, in the folder `sources`. Writes nothing if the content is there already.
+    """Return the archive of a manifest in the folder `sources`. Known content is not written again.
 
     Raises:
-        SourceError: if a file cannot be read, changes meanwhile, or holds a key for certain.
+        SourceError: if a file cannot be read, changes while it is read, or certainly contains a secret.
         StateError: if the archive cannot be written.
     """
     with state_errors(sources):
@@ -236,10 +237,10 @@ def _pack(manifest: Manifest, sources: Path) -> Packed:
     notes = FileNotes(sources, manifest.folder)
     contents = notes.known(manifest.entries)
     if notes.files:
-        # Seen before: look whether it is content that we have, as after a file was touched or restored. A folder that
-        # is new is packed and looked through in one pass instead.
+        # A known folder: its content may be known, as after a file was touched or restored. A new folder is packed and
+        # scanned in one pass instead.
         unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in contents]
-        contents |= _look(unknown)
+        contents |= _inspect(unknown)
         packed = _packed(manifest, contents, sources)
         if packed.path.exists():
             notes.keep(manifest.entries, contents)
@@ -250,8 +251,8 @@ def _pack(manifest: Manifest, sources: Path) -> Packed:
 def _packed(manifest: Manifest, contents: dict[str, Content], sources: Path) -> Packed:
     hashes = {path: content.sha256 for path, content in contents.items()}
     digest = archive.digest(manifest.entries, hashes)
-    found = leaks.words(_check_leaks(manifest, contents))
-    return Packed(sources / f"{digest}.tar.gz", digest, hashes, found)
+    notes = secret_scan.messages(_check_secrets(manifest, contents))
+    return Packed(sources / f"{digest}.tar.gz", digest, hashes, notes)
 
 
 def _write(manifest: Manifest, sources: Path, notes: FileNotes) -> Packed:
@@ -268,28 +269,28 @@ def _write(manifest: Manifest, sources: Path, notes: FileNotes) -> Packed:
     return packed
 
 
-def _check_leaks(manifest: Manifest, contents: dict[str, Content]) -> tuple[Finding, ...]:
-    found = {path: seen.leaks for path, seen in contents.items() if seen.leaks and path not in manifest.allowed}
-    return leaks.check(found)
+def _check_secrets(manifest: Manifest, contents: dict[str, Content]) -> tuple[Match, ...]:
+    leaks = {path: content.leaks for path, content in contents.items() if path not in manifest.allowed}
+    return secret_scan.check(leaks)
 
 
 def _is_file(entry: Entry) -> bool:
     return not entry.link and not entry.is_folder
 
 
-def _look(entries: Iterable[Entry]) -> dict[str, Content]:
-    """What is in files; nothing for those that cannot be read: packing will find the same, and say so."""
-    found = {}
+def _inspect(entries: Iterable[Entry]) -> dict[str, Content]:
+    """Return the content of files. Unreadable files are skipped: packing reports them."""
+    contents = {}
     for entry in entries:
         try:
-            found[entry.path] = archive.look(_ready(entry))
+            contents[entry.path] = archive.inspect(_ready(entry))
         except OSError:
             pass
-    return found
+    return contents
 
 
 def _ready(entry: Entry) -> Entry:
-    """A notebook goes without its outputs: they are large, may be private, and change with every run."""
+    """Return the entry of a notebook without outputs, which are large, may be private, and change with every run."""
     if entry.data is not None or not entry.path.endswith(".ipynb") or not _is_file(entry):
         return entry
     try:

@@ -1,7 +1,7 @@
-"""A notebook's code as a plain Python script: magics and shell lines become Python, or are named.
+"""Converts notebook code to a plain Python script: magics and shell commands become Python.
 
-IPython's own transformer finds the magics, wherever they stand; here each call that it makes is replaced by what does
-the same without IPython. What a script has no use for (``%matplotlib inline``) is left out, with a note.
+IPython's transformer converts magics into calls, which are replaced here by equivalent code without IPython. Magics
+without a meaning in scripts (``%matplotlib inline``) are omitted, with a note.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _USELESS = """
 """.split()
 _SHELL_ALIASES = "cat cp conda git ldir ll ls lx mamba mkdir mv rm rmdir uv".split()
 _SHELLS = ("bash", "sh", "script", "system", "sx", "!")
-# What IPython adds to the builtins, in a kernel that makes a script: a job has them not.
+# Builtins of IPython, which jobs do not have.
 _IPYTHON = {"display", "get_ipython", "__IPYTHON__"}
-_DISPLAY = "display = print  # a job has no cell to display in"
+_DISPLAY = "display = print  # jobs have no cells"
 
 
 @dataclass
 class Script:
-    """A script made of cells. `notes` name what was left out."""
+    """A script made of cells. `notes` name the omitted magics."""
 
     text: str
     notes: list[str] = field(default_factory=list)
 
 
 def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
-    """The script of a cell that is submitted, `code` being what stands below its magic's line.
+    """Return the script of a submitted cell; `code` is the text below the magic's line.
 
-    Without cells before it, line n of the script is line n of the cell: tracebacks point to the right place.
+    Without cells before it, line n of the script is line n of the cell, so that tracebacks fit.
 
     Raises:
-        NotebookError: if it is no Python, or uses names that it does not define.
+        NotebookError: if it is not valid Python, or uses undefined names.
     """
     script = Script("")
     parts = [f"# [{number}]{_tags(cell)}\n{_plain(cell.code, script)}" for number, cell in enumerate(before, 1)]
@@ -62,22 +62,24 @@ def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
     if missing:
         lines = dict(_lines_of(body, missing))
         raise NotebookError(
-            _("The cell uses names that it does not define: {names}.").format(
+            _("The cell uses undefined names: {names}.").format(
                 names=", ".join(_("`{name}` (line {line})").format(name=n, line=lines.get(n, 0) + 1) for n in missing)
             ),
-            fix=_("Define them in the cell, tag the cells that do with `pai`, or take all above along: --with-above."),
+            fix=_(
+                "Define them in the cell, tag the defining cells with `pai`, or include all cells above: --with-above."
+            ),
             names=list(missing),
         )
-    # A cell of its own below others: a tag of theirs is none of its.
+    # Start a new cell: tags of the cells above do not apply to it.
     script.text = "\n".join([header, *parts, *["# %%"] * bool(parts), body]) + "\n"
     return script
 
 
 def from_cells(cells: Sequence[CodeCell]) -> Script:
-    """The script of a whole notebook.
+    """Return the script of a whole notebook.
 
     Raises:
-        NotebookError: if a cell is no Python.
+        NotebookError: if a cell is not valid Python.
     """
     script = Script("")
     parts = [f"# [{number}]{_tags(cell)}\n{_plain(cell.code, script)}" for number, cell in enumerate(cells, 1)]
@@ -87,14 +89,14 @@ def from_cells(cells: Sequence[CodeCell]) -> Script:
 
 
 def _tags(cell: CodeCell) -> str:
-    """A cell's tags, behind its number, as jupytext writes them: by one of them its hyperparameters are found."""
+    """Return a cell's tags in jupytext's format; hyperparameters are found by one of them."""
     return f" tags={json.dumps(cell.tags)}" if cell.tags else ""
 
 
 def undefined_names(code: str) -> dict[str, int]:
-    """Names that the code uses and nobody defines, with the line of their first use.
+    """Return undefined names with the line of their first use.
 
-    Empty where that cannot be known: after ``from module import *``.
+    Empty if the code has ``from module import *``, since its names are unknown.
     """
     try:
         tree = ast.parse(code)
@@ -130,7 +132,7 @@ def _lines_of(code: str, names: object) -> list[tuple[str, int]]:
 
 
 def _plain(code: str, script: Script, first_line: int = 1) -> str:
-    """A cell's code with neither magics nor shell lines. `first_line` is what its first line is called."""
+    """Return a cell's code with magics and shell commands replaced. `first_line` is the number of its first line."""
     lines = code.split("\n")
     top = next((n for n, line in enumerate(lines) if line.strip()), 0)
     magic = re.match(r"%%(\w+)", lines[top].strip())
@@ -153,7 +155,7 @@ def _plain(code: str, script: Script, first_line: int = 1) -> str:
 
 
 def _without_magics(code: str, first_line: int) -> str:
-    """The code with each magic and shell line made a call of IPython's shell, by IPython itself."""
+    """Return the code with each magic and shell command converted by IPython to a call."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     try:
@@ -174,16 +176,18 @@ def _no_python(error: Exception, first_line: int) -> NotebookError:
     line = (getattr(error, "lineno", None) or 1) + first_line - 1
     text = (getattr(error, "text", None) or "").strip()
     message = str(getattr(error, "msg", error))
-    fix = _("To run something else than Python, submit a command: %pai submit --command '…'.")
+    fix = _("To run other programs than Python, submit a command: %pai submit --command '…'.")
     if "await" in message:
-        fix = _("A script has no running event loop: use asyncio.run(…).")
+        fix = _("Scripts have no running event loop: use asyncio.run(…).")
     return NotebookError(
-        _("Line {line} is no Python: {text} ({error}).").format(line=line, text=text, error=message), fix=fix, line=line
+        _("Line {line} is not valid Python: {text} ({error}).").format(line=line, text=text, error=message),
+        fix=fix,
+        line=line,
     )
 
 
 def _ipython_call(node: ast.Call) -> str:
-    """The method of IPython's shell that is called: `system`, `run_line_magic`."""
+    """Return the called method of IPython's shell, such as `system`; empty for other calls."""
     if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
         shell = node.func.value.func
         if isinstance(shell, ast.Name) and shell.id == "get_ipython":
@@ -192,7 +196,7 @@ def _ipython_call(node: ast.Call) -> str:
 
 
 def _replace(code: str, node: ast.expr, text: str) -> str:
-    """The code with the expression `node` replaced. Columns count UTF-8 bytes."""
+    """Return the code with the expression `node` replaced. Columns count UTF-8 bytes."""
     lines = code.split("\n")
     last = (node.end_lineno or node.lineno) - 1
     head = lines[node.lineno - 1].encode()[: node.col_offset].decode()
@@ -202,7 +206,7 @@ def _replace(code: str, node: ast.expr, text: str) -> str:
 
 
 class _Rewrite:
-    """Plain Python for IPython's calls in one cell."""
+    """Generates plain Python for the IPython calls of one cell."""
 
     def __init__(self, tree: ast.Module, first_line: int) -> None:
         self.notes: list[str] = []
@@ -227,7 +231,7 @@ class _Rewrite:
             if method == "run_cell_magic":
                 return self.cell_magic(words[0], words[1], words[2], line)
         raise NotebookError(
-            _("Line {line} needs IPython, which a script does not have: get_ipython().{method}.").format(
+            _("Line {line} needs IPython, which scripts do not have: get_ipython().{method}.").format(
                 line=line, method=method
             )
         )
@@ -246,7 +250,7 @@ class _Rewrite:
         if is_statement:
             return self.left_out(f"%{name} {rest}", line)
         raise NotebookError(
-            _("Line {line} uses the value of %{magic}, which a script cannot have.").format(line=line, magic=name)
+            _("Line {line} uses the value of %{magic}, which scripts do not have.").format(line=line, magic=name)
         )
 
     def cell_magic(self, name: str, rest: str, body: str, line: int) -> str:
@@ -270,12 +274,12 @@ class _Rewrite:
     def left_out(self, what: str, line: int) -> str:
         if not what.startswith(tuple(f"%{name}" for name in _OURS)):
             self.notes.append(
-                _("Line {line}: `{what}` means nothing in a job and was left out.").format(line=line, what=what.strip())
+                _("Line {line}: `{what}` has no effect in a job and was omitted.").format(line=line, what=what.strip())
             )
         return "None"
 
     def shell_text(self, command: str) -> str:
-        """A shell command as an expression, with IPython's ``{name}`` and ``$name`` put in."""
+        """Return a shell command as an expression, with IPython's ``{name}`` and ``$name`` substituted."""
         parts: list[str] = []
         for piece in filter(None, _EXPANDED.split(command)):
             name = piece.strip("{}") if piece.startswith("{") else piece.removeprefix("$")

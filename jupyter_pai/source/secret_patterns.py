@@ -1,8 +1,8 @@
-"""How keys look: the forms of tokens, key ids and private keys, and what only looks like them.
+"""Patterns of secrets: tokens, key ids and private keys.
 
-What is *certain* has a form of its own: a private key's block, a key id with its prefix and length. What is *likely*
-resembles it: a long random text that is given to something called a secret, a password in a URL. Placeholders and
-examples of documentation are neither.
+A *certain* secret has a unique form, such as a private key block, or a key id with its prefix and length. A *likely*
+one resembles a secret: random text assigned to a name like `secret`, a password in a URL. Placeholders and documented
+examples are excluded.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ..core.i18n import N_
 if TYPE_CHECKING:
     import re2
 
-__all__ = ["KINDS", "VERSION", "KeyMatch", "matches", "may_be_in"]
+__all__ = ["KINDS", "VERSION", "KeyMatch", "matches", "may_match"]
 
-# Of the forms below: what was found by others is not what these find.
+# Version of the patterns below; matches of other versions are outdated.
 VERSION = 1
 
 KINDS = {
@@ -47,7 +47,7 @@ KINDS = {
     "assignment": N_("secret value"),
 }
 
-# Each with the part in parentheses that must look like chance. RE2's syntax: one pass for all, however many there are.
+# The group of each pattern must look random. RE2 syntax: one pass for all patterns.
 _QUOTE = r"""\\?["']"""
 _GIVEN = rf"(?:{_QUOTE})?\]?\s{{0,4}}(?:=>|:=|[:=])\s{{0,4}}[bruf]?(?:{_QUOTE})?"
 _BETWEEN = r"""(?:\s|["'+,()|>#*;\\]|\\[nrt]|[bruf]["']|(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[^\n\\"]*)"""
@@ -93,7 +93,7 @@ _NO_PASSWORD = re.compile(rb"pass|password|passwd|pwd|secret|token|user|\W+|x+|%
 
 @dataclass(frozen=True)
 class KeyMatch:
-    """Where something lies that has the form of a key."""
+    """The position of a possible secret."""
 
     start: int
     end: int
@@ -101,23 +101,21 @@ class KeyMatch:
     certain: bool
 
 
-def may_be_in(text: bytes) -> bool:
-    """Whether it is worth while to ask for matches: one fast pass."""
+def may_match(text: bytes) -> bool:
+    """Return whether `matches` may find anything: one fast pass."""
     return _pattern("any").search(text) is not None
 
 
 def matches(text: bytes) -> Iterator[KeyMatch]:
-    """What has the form of a key. Where something certain lies, nothing likely is told as well."""
-    taken: list[KeyMatch] = []
-    for found in _found("certain", text):
-        taken.append(found)
-        yield found
-    for found in _found("likely", text):
-        if not any(one.start < found.end and found.start < one.end for one in taken):
-            yield found
+    """Yield possible secrets. Likely matches that overlap certain ones are omitted."""
+    certain = list(_matches("certain", text))
+    yield from certain
+    for match in _matches("likely", text):
+        if not any(other.start < match.end and match.start < other.end for other in certain):
+            yield match
 
 
-def _found(which: str, text: bytes) -> Iterator[KeyMatch]:
+def _matches(which: str, text: bytes) -> Iterator[KeyMatch]:
     pattern = _pattern(which)
     names = {index: name.decode().rpartition("_")[0] for name, index in pattern.groupindex.items()}
     for match in pattern.finditer(text):
@@ -140,7 +138,7 @@ def _pattern(which: str) -> re2._Regexp:
 
 
 def _judge(kind: str, certain: bool, match: re2._Match, body: bytes, text: bytes) -> tuple[str, bool]:
-    """The kind, empty if it is nothing after all, and whether it is certain."""
+    """Return the kind of a secret and whether it is certain; an empty kind for a false match."""
     if kind == "url":
         return ("" if _NO_PASSWORD.fullmatch(body) or _PLACEHOLDER.search(body) else kind), False
     if kind == "assignment":
@@ -155,7 +153,7 @@ def _judge(kind: str, certain: bool, match: re2._Match, body: bytes, text: bytes
 
 
 def _random(body: bytes) -> bool:
-    """Whether it looks like chance: no word, no row of the same."""
+    """Return whether text looks random: neither a word nor a repetition."""
     short = len(body) < 16
     classes = [re.search(kind, body) for kind in (rb"[a-z]", rb"[A-Z]", rb"[0-9]")]
     mixed = sum(map(bool, classes)) >= 2 or re.fullmatch(rb"[A-Z2-7]{16}", body) is not None
@@ -166,7 +164,7 @@ def _looks_secret(match: re2._Match, value: bytes, text: bytes) -> bool:
     before = text[match.end() - len(value) - 1 : match.end() - len(value)]
     quoted = before in (b'"', b"'")
     after = text[match.end() : match.end() + 1]
-    # Without quotes it is a value of a settings file, to the line's end; in code it would be a name.
+    # Without quotes, it must be a settings file's value up to the line's end; in code, it would be a name.
     if not quoted and (after not in (b"", b"\n", b"\r", b" ", b"#", b"\\") or b"." in value or b"/" in value):
         return False
     if _PLACEHOLDER.search(value) or not (re.search(rb"[A-Za-z]", value) and re.search(rb"[0-9]", value)):
@@ -178,13 +176,13 @@ def _looks_secret(match: re2._Match, value: bytes, text: bytes) -> bool:
 
 
 def _entropy(text: bytes) -> float:
-    """Of its characters, in bits."""
+    """Return the entropy per character in bits."""
     counts = Counter(text).values()
     return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)
 
 
 def _is_openpai(token: bytes) -> bool:
-    """OpenPAI's tokens say whose they are, and for what."""
+    """Return whether a JWT has the fields of an OpenPAI token."""
     part = token.split(b".")[1]
     try:
         payload = json.loads(base64.urlsafe_b64decode(part + b"=" * (-len(part) % 4)))

@@ -1,6 +1,6 @@
-"""Leaks: keys, tokens and private keys in the text of files that are about to be packed.
+"""Scans files for secrets: keys, tokens and private keys.
 
-Pure: bytes in, findings out. A finding has the line and the kind, and nothing of what was found.
+A match has the line and the kind of a secret, never its value.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 from ..core.errors import SourceError
 from ..core.i18n import _, ngettext
-from . import secret_patterns as key_forms
+from . import secret_patterns
 
-__all__ = ["Finding", "Leak", "Scanner", "check", "find", "locate", "words"]
+__all__ = ["Leak", "Match", "Scanner", "check", "find", "locate", "messages"]
 
 _BINARY_WITHIN = 8192
-# How much of one piece is looked at again with the next. What is longer is no key.
+# Bytes of a chunk that are scanned again with the next one. No secret is longer.
 _OVERLAP = 8192
-_MOST_NAMED = 20
+_MAX_LISTED = 20
 
 
 @dataclass(frozen=True)
 class Leak:
-    """Something that nobody should get: in which line, counted from 1, and of which kind (see `key_forms`).
+    """A detected secret: its line, counted from 1, and its kind (see `secret_patterns`).
 
-    `cell` is the number of the notebook's cell whose line it is; 0 for a line of the file.
+    For a notebook, `line` counts within the cell of number `cell`; 0 for a line of the file.
     """
 
     line: int
@@ -37,69 +37,70 @@ class Leak:
 
 
 def find(data: bytes) -> list[Leak]:
-    """What a file with this content would give away."""
+    """Return the secrets in a file's content."""
     scanner = Scanner()
     scanner.feed(data)
     return scanner.leaks()
 
 
-def locate(notebook: bytes, found: list[Leak]) -> list[Leak]:
-    """What was found in a notebook's file, by cells and their lines where it stands in cells."""
+def locate(notebook: bytes, leaks: list[Leak]) -> list[Leak]:
+    """Return the secrets of a notebook's file with cell numbers, and lines within their cells."""
     try:
         cells = [cell["source"] for cell in json.loads(notebook)["cells"]]
         texts = ["".join(source) for source in cells]
     except (ValueError, KeyError, TypeError):
-        return found
+        return leaks
     numbered = ((n, text.encode("utf-8", "surrogatepass")) for n, text in enumerate(texts, 1))
     inside = [replace(leak, cell=n) for n, text in numbered for leak in find(text)]
     covered = Counter(leak.kind for leak in inside)
-    outside = [leak for leak in found if not covered[leak.kind]]
+    outside = [leak for leak in leaks if not covered[leak.kind]]
     return inside + outside
 
 
-class Finding(NamedTuple):
-    """A leak, and the path of the file that has it."""
+class Match(NamedTuple):
+    """A secret and the path of its file."""
 
     path: str
     leak: Leak
 
     def as_json(self) -> dict[str, object]:
-        """For programs: `what` is the kind in words."""
+        """Return the match as JSON; `what` is the kind's display name."""
         leak = self.leak
         return {"path": self.path, "line": leak.line, "cell": leak.cell, "kind": leak.kind, "what": _kind(leak)}
 
 
-def check(found: Mapping[str, Sequence[Leak]]) -> tuple[Finding, ...]:
-    """What may be a key; `found` has the findings of each file, by path.
+def check(leaks: Mapping[str, Sequence[Leak]]) -> tuple[Match, ...]:
+    """Return the likely secrets; `leaks` has the secrets of each file by path.
 
     Raises:
-        SourceError: naming files and lines, if one is a key for certain.
+        SourceError: naming files and lines, if one is certainly a secret.
     """
-    all_found = [Finding(path, leak) for path in sorted(found) for leak in found[path]]
-    certain = [one for one in all_found if one.leak.certain]
+    matches = [Match(path, leak) for path in sorted(leaks) for leak in leaks[path]]
+    certain = [match for match in matches if match.leak.certain]
     if certain:
         raise SourceError(
-            ngettext("There is a key in {places}.", "There are {n} keys: in {places}.", len(certain)).format(
-                n=len(certain), places="; ".join(_named([f"{_place(*one)} ({_kind(one[1])})" for one in certain]))
+            ngettext("Secret detected in {places}.", "{n} secrets detected: {places}.", len(certain)).format(
+                n=len(certain),
+                places="; ".join(_shortened([f"{_place(*match)} ({_kind(match.leak)})" for match in certain])),
             ),
             fix=_(
-                "Give it to the job by --secret NAME instead (%pai secret set NAME keeps it), leave the file out with "
-                "--exclude, or say --allow-secret FILE if it is meant to go along."
+                "Pass it to the job with --secret NAME instead (store it with %pai secret set NAME), exclude the file "
+                "with --exclude, or allow it with --allow-secret FILE."
             ),
-            leaks=[one.as_json() for one in certain],
+            leaks=[match.as_json() for match in certain],
         ).at("source")
-    return tuple(all_found)
+    return tuple(matches)
 
 
-def words(found: Sequence[Finding]) -> tuple[str, ...]:
-    """What was found, in words."""
-    text = _("{place}: this looks like a key ({kind}), and goes along.")
-    return tuple(_named([text.format(place=_place(*one), kind=_kind(one[1])) for one in found]))
+def messages(matches: Sequence[Match]) -> tuple[str, ...]:
+    """Return a note for each likely secret."""
+    text = _("{place}: possible secret ({kind}); the file is packed.")
+    return tuple(_shortened([text.format(place=_place(*match), kind=_kind(match.leak)) for match in matches]))
 
 
-def _named(texts: list[str]) -> list[str]:
-    more = len(texts) - _MOST_NAMED
-    return [*texts[:_MOST_NAMED], *([_("and {n} more").format(n=more)] if more > 0 else [])]
+def _shortened(texts: list[str]) -> list[str]:
+    more = len(texts) - _MAX_LISTED
+    return [*texts[:_MAX_LISTED], *([_("and {n} more").format(n=more)] if more > 0 else [])]
 
 
 def _place(path: str, leak: Leak) -> str:
@@ -109,18 +110,18 @@ def _place(path: str, leak: Leak) -> str:
 
 
 def _kind(leak: Leak) -> str:
-    return _(key_forms.KINDS[leak.kind])
+    return _(secret_patterns.KINDS[leak.kind])
 
 
 class Scanner:
-    """Looks through one file, which comes in pieces of any size; the first has its beginning.
+    """Scans one file in consecutive chunks of any size.
 
-    A file with a NUL in its first 8 kB is no text, and passed over.
+    A file with a NUL byte in its first 8 kB is binary and skipped.
     """
 
     def __init__(self) -> None:
-        self.found: dict[int, Leak] = {}
-        self.text = b""  # The last piece, and before it the end of the one before.
+        self.leaks_at: dict[int, Leak] = {}
+        self.text = b""  # The end of the previous chunk and the current chunk.
         self.offset = 0  # Of `text`, in the file.
         self.lines = 0  # Before `text`.
         self.begun = False
@@ -128,7 +129,7 @@ class Scanner:
         self.undecided = False
 
     def feed(self, data: bytes) -> None:
-        """Look through the next piece."""
+        """Scan the next chunk."""
         if data and not self.begun:
             self.begun = True
             self.binary = b"\0" in data[:_BINARY_WITHIN]
@@ -139,23 +140,23 @@ class Scanner:
         self.lines += self.text.count(b"\n", 0, cut)
         self.offset += cut
         self.text = rest + data if rest else data
-        # What ends before this was seen with the last piece; what reaches the end may go on in the next one.
-        self._look(len(rest), len(self.text) - 1)
+        # Earlier matches were found with the previous chunk; one at the end may continue in the next.
+        self._scan(len(rest), len(self.text) - 1)
 
     def leaks(self) -> list[Leak]:
-        """All that was found, in the order of lines, when the last piece has been fed."""
+        """Return all secrets in the order of lines, after the last chunk."""
         if self.undecided:
-            self._look(len(self.text), len(self.text))
-        return sorted(set(self.found.values()), key=lambda leak: (leak.line, leak.kind))
+            self._scan(len(self.text), len(self.text))
+        return sorted(set(self.leaks_at.values()), key=lambda leak: (leak.line, leak.kind))
 
-    def _look(self, first: int, last: int) -> None:
-        """Note what ends at `first` to `last`."""
+    def _scan(self, first: int, last: int) -> None:
+        """Record matches that end between `first` and `last`."""
         self.undecided = False
-        if not key_forms.may_be_in(self.text):
+        if not secret_patterns.may_match(self.text):
             return
-        for match in key_forms.matches(self.text):
+        for match in secret_patterns.matches(self.text):
             self.undecided |= match.end > last
-            # At the cut, nobody knows what stood before.
+            # At the cut, the text before is unknown.
             if first <= match.end <= last and (match.start or not self.offset):
                 line = self.lines + self.text.count(b"\n", 0, match.start) + 1
-                self.found[self.offset + match.start] = Leak(line, match.kind, match.certain)
+                self.leaks_at[self.offset + match.start] = Leak(line, match.kind, match.certain)

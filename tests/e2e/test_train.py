@@ -328,7 +328,7 @@ def test_what_it_costs_is_said_before_it_is_submitted(
     shown = form(page)
     shown.get_by_label("Profile", exact=True).select_option("pai")
     foot = shown.get_by_role("region", name="Submit")
-    expect(foot).to_contain_text(re.compile("1 machine ecs.c6.large; .* until it ends, also when"), timeout=LONG)
+    expect(foot).to_contain_text(re.compile("1 machine ecs.c6.large; .* until the job ends, even if"), timeout=LONG)
     fold(shown, "Machine")
     shown.get_by_label("GPUs", exact=True).fill("1")
     expect(foot).to_contain_text("It runs on 1 machine ecs.gn6i", timeout=LONG)

@@ -12,7 +12,7 @@ __all__ = ["FAILING", "QUESTIONED", "REFUSED", "prepare"]
 # Before anything is submitted: what is wrong and where, then what to do.
 REFUSED = [
     ("--source nowhere --command true", "nowhere", "Relative paths"),
-    ("--source empty --command true", "nothing to pack in", "--source"),
+    ("--source empty --command true", "No files to pack in", "--source"),
     ("nowhere.py", "nowhere.py", "Relative paths"),
     ("data.csv", "data.csv", ".ipynb"),
     ("broken.ipynb", "broken.ipynb", "save it again"),

@@ -65,7 +65,7 @@ def _run(path: Path, arguments: list[str], scratch: str) -> int:
     except FileNotFoundError:
         return _failed(f"can't open file '{path}': [Errno 2]")
     except (OSError, ValueError) as error:
-        return _failed(_("{path} is not a notebook that can be read: {error}").format(path=path, error=error))
+        return _failed(_("{path} is not a valid notebook: {error}").format(path=path, error=error))
     for note in notebook.set_parameters(_hyperparameters()):
         print(f"pai: {note}")
     return asyncio.run(Runner(notebook, scratch).run([str(path), *arguments]))

@@ -205,7 +205,7 @@ def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home
         '"lr": "0.1"',
         "command: python train.py --lr 0.1",
         "packed: 1 file, ",
-        "excluded: .env (may hold keys)",
+        "excluded: .env (may contain secrets)",
     ):
         assert words in done.stdout
     script(folder, "hyperparameters = {'depth': 3}")
@@ -218,7 +218,7 @@ def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home
     preview = json.loads(cli("submit", "train.py", "--dry-run", "--json").stdout)
     assert preview["biggest"][0]["path"] == "work.ipynb"
     assert 3000 < preview["bytes"] < 4000
-    assert preview["left_out"] == [{"path": ".env", "why": "may hold keys"}]
+    assert preview["left_out"] == [{"path": ".env", "why": "may contain secrets"}]
     assert list(home.jobs.iterdir()) == []
 
 

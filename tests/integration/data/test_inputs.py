@@ -208,7 +208,7 @@ def test_code_that_lies_in_a_storage(pai: StandIn, home: Home, tmp_path: Path) -
         assert (inputs.code(f"oss://{pai.bucket}/a/code.tar.gz", "pai") / "sub/train.py").read_text() == "print(1)"
         assert (inputs.code(f"oss://{pai.bucket}/b/", "pai") / "train.py").read_text() == "print(2)"
     assert pai.count("oss", "GetObject") == 2
-    with pytest.raises(SourceError, match="cannot be unpacked"):
+    with pytest.raises(SourceError, match="Cannot unpack"):
         inputs.code(f"oss://{pai.bucket}/c/bad.tar.gz", "pai")
 
 

@@ -51,7 +51,7 @@ def test_a_form_asks_before_it_submits_what_costs(pai: StandIn, folder: Path) ->
     form.instance_type = "ecs.gn6i-c4g1.xlarge"
     assert form.options == {}
     preview = form.preview()
-    assert "until it ends" in preview["cost"] + str(preview["questions"])
+    assert "until the job ends" in preview["cost"] + str(preview["questions"])
     assert preview["questions"]
     with pytest.raises(Unconfirmed):
         form.submit()

@@ -43,19 +43,22 @@ def test_what_is_not_asked_about_is_told(engine: EmbeddedClient, folder: Path, c
     script(folder, "")
     spec = {"name": "x", "command": "true", "source": {"folder": str(folder)}, "profile": "pai"}
     for fields, place in (
-        ({"instance_count": 2, "max_run_time": 7200}, "on 2 machines ecs.c6.large; .*price. It is stopped after 2 h"),
+        (
+            {"instance_count": 2, "max_run_time": 7200},
+            "on 2 machines ecs.c6.large; .*price. It is stopped after at most 2 h",
+        ),
         ({"cpu": 4, "options": {"spot": {"strategy": "SpotAsPriceGo"}}}, r"on 1 machine ecs\.c6\.xlarge; .* 24 hours"),
         ({"cpu": 1, "memory": "1GiB", "options": {"resource_id": "quota1stand"}}, "in the quota quota1stand; .*price"),
     ):
         found = engine.preview(spec | fields)
         assert found["questions"] == []
-        assert re.search(f"It runs {place}.* costs, until it ends, .*JupyterLab is closed", found["cost"])
+        assert re.search(f"It runs {place}.* billed until the job ends, .*close this page or JupyterLab", found["cost"])
     told = cli("submit", "--backend", "pai", "--command", "true", "--dry-run").stdout
     assert "cost: It runs on 1 machine ecs.c6.large" in told
-    assert any("until it ends" in note for note in engine.submit(spec)["job"]["notes"])
+    assert any("until the job ends" in note for note in engine.submit(spec)["job"]["notes"])
     asked = engine.preview(spec | GPU)
     assert asked["cost"] == asked["questions"][0]
-    assert "until it ends" in asked["cost"]
+    assert "until the job ends" in asked["cost"]
     assert engine.preview(spec | {"profile": "local"})["cost"] == ""
 
 

@@ -64,7 +64,7 @@ def test_a_job_on_no_spot_machine_asks_for_no_price(engine: EmbeddedClient, pai:
 @pytest.mark.parametrize(("limit", "waits"), [(0.2, True), (0.25, False), (0.9, False)])
 def test_a_limit_that_is_below_it(engine: EmbeddedClient, pai: StandIn, limit: float, waits: bool) -> None:
     note = spot_note(engine, options=limited(limit))
-    assert ("the limit, 20 %: the job may wait" in note) is waits
+    assert ("the limit of 20 %: the job may wait" in note) is waits
 
 
 def test_the_question_has_it_too_with_a_machine_that_was_picked(engine: EmbeddedClient, pai: StandIn) -> None:

@@ -43,7 +43,7 @@ def test_it_holds_so_much_and_no_more(folder: Path) -> None:
     for n in range(3):
         (folder / f"{n}.py").write_text("1")
     entries = manifest(folder).entries
-    memory = FileMemory(most=2)
+    memory = FileMemory(limit=2)
     began = max(entry.stat[2] for entry in entries if entry.stat) + LATER
     for entry in entries:
         memory.keep([entry], {entry.path: Content(entry.path)}, began)

@@ -63,8 +63,8 @@ def test_a_real_folder(folder: Path) -> None:
     (folder / ".venv" / "python").symlink_to("/usr/bin/python3")
     assert paths(folder) == [".env.example", "train.py", "utils/io.py"]
     why = left_out(folder)
-    assert why[".env"] == why["id_rsa"] == "may hold keys"
-    assert why[".git/"] == why["__pycache__/"] == "never needed"
+    assert why[".env"] == why["id_rsa"] == "may contain secrets"
+    assert why[".git/"] == why["__pycache__/"] == "not needed by jobs"
     assert why["env2/"] == "virtual environment"
 
 
@@ -90,14 +90,14 @@ def test_paiignore_has_the_last_word_but_for_keys(folder: Path) -> None:
     (folder / ".gitignore").write_text("data/\n")
     (folder / ".paiignore").write_text("*.ckpt\n!data/\n!.vscode/\n!*.pem\n")
     assert paths(folder) == [".gitignore", ".paiignore", ".vscode/s.json", "a.py", "data/x.csv"]
-    assert left_out(folder)["server.pem"] == "may hold keys"
+    assert left_out(folder)["server.pem"] == "may contain secrets"
 
 
 def test_include_and_exclude_globs(folder: Path) -> None:
     fill(folder, "train.py", "run.sh", "sub/model.py", "notes.txt", "sub/old.py")
     include = ["**/*.py", "**/*.sh"]
     assert paths(folder, include=include, exclude=["old.py"]) == ["run.sh", "sub/model.py", "train.py"]
-    assert left_out(folder, include=include)["notes.txt"] == "not in --include"
+    assert left_out(folder, include=include)["notes.txt"] == "not matched by --include"
     assert left_out(folder, exclude=["old.py"])["sub/old.py"] == "--exclude: old.py"
 
 
@@ -169,7 +169,7 @@ def test_nothing_to_pack_is_said(folder: Path, hidden: bool) -> None:
         fill(folder, ".git/HEAD")
     with pytest.raises(SourceError, match="nothing to pack") as caught:
         paths(folder)
-    assert ("left out by rules" in caught.value.fix) == hidden
+    assert ("excluded by" in caught.value.fix) == hidden
 
 
 def test_a_missing_folder_is_named(folder: Path) -> None:

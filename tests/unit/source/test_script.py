@@ -90,8 +90,8 @@ def test_what_means_nothing_in_a_job_is_noted() -> None:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("for\n", "Line 2 is no Python"),
-        ("x = 1\nls -l\n) foo\n", "Line 4 is no Python"),
+        ("for\n", "Line 2 is not valid Python"),
+        ("x = 1\nls -l\n) foo\n", "Line 4 is not valid Python"),
         ("x = %nosuch\n", "Line 2 uses the value of %nosuch"),
         ("x = 1\n%%bash\nls\n", "must be the first line"),
         ("%%ruby\nputs 1\n", "%%ruby cannot run in a job"),
@@ -148,7 +148,7 @@ def test_a_whole_notebook(folder: Path) -> None:
     cells = [CodeCell("", "%load_ext jupyter_pai"), CodeCell("", "x = 1"), CodeCell("", "%%pai_train --hp a=1\nx += 1")]
     made = script.from_cells([*cells, CodeCell("", "%pai list"), CodeCell("", "display(x)")])
     assert run(made.text, folder) == "2\n"
-    assert made.notes == ["Line 1: `%load_ext jupyter_pai` means nothing in a job and was left out."]
+    assert made.notes == ["Line 1: `%load_ext jupyter_pai` has no effect in a job and was omitted."]
 
 
 @MANY
@@ -186,7 +186,7 @@ def test_what_is_no_notebook_is_named(folder: Path, text: str) -> None:
 
 
 def test_other_languages_are_refused(folder: Path) -> None:
-    with pytest.raises(NotebookError, match="R, not in Python"):
+    with pytest.raises(NotebookError, match="is R, not Python"):
         notebook.read(write(folder / "a.ipynb", language="R"))
 
 
@@ -200,5 +200,5 @@ def test_cells_above_and_tagged_cells() -> None:
     assert notebook.above(cells, "c", "", all_above=True) == cells[:2]
     assert notebook.above(cells, "gone", "%%pai_train\n3", all_above=True) == cells[:2]
     assert [cell.id for cell in notebook.above(cells, "c", "", all_above=False)] == ["a", "d"]
-    with pytest.raises(NotebookError, match="as it was last saved"):
+    with pytest.raises(NotebookError, match="saved notebook does not contain this cell"):
         notebook.above(cells, "gone", "new", all_above=True)

@@ -176,10 +176,10 @@ def test_it_is_packed_when_it_is_left_out_or_allowed_by_name(folder: Path, sourc
 
 def test_what_may_be_a_key_is_a_note(folder: Path, sources: Path) -> None:
     (folder / "a.py").write_text('\nsecret = "%s"\n' % chance(30))
-    notes = ("a.py, line 2: this looks like a key (secret value), and goes along.",)
+    notes = ("a.py, line 2: possible secret (secret value); the file is packed.",)
     for _again in range(2):
         assert source.pack(manifest(folder), sources).notes == notes
-        assert leaks.words(source.inspect(manifest(folder).ready(), sources)) == notes
+        assert leaks.messages(source.inspect(manifest(folder).ready(), sources)) == notes
     assert source.pack(manifest(folder, allow_secret=["a.py"]), sources).notes == ()
 
 
@@ -224,7 +224,7 @@ def test_a_key_that_comes_later_is_seen(folder: Path, sources: Path) -> None:
 
 def test_a_cell_is_looked_at_as_its_script(sources: Path) -> None:
     files = {"pai_cell.py": f"# %%pai_train\nx = 1\nkey = '{GITHUB}'\n"}
-    with pytest.raises(SourceError, match=r"There is a key in pai_cell.py, line 3 \(GitHub token\)"):
+    with pytest.raises(SourceError, match=r"Secret detected in pai_cell.py, line 3 \(GitHub token\)"):
         source.pack(manifest(None, files=files), sources)
     assert source.pack(manifest(None, files=files, allow_secret=["pai_cell.py"]), sources).digest
 
@@ -239,7 +239,7 @@ def test_a_notebook_is_looked_at_without_outputs_and_by_cells(folder: Path, sour
     assert source.pack(manifest(folder), sources).notes == ()
     notebook["cells"] = [cell("x = 1"), cell(f"y = 2\nkey = '{GITHUB}'\n")]
     (folder / "work.ipynb").write_text(json.dumps(notebook))
-    assert refusal(folder, sources).message == "There is a key in work.ipynb, cell 2, line 2 (GitHub token)."
+    assert refusal(folder, sources).message == "Secret detected in work.ipynb, cell 2, line 2 (GitHub token)."
     notebook |= {"cells": [], "metadata": {"key": GITHUB}}
     (folder / "work.ipynb").write_text(json.dumps(notebook))
     assert "work.ipynb, line 4 (" in refusal(folder, sources).message
@@ -253,7 +253,7 @@ def test_a_file_that_is_left_out_by_its_name_comes_back_by_name_and_alone(folder
     found = manifest(folder, allow_secret=[".env", ".aws/sso/cache/a", "old/id_rsa"])
     assert {entry.path for entry in found.entries} == {".gitignore", ".env", ".aws/sso/cache/a", "old/id_rsa"}
     why = {left.path: left.why for left in found.left_out}
-    assert why[".aws/credentials"] == why["server.pem"] == "may hold keys"
+    assert why[".aws/credentials"] == why["server.pem"] == "may contain secrets"
     assert why["old/b"] == ".gitignore: old/"
 
 
@@ -269,5 +269,5 @@ def test_what_is_packed_is_what_was_looked_at(folder: Path) -> None:
 
     (folder / "a.py").write_text(GITHUB)
     (entry,) = manifest(folder).entries
-    assert archive.write([entry], io.BytesIO()) == {"a.py": archive.look(entry)}
-    assert archive.look(entry).leaks == (Leak(1, "github", True),)
+    assert archive.write([entry], io.BytesIO()) == {"a.py": archive.inspect(entry)}
+    assert archive.inspect(entry).leaks == (Leak(1, "github", True),)
