@@ -167,7 +167,7 @@ def test_too_large_names_the_biggest(folder: Path) -> None:
 def test_nothing_to_pack_is_said(folder: Path, hidden: bool) -> None:
     if hidden:
         fill(folder, ".git/HEAD")
-    with pytest.raises(SourceError, match="nothing to pack") as caught:
+    with pytest.raises(SourceError, match="No files to pack") as caught:
         paths(folder)
     assert ("excluded by" in caught.value.fix) == hidden
 

@@ -150,7 +150,7 @@ def test_a_key_is_refused_by_file_and_line_and_never_said(folder: Path, sources:
     (folder / "conf").mkdir()
     (folder / "conf/deploy").write_text(private_key())
     error = refusal(folder, sources)
-    assert error.message == ("There are 2 keys: in conf/deploy, line 1 (private key); train.py, line 3 (GitHub token).")
+    assert error.message == ("2 secrets detected: conf/deploy, line 1 (private key); train.py, line 3 (GitHub token).")
     for word in ("--secret", "--exclude", "--allow-secret"):
         assert word in error.fix
     assert error.details["leaks"] == [
@@ -193,7 +193,7 @@ def test_very_many_are_counted(folder: Path, sources: Path) -> None:
 def refusal_of_many(folder: Path, sources: Path) -> SourceError:
     (folder / "a.py").write_text("\n".join("gh" + "p_" + chance(36, seed=n) for n in range(30)))
     error = refusal(folder, sources)
-    assert error.message.startswith("There are 30 keys: in a.py, line 1 (")
+    assert error.message.startswith("30 secrets detected: a.py, line 1 (")
     assert error.message.endswith("; and 10 more.")
     return error
 
