@@ -143,7 +143,7 @@ async def list_jobs(
     key, descending = _sorting(sort, order)
     path = context.notebook_path(notebook) if notebook else ""
     query = JobFilter(statuses, name, labels, limit, offset, key, descending, backend, path)
-    await context.service.feed.first_look()
+    await context.service.watcher.wait_first_poll()
     jobs, total = context.service.jobs(query)
     return {"jobs": [context.service.describe(job) for job in jobs], "total": total}
 
@@ -192,9 +192,9 @@ def _with_notebook_path(context: Context, request: SubmitRequest) -> SubmitReque
 @endpoint("GET", "/jobs/{job}")
 async def show(context: Context, job: str) -> JobReply:
     """Get a job by its id, the beginning of its id, its name, or `last`."""
-    await context.service.feed.first_look()
+    await context.service.watcher.wait_first_poll()
     record = context.service.find(job)
-    context.service.feed.glance(record.id)
+    context.service.watcher.request_refresh(record.id)
     git = context.service.provenance(record).git
     return context.service.describe(record) | {
         "instances": context.service.log_instances(record),

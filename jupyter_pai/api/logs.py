@@ -76,7 +76,7 @@ async def log(
     """
     record = context.service.find(job)
     if not follow:
-        await context.service.feed.fresh(record)
+        await context.service.watcher.ensure_fresh(record)
     file = context.service.log(record, instance)
     if follow:
         start = file.last_lines(tail, limit) if tail else file.line_offset(line) if line else offset
@@ -124,7 +124,7 @@ async def lines(
     """Get a page of lines of a log as text. Very long lines are truncated."""
     check_range("lines", lines, range(_MOST_LINES + 1))
     moment, record = parse_time(at), context.service.find(job)
-    await context.service.feed.fresh(record)
+    await context.service.watcher.ensure_fresh(record)
 
     def read() -> Json:
         view = context.service.view(record, instance, merged=merged)

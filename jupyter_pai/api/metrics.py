@@ -56,7 +56,7 @@ async def metrics(
 ) -> Annotated[Json, Schema(MetricsReply)]:
     """Get the points of a job's metrics."""
     record = context.service.find(job)
-    await context.service.feed.fresh(record)
+    await context.service.watcher.ensure_fresh(record)
     known = context.service.metrics(record, system=system or bool(name))
 
     def read() -> Json:

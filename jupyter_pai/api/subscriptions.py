@@ -174,7 +174,7 @@ def _is_end(event: JobEvent) -> bool:
 async def _job(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
     job = service.find(subscription.job)
     last: dict[str, Any] = {}
-    with service.feed.watch(job.id):
+    with service.watcher.watch(job.id):
         while True:
             now = _with_instances(service, job)
             if now != last:

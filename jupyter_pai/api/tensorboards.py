@@ -15,7 +15,7 @@ from ..core.errors import Unsupported
 from ..core.i18n import _
 from ..engine.requests import parse
 from ..engine.tensorboard.tensorboards import TensorBoards
-from ..engine.watcher.remote_event_files import mirror_of
+from ..engine.watcher.remote_event_files import event_files_of
 from ..jobs.job import Job
 from ..storage.local import path_of
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
@@ -88,7 +88,7 @@ async def start_tensorboard(
 
     def on_use() -> None:
         for job_id in folders:
-            context.service.feed.glance(job_id, stays=True)
+            context.service.watcher.request_refresh(job_id, stays=True)
 
     return (await boards.start(jobs, 60 * idle_minutes, folders, on_use)).as_json()
 
@@ -98,7 +98,7 @@ async def _mirrored(context: Context, jobs: Sequence[Job]) -> dict[str, Path]:
     home, storage_of = context.service.home, context.service.storages.of
     folders: dict[str, Path] = {}
     for job in jobs:
-        if mirror := mirror_of(job, home.job(job.id), storage_of):
+        if mirror := event_files_of(job, home.job(job.id), storage_of):
             await asyncio.to_thread(mirror.refresh)
             folders[job.id] = mirror.folder
     return folders

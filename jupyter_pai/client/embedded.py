@@ -15,6 +15,7 @@ from ..engine.service import JobService
 from .base import Client
 
 if TYPE_CHECKING:
+    from ..engine.watcher.timings import Timings
     from .streams import Stream
 
 __all__ = ["EmbeddedClient"]
@@ -25,8 +26,8 @@ class EmbeddedClient(Client):
 
     embedded = True
 
-    def __init__(self) -> None:
-        self._api = Api(JobService())
+    def __init__(self, timings: Timings | None = None) -> None:
+        self._api = Api(JobService(timings=timings))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True)
         self._thread.start()

@@ -13,7 +13,7 @@ from ..jobs.job_dir import new_id, reserve
 from ..jobs.state_dir import Home, state_errors
 from ..jobs.store.store import Store
 from .data.storages import Storages
-from .watcher.loop import Feed
+from .watcher.loop import Watcher
 
 __all__ = ["Adoption"]
 
@@ -21,10 +21,10 @@ __all__ = ["Adoption"]
 class Adoption:
     """Looks at what the platforms have, and adopts of it what the user wants."""
 
-    def __init__(self, home: Home, store: Store, feed: Feed, storages: Storages) -> None:
+    def __init__(self, home: Home, store: Store, watcher: Watcher, storages: Storages) -> None:
         self.home = home
         self.store = store
-        self.feed = feed
+        self.watcher = watcher
         self.profiles = storages.profiles
 
     async def jobs(
@@ -56,12 +56,12 @@ class Adoption:
                 held.folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
             held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key, ""))
         if held.is_kept:
-            self.feed.follow(job, held.lease)
+            self.watcher.follow(job, held.lease)
         return held.stored
 
 
 def _job(found: RemoteJob, profile: Profile) -> Job:
-    """It counts as starting until the feed has looked: only then is its log brought."""
+    """It counts as starting until the watcher has looked: only then is its log brought."""
     return Job(
         id=new_id(),
         spec=found.spec.model_copy(update={"profile": profile.name}),

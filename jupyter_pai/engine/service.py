@@ -1,4 +1,4 @@
-"""JobService: the one place where submitter, storage, backends, store and feed meet.
+"""JobService: the one place where submitter, storage, backends, store and watcher meet.
 
 Server, kernel and command line all use it, so they cannot disagree. Its methods are coroutines; what blocks is done in
 threads.
@@ -44,9 +44,10 @@ from .profiles import Profiles
 from .recipe import Recipe, recipe
 from .retention import Retention
 from .submit import Submitter
-from .watcher.loop import WATCHED, Feed
-from .watcher.remote_event_files import mirror_of
-from .watcher.remote_sync import Gatherer
+from .watcher.loop import Watcher
+from .watcher.remote_event_files import event_files_of
+from .watcher.remote_sync import RemoteSync
+from .watcher.timings import Timings
 
 __all__ = ["JobService"]
 
@@ -59,35 +60,43 @@ _POINTS = 1 << 14
 class JobService:
     """The engine over one state folder."""
 
-    def __init__(self, home: Home | None = None) -> None:
+    def __init__(self, home: Home | None = None, timings: Timings | None = None) -> None:
+        self.timings = timings or Timings()
         self.home = (home or Home()).create()
         self.store = Store(self.home.database)
         self.profiles = Profiles(self.home)
         self.storages = Storages(self.profiles)
-        self.feed = Feed(self.home, self.store, self.profiles.backend_of, self._gatherer_of)
+        self.watcher = Watcher(self.home, self.store, self.profiles.backend_of, self._remote_of, self.timings)
         self.secrets = SecretStore()
         self.retention = Retention(self.home, self.store, self.profiles)
         self.transfers = Transfers()
         self.uploads = Uploads(self.home, self.transfers)
         self.audit = Audit(self.profiles.policy)
         self.submitter = Submitter(
-            self.home, self.store, self.feed, self.storages, self.secrets, self.retention, self.transfers
+            self.home,
+            self.store,
+            self.watcher,
+            self.storages,
+            self.secrets,
+            self.retention,
+            self.transfers,
+            self.timings,
         )
-        self.adoption = Adoption(self.home, self.store, self.feed, self.storages)
+        self.adoption = Adoption(self.home, self.store, self.watcher, self.storages)
         self._views = LogViews()
 
-    def _gatherer_of(self, job: Job) -> Gatherer:
+    def _remote_of(self, job: Job) -> RemoteSync:
         folder = self.home.job(job.id)
-        return Gatherer(folder, self.store, mirror_of(job, folder, self.storages.of))
+        return RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.of))
 
     async def start(self) -> None:
         """Follow every job that has not ended from now on."""
-        await self.feed.start()
+        await self.watcher.start()
         self.retention.start()
 
     async def close(self) -> None:
         """Let go of everything. Jobs go on."""
-        await self.feed.stop()
+        await self.watcher.stop()
         await self.retention.stop()
         self.uploads.close()
         await self.transfers.close()
@@ -137,7 +146,7 @@ class JobService:
         folder = self.home.job(job.id)
         series = Series(folder.series)
         cursor = series.cursor()
-        said, able = self.feed.latest(job.id), self.profiles.capabilities(job.backend)
+        said, able = self.watcher.latest(job.id), self.profiles.capabilities(job.backend)
         return job.model_dump(mode="json") | {
             "progress": said.progress if said and cursor.progress is None else cursor.progress,
             "paid": not job.status.ended and Capability.PAID in able,
@@ -231,7 +240,7 @@ class JobService:
 
         With `latest`, where more bytes than that are there at once, only their last lines are given.
         """
-        with self.feed.watch(job.id):
+        with self.watcher.watch(job.id):
             while True:
                 # Asked before the log is read: what a job that has ended wrote is all there.
                 ended = self.store.jobs.status(job.id).ended
@@ -243,7 +252,7 @@ class JobService:
                     offset = log.from_latest(offset, latest) if latest else offset
                 if ended:
                     return
-                await asyncio.sleep(WATCHED)
+                await asyncio.sleep(self.timings.watched)
 
     async def follow_metrics(
         self, job: Job, counts: Mapping[str, int], most: int = 0, *, system: bool = False
@@ -254,7 +263,7 @@ class JobService:
         machine's use as well.
         """
         at = dict(counts)
-        with self.feed.watch(job.id):
+        with self.watcher.watch(job.id):
             while True:
                 ended = self.store.jobs.status(job.id).ended
                 metrics = self.metrics(job, system=system)
@@ -263,7 +272,7 @@ class JobService:
                     yield found
                 if ended:
                     return
-                await asyncio.sleep(WATCHED)
+                await asyncio.sleep(self.timings.watched)
 
     async def follow_events(self, after: int | None = None) -> AsyncIterator[list[JobEvent]]:
         """What happens to jobs, whoever does it, after the event `after`; from now on if it is None."""
@@ -282,9 +291,9 @@ class JobService:
             TimeoutError: if it has not within `timeout` seconds.
         """
         async with asyncio.timeout(timeout):
-            with self.feed.watch(job.id):
+            with self.watcher.watch(job.id):
                 while not self.store.jobs.status(job.id).ended:
-                    await asyncio.sleep(WATCHED)
+                    await asyncio.sleep(self.timings.watched)
         return self.store.jobs.get(job.id)
 
     # Changing.

@@ -42,7 +42,8 @@ from .data.transfers import Transfer, TransferPlan, Transfers
 from .requests import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
-from .watcher.loop import Feed
+from .watcher.loop import Watcher
+from .watcher.timings import Timings
 
 __all__ = ["Submitter"]
 
@@ -52,8 +53,6 @@ _CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt", ".c", "
 _MOST_FILES = 20
 # Jobs to measure after a submit. Without a server, this is the only time when jobs are measured.
 _MEASURED = 20
-# Seconds for which staged inputs wait for their submit.
-_STAGED_LIFETIME = 600.0
 
 
 class Submitter:
@@ -63,15 +62,16 @@ class Submitter:
         self,
         home: Home,
         store: Store,
-        feed: Feed,
+        watcher: Watcher,
         storages: Storages,
         secrets: SecretStore,
         retention: Retention,
         transfers: Transfers,
+        timings: Timings,
     ) -> None:
         self.home = home
         self.store = store
-        self.feed = feed
+        self.watcher = watcher
         self.storages = storages
         self.profiles = storages.profiles
         self.secrets = secrets
@@ -79,7 +79,7 @@ class Submitter:
         self.transfers = transfers
         self.recorder = ProvenanceRecorder(home)
         self.inputs = Inputs(home, storages)
-        self.staged = StagedPlans(_STAGED_LIFETIME)
+        self.staged = StagedPlans(timings.staged)
         self._file_cache = FileMemory()
 
     async def preview(self, request: SubmitRequest, *, quick: bool = False) -> Preview:
@@ -122,7 +122,7 @@ class Submitter:
     async def stage(self, request: SubmitRequest) -> Transfer:
         """Start to stage the inputs of a request. Return the transfer; its id is the `staged` of the submit.
 
-        The plan is kept here under that id until its submit, for ten minutes at most.
+        The plan is kept here under that id until its submit, for a limited time.
 
         Raises:
             BadInput: as `submit`.
@@ -373,5 +373,5 @@ class Submitter:
         if submission != Submission(job.remote_id):
             known = {"remote_id": submission.remote_id, "console_url": submission.console_url}
             job = await asyncio.wrap_future(self.store.jobs.update(job.id, **known))
-        self.feed.follow(job, held.lease)
+        self.watcher.follow(job, held.lease)
         return job

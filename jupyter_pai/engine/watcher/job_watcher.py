@@ -1,4 +1,4 @@
-"""Reads what one job gives back, and tells how it ended. Who follows which job is the `feed`'s to decide."""
+"""The state of one watched job: its metric sources, and its outcome."""
 
 from __future__ import annotations
 
@@ -17,96 +17,96 @@ from ...jobs.metrics.tfevents.source import EventFileSource
 from ...jobs.state_dir import JobFolder
 from ...storage.local import path_of
 from ..failure.diagnose import diagnose
-from .remote_metrics import PlatformPoints
-from .remote_sync import Gatherer
+from .remote_metrics import RemoteMetrics
+from .remote_sync import RemoteSync
 
-__all__ = ["Follower"]
+__all__ = ["WatchedJob"]
 
 _TAIL = 1 << 16
-# Seconds for which a sign counts that somebody watches.
-_WATCHED = 10.0
+# Seconds for which a mark of another process counts.
+_MARK_AGE = 10.0
 
 
-class Follower:
-    """Reads one job's metrics, from all that it writes them to."""
+class WatchedJob:
+    """Reads the metrics of one job from its log, event files and platform."""
 
-    def __init__(self, job: Job, folder: JobFolder, lease: Lease, gatherer: Gatherer) -> None:
+    def __init__(self, job: Job, folder: JobFolder, lease: Lease, remote: RemoteSync) -> None:
         self.job = job
         self.folder = folder
         self.lease = lease
-        self.gatherer = gatherer
-        # What the platform itself reads from the log, for as long as nobody here does.
+        self.remote = remote
+        # The last report; its metrics count while none were read here.
         self.report = Report(job.status)
         self.readers: list[MetricSource] = [LogMetricSource(folder.log, job.spec.metric_definitions)]
-        mirror = gatherer.mirror
-        if tensorboard := mirror.folder if mirror else path_of(job.outputs.get("tensorboard", "")):
+        remote_files = remote.event_files
+        if tensorboard := remote_files.folder if remote_files else path_of(job.outputs.get("tensorboard", "")):
             self.readers.append(EventFileSource(tensorboard, job.submitted_at.timestamp()))
         defined = {definition.name for definition in job.spec.metric_definitions}
-        self.gatherer.points = PlatformPoints(folder, defined, self._read_on)
-        self.readers.append(self.gatherer.points)
-        self.look_at = 0.0  # By the monotonic clock: not looked at before.
-        self.looked_at = 0.0
-        self.is_done = False  # The job has ended, and all of it is stored.
-        # Why nothing is heard of it, if its user was told that.
-        self.trouble = ""
+        self.remote.points = RemoteMetrics(folder, defined, self._read_all)
+        self.readers.append(self.remote.points)
+        self.next_poll = 0.0  # By the monotonic clock.
+        self.last_poll = 0.0
+        self.is_done = False  # The job has finished and is stored.
+        # The kind of the last error of its platform, once stored.
+        self.last_error = ""
         self._writer: SeriesWriter | None = None
 
     def forget(self) -> None:
-        """Another process follows the job now: what we know of its metrics is out of date."""
+        """Drop cached state, since another process watches the job now."""
         self._writer = None
-        self.gatherer.forget()
+        self.remote.forget()
 
-    def tell_watched(self) -> None:
-        """Tell the process that follows the job that somebody here waits for its news."""
+    def mark_watched(self) -> None:
+        """Mark the job as watched, for the process that polls it."""
         with contextlib.suppress(OSError):
             (self.folder.path / "watched").touch(mode=0o600)
 
     def is_watched_elsewhere(self) -> bool:
-        """Whether another process has told so a moment ago."""
+        """Return whether another process has marked the job recently."""
         try:
-            return time.time() - (self.folder.path / "watched").stat().st_mtime < _WATCHED
+            return time.time() - (self.folder.path / "watched").stat().st_mtime < _MARK_AGE
         except FileNotFoundError:
             return False
 
     def has_news(self) -> bool:
-        """Whether there may be something to read. Cheap."""
+        """Return whether there may be unread data. Cheap."""
         cursor = self._writer.at if self._writer else Cursor()
         return any(reader.has_news(cursor) for reader in self.readers)
 
     def advance(self, ended: bool) -> bool:
-        """Read a piece of what is new; to the last byte when the job has ended. False if there is more.
+        """Read a chunk of new data, to the last byte when the job has finished. Return False if there is more.
 
         Only with the lease: the cursor is kept in memory between calls.
         """
         if self._writer is None:
             self._writer = SeriesWriter(self.folder.series)
-            # Patterns know their names beforehand: nothing else is called so.
+            # Names of patterns are reserved for the log.
             self._writer.claim(definition.name for definition in self.job.spec.metric_definitions)
         complete = [reader.advance(self._writer, ended=ended) for reader in self.readers]
         return all(complete)
 
-    def _read_on(self) -> None:
-        """To the end of what is here by now."""
+    def _read_all(self) -> None:
+        """Read all local data."""
         while not self.advance(False):
             pass
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The job's notes, and what came to light while it was followed."""
-        found = [note for reader in self.readers for note in reader.notes()]
-        if self.gatherer.note:
-            found.append(self.gatherer.note)
+        """The job's notes, with those of its metric sources."""
+        notes = [note for reader in self.readers for note in reader.notes()]
+        if self.remote.note:
+            notes.append(self.remote.note)
         if self._writer and self._writer.is_full:
-            found.append(_("Only the first {n} metrics are kept.").format(n=MOST_METRICS))
-        return (*self.job.notes, *(text for text in dict.fromkeys(found) if text not in self.job.notes))
+            notes.append(_("Only the first {n} metrics are kept.").format(n=MOST_METRICS))
+        return (*self.job.notes, *(text for text in dict.fromkeys(notes) if text not in self.job.notes))
 
     def outcome(self, report: Report) -> dict[str, object]:
-        """The fields that tell how the job ended. Where the platform gives no reason, the log may."""
+        """Return the fields of a finished job. Without a reason of the platform, the log is diagnosed."""
         reason, fix = report.reason, report.fix
         if report.status is JobStatus.FAILED and report.exit_code and not fix:
-            why, what_to_do = diagnose(report.exit_code, self._tail(report.instance))
-            why = f"{report.instance}: {why}" if report.instance else why
-            reason, fix = reason or why, what_to_do
+            diagnosis, fix = diagnose(report.exit_code, self._tail(report.instance))
+            diagnosis = f"{report.instance}: {diagnosis}" if report.instance else diagnosis
+            reason = reason or diagnosis
         return {
             "reason": reason,
             "fix": fix,

@@ -1,4 +1,4 @@
-"""What a look at a job found is taken in: brought from its platform, read, and stored; its end when all is there."""
+"""Process one poll result: fetch remote data, read metrics, store the status. The final status is stored last."""
 
 from __future__ import annotations
 
@@ -10,90 +10,91 @@ from ...backends.base import Backend, Capability
 from ...backends.reports import Report
 from ...jobs.job import JobStatus, now
 from ...jobs.store.store import Store
-from .job_watcher import Follower
+from .job_watcher import WatchedJob
+from .timings import Timings
 
-__all__ = ["Intake"]
+__all__ = ["Recorder"]
 
-# Seconds between two looks at a job that runs on another host.
-_ELSEWHERE = 2.0
-# Pieces of log between two questions to the platform, and threads that read them: not those of the whole server.
-_PIECES, _THREADS = 16, 4
+# Chunks of a log read between two polls, and threads that read them.
+_CHUNKS, _THREADS = 16, 4
 
 
-class Intake:
-    """Takes in the news of jobs that this process follows."""
+class Recorder:
+    """Processes the poll results of the jobs that this process watches."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, timings: Timings) -> None:
         self.store = store
-        self._threads = ThreadPoolExecutor(_THREADS, "jupyter-pai follow")
+        self.timings = timings
+        self._threads = ThreadPoolExecutor(_THREADS, "jupyter-pai recorder")
         self._stopping = False
 
     def stop(self) -> None:
-        """Begin no other piece of a log."""
+        """Start no further read of a log."""
         self._stopping = True
 
     def close(self) -> None:
-        """Wait for what is being read."""
+        """Wait for running reads."""
         self._threads.shutdown()
 
     @staticmethod
-    def tells_more(follower: Follower, report: Report) -> bool:
-        """Whether a report says what is not stored yet."""
-        job = follower.job
+    def has_changes(watch: WatchedJob, report: Report) -> bool:
+        """Return whether a report differs from the stored state."""
+        job = watch.job
         known = (job.status, job.platform_status, job.notes, job.reason)
-        return report.elsewhere or known != (report.status, report.platform_status, follower.notes, report.reason)
+        return report.elsewhere or known != (report.status, report.platform_status, watch.notes, report.reason)
 
-    async def take(self, follower: Follower, backend: Backend, report: Report, *, news: bool, watched: bool) -> bool:
-        """Take in what a platform says of a job, and what is there to be read. `news`: there is something here already.
-        Whether the platform has given all it has by now; what an ended job left there is to be asked for again.
+    async def process(self, watch: WatchedJob, backend: Backend, report: Report, *, news: bool, watched: bool) -> bool:
+        """Process a report and the data of a job. `news`: there is unread local data.
+
+        Returns whether all data of the platform was fetched. If not, a finished job is processed again later.
         """
-        whole, ended = True, report.status.ended
+        complete, ended = True, report.status.ended
         is_remote = Capability.RUNS_HERE not in backend.capabilities
         if is_remote and report.status is not JobStatus.LOST and (ended or watched):
-            whole = await follower.gatherer.bring(backend, follower.job.remote_id, ended=ended)
-            news = follower.has_news() or news  # It may say so once only.
-        if whole or not ended:
-            await self._note(follower, report, news)
-        return whole
+            complete = await watch.remote.sync(backend, watch.job.remote_id, ended=ended)
+            news = watch.has_news() or news  # `has_news` may be true only once.
+        if complete or not ended:
+            await self._store(watch, report, news)
+        return complete
 
-    async def _note(self, follower: Follower, report: Report, news: bool) -> None:
-        """Store what a look found; a job's end when its log and metrics are complete, not before."""
+    async def _store(self, watch: WatchedJob, report: Report, news: bool) -> None:
+        """Store a report. The final status is stored when log and metrics are complete."""
         if report.elsewhere:
-            # Not ours to follow. Who can must find the lease free.
-            follower.look_at = time.monotonic() + _ELSEWHERE
-            follower.lease.release()
-            await self.store_report(follower, report)
+            # Another host watches the job and needs the lease.
+            watch.next_poll = time.monotonic() + self.timings.other_host
+            watch.lease.release()
+            await self.store_report(watch, report)
             return
         ended = report.status.ended
         if not ended:
-            await self.store_report(follower, report)
-        if (ended or news) and not await self._read(follower, ended):
+            await self.store_report(watch, report)
+        if (ended or news) and not await self._read(watch, ended):
             return
         if ended:
-            outcome = await asyncio.to_thread(follower.outcome, report)
-            await self.store_report(follower, report, ended_at=report.ended_at or now(), **outcome)
-            follower.is_done = True
+            outcome = await asyncio.to_thread(watch.outcome, report)
+            await self.store_report(watch, report, ended_at=report.ended_at or now(), **outcome)
+            watch.is_done = True
 
-    async def _read(self, follower: Follower, ended: bool) -> bool:
-        """Read on in the logs, when the job has ended to their ends; whether that was reached."""
-        loop, pieces, more = asyncio.get_running_loop(), 0, True
-        while more and not self._stopping and (ended or pieces < _PIECES):
-            more = not await loop.run_in_executor(self._threads, follower.advance, ended)
-            pieces += 1
+    async def _read(self, watch: WatchedJob, ended: bool) -> bool:
+        """Read new data, all of it when the job has finished. Return whether the end was reached."""
+        loop, chunks, more = asyncio.get_running_loop(), 0, True
+        while more and not self._stopping and (ended or chunks < _CHUNKS):
+            more = not await loop.run_in_executor(self._threads, watch.advance, ended)
+            chunks += 1
         return not more
 
-    async def store_report(self, follower: Follower, report: Report, **more: object) -> None:
-        """Store where a job stands, if that is news."""
+    async def store_report(self, watch: WatchedJob, report: Report, **more: object) -> None:
+        """Store the state of a job if it has changed."""
         changes: dict[str, object] = {
             "status": report.status,
             "platform_status": report.platform_status,
-            "started_at": report.started_at or follower.job.started_at,
-            "notes": follower.notes,
+            "started_at": report.started_at or watch.job.started_at,
+            "notes": watch.notes,
             "reason": report.reason,
             "fix": report.fix,
             **more,
         }
         if report.console_url:
             changes["console_url"] = report.console_url
-        if any(getattr(follower.job, name) != value for name, value in changes.items()):
-            follower.job = await asyncio.wrap_future(self.store.jobs.update(follower.job.id, **changes))
+        if any(getattr(watch.job, name) != value for name, value in changes.items()):
+            watch.job = await asyncio.wrap_future(self.store.jobs.update(watch.job.id, **changes))

@@ -1,8 +1,8 @@
-"""Logs of jobs that run elsewhere: fetched piece by piece, and appended to the same files that local jobs write.
+"""Logs of remote jobs, fetched in chunks and appended to the same files that local jobs write.
 
-`log.cursors` says for each instance how many bytes of its file count, and the platform's cursor after them. It is
-replaced as a whole after the bytes are written, so that a process which is killed in between leaves bytes that do not
-count; the next one cuts them off. So nothing is lost and nothing is there twice.
+`log.cursors` has the number of valid bytes of each instance's file, and the platform's cursor after them. It is
+replaced atomically after the bytes are written. If the process is killed in between, the next one truncates the file,
+so that no line is lost or duplicated.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from ...jobs.state_dir import JobFolder
 
 __all__ = ["RemoteLog"]
 
-# Pieces of one instance between two looks at whether somebody still reads.
-_PIECES = 50
+# The most chunks of one instance in one fetch.
+_MAX_CHUNKS = 50
 
 
 class RemoteLog:
-    """The logs of one job. Only whoever follows the job may write."""
+    """The logs of one job. Only for the process that watches the job."""
 
     def __init__(self, folder: JobFolder) -> None:
         self.folder = folder
         self._cursors: dict[str, tuple[int, str]] | None = None
 
     def forget(self) -> None:
-        """Another process writes now: what we know is out of date."""
+        """Drop cached state, since another process watches the job now."""
         self._cursors = None
 
     async def fetch(self, backend: Backend, remote_id: str) -> tuple[bool, bool]:
-        """Bring what is new: whether that is all there is by now, and whether there was anything."""
+        """Fetch new lines. Return whether the logs are complete, and whether there were new lines."""
         complete, news = True, False
         for instance in await backend.instances(remote_id):
             name = _file_name(instance)
-            for _n in range(_PIECES):
+            for _n in range(_MAX_CHUNKS):
                 piece = await backend.log(remote_id, instance, self._cursor(name))
                 news |= bool(piece.data)
                 self._append(name, piece)
@@ -57,16 +57,16 @@ class RemoteLog:
     def _read(self) -> dict[str, tuple[int, str]]:
         try:
             with open(self.folder.path / "log.cursors", encoding="utf-8") as file:
-                found = {name: (int(size), str(cursor)) for name, (size, cursor) in json.load(file).items()}
+                cursors = {name: (int(size), str(cursor)) for name, (size, cursor) in json.load(file).items()}
         except FileNotFoundError:
-            found = {}
+            cursors = {}
         except (ValueError, TypeError, AttributeError):
-            found = {}  # Damaged: all is fetched anew.
+            cursors = {}  # Damaged: fetch all of it again.
         self.folder.log.mkdir(mode=0o700, exist_ok=True)
-        for name, there in sizes(self.folder.log).items():
-            if there > (size := found.get(name, (0, ""))[0]):
+        for name, written in sizes(self.folder.log).items():
+            if written > (size := cursors.get(name, (0, ""))[0]):
                 LogFile(self.folder.log, name).cut(size)
-        return found
+        return cursors
 
     def _append(self, instance: str, piece: LogPiece) -> None:
         assert self._cursors is not None
@@ -75,7 +75,7 @@ class RemoteLog:
             return
         log = LogFile(self.folder.log, instance)
         if piece.data:
-            if log.size > size:  # What a full disk took of the last one.
+            if log.size > size:  # Bytes of a write that failed, as on a full disk.
                 log.cut(size)
             log.append(piece.data, time.time())
         cursors = self._cursors | {instance: (size + len(piece.data), piece.cursor)}
@@ -85,6 +85,6 @@ class RemoteLog:
 
 
 def _file_name(instance: str) -> str:
-    """An instance's name as that of a file: the platform's words are not paths of ours."""
+    """Return a safe file name for an instance."""
     name = re.sub(r"[^\w.-]", "_", instance).lstrip(".")[:200] or "instance"
     return f"{name}_" if name.endswith((".index", ".lines")) else name

@@ -1,8 +1,7 @@
-"""Points of metrics that a platform has read from a job's log itself, for metrics of which our own reading has none.
+"""Metric points that the platform has read from a job's log, for metrics that are missing from our own reading.
 
-The patterns of a job that was submitted elsewhere may not be known, or be none that we can read, and logs expire. The
-platform's points come to a file of the job's own, a JSON line each, and go from there to where all points are, by a
-reader like the others. How many came of a metric is where to go on, so no point comes twice.
+The patterns of an imported job may be unknown or unsupported, and logs expire. The points are appended to a file of the
+job, one JSON line each, and read from there like other metric sources. The number of points of a metric is its cursor.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from ...jobs.metrics.series import Cursor, Piece, Series, SeriesWriter, pack
 from ...jobs.metrics.source import MetricSource
 from ...jobs.state_dir import JobFolder, state_errors
 
-__all__ = ["PlatformPoints"]
+__all__ = ["RemoteMetrics"]
 
 _ORIGIN, _LOG = "platform", "log"
-# The key of the cursor: no instance is called so.
+# The key of the cursor; no instance has this name.
 _SOURCE = "platform/points"
 _CHUNK = 1 << 20
-# Pages that one turn brings at most: others wait.
-_TURN = 20
+# The most pages of one fetch.
+_MAX_PAGES = 20
 
 
-class PlatformPoints(MetricSource):
-    """Those of one job. Only whoever follows the job may bring and read them.
+class RemoteMetrics(MetricSource):
+    """The platform's points of one job. Only for the process that watches the job.
 
-    `defined` are the metrics that we read from the log by patterns; `read_log` reads all of it that is here.
+    `defined` are the metrics with patterns of ours; `read_log` reads the local log to its end.
     """
 
     def __init__(self, folder: JobFolder, defined: Collection[str], read_log: Callable[[], None]) -> None:
@@ -42,18 +41,16 @@ class PlatformPoints(MetricSource):
         self._size = 0
 
     def forget(self) -> None:
-        """Another process follows the job now: what we know is out of date."""
+        """Drop cached state, since another process watches the job now."""
         self._counts = None
 
-    # Bringing.
-
-    async def bring(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
-        """Bring what is new; whether that is all. What a pattern of ours may yet find is left to it until the end.
+    async def sync(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
+        """Fetch new points. Return whether they are complete. Metrics with a pattern wait until the job finishes.
 
         Raises:
-            PaiError: if the platform does not give it.
+            PaiError: if a request failed.
         """
-        left = _TURN
+        left = _MAX_PAGES
         for name in await self._missing(await backend.metric_names(remote_id), ended=ended):
             more = True
             while more:
@@ -65,23 +62,23 @@ class PlatformPoints(MetricSource):
         return True
 
     async def _missing(self, names: Collection[str], *, ended: bool) -> list[str]:
-        """Those that our own reading of the log does not yield."""
-        begun = [name for name in names if name in self._known()]
-        others = [name for name in names if name not in begun and not self._is_read(name)]
+        """Return the metrics that our own reading of the log does not yield."""
+        known = [name for name in names if name in self._known()]
+        others = [name for name in names if name not in known and not self._is_read(name)]
         if ended and others:
-            # What the log holds is known when all of it was read.
+            # Only a completely read log shows which metrics it has.
             await asyncio.to_thread(self.read_log)
             others = [name for name in others if not self._is_read(name)]
-        return begun + [name for name in others if ended or name not in self.defined]
+        return known + [name for name in others if ended or name not in self.defined]
 
     def _is_read(self, name: str) -> bool:
-        """Whether our own reading has points of a metric, of whichever instance."""
+        """Return whether our own reading has points of a metric, of any instance."""
         cursor = self.series.cursor()
         names = {name, *(f"{name}@{instance}" for instance in cursor.offsets)}
         return any(cursor.origins.get(known, _LOG) == _LOG for known in names & cursor.counts.keys())
 
     def _known(self) -> dict[str, int]:
-        """How many points of each metric are here."""
+        """Return the number of stored points of each metric."""
         if self._counts is None:
             self._counts = {}
             data = self.path.read_bytes() if self.path.exists() else b""
@@ -92,22 +89,20 @@ class PlatformPoints(MetricSource):
         return self._counts
 
     def _append(self, name: str, points: Sequence[MetricPoint]) -> None:
-        """Add points, in place of what was cut short."""
+        """Append points, and overwrite an incomplete last line."""
         if not points:
             return
         known = self._known()
         data = "".join(f"{json.dumps([name, point.time, point.value])}\n" for point in points).encode()
         with state_errors(self.path):
-            place = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+            file = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
             try:
-                os.ftruncate(place, self._size)
-                os.pwrite(place, data, self._size)
+                os.ftruncate(file, self._size)
+                os.pwrite(file, data, self._size)
             finally:
-                os.close(place)
+                os.close(file)
         self._size += len(data)
         known[name] = known.get(name, 0) + len(points)
-
-    # Reading.
 
     def has_news(self, cursor: Cursor) -> bool:
         return self._size > cursor.offsets.get(_SOURCE, 0)
@@ -124,7 +119,7 @@ class PlatformPoints(MetricSource):
         return start + len(data) >= self._size
 
     def _piece(self, data: bytes, start: int, cursor: Cursor) -> Piece:
-        """Steps are counted, as of lines of a log that name none."""
+        """Return the points of some lines. Steps are counted, as for log lines without a step."""
         counts, points = dict(cursor.counts), dict[str, list[bytes]]()
         for line in data.splitlines():
             metric, time, value = json.loads(line)

@@ -1,8 +1,6 @@
-"""What a platform keeps of a job that runs elsewhere, brought here: log, events, use of its machines,
-metrics that only the platform has read.
+"""Fetch the data of a remote job: log, events, resource samples, event files and metric points.
 
-Asked for while somebody reads it, and once more at the job's end. Each lands where local jobs have theirs, so that
-nobody who reads it knows the difference.
+Data is fetched while the job is watched, and once more when it finishes. It is stored like that of a local job.
 """
 
 from __future__ import annotations
@@ -21,137 +19,137 @@ from ...jobs.metrics.resource_samples import RECORD
 from ...jobs.metrics.resource_usage import ResourceUsage
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
-from .remote_event_files import EventMirror
+from .remote_event_files import RemoteEventFiles
 from .remote_log import RemoteLog
-from .remote_metrics import PlatformPoints
+from .remote_metrics import RemoteMetrics
+from .timings import Timings
 
-__all__ = ["Gatherer"]
+__all__ = ["RemoteSync"]
 
-# Seconds between two questions for events, and for samples, which platforms take several times a minute.
-_EVENTS_EVERY, _SAMPLES_EVERY, _CURVES_EVERY, _POINTS_EVERY = 10.0, 30.0, 5.0, 30.0
-# Seconds without a new line after which the log of a job that has ended counts as whole: platforms collect lines.
-_SETTLED = 0.4
-# Attempts to get what an ended job has left, before it ends without that.
+# Attempts to fetch the data of a finished job.
 _ATTEMPTS = 20
 
 
-class Gatherer:
-    """Brings what there is of one job. Only whoever follows the job may use it."""
+class RemoteSync:
+    """Fetches the data of one job. Only for the process that watches the job."""
 
-    def __init__(self, folder: JobFolder, store: Store, mirror: EventMirror | None = None) -> None:
+    def __init__(
+        self, folder: JobFolder, store: Store, timings: Timings, event_files: RemoteEventFiles | None = None
+    ) -> None:
         self.folder = folder
         self.store = store
-        self.mirror = mirror
+        self.timings = timings
+        self.event_files = event_files
         self.log = RemoteLog(folder)
-        # Known when somebody follows the job.
-        self.points: PlatformPoints | None = None
+        # Set when the job is watched.
+        self.points: RemoteMetrics | None = None
         self.note = ""
-        # When all was brought that there was, by the monotonic clock.
-        self.brought_at = -math.inf
-        self._due = {"events": 0.0, "samples": 0.0, "curves": 0.0, "points": 0.0}
+        # The time of the last complete fetch, by the monotonic clock.
+        self.synced_at = -math.inf
+        self._due = {"events": 0.0, "samples": 0.0, "event_files": 0.0, "points": 0.0}
         self._failed = 0
         self._quiet_since: float | None = None
 
     def forget(self) -> None:
-        """Another process follows the job now."""
+        """Drop cached state, since another process watches the job now."""
         self.log.forget()
         if self.points:
             self.points.forget()
 
-    async def bring(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
-        """Bring what is new; of a job that has ended, whether that is all.
+    async def sync(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
+        """Fetch new data. Return whether the data of a finished job is complete.
 
         Raises:
-            PaiError: if the platform does not give it, and may do so later.
+            PaiError: if a request failed and may succeed later.
         """
         try:
             complete, news = await self.log.fetch(backend, remote_id)
-            await self._bring_events(backend, remote_id, ended=ended)
-            await self._bring_samples(backend, remote_id, ended=ended)
-            complete = await self._bring_curves(ended=ended) and complete
-            complete = complete and self._settled(news=news)
-            # What the log does not have is known when that is whole.
+            await self._sync_events(backend, remote_id, ended=ended)
+            await self._sync_samples(backend, remote_id, ended=ended)
+            complete = await self._sync_event_files(ended=ended) and complete
+            complete = complete and self._is_quiet(news=news)
+            # Only a complete log shows which metrics are missing from it.
             if complete or not ended:
-                complete = await self._bring_points(backend, remote_id, ended=ended) and complete
+                complete = await self._sync_points(backend, remote_id, ended=ended) and complete
         except PaiError as error:
-            return self._missed(error, ended=ended)
+            return self._handle_error(error, ended=ended)
         self._failed = 0
-        self.brought_at = time.monotonic()
+        self.synced_at = time.monotonic()
         return complete
 
-    def _settled(self, *, news: bool) -> bool:
-        """Whether nothing has come for a while."""
+    def _is_quiet(self, *, news: bool) -> bool:
+        """Return whether there was no new line for a while."""
         now = time.monotonic()
         if news or self._quiet_since is None:
             self._quiet_since = now
-        return now - self._quiet_since >= _SETTLED
+        return now - self._quiet_since >= self.timings.log_quiet
 
-    def _missed(self, error: PaiError, *, ended: bool) -> bool:
-        """A job that has ended does not wait for ever for what cannot be had."""
+    def _handle_error(self, error: PaiError, *, ended: bool) -> bool:
+        """Raise the error, unless the job has finished and the data will never be available."""
         self._failed += 1
-        self._due = dict.fromkeys(self._due, 0.0)  # What was asked for may be what is missing.
+        self._due = dict.fromkeys(self._due, 0.0)  # Request all data again.
         if ended and (self._failed >= _ATTEMPTS or not isinstance(error, EngineError)):
-            self.note = _("Its log may not be whole: {error}").format(error=error.message)
+            self.note = _("Its log may be incomplete: {error}").format(error=error.message)
             return True
         raise error
 
-    async def _bring_events(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
-        if not self._is_due("events", _EVENTS_EVERY, ended=ended):
+    async def _sync_events(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
+        if not self._is_due("events", self.timings.events, ended=ended):
             return
         known = self.store.events.count(self.folder.id, "platform")
         if texts := await backend.events(remote_id, known):
             told = self.store.events.add(self.folder.id, "platform", [{"text": text} for text in texts])
             await asyncio.wrap_future(told)
 
-    async def _bring_samples(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
-        if self._is_due("samples", _SAMPLES_EVERY, ended=ended):
-            self._append(await backend.samples(remote_id, self._sampled_until()))
+    async def _sync_samples(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
+        if self._is_due("samples", self.timings.samples, ended=ended):
+            self._append(await backend.samples(remote_id, self._last_sample_time()))
 
-    async def _bring_curves(self, *, ended: bool) -> bool:
-        """Whether that is all. Where they cannot be had, the job goes on without."""
-        if self.mirror is None or not self._is_due("curves", _CURVES_EVERY, ended=ended):
+    async def _sync_event_files(self, *, ended: bool) -> bool:
+        """Return whether the data is complete. An error becomes a note of the job."""
+        if self.event_files is None or not self._is_due("event_files", self.timings.event_files, ended=ended):
             return True
         try:
-            whole = await asyncio.to_thread(self.mirror.refresh)
+            complete = await asyncio.to_thread(self.event_files.refresh)
         except PaiError as error:
-            self.note = _("Its curves may not be whole: {error}").format(error=error.message) if ended else self.note
+            self.note = _("Its metrics may be incomplete: {error}").format(error=error.message) if ended else self.note
             return True
-        if not whole:
-            self._due["curves"] = 0.0
-        return whole
+        if not complete:
+            self._due["event_files"] = 0.0
+        return complete
 
-    async def _bring_points(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
-        """Whether that is all. Where they cannot be had, the job goes on without."""
-        if self.points is None or not self._is_due("points", _POINTS_EVERY, ended=ended):
+    async def _sync_points(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
+        """Return whether the data is complete. An error becomes a note of the job."""
+        if self.points is None or not self._is_due("points", self.timings.points, ended=ended):
             return True
         try:
-            whole = await self.points.bring(backend, remote_id, ended=ended)
+            complete = await self.points.sync(backend, remote_id, ended=ended)
         except PaiError as error:
             if ended and isinstance(error, EngineError):
                 raise
-            self.note = _("Its curves may not be whole: {error}").format(error=error.message) if ended else self.note
+            self.note = _("Its metrics may be incomplete: {error}").format(error=error.message) if ended else self.note
             return True
-        if not whole:
+        if not complete:
             self._due["points"] = 0.0
-        return whole
+        return complete
 
-    def _is_due(self, what: str, every: float, *, ended: bool) -> bool:
-        """Whether it is time to ask; of a job that has ended, once."""
-        is_due = self._due[what] < math.inf if ended else time.monotonic() >= self._due[what]
+    def _is_due(self, kind: str, interval: float, *, ended: bool) -> bool:
+        """Return whether a request is due. A finished job has one request."""
+        is_due = self._due[kind] < math.inf if ended else time.monotonic() >= self._due[kind]
         if is_due:
-            self._due[what] = math.inf if ended else time.monotonic() + every
+            self._due[kind] = math.inf if ended else time.monotonic() + interval
         return is_due
 
-    def _sampled_until(self) -> float:
-        """When the last sample was taken that we have, in seconds since 1970."""
+    def _last_sample_time(self) -> float:
+        """Return the time of the last stored sample, in seconds since 1970."""
         return max((point.time for point in ResourceUsage(self.folder.usage).latest().values()), default=0.0)
 
     def _append(self, samples: Sequence[Sample]) -> None:
         if not samples:
             return
-        place = os.open(self.folder.usage, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        file = os.open(self.folder.usage, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
-            end = os.fstat(place).st_size // RECORD.size * RECORD.size
-            os.pwrite(place, b"".join(RECORD.pack(*sample) for sample in samples), end)
+            end = os.fstat(file).st_size // RECORD.size * RECORD.size
+            os.pwrite(file, b"".join(RECORD.pack(*sample) for sample in samples), end)
         finally:
-            os.close(place)
+            os.close(file)

@@ -10,6 +10,7 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.config.settings import user_file
+from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.alibaba import StandIn, stand_in
@@ -53,8 +54,14 @@ def write_profile(platform: StandIn, **more: object) -> None:
 
 
 @pytest.fixture
-def engine(pai: StandIn, home: Home) -> Iterator[EmbeddedClient]:
+def timings() -> Timings:
+    """The engine's intervals; parametrize it for others."""
+    return Timings()
+
+
+@pytest.fixture
+def engine(pai: StandIn, home: Home, timings: Timings) -> Iterator[EmbeddedClient]:
     """An engine that runs in this process."""
-    client = EmbeddedClient()
+    client = EmbeddedClient(timings)
     yield client
     client.close()

@@ -11,7 +11,8 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
-from jupyter_pai.engine.watcher.remote_event_files import EventMirror
+from jupyter_pai.engine.watcher.remote_event_files import RemoteEventFiles
+from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.storage.base import Storage
 from jupyter_pai.storage.local import LocalStorage
 
@@ -47,10 +48,10 @@ def steps(engine: EmbeddedClient, job: JobHandle) -> int:
     return int(found["eval/loss"]["end"]) if "eval/loss" in found else 0
 
 
+@pytest.mark.parametrize("timings", [Timings(event_files=0.2)])
 def test_curves_grow_while_somebody_looks_and_are_whole_in_the_end(
-    engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("jupyter_pai.engine.watcher.remote_sync._CURVES_EVERY", 0.2)
     job = train(engine, folder, tmp_path / "go on")
     watching = threading.Thread(target=lambda: list(job.follow()))
     watching.start()
@@ -67,9 +68,9 @@ def test_curves_grow_while_somebody_looks_and_are_whole_in_the_end(
     assert sent == local.stat().st_size
 
 
-def mirror(place: Path, storage: Storage | None = None) -> EventMirror:
+def mirror(place: Path, storage: Storage | None = None, **options: int) -> RemoteEventFiles:
     uri = (place / "there").as_uri()
-    return EventMirror(uri, place / "here", lambda: storage or LocalStorage())
+    return RemoteEventFiles(uri, place / "here", lambda: storage or LocalStorage(), **options)
 
 
 def write(place: Path, name: str, *steps: int) -> Path:
@@ -97,10 +98,9 @@ def test_only_what_is_new_comes(tmp_path: Path) -> None:
     assert copy.read_bytes() == marked + first.read_bytes()[len(marked) :]
 
 
-def test_a_look_brings_no_more_than_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jupyter_pai.engine.watcher.remote_event_files._TURN", 100)
+def test_a_look_brings_no_more_than_its_turn(tmp_path: Path) -> None:
     path = write(tmp_path, "events.out.tfevents.1", *range(20))
-    ours, looks = mirror(tmp_path), 1
+    ours, looks = mirror(tmp_path, refresh_bytes=100), 1
     while not ours.refresh():
         looks += 1
     assert looks > path.stat().st_size // 100

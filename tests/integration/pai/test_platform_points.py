@@ -11,6 +11,7 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
+from jupyter_pai.engine.watcher.timings import Timings
 
 from ...conftest import script, submit, until
 from ...fakes.alibaba import StandIn
@@ -71,10 +72,8 @@ def test_a_job_of_ours_has_no_point_twice(engine: EmbeddedClient, pai: StandIn, 
     assert pai.count("paistudio", "ListTrainingJobMetrics") == 0
 
 
-def test_curves_of_unknown_patterns_grow_while_somebody_looks(
-    engine: EmbeddedClient, pai: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("jupyter_pai.engine.watcher.remote_sync._POINTS_EVERY", 0.1)
+@pytest.mark.parametrize("timings", [Timings(points=0.1)])
+def test_curves_of_unknown_patterns_grow_while_somebody_looks(engine: EmbeddedClient, pai: StandIn) -> None:
     (remote_id,) = pai.add_jobs(1, AlgorithmSpec={"Command": ["x"], "Image": IMAGE, "JobType": "PyTorchJob"})
     job = JobHandle(engine.call("adopt", body={"remote_id": remote_id, "profile": "pai"}), engine)
     pai.add_points(remote_id, "loss", *range(150))
@@ -114,4 +113,4 @@ def test_what_the_platform_does_not_give_ends_no_job_late(engine: EmbeddedClient
     job = adopted(engine, remote_id)
     assert job.status == "succeeded"
     assert points(engine, job).keys() == {"loss"}
-    assert any("curves may not be whole" in note for note in job.info["notes"])
+    assert any("metrics may be incomplete" in note for note in job.info["notes"])

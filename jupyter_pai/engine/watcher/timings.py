@@ -1,0 +1,41 @@
+"""The intervals of the engine, in seconds. Tests pass smaller ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Timings"]
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Intervals and timeouts of one engine, in seconds."""
+
+    # Between two polls of a watched job, of all jobs, and after an error.
+    watched: float = 0.05
+    unwatched: float = 0.25
+    retry: float = 1.0
+    # The longest interval between two polls of all jobs, however many they are.
+    unwatched_max: float = 3.0
+    # A poll does not wait longer for jobs with much data; their processing continues in the background.
+    poll_patience: float = 0.25
+    # Minimum age of the data of a remote job before a request refreshes it.
+    refresh: float = 1.0
+    # The longest wait for fresh data of a platform.
+    fresh_timeout: float = 5.0
+    # Until a finished job's data is requested again from its platform.
+    incomplete_retry: float = 0.5
+    # After this time, a job that its platform does not list counts as never submitted.
+    unseen: float = 20.0
+    # Between two polls of a job that runs on another host.
+    other_host: float = 2.0
+    # Between two requests for the events, samples, event files and metric points of a remote job. Platforms collect
+    # events and samples several times a minute.
+    events: float = 10.0
+    samples: float = 30.0
+    event_files: float = 5.0
+    points: float = 30.0
+    # Without a new line, the log of a finished remote job is complete after this time: platforms collect lines.
+    log_quiet: float = 0.4
+    # Staged inputs wait this long for their submit.
+    staged: float = 600.0
