@@ -259,7 +259,8 @@ def form(studio: Studio, page: Page) -> None:
     studio.after.callback(end_kernels, studio)
     open_notebook(page, studio.lab, "form.ipynb", "lab/workspaces/form/tree")
     run_cells(page, 1)
-    page.locator(".jp-OutputArea .widget-button").first.wait_for(timeout=LONG)
+    form = page.locator(".jp-OutputArea .jp-pai-Train")
+    form.get_by_text("hidden", exact=True).wait_for(timeout=LONG)
 
 
 def explorer(studio: Studio, page: Page) -> None:

@@ -21,6 +21,8 @@ from jupyter_pai.config.settings import user_file
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import until
+from ..fakes.alibaba import StandIn
+from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
 from .bare import LONG, BarePage
 from .everyone import cut_off, faults, moving, unreachable
 
@@ -270,3 +272,23 @@ def test_a_submit_from_the_page_gives_its_job_to_python(page: Page, engine: Embe
         # What was submitted stays in the form, in Python's types.
         expect(bare.root.get_by_label("lr", exact=True)).to_have_value("0.25")
         assert bare.form.hyperparameters == {"lr": 0.25}
+
+
+def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:  # noqa: F811
+    with closing(EmbeddedClient()) as client, closing(BareForm(page, client, script, "pai")) as bare:
+        bare.form.instance_type = "ecs.gn6i-c4g1.xlarge"
+        bare.open()
+        expect(bare.root.locator(".jp-pai-Train-cost").first).to_contain_text("until it ends", timeout=LONG)
+        submit, dialog = bare.root.get_by_role("button", name="Submit", exact=True), page.get_by_role("dialog")
+        submit.first.click()
+        expect(dialog).to_contain_text("until it ends", timeout=LONG)
+        assert faults(page, ".jp-pai-Dialog") == []
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(dialog).to_have_count(0)
+        assert client.call("list_jobs")["total"] == 0
+        submit.first.click()
+        dialog.get_by_role("button", name="Submit").click(timeout=LONG)
+        expect(bare.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ", timeout=LONG)
+        assert bare.form.job is not None
+        assert bare.form.job.info["backend"] == "pai"
+        assert client.call("list_jobs")["total"] == 1

@@ -16,26 +16,22 @@ interface IPage extends Omit<IContext, 'engine'> {
 
 /** Prepare a widget's node for a view. `texts` is a catalog, empty for English. */
 export function prepare(node: HTMLElement, texts: unknown): IPage {
-  const lang = languageOf(texts) || 'en';
+  const language = languageOf(texts);
+  const lang = language || 'en';
   setLocale(localeOf(lang, navigator.languages));
   node.lang = lang;
-  const trans = translation(texts);
+  const trans = new Gettext({ domain: DOMAIN, locale: lang });
+  if (language) {
+    trans.loadJSON(catalogue(texts), DOMAIN);
+  }
   node.classList.add('jp-pai-Page');
-  if (theme()) {
-    node.dataset['theme'] = theme();
+  const colors = theme();
+  if (colors) {
+    node.dataset['theme'] = colors;
   }
   const place = document.createElement('div');
   node.replaceChildren(place);
   return { place, trans, lang, host: new PageHost(node, trans) };
-}
-
-function translation(texts: unknown): IContext['trans'] {
-  const language = languageOf(texts);
-  const trans = new Gettext({ domain: DOMAIN, locale: language || 'en' });
-  if (language) {
-    trans.loadJSON(catalogue(texts), DOMAIN);
-  }
-  return trans;
 }
 
 /** Return the theme of the page: `vscode`, `light` or `dark`; empty in JupyterLab, whose variables apply directly. */

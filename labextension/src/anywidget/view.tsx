@@ -18,11 +18,18 @@ import { prepare } from './page.js';
 export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): () => void {
   const { place, ...page } = prepare(node, texts);
   const engine = new KernelEngine(widget, page.trans);
-  const context = { ...page, engine };
   const model = new JobModel(engine, string(widget.get('job_id')));
   const root = createRoot(place);
   const draw = (isVisible: boolean) =>
-    root.render(<JobView {...context} model={model} isVisible={isVisible} snapshot={string(widget.get('snapshot'))} />);
+    root.render(
+      <JobView
+        {...page}
+        engine={engine}
+        model={model}
+        isVisible={isVisible}
+        snapshot={string(widget.get('snapshot'))}
+      />
+    );
   draw(false);
   const attention = new Attention(node, draw);
   return () => {
