@@ -22,7 +22,7 @@ def commands(language: str) -> str:
     parts += [f"## `%%pai_train`\n\n{cell.description}\n", _options(cell, language)]
     for name, command in verbs(line):
         parts += [f"## `%pai {name}`, `jupyter pai {name}`\n\n{command.description}\n", _options(command, language)]
-    words = ", ".join(f"`{other}` → `{ours}`" for other, ours in grammar._ELSEWHERE.items())
+    words = ", ".join(f"`{other}` → `{ours}`" for other, ours in grammar._SYNONYMS.items())
     parts.append(word("Accepted names from other tools: {words}.", language).format(words=words))
     return "\n".join(parts)
 
