@@ -1,11 +1,10 @@
-"""Transport: the one door to platforms' HTTP APIs.
+"""HTTP transport for platforms' APIs, with rate limits and retries.
 
-It asks again what may be asked again: what was never sent, what was refused for coming too often, and, of calls that
-change nothing when they are repeated, what failed on the way or on the platform's side. A call that makes something is
-not repeated once it may have been received: then `ReplyLost` says so, and the caller looks before it tries again.
+A call is retried if it was not sent or was throttled. An idempotent call is also retried after network and server
+errors. A non-idempotent call that may have been received raises `ReplyLost`, and the caller checks its effect before
+retrying.
 
-Nothing of httpx is loaded before the first call. Connections belong to the event loop that made them, and are shared by
-all accounts.
+httpx is imported with the first call. Connections belong to an event loop and are shared by all accounts.
 """
 
 from __future__ import annotations
@@ -30,20 +29,20 @@ if TYPE_CHECKING:
 __all__ = ["Call", "Refusal", "Transport", "close", "is_reachable"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-# Seconds. The last bounds an attempt whose answer comes byte by byte.
+# Seconds. The last one limits an attempt with a slow response.
 _CONNECT, _READ, _ATTEMPT = 5.0, 10.0, 30.0
 _ATTEMPTS = 6
 _FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.2, 5.0, 0.5
-# A platform that asks for more patience than this is not waited for.
+# Longer waits requested by a platform are not honoured.
 _PATIENCE = 60.0
 
-# It tells of each repetition as a warning, which would show in a notebook where nobody has set up logging.
+# stamina logs each retry as a warning, which a notebook would show.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call. `auth` is asked anew for each attempt. `repeat`: whether doing it twice does no harm."""
+    """One call. `auth` is called for each attempt. `repeat` marks an idempotent call."""
 
     method: str
     url: str
@@ -59,8 +58,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What an answer means that is no success. `again`: it was not done, and may be asked for again; after `wait`
-    seconds, if the platform said so."""
+    """The meaning of an error response. `again` allows a retry, after `wait` seconds if the platform set them."""
 
     error: PaiError
     again: bool = False
@@ -68,9 +66,10 @@ class Refusal:
 
 
 class Transport:
-    """Calls of one account: `pace` a second at most, in bursts of as many. `read` says what a platform's refusals mean.
+    """Sends the calls of one account, at most `pace` per second, in bursts of the same size. `read` maps error
+    responses.
 
-    Accounts of one name share their pace.
+    Accounts of the same name share their rate limit.
     """
 
     def __init__(self, account: str, read: Callable[[httpx.Response], Refusal], pace: float = 10) -> None:
@@ -79,12 +78,12 @@ class Transport:
         self.pace = pace
 
     async def send(self, call: Call) -> dict[str, Any]:
-        """The JSON object that answers a call; empty if the answer is.
+        """Send a call and return the JSON object of its response, empty for an empty body.
 
         Raises:
-            PaiError: as `read` says.
-            Unreachable: if there is no answer, after all attempts.
-            ReplyLost: if it is not known whether the call was carried out.
+            PaiError: as mapped by `read`.
+            Unreachable: if there is no response after all attempts.
+            ReplyLost: if the call may have been executed.
         """
         import stamina
 
@@ -137,7 +136,7 @@ class Transport:
 
 
 class _Failed(Exception):
-    """An attempt that failed. `again`: whether to make another, and after how many seconds if that is known."""
+    """A failed attempt. `again` tells whether to retry, or after how many seconds."""
 
     def __init__(self, error: PaiError, again: bool | float) -> None:
         super().__init__(error.code)
@@ -150,14 +149,14 @@ def _again(error: Exception) -> bool | float:
 
 
 def _lost(call: Call, error: Exception) -> _Failed:
-    """An attempt that got no answer, or half of one."""
+    """Map a missing or incomplete response."""
     import httpx
 
     why = str(error) or type(error).__name__
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.ProxyError):
         return _Failed(_unreachable(call, why, sent=False), True)
     if not isinstance(error, httpx.HTTPError | TimeoutError):
-        why = _("what it answered is not whole")
+        why = _("the response was incomplete")
     if call.repeat:
         return _Failed(_unreachable(call, why, sent=True), True)
     return _Failed(_reply_lost(call, why), False)
@@ -165,24 +164,24 @@ def _lost(call: Call, error: Exception) -> _Failed:
 
 def _unreachable(call: Call, why: str, sent: bool) -> Unreachable:
     return Unreachable(
-        _("{host} does not answer: {why}.").format(host=call.host, why=why.rstrip(".")),
-        fix=_("Check the network, the proxy (HTTPS_PROXY) and the profile's region and endpoint; then try again."),
+        _("No response from {host}: {why}.").format(host=call.host, why=why.rstrip(".")),
+        fix=_("Check the network, the proxy (HTTPS_PROXY) and the profile's region and endpoint, then try again."),
         sent=sent,
     )
 
 
 def _reply_lost(call: Call, why: str, **details: object) -> ReplyLost:
     return ReplyLost(
-        _("No answer from {host}, which may have done what was asked: {why}.").format(
+        _("No response from {host}, which may have executed the request: {why}.").format(
             host=call.host, why=why.rstrip(".")
         ),
-        fix=_("Look whether it is there before you try again."),
+        fix=_("Check whether it was created before retrying."),
         **details,
     )
 
 
 class _Local:
-    """What belongs to one event loop."""
+    """The connections and rate limits of one event loop."""
 
     def __init__(self) -> None:
         import httpx
@@ -215,7 +214,7 @@ def _local() -> _Local:
 
 
 async def is_reachable(url: str) -> bool:
-    """Whether a page is there: what asks for a login is, an error of the gateway before it is not."""
+    """Return whether a URL responds. A login page counts, a gateway error does not."""
     import httpx
 
     try:
@@ -226,6 +225,6 @@ async def is_reachable(url: str) -> bool:
 
 
 async def close() -> None:
-    """Close the connections of the loop that runs. It may go on: the next call makes new ones."""
+    """Close the running loop's connections. Later calls reconnect."""
     if local := _locals.pop(asyncio.get_running_loop(), None):
         await local.client.aclose()

@@ -1,4 +1,4 @@
-"""Places where inputs and outputs are kept: ours, and those of other packages by the entry-point group
+"""Storage for inputs and outputs: built-in kinds, and those of other packages in the entry-point group
 ``jupyter_pai.storages``."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["load_storages"]
 
 @cache
 def load_storages() -> Plugins[Storage]:
-    """Every kind of storage that is installed, by the scheme of its URIs."""
+    """Return all installed kinds of storage by URI scheme."""
     from .local import LocalStorage
     from .oss.storage import OssStorage
 

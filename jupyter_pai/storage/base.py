@@ -1,6 +1,6 @@
-"""The seam to places where inputs and outputs are kept: files by URI.
+"""The storage interface: files by URI.
 
-A URI that ends with ``/`` means a folder, any other a file. All verbs may block.
+A URI that ends with ``/`` refers to a folder, any other to a file. All methods may block.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ from .walk import walk
 
 __all__ = ["File", "OpenFile", "Progress", "Storage"]
 
-# Told after each piece: bytes done, bytes in all. What it raises ends the copy, and nothing is left of it.
+# Called after each chunk with the bytes done and the total. An exception cancels the copy and removes partial files.
 Progress = Callable[[int, int], None]
 
 _PIECE = 1 << 20
-# So many files are asked for one by one; for more, all that is there is listed.
+# Up to this many files are checked individually; for more, the folder is listed.
 _FEW = 8
 
 
 class File(NamedTuple):
-    """A file in a storage: its path below the URI that was asked for, its size in bytes, when it was written, in
-    seconds since 1970. `problem` says why it cannot be read; empty if it can. `version` changes with its content, as
-    far as the storage can tell. The path of a folder ends with ``/``."""
+    """A file in a storage: path below the requested URI, size in bytes, modification time in seconds since 1970.
+
+    `problem` is the reason that it cannot be read, otherwise empty. `version` changes with the content, as far as the
+    storage can tell. The path of a folder ends with ``/``.
+    """
 
     path: str
     size: int
@@ -46,19 +48,19 @@ class File(NamedTuple):
 
 
 class OpenFile(ABC):
-    """A file that is being read. What is written to it later does not change `file`."""
+    """A file open for reading. `file` describes it at the time of opening."""
 
     file: File
-    # Who may do what with it, as far as the storage knows such things.
+    # Permissions, if the storage has them.
     mode: int | None = None
 
     @abstractmethod
     def read(self, offset: int, length: int) -> bytes:
-        """So many bytes from `offset` on; fewer only where the file ends by now."""
+        """Return `length` bytes from `offset`, or fewer at the end of the file."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it."""
+        """Release the resources of the file."""
 
     def __enter__(self) -> Self:
         return self
@@ -68,103 +70,100 @@ class OpenFile(ABC):
 
 
 class Storage(ABC):
-    """One kind of storage, told by the scheme of its URIs."""
+    """One kind of storage, identified by the scheme of its URIs."""
 
     scheme: ClassVar[str]
-    # The profiles whose account it needs: those with settings of this kind. None for a storage that needs no account.
+    # The settings of profiles with an account for this storage. None if it needs no account.
     settings_model: ClassVar[type[ProfileSettings] | None] = None
 
     @classmethod
     def of(cls, settings: ProfileSettings | None, state: Path) -> Self:
-        """The storage with a profile's account. In the folder `state` it may note how far long copies have come."""
+        """Return the storage with the account of a profile. It may store the progress of long copies in the folder
+        `state`."""
         return cls()
 
-    # Looking.
-
     async def roots(self) -> Sequence[str]:
-        """The URIs of the folders where one begins to look: of a bucket, of a shelf. None where nobody can say. Whoever
-        must be asked for it is asked here; it runs in an event loop, so it must not block.
+        """Return the URIs of the root folders to browse, such as a bucket. Runs in an event loop and must not block.
+        Empty if unknown.
 
         Raises:
-            PaiError: saying why there are none.
+            PaiError: with the reason that none are available.
         """
         return ()
 
     @abstractmethod
     def stat(self, uri: str) -> File | None:
-        """The file or folder that a URI means, under its name alone; a folder also where the URI lacks its ``/``. None
-        if there is nothing."""
+        """Return the file or folder at a URI, with its name as path, or None. Finds a folder also without its trailing
+        ``/``."""
 
     @abstractmethod
     def entries(self, uri: str, after: str = "", most: int = 1000) -> list[File]:
-        """The files and folders directly in a folder, in the order of their names: at most so many after the name
-        `after`; none if there is no such folder."""
+        """Return the files and folders directly in a folder, sorted by name: at most `most` after the name `after`.
+        Empty if the folder does not exist."""
 
     @abstractmethod
     def list(self, uri: str) -> list[File]:
-        """The files below a folder's URI, in the order of their paths; none if there is no such folder."""
+        """Return all files below a folder, sorted by path. Empty if the folder does not exist."""
 
     @abstractmethod
     def exists(self, uri: str) -> bool:
-        """Whether there is such a folder; true where folders are only the beginnings of names."""
+        """Return whether a folder exists. Always true if folders are only prefixes of names."""
 
     @abstractmethod
     def open(self, uri: str, path: str) -> OpenFile:
-        """A file below a folder's URI.
+        """Open a file below a folder.
 
         Raises:
-            NotFound: if there is none, or it is not a file of that folder: a link out of it, a device.
+            NotFound: if it does not exist or is not a regular file of the folder, such as a link out of it or a
+                device.
         """
 
-    # Naming.
-
     def join(self, uri: str, path: str) -> str:
-        """The URI of a path below a folder's URI."""
+        """Return the URI of a path below a folder."""
         return f"{uri.rstrip('/')}/{path}"
 
     def split(self, uri: str) -> tuple[str, str]:
-        """The URI of the folder in which a file or folder lies, and its path in that; the path is empty at the top."""
+        """Return the URI of the parent folder and the path in it, which is empty for a root."""
         folder, _slash, name = uri.rstrip("/").rpartition("/")
         return f"{folder}/", name + "/" * uri.endswith("/")
 
-    # Changing.
-
     @abstractmethod
     def put(self, source: Path | bytes, uri: str, *, overwrite: bool = False, progress: Progress | None = None) -> File:
-        """Write a file: all of it or nothing.
+        """Write a file atomically.
 
         Raises:
-            Conflict: if there is one already and `overwrite` is not set, or a folder is in the way.
+            Conflict: if it exists and `overwrite` is not set, or is a folder.
             BadInput: if the source cannot be read.
             EngineError: if it cannot be written.
         """
 
     @abstractmethod
     def delete(self, uri: str) -> int:
-        """Remove a file, or a folder with all that is below; how many files that were.
+        """Delete a file, or a folder recursively. Returns the number of deleted files.
 
         Raises:
-            NotFound: if there is nothing.
-            Conflict: if it is a folder and the URI does not say so, or the top of all.
+            NotFound: if it does not exist.
+            Conflict: if it is a folder and the URI has no trailing slash, or it is a root.
         """
 
     @abstractmethod
     def make_folder(self, uri: str) -> None:
-        """Make a folder and those above it. Does nothing if it is there.
+        """Create a folder and its parents. Does nothing if it exists.
 
         Raises:
             Conflict: if a file has its name.
         """
 
     def move(self, uri: str, target: str, *, progress: Progress | None = None) -> int:
-        """Give a file, or a folder with all that is below, another URI of this storage; how many files that were. The
-        URIs of a folder end with a slash, both of them.
+        """Move a file, or a folder recursively, within this storage. Returns the number of moved files.
+
+        Both URIs of a folder end with a slash.
 
         Raises:
-            NotFound: if there is nothing.
-            Conflict: if something is at the target already, or it lies in the folder itself; if it is a folder and the
-                URI does not say so, or the top of all.
-            EngineError: if it cannot be done; it stays where it was then.
+            NotFound: if it does not exist.
+            Conflict: if the target exists or lies inside the folder, if it is a folder and the URI has no trailing
+                slash, or if it is a root.
+            EngineError: if it fails. The source is unchanged then.
         """
         self._check_move(uri, target)
         return self._move(uri, target, progress)
@@ -172,28 +171,28 @@ class Storage(ABC):
     def _check_move(self, uri: str, target: str) -> None:
         there = self.stat(uri)
         if there is None:
-            raise NotFound(_("There is nothing at {uri}.").format(uri=uri), fix=_("See what there is: %pai ls URI"))
+            raise NotFound(_("There is nothing at {uri}.").format(uri=uri), fix=_("List the folder: %pai ls URI"))
         if there.is_folder and not uri.endswith("/"):
             raise Conflict(
-                _("{path} is a folder.").format(path=uri), fix=_("With all that is in it: {path}/").format(path=uri)
+                _("{path} is a folder.").format(path=uri), fix=_("To include its contents: {path}/").format(path=uri)
             )
         if not self.split(uri)[1]:
-            raise Conflict(_("{path} is not moved as a whole.").format(path=uri), fix=_("Name a folder in it."))
+            raise Conflict(
+                _("Cannot move the root of a storage ({path}).").format(path=uri), fix=_("Name a folder inside it.")
+            )
         if there.is_folder and target.startswith(uri):
-            raise Conflict(_("{uri} cannot be moved into itself.").format(uri=uri), fix=_("Choose another place."))
+            raise Conflict(_("Cannot move {uri} into itself.").format(uri=uri), fix=_("Choose another location."))
         if self.stat(target.rstrip("/")):
             name = self.split(target)[1]
-            raise Conflict(
-                _("{file} is there already.").format(file=target), fix=_("Choose another name."), files=[name]
-            )
+            raise Conflict(_("{file} already exists.").format(file=target), fix=_("Choose another name."), files=[name])
 
     def _move(self, uri: str, target: str, progress: Progress | None) -> int:
-        """Copy by way of this machine, then remove; a storage that can do better does."""
+        """Copy through this machine, then delete. Overridden by storages with a direct way."""
         files = self.list(uri) if uri.endswith("/") else []
         if bad := [file for file in files if file.problem]:
             raise Conflict(
                 _("`{path}` cannot be read: {why}.").format(path=bad[0].path, why=bad[0].problem),
-                fix=_("Remove it, or mend it."),
+                fix=_("Remove or repair it."),
             )
         with tempfile.TemporaryDirectory(prefix="jupyter-pai-move-") as name:
             place = Path(name)
@@ -222,36 +221,36 @@ class Storage(ABC):
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> int:
-        """Write the files of a local folder below a folder's URI, all of them or those of these paths; their number.
-        Links count as what they lead to.
+        """Upload the files of a local folder, all or those with the given paths. Returns their number. Symbolic links
+        are followed.
 
         Raises:
-            Conflict: if files are there already and `overwrite` is not set; nothing is written then.
-            BadInput: if one cannot be read.
-            EngineError: if one cannot be written; those before it stay.
+            Conflict: if files exist and `overwrite` is not set. Nothing is written then.
+            BadInput: if a file cannot be read.
+            EngineError: if a file cannot be written. Earlier files remain.
         """
         chosen = None if files is None else {*files}
-        found = [one for one in walk(folder) if chosen is None or one[0] in chosen]
+        selected = [one for one in walk(folder) if chosen is None or one[0] in chosen]
         if not overwrite:
-            self.check_free(uri, [path for path, _size in found])
-        self._send(folder, found, uri, overwrite, progress)
-        return len(found)
+            self.check_free(uri, [path for path, _size in selected])
+        self._send(folder, selected, uri, overwrite, progress)
+        return len(selected)
 
     def _send(
-        self, folder: Path, found: Sequence[tuple[str, int]], uri: str, overwrite: bool, progress: Progress | None
+        self, folder: Path, files: Sequence[tuple[str, int]], uri: str, overwrite: bool, progress: Progress | None
     ) -> None:
-        """Write files of a folder, one after the other; a storage that is far away does several at once."""
-        whole, done = sum(size for _path, size in found), 0
-        for path, size in found:
+        """Upload files one by one. Overridden by remote storages to upload in parallel."""
+        whole, done = sum(size for _path, size in files), 0
+        for path, size in files:
             tell = _shifted(progress, done, whole) if progress else None
             self.put(folder / path, self.join(uri, path), overwrite=overwrite, progress=tell)
             done += size
 
     def check_free(self, uri: str, paths: Sequence[str]) -> None:
-        """See whether files can get these names below a folder's URI.
+        """Check that files with these paths do not exist below a folder.
 
         Raises:
-            Conflict: if there are such files.
+            Conflict: if some do.
         """
         if len(paths) <= _FEW:
             there = {path for path in paths if self.stat(self.join(uri, path))}
@@ -259,8 +258,10 @@ class Storage(ABC):
             there = {file.path for file in self.list(uri)}
         if names := [path for path in paths if path in there]:
             raise Conflict(
-                _("{folder} has files of that name already: {names}.").format(folder=uri, names=", ".join(names[:5])),
-                fix=_("Choose another folder, or replace them with --overwrite."),
+                _("Files with these names already exist in {folder}: {names}.").format(
+                    folder=uri, names=", ".join(names[:5])
+                ),
+                fix=_("Choose another folder, or overwrite them with --overwrite."),
                 files=names[:100],
             )
 
@@ -273,25 +274,25 @@ class Storage(ABC):
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> int:
-        """Copy the files below a folder's URI into a local folder, all that can be read or those of these paths; their
-        number. They get their names when all of them are there.
+        """Download the files below a folder, all readable ones or those with the given paths. Returns their number.
+        They appear together when all are complete.
 
         Raises:
-            NotFound: if one is not there.
-            Conflict: if files are there already and `overwrite` is not set; nothing is copied then.
-            EngineError: if they cannot be written; nothing is left then.
+            NotFound: if a file does not exist.
+            Conflict: if files exist and `overwrite` is not set. Nothing is copied then.
+            EngineError: if they cannot be written. Nothing remains then.
         """
-        found = self.chosen(uri, files)
-        check_targets(folder, [file.path for file in found], overwrite=overwrite)
+        selected = self.chosen(uri, files)
+        check_targets(folder, [file.path for file in selected], overwrite=overwrite)
         with Staging(folder) as staging:
-            self._fill(uri, found, staging, progress)
+            self._fill(uri, selected, staging, progress)
             staging.publish(overwrite=overwrite)
-        return len(found)
+        return len(selected)
 
-    def _fill(self, uri: str, found: Sequence[File], staging: Staging, progress: Progress | None) -> None:
-        """Copy files into a staging folder, one after the other; a storage that is far away does several at once."""
-        done, whole = 0, sum(file.size for file in found)
-        for file in found:
+    def _fill(self, uri: str, files: Sequence[File], staging: Staging, progress: Progress | None) -> None:
+        """Download files into a staging folder, one by one. Overridden by remote storages to download in parallel."""
+        done, whole = 0, sum(file.size for file in files)
+        for file in files:
             with self.open(uri, file.path) as source:
                 for piece in staging.write(file.path, _pieces(source), source.file.modified, source.mode):
                     done += piece
@@ -299,37 +300,37 @@ class Storage(ABC):
                         progress(done, max(whole, done))
 
     def chosen(self, uri: str, files: Sequence[str] | None = None) -> Sequence[File]:
-        """The files of these paths; without paths, all that can be read.
+        """Return the files with these paths, or all readable files.
 
         Raises:
-            NotFound: if one is not there, or cannot be read.
+            NotFound: if a file does not exist or cannot be read.
         """
         there = {file.path: file for file in self.list(uri)}
         if files is None:
             return [file for file in there.values() if not file.problem]
         for path in files:
             if path not in there:
-                raise NotFound(_("There is no file `{path}`.").format(path=path))
+                raise NotFound(_("File not found: `{path}`.").format(path=path))
             if there[path].problem:
                 raise NotFound(
                     _("`{path}` cannot be read: {why}.").format(path=path, why=there[path].problem),
-                    fix=_("Choose others."),
+                    fix=_("Choose other files."),
                 )
         return [there[path] for path in dict.fromkeys(files)]
 
 
 def _shifted(progress: Progress, before: int, whole: int) -> Progress:
-    """The progress of one file of several."""
+    """Return the progress callback for one of several files."""
     return lambda done, _size: progress(before + done, max(whole, before + done))
 
 
 def _half(progress: Progress | None, before: int) -> Progress | None:
-    """The progress of the first half of a way, or of the second."""
+    """Return the progress callback for the first or second half of a copy."""
     return progress and (lambda done, whole: progress((before * whole + done) // 2, whole))
 
 
 def _pieces(source: OpenFile) -> Iterator[bytes]:
-    """The file as it was when it was opened."""
+    """Yield the contents of a file as of its opening."""
     offset = 0
     while offset < source.file.size:
         data = source.read(offset, min(_PIECE, source.file.size - offset))
@@ -340,5 +341,5 @@ def _pieces(source: OpenFile) -> Iterator[bytes]:
 
 
 def truncated_error(path: str) -> EngineError:
-    """The error of a file that changed while it was copied."""
-    return EngineError(_("{file} became shorter while it was read.").format(file=path), fix=_("Try it again."))
+    """Return the error for a file that changed while it was copied."""
+    return EngineError(_("{file} was truncated while it was read.").format(file=path), fix=_("Try again."))

@@ -1,4 +1,4 @@
-"""Files of this machine, as ``file://`` URIs."""
+"""Files of this machine as ``file://`` URIs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PIECE = 1 << 20
 
 
 class LocalStorage(Storage):
-    """The file system. A link counts as what it leads to, as long as that is a file of the same folder."""
+    """The file system. Links are followed if they lead to files in the same folder."""
 
     scheme: ClassVar[str] = "file"
 
@@ -36,19 +36,19 @@ class LocalStorage(Storage):
     def stat(self, uri: str) -> File | None:
         path = _path(uri)
         try:
-            found = path.stat()
+            status = path.stat()
         except (OSError, ValueError):
             return None
-        if stat.S_ISDIR(found.st_mode):
-            return File(f"{path.name}/", 0, found.st_mtime)
-        return None if uri.endswith("/") else _file(path.name, found)
+        if stat.S_ISDIR(status.st_mode):
+            return File(f"{path.name}/", 0, status.st_mtime)
+        return None if uri.endswith("/") else _file(path.name, status)
 
     def entries(self, uri: str, after: str = "", most: int = 1000) -> list[File]:
         top = os.path.realpath(_path(uri))
         try:
             with os.scandir(top) as entries:
-                found = ((entry.name + "/" * entry.is_dir(follow_symlinks=False), entry) for entry in entries)
-                page = heapq.nsmallest(most, (pair for pair in found if pair[0] > after), key=lambda pair: pair[0])
+                named = ((entry.name + "/" * entry.is_dir(follow_symlinks=False), entry) for entry in entries)
+                page = heapq.nsmallest(most, (pair for pair in named if pair[0] > after), key=lambda pair: pair[0])
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -81,7 +81,7 @@ class LocalStorage(Storage):
         target = _path(uri)
         if target.is_dir() or uri.endswith("/"):
             raise Conflict(
-                _("{file} is a folder; a file is to get that name.").format(file=target),
+                _("{file} is a folder, but a file of that name is to be written.").format(file=target),
                 fix=_("Choose another name."),
             )
         if not overwrite and os.path.lexists(target):
@@ -107,13 +107,13 @@ class LocalStorage(Storage):
             if not uri.endswith("/"):
                 raise Conflict(
                     _("{path} is a folder.").format(path=path),
-                    fix=_("With all that is in it: {path}/").format(path=path),
+                    fix=_("To include its contents: {path}/").format(path=path),
                 )
             return _remove_tree(path)
         try:
             path.unlink()
         except FileNotFoundError:
-            raise NotFound(_("There is no file `{path}`.").format(path=path)) from None
+            raise NotFound(_("File not found: `{path}`.").format(path=path)) from None
         except OSError as error:
             raise write_error(path, error) from None
         return 1
@@ -121,15 +121,17 @@ class LocalStorage(Storage):
     def _move(self, uri: str, target: str, progress: Progress | None) -> int:
         source, goal = _path(uri), _path(target)
         if _is_top(source):
-            raise Conflict(_("{path} is not moved as a whole.").format(path=source), fix=_("Name a folder in it."))
-        if os.path.lexists(goal):  # Also a link that leads nowhere.
+            raise Conflict(
+                _("Cannot move the root of a storage ({path}).").format(path=source), fix=_("Name a folder inside it.")
+            )
+        if os.path.lexists(goal):  # Includes a broken link.
             raise _taken(goal)
         count = sum(1 for _file in _walk(str(source))) if uri.endswith("/") else 1
         try:
             goal.parent.mkdir(parents=True, exist_ok=True)
             os.rename(source, goal)
         except OSError as error:
-            if error.errno == errno.EXDEV:  # Another disk.
+            if error.errno == errno.EXDEV:  # A different disk.
                 return super()._move(uri, target, progress)
             raise write_error(goal, error) from None
         return count
@@ -145,24 +147,24 @@ class LocalStorage(Storage):
 
 
 def _copy(source: Path | bytes, target: BinaryIO, name: Path) -> Iterator[tuple[int, int]]:
-    """Write a file's bytes, with its mode and time if it has them; after each piece, bytes done and bytes in all.
+    """Copy a file with its mode and modification time. Yields the bytes done and the total after each chunk.
 
     Raises:
         BadInput: if it cannot be read.
         EngineError: if it cannot be written.
     """
     with _reading(source) as reading:
-        found = None if isinstance(source, bytes) else os.fstat(reading.fileno())
-        done, whole = 0, found.st_size if found else 0
+        status = None if isinstance(source, bytes) else os.fstat(reading.fileno())
+        done, whole = 0, status.st_size if status else 0
         try:
             while piece := reading.read(_PIECE):
                 target.write(piece)
                 done += len(piece)
                 yield done, max(done, whole)
             target.flush()
-            os.fchmod(target.fileno(), found.st_mode & 0o777 if found else 0o644)
-            if found:
-                os.utime(target.fileno(), (found.st_atime, found.st_mtime))
+            os.fchmod(target.fileno(), status.st_mode & 0o777 if status else 0o644)
+            if status:
+                os.utime(target.fileno(), (status.st_atime, status.st_mtime))
         except OSError as error:
             raise write_error(name, error) from None
 
@@ -177,7 +179,7 @@ def _reading(source: Path | bytes) -> BinaryIO:
 
 
 def _name(temporary: str, target: Path, *, overwrite: bool) -> None:
-    """Give a file its name; where it must not replace another, in one step of the disk's."""
+    """Rename a file atomically, without replacing another unless `overwrite` is set."""
     try:
         if overwrite:
             os.replace(temporary, target)
@@ -191,15 +193,15 @@ def _name(temporary: str, target: Path, *, overwrite: bool) -> None:
 
 def _taken(target: Path) -> Conflict:
     return Conflict(
-        _("{file} is there already.").format(file=target),
-        fix=_("Choose another name, or replace it with --overwrite."),
+        _("{file} already exists.").format(file=target),
+        fix=_("Choose another name, or overwrite it with --overwrite."),
         files=[target.name],
     )
 
 
 def _remove_tree(path: Path) -> int:
     if _is_top(path):
-        raise Conflict(_("{path} is not removed as a whole.").format(path=path), fix=_("Name a folder in it."))
+        raise Conflict(_("Cannot delete {path} as a whole.").format(path=path), fix=_("Name a folder inside it."))
     count = sum(1 for _file in _walk(os.path.realpath(path)))
     try:
         shutil.rmtree(path)
@@ -209,23 +211,23 @@ def _remove_tree(path: Path) -> int:
 
 
 def _is_top(path: Path) -> bool:
-    """Whether a folder is one of those that nobody means to lose."""
+    """Return whether a folder is protected: the root, the home folder, or a parent of it."""
     real = Path(os.path.realpath(path))
     return real in (Path("/"), Path.home()) or real in Path.home().parents
 
 
 class _LocalFile(OpenFile):
     def __init__(self, path: str, real: str) -> None:
-        # Neither waits for the other end of a pipe nor wakes a device: it is looked at first.
+        # Check first, because opening a pipe would block and opening a device could have effects.
         if not stat.S_ISREG(os.lstat(real).st_mode):
-            raise ValueError(_("it is no file"))
+            raise ValueError(_("not a regular file"))
         self._descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        found = os.fstat(self._descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(self._descriptor)
+        if not stat.S_ISREG(status.st_mode):
             self.close()
-            raise ValueError(_("it is no file"))
-        self.file = _file(path, found)
-        self.mode = stat.S_IMODE(found.st_mode)
+            raise ValueError(_("not a regular file"))
+        self.file = _file(path, status)
+        self.mode = stat.S_IMODE(status.st_mode)
 
     def read(self, offset: int, length: int) -> bytes:
         return os.pread(self._descriptor, length, offset)
@@ -235,7 +237,7 @@ class _LocalFile(OpenFile):
 
 
 def path_of(uri: str) -> Path | None:
-    """The path that a ``file://`` URI means; None for any other."""
+    """Return the path of a ``file://`` URI, or None for any other URI."""
     return _path(uri) if uri.startswith("file:") else None
 
 
@@ -244,22 +246,22 @@ def _path(uri: str) -> Path:
 
 
 def _inside(top: str, path: str) -> str:
-    """Where a path below a folder leads, all links followed.
+    """Resolve a path below a folder, following links.
 
     Raises:
-        ValueError: if that is not below the folder.
-        OSError: if there is nothing.
+        ValueError: if the result is outside the folder.
+        OSError: if it does not exist.
     """
     if "\0" in path or any(part in ("", ".", "..") for part in path.split("/")):
-        raise ValueError(_("it is no path of a file in this folder"))
+        raise ValueError(_("not a valid path inside this folder"))
     real = os.path.realpath(os.path.join(top, path), strict=True)
     if not Path(real).is_relative_to(top):
-        raise ValueError(_("it is a link that leads out of its folder"))
+        raise ValueError(_("a link that leads out of its folder"))
     return real
 
 
 def _walk(top: str) -> Iterator[File]:
-    """All that is below a folder and is no folder itself. What vanishes meanwhile is passed over."""
+    """Yield everything below a folder except folders. Entries that vanish meanwhile are skipped."""
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
@@ -278,26 +280,26 @@ def _walk(top: str) -> Iterator[File]:
                 yield File(prefix.removesuffix("/"), 0, 0.0, error.strerror or str(error))
 
 
-def _file(path: str, found: os.stat_result) -> File:
-    version = f"{found.st_mtime_ns:x}-{found.st_size:x}-{found.st_ino:x}"
-    return File(path, found.st_size, found.st_mtime, version=version)
+def _file(path: str, status: os.stat_result) -> File:
+    version = f"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"
+    return File(path, status.st_size, status.st_mtime, version=version)
 
 
 def _entry(top: str, path: str, entry: os.DirEntry[str], name: str = "") -> Iterator[File]:
-    """A file; what is none has a problem, but for a folder that is to be named as one."""
+    """Yield a file, or a folder if `name` ends with a slash. Other entries get a problem."""
     try:
-        found = os.stat(_inside(top, path)) if entry.is_symlink() else entry.stat(follow_symlinks=False)
+        status = os.stat(_inside(top, path)) if entry.is_symlink() else entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         if entry.is_symlink():
-            yield File(path, 0, 0.0, _("it is a link that leads nowhere"))
+            yield File(path, 0, 0.0, _("a broken link"))
         return
     except (OSError, ValueError) as error:
         yield File(path, 0, 0.0, str(error))
         return
-    if stat.S_ISREG(found.st_mode):
-        yield _file(path, found)
+    if stat.S_ISREG(status.st_mode):
+        yield _file(path, status)
     elif name.endswith("/"):
-        yield File(name, 0, found.st_mtime)
+        yield File(name, 0, status.st_mtime)
     else:
-        folder = stat.S_ISDIR(found.st_mode)
-        yield File(path, 0, found.st_mtime, _("it is a link to a folder") if folder else _("it is no file"))
+        folder = stat.S_ISDIR(status.st_mode)
+        yield File(path, 0, status.st_mtime, _("a link to a folder") if folder else _("not a regular file"))

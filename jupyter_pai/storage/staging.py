@@ -1,4 +1,4 @@
-"""Files on their way into a folder: they get their names when all of them are there, or are gone again."""
+"""Staging of downloads: files appear in the target folder together when all are complete, or not at all."""
 
 from __future__ import annotations
 
@@ -23,29 +23,31 @@ __all__ = ["Staging", "check_targets", "write_error"]
 
 _PREFIX = ".jupyter-pai-copy-"
 _PART = ".jupyter-pai-part-"
-# Seconds for which the beginning of a file waits for its rest.
+# Seconds for which a partial file is kept.
 _KEPT = 7 * 86_400.0
-# What is younger may just be about to be locked.
+# A younger folder may be about to be locked.
 _GRACE = 60.0
 
 
 def check_targets(folder: Path, paths: Sequence[str], *, overwrite: bool = False) -> None:
-    """See whether files can get these names below a folder.
+    """Check that files with these paths can be created below a folder.
 
     Raises:
-        Conflict: if they must not be replaced, or folders or links are in the way.
+        Conflict: if they exist and must not be replaced, or if folders or links are in the way.
     """
     there = [path for path in paths if os.path.lexists(folder / path)]
     if there and not overwrite:
         raise Conflict(
-            _("{folder} has files of that name already: {names}.").format(folder=folder, names=", ".join(there[:5])),
-            fix=_("Choose another folder, or replace them with --overwrite."),
+            _("Files with these names already exist in {folder}: {names}.").format(
+                folder=folder, names=", ".join(there[:5])
+            ),
+            fix=_("Choose another folder, or overwrite them with --overwrite."),
             files=there[:100],
         )
     for path in there:
         if (folder / path).is_dir() and not (folder / path).is_symlink():
             raise Conflict(
-                _("{file} is a folder; a file is to get that name.").format(file=folder / path),
+                _("{file} is a folder, but a file of that name is to be written.").format(file=folder / path),
                 fix=_("Choose another folder."),
             )
     top = Path(os.path.realpath(folder))
@@ -58,9 +60,9 @@ def check_targets(folder: Path, paths: Sequence[str], *, overwrite: bool = False
 
 
 class Staging:
-    """A hidden folder within the one that files are for, so that giving them their names is one step of the disk's.
+    """A hidden folder inside the target folder, from which files are renamed atomically.
 
-    It is locked as long as somebody works in it: what a process left that was killed, the next one clears away.
+    It is locked while in use. The next copy removes the folders of killed processes.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -77,7 +79,7 @@ class Staging:
         except OSError as error:
             self._unmake()
             raise write_error(self.folder, error) from error
-        with contextlib.suppress(OSError):  # A disk without locks.
+        with contextlib.suppress(OSError):  # The disk does not support locks.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return self
 
@@ -88,16 +90,16 @@ class Staging:
             self._unmake()
 
     def _unmake(self) -> None:
-        """Remove the folders that were made for nothing."""
+        """Remove the folders created for a failed copy."""
         with contextlib.suppress(OSError):
             for path in self._made:
                 path.rmdir()
 
     def write(self, path: str, pieces: Iterable[bytes], modified: float, mode: int | None) -> Iterator[int]:
-        """Write a file; the number of bytes after each piece.
+        """Write a file. Yields the size of each chunk.
 
         Raises:
-            EngineError: if that cannot be.
+            EngineError: if it cannot be written.
         """
         target = self._place / path
         try:
@@ -118,12 +120,13 @@ class Staging:
     def go_on(
         self, path: str, key: str, pieces: Callable[[bytes | mmap], Iterable[bytes]], modified: float
     ) -> Iterator[int]:
-        """As `write`, for a large file from far away. What arrives is kept in a hidden file of the folder, which stays
-        when the other end or the network fails, so that the next copy goes on: `pieces` is given what is there of the
-        file that `key` stands for, and gives the rest.
+        """Write a large remote file, resumable after a failure of the remote side or the network.
+
+        The partial file is kept hidden in the target folder, identified by `key`. `pieces` gets the bytes already
+        present and yields the rest.
 
         Raises:
-            EngineError: if that cannot be.
+            EngineError: if it cannot be written.
         """
         part = self.folder / f"{_PART}{key}"
         try:
@@ -132,7 +135,7 @@ class Staging:
             raise write_error(self.folder / path, error) from error
         with file:
             if filesystem.lock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB) is False:
-                yield from self.write(path, pieces(b""), modified, None)  # Another copies the same.
+                yield from self.write(path, pieces(b""), modified, None)  # Another process is copying the same file.
                 return
             try:
                 yield from self._append(file, pieces)
@@ -157,7 +160,7 @@ class Staging:
             yield len(data)
 
     def _take(self, part: Path, path: str, modified: float) -> None:
-        """A file that is complete, among the others."""
+        """Move a complete file into the staging folder."""
         target = self._place / path
         target.parent.mkdir(parents=True, exist_ok=True)
         os.utime(part, (modified, modified))
@@ -165,11 +168,11 @@ class Staging:
         self.paths.append(path)
 
     def publish(self, *, overwrite: bool) -> None:
-        """Give the files their names.
+        """Move the files to the target folder.
 
         Raises:
-            Conflict: if others have come there meanwhile.
-            EngineError: if that cannot be.
+            Conflict: if files appeared there in the meantime.
+            EngineError: if they cannot be written.
         """
         check_targets(self.folder, self.paths, overwrite=overwrite)
         target = self.folder
@@ -187,7 +190,7 @@ class Staging:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what killed processes left, and what nobody has gone on with."""
+    """Remove the folders of killed processes, and partial files that were not resumed."""
     for path in folder.glob(f"{_PART}*"):
         with contextlib.suppress(OSError):
             if time.time() - path.lstat().st_mtime > _KEPT:
@@ -205,8 +208,8 @@ def _clear(folder: Path) -> None:
 
 
 def write_error(path: Path, error: OSError) -> EngineError:
-    """The error of a file that cannot be written."""
+    """Return the error for a file that cannot be written."""
     return EngineError(
         _("{file} cannot be written: {error}.").format(file=path, error=error.strerror or error),
-        fix=_("Choose a folder of yours with enough room."),
+        fix=_("Choose a folder that you can write to, with enough free space."),
     )

@@ -1,4 +1,4 @@
-"""The files of a folder of the user's own that is to be copied to a storage."""
+"""Listing of a local folder to be uploaded."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["read_error", "walk"]
 
 
 def walk(folder: Path) -> list[tuple[str, int]]:
-    """The files below a folder, path and size in bytes, in the order of their paths. Links count as what they lead to,
-    wherever that is: whoever uploads a folder of data means the data.
+    """Return the path and size in bytes of all files below a folder, sorted by path. All links are followed, because an
+    upload means the data.
 
     Raises:
-        BadInput: if a folder or file cannot be read, is neither, or a link leads nowhere or round in a circle.
+        BadInput: if a folder or file cannot be read, is a special file, or a link is broken or circular.
     """
-    found: list[tuple[str, int]] = []
+    files: list[tuple[str, int]] = []
     waiting: list[tuple[str, tuple[str, ...]]] = [("", (os.path.realpath(folder),))]
     while waiting:
         prefix, above = waiting.pop()
@@ -29,27 +29,27 @@ def walk(folder: Path) -> list[tuple[str, int]]:
                     if entry.is_dir():
                         waiting.append((f"{path}/", _within(folder / path, above)))
                     else:
-                        found.append((path, _size(folder / path)))
+                        files.append((path, _size(folder / path)))
         except OSError as error:
             raise read_error(folder / prefix, error.strerror or str(error)) from None
-    return sorted(found)
+    return sorted(files)
 
 
 def _within(path: Path, above: tuple[str, ...]) -> tuple[str, ...]:
     real = os.path.realpath(path)
     if real in above:
-        raise read_error(path, _("it is a link to a folder that it lies in"))
+        raise read_error(path, _("a link to a folder that contains it"))
     return (*above, real)
 
 
 def _size(path: Path) -> int:
     if not path.exists():
-        raise read_error(path, _("it is a link that leads nowhere"))
+        raise read_error(path, _("a broken link"))
     if not path.is_file():
-        raise read_error(path, _("it is no file"))
+        raise read_error(path, _("not a regular file"))
     return path.stat().st_size
 
 
 def read_error(path: Path, why: str) -> BadInput:
-    """The error of a file that is to be copied and cannot be."""
-    return BadInput(_("`{path}` cannot be read: {why}.").format(path=path, why=why), fix=_("Remove it, or mend it."))
+    """Return the error for a local file that cannot be read."""
+    return BadInput(_("`{path}` cannot be read: {why}.").format(path=path, why=why), fix=_("Remove or repair it."))

@@ -1,4 +1,4 @@
-"""Auth: how a request says who sends it. Signers are pure: they are given a key and a request, and ask nobody."""
+"""Access keys for signing requests. Signers are pure functions of a key and a request."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["AccessKey"]
 
 @dataclass(frozen=True)
 class AccessKey:
-    """A key of a cloud account. `token` comes with one that is lent for some time (STS)."""
+    """An access key of a cloud account. `token` is set for temporary credentials (STS)."""
 
     id: str = field(repr=False)
     secret: Secret
     token: Secret | None = None
 
     def same(self, other: AccessKey) -> bool:
-        """Whether this is the other key, and was lent by the same loan."""
+        """Return whether two keys are equal, including their tokens."""
         mine, others = ((key.id, key.secret.open(), key.token and key.token.open()) for key in (self, other))
         return mine == others
 
     def mask(self, text: str) -> str:
-        """`text` without what nobody may read. Platforms quote a request that they refuse, with its headers."""
+        """Mask the secret parts of the key in `text`. Error responses may quote the headers of a request."""
         from urllib.parse import quote
 
         for secret in filter(None, (self.secret, self.token)):

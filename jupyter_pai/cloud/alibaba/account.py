@@ -1,7 +1,6 @@
-"""Account: what a profile of an Alibaba Cloud backend names, and what is found out where it names nothing.
+"""An Alibaba Cloud account as configured by a profile: hosts, network, workspace, bucket and keys.
 
-Which hosts, which network, which workspace and bucket, which keys. Nobody is asked before it is needed; what was found
-out is kept as long as the profile stays the same.
+Missing values are looked up when they are first needed and cached for the same settings.
 """
 
 from __future__ import annotations
@@ -28,56 +27,59 @@ from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
 
 __all__ = ["AlibabaAccount", "AliyunCredentials", "AliyunSettings", "discover"]
 
-# Seconds after which a host of the VPC counts as out of reach.
+# Seconds until a VPC host counts as unreachable.
 _PROBE = 1.0
 
 
 class AliyunSettings(ProfileSettings):
-    """The keys of a profile that names a place at Alibaba Cloud. Keys of the account are none of them."""
+    """The keys of a profile for Alibaba Cloud. Access keys are not among them."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
     region_id: str = Field(
-        "", title=N_("Region"), description=N_("The region, like cn-hangzhou."), json_schema_extra=IMPORTANT
+        "", title=N_("Region"), description=N_("Region id, such as cn-hangzhou."), json_schema_extra=IMPORTANT
     )
     workspace_id: str = Field(
         "",
         title=N_("Workspace"),
-        description=N_("The PAI workspace; else the account's default one."),
+        description=N_("PAI workspace. Default: the account's default workspace."),
         json_schema_extra=IMPORTANT,
     )
     oss_bucket_name: str = Field(
         "",
         title=N_("Bucket"),
-        description=N_("The bucket for code, inputs and outputs; else the workspace's."),
+        description=N_("Bucket for code, inputs and outputs. Default: the workspace's bucket."),
         json_schema_extra=IMPORTANT,
     )
     oss_endpoint: str = Field(
-        "", title=N_("Endpoint of OSS"), description=N_("OSS's endpoint, if it is not the region's own.")
+        "", title=N_("OSS endpoint"), description=N_("OSS endpoint, if it is not the region's own.")
     )
     endpoint: str = Field(
         "", title=N_("Endpoint"), description=N_("Base URL of all OpenAPI services, for a private cloud.")
     )
     network: Literal["", "public", "vpc"] = Field(
-        "", title=N_("Network"), description=N_("Which hosts to use; else what can be reached.")
+        "", title=N_("Network"), description=N_("Hosts to use. Default: the internal ones if they are reachable.")
     )
     credentials: str = Field(
-        "", title=N_("Keys"), description=N_("A profile of the aliyun command; else the keys that are found first.")
+        "", title=N_("Keys"), description=N_("Profile of the aliyun command. Default: the first keys found.")
     )
     max_run_time: int = Field(
         86_400,
         ge=0,
         title=N_("Maximum run time"),
-        description=N_("Seconds after which a job ends that sets none; 0 for never."),
+        description=N_("Seconds after which a job without its own limit is stopped; 0 for no limit."),
     )
     price_limit: float | None = Field(
         None,
         ge=0,
-        title=N_("Ask above"),
-        description=N_("Ask before a job is submitted that may cost more than this an hour."),
+        title=N_("Confirm above"),
+        description=N_("Ask for confirmation before submitting a job that may cost more than this per hour."),
     )
     requests_per_second: float = Field(
-        10, gt=0, title=N_("Requests a second"), description=N_("How often the account's services are asked at most.")
+        10,
+        gt=0,
+        title=N_("Requests per second"),
+        description=N_("Maximum request rate for the services of the account."),
     )
 
     @field_validator("endpoint")
@@ -85,22 +87,26 @@ class AliyunSettings(ProfileSettings):
     def _check_endpoint(cls, value: str) -> str:
         parts = urlsplit(value)
         if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
-            raise ValueError(_("`{url}` is no base URL, like https://pai.example.com").format(url=value))
+            raise ValueError(
+                _("Invalid base URL `{url}`: expected a URL such as https://pai.example.com").format(url=value)
+            )
         return value
 
     @field_validator("oss_endpoint")
     @classmethod
     def _check_oss_endpoint(cls, value: str) -> str:
-        """A host alone, as PAI's own configuration has it, is meant with https."""
+        """Add https:// to a host without a scheme, as in PAI's own configuration."""
         url = value if "://" in value or not value else f"https://{value}"
         parts = urlsplit(url)
         if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/")):
-            raise ValueError(_("`{url}` is no endpoint, like oss-cn-hangzhou.aliyuncs.com").format(url=value))
+            raise ValueError(
+                _("Invalid endpoint `{url}`: expected a host such as oss-cn-hangzhou.aliyuncs.com").format(url=value)
+            )
         return url.rstrip("/")
 
 
 class AliyunCredentials(BaseModel):
-    """The access key that a profile has of its own."""
+    """An access key stored for a profile."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, hide_input_in_errors=True)
 
@@ -108,19 +114,19 @@ class AliyunCredentials(BaseModel):
         min_length=1,
         max_length=200,
         title=N_("AccessKey ID"),
-        description=N_("Like LTAI…: RAM's console shows it."),
+        description=N_("Starts with LTAI. Shown in the RAM console."),
     )
     access_key_secret: SecretStr = Field(
         min_length=1,
         max_length=500,
         title=N_("AccessKey secret"),
-        description=N_("RAM shows it once, when the key is made."),
+        description=N_("Shown once by RAM, when the key is created."),
     )
     security_token: SecretStr = Field(
         SecretStr(""),
         max_length=10_000,
         title=N_("Security token"),
-        description=N_("Only with a key that was lent for some time (STS)."),
+        description=N_("Only for temporary credentials (STS)."),
     )
 
     @field_validator("access_key_id", "access_key_secret", "security_token")
@@ -128,7 +134,7 @@ class AliyunCredentials(BaseModel):
     def _check_letters(cls, value: Any) -> Any:
         text = value.get_secret_value() if isinstance(value, SecretStr) else value
         if not all("!" <= letter <= "~" for letter in text):
-            raise ValueError(_("A key has letters, digits and signs only: no spaces, and none of other scripts."))
+            raise ValueError(_("Keys consist of ASCII letters, digits and punctuation, without spaces."))
         return value
 
     @property
@@ -139,17 +145,17 @@ class AliyunCredentials(BaseModel):
 
 
 class AlibabaAccount:
-    """One account in one region, as a profile names it.
+    """One account in one region.
 
     Raises:
-        SettingsError: if the profile names no region.
+        SettingsError: if the profile has no region.
     """
 
     def __init__(self, settings: AliyunSettings) -> None:
         if not settings.region_id:
             raise SettingsError(
-                _("The profile names no region."),
-                fix=_("Set it: %pai profile set NAME region_id=cn-hangzhou"),
+                _("The profile has no `region_id` key."),
+                fix=_("Set the region: %pai profile set NAME region_id=cn-hangzhou"),
             )
         self.settings = settings
         self.region = settings.region_id
@@ -168,31 +174,31 @@ class AlibabaAccount:
     @staticmethod
     @lru_cache(maxsize=64)
     def of(settings: AliyunSettings) -> AlibabaAccount:
-        """The one of these settings, for backend and storage alike: what was found out once is known to both."""
+        """Return the cached account for these settings, shared by backend and storage."""
         return AlibabaAccount(settings)
 
     def _own_key(self) -> AccessKey:
         return Credentials().open(self.settings.own_credentials, AliyunCredentials).key
 
     def key_now(self) -> AccessKey:
-        """A key that is good now, for threads: may block.
+        """Return a valid key, for threads. May block.
 
         Raises:
-            CredentialsError: if there is none.
+            CredentialsError: if no key is available.
         """
         return self.keys.now()
 
     async def key(self) -> AccessKey:
-        """A key that is good now.
+        """Return a valid key.
 
         Raises:
-            CredentialsError: if there is none.
+            CredentialsError: if no key is available.
         """
         held = self.keys.held()
         return held if held else await asyncio.to_thread(self.keys.now)
 
     def network_now(self) -> str:
-        """As `network`, for threads: may block for a second, once."""
+        """Return `network`, for threads. May block for a second on the first call."""
         named = self.settings.network or os.environ.get("PAI_NETWORK_TYPE", "").lower()
         if named in ("public", "vpc"):
             return named
@@ -201,24 +207,24 @@ class AlibabaAccount:
         return self._found["network"]
 
     async def network(self) -> str:
-        """``vpc`` where the services' inner hosts can be used, else ``public``: as the profile says, or
-        ``PAI_NETWORK_TYPE``, or as is found by trying."""
+        """Return ``vpc`` if the internal hosts of the services can be used, else ``public``: from the profile, from
+        ``PAI_NETWORK_TYPE``, or by connecting."""
         known = self._found.get("network")
         return known if known else await asyncio.to_thread(self.network_now)
 
     @property
     def oss_endpoint(self) -> str:
-        """The URL of OSS in the region, without a bucket. For threads: may block as `network_now` does."""
+        """The OSS URL of the region, without a bucket. For threads, as it may block like `network_now`."""
         if self.settings.oss_endpoint:
             return self.settings.oss_endpoint
         inner = "-internal" if self.network_now() == "vpc" else ""
         return f"https://oss-{self.region}{inner}.aliyuncs.com"
 
     async def workspace_id(self) -> str:
-        """The workspace of the profile, of the DSW instance that this is, or the account's default one.
+        """Return the workspace of the profile, of this DSW instance, or the account's default workspace.
 
         Raises:
-            NotFound: if there is none.
+            NotFound: if none exists.
         """
         if self.settings.workspace_id:
             return self.settings.workspace_id
@@ -227,10 +233,10 @@ class AlibabaAccount:
         return self._found["workspace"]
 
     async def bucket(self) -> str:
-        """The name of the profile's bucket, or of the workspace's default one.
+        """Return the bucket of the profile, or the default bucket of the workspace.
 
         Raises:
-            BucketError: if there is none.
+            BucketError: if neither is set.
         """
         if self.settings.oss_bucket_name:
             return self.settings.oss_bucket_name
@@ -239,7 +245,7 @@ class AlibabaAccount:
         return self._found["bucket"]
 
     async def bucket_uri(self) -> str:
-        """``oss://bucket.endpoint/``, as the services want it: they do not know our profile."""
+        """Return ``oss://bucket.endpoint/``, as required by services that do not know the profile."""
         endpoint = await asyncio.to_thread(lambda: self.oss_endpoint)
         return f"oss://{await self.bucket()}.{urlsplit(endpoint).netloc}/"
 
@@ -248,13 +254,13 @@ class AlibabaAccount:
             reply = await self.api.call(DSW, "GetInstance", "GET", f"/api/v2/instances/{instance}")
         else:
             reply = await self.api.call(WORKSPACE, "GetDefaultWorkspace", "GET", "/api/v1/defaultWorkspaces")
-        found = str(reply.get("WorkspaceId") or "")
-        if not found:
+        workspace = str(reply.get("WorkspaceId") or "")
+        if not workspace:
             raise NotFound(
-                _("The account has no default workspace in {region}.").format(region=self.region),
-                fix=_("Set the profile's `workspace_id`; PAI's console shows it."),
+                _("The account does not have a default workspace in {region}.").format(region=self.region),
+                fix=_("Set `workspace_id` in the profile. The PAI console shows it."),
             )
-        return found
+        return workspace
 
     async def _find_bucket(self) -> str:
         workspace = await self.workspace_id()
@@ -270,37 +276,37 @@ class AlibabaAccount:
             if config.get("ConfigKey") == "modelExportPath" and value.startswith("oss://"):
                 return urlsplit(value).netloc.partition(".")[0]
         raise BucketError(
-            _("The profile names no bucket, and the workspace {id} has no default one.").format(id=workspace),
-            fix=_("Set the profile's `oss_bucket_name` to a bucket in {region}.").format(region=self.region),
+            _("The profile has no bucket, and the workspace {id} does not have a default one.").format(id=workspace),
+            fix=_("Set `oss_bucket_name` in the profile to a bucket in {region}.").format(region=self.region),
         )
 
 
 def discover() -> dict[str, Any]:
-    """The keys of a profile that lie ready: in the configuration of PAI's own SDK, or in the environment of a DSW
-    instance or a DLC job. Empty if nothing does."""
+    """Return profile keys from the configuration of PAI's SDK, or from the environment of a DSW instance or DLC job.
+    Empty if neither exists."""
     return _sdk_configuration() or _instance_environment()
 
 
 def _sdk_configuration() -> dict[str, Any]:
-    """Source: ``pai.session``; keys of the account, which older versions wrote there too, are left alone."""
+    """Source: ``pai.session``. Access keys, which older versions stored there too, are ignored."""
     path = Path(os.environ.get("PAI_CONFIG_PATH") or "~/.pai/config.json").expanduser()
     try:
-        said = json.loads(path.read_text("utf-8"))
+        config = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
     names = ("region_id", "workspace_id", "oss_bucket_name", "oss_endpoint")
-    found = {name: str(said[name]) for name in names if said.get(name)} if isinstance(said, dict) else {}
-    return found if "region_id" in found else {}
+    settings = {name: str(config[name]) for name in names if config.get(name)} if isinstance(config, dict) else {}
+    return settings if "region_id" in settings else {}
 
 
 def _instance_environment() -> dict[str, Any]:
-    said = os.environ
-    workspace = said.get("PAI_AI_WORKSPACE_ID") or said.get("PAI_WORKSPACE_ID", "")
-    if not (workspace or said.get("DSW_INSTANCE_ID") or said.get("DLC_JOB_ID")):
+    environment = os.environ
+    workspace = environment.get("PAI_AI_WORKSPACE_ID") or environment.get("PAI_WORKSPACE_ID", "")
+    if not (workspace or environment.get("DSW_INSTANCE_ID") or environment.get("DLC_JOB_ID")):
         return {}
-    region = next((said[name] for name in ("REGION", "dsw_region", "DSW_REGION") if said.get(name)), "")
-    found = {"region_id": region, "workspace_id": workspace}
-    return {name: value for name, value in found.items() if value} if region else {}
+    region = next((environment[name] for name in ("REGION", "dsw_region", "DSW_REGION") if environment.get(name)), "")
+    settings = {"region_id": region, "workspace_id": workspace}
+    return {name: value for name, value in settings.items() if value} if region else {}
 
 
 def _reachable(host: str) -> bool:

@@ -1,14 +1,13 @@
-"""KeyChain: keys of Alibaba Cloud, found where its own tools find them.
+"""Access keys of Alibaba Cloud, from the same sources as its own tools.
 
-The search is that of the official library: variables, OIDC, the profiles of the `aliyun` command, an ini file, the role
-of an ECS instance, a credentials URI (which DSW sets). It renews keys that are lent, a quarter of an hour before they
-end. The library is slow to import and blocks while it asks: nothing of it runs before a key is needed, or on an event
+The search order is that of the official library: environment variables, OIDC, profiles of the `aliyun` command, an ini
+file, the role of an ECS instance, a credentials URI (set by DSW). The library renews temporary keys a quarter of an
+hour before they expire. It is slow to import and blocks, so it runs only when a key is needed, and never on an event
 loop.
 
-It reads its variables once, at import; so they are read anew whenever one has changed. What it writes to the log is
-switched off: it quotes answers whole, keys among them. A key in variables, which is what it looks for first, is taken
-without it: its import would be half the time of a first submit. A key that was kept for a profile of ours needs no
-search at all.
+It reads environment variables once, at import, so its modules are reloaded when a variable changes. Its log is
+disabled, because it contains whole responses with keys. A key in environment variables, the first source, is read
+without the library, whose import takes half the time of a first submit. A key stored for a profile needs no search.
 """
 
 from __future__ import annotations
@@ -31,25 +30,25 @@ from .access_key import AccessKey
 __all__ = ["KeyChain", "use_key"]
 
 _PREFIX = "ALIBABA_CLOUD_"
-# Seconds for which a key is given again without a question. The library asks its source each time in a key's last
-# quarter of an hour, which the threads of an upload would do for each part.
+# Seconds for which a key is reused. In the last quarter of an hour of a key, the library sends a request at each call,
+# which upload threads would make for each part.
 _HELD = 2.0
 _DROPPED_EVERY = 60.0
 _importing = threading.Lock()
-# The key that code of this process has named.
+# The key set by `use_key`.
 _given: AccessKey | None = None
 
 
 def use_key(key: AccessKey | None) -> None:
-    """Use this key in this process, before any that is found; None for those that are found."""
+    """Use this key in this process instead of searching for one. None restores the search."""
     global _given
     _given = key
 
 
 class KeyChain:
-    """The keys of a profile of the `aliyun` command, or, without a name, those that are found first. For any thread.
+    """The keys of a profile of the `aliyun` command, or, without a name, the first keys found. Thread-safe.
 
-    `own` gives the one key that is to be used instead; it is asked once, since that stays the same.
+    `own` returns a fixed key to use instead. It is called once.
     """
 
     def __init__(self, profile: str = "", own: Callable[[], AccessKey] | None = None) -> None:
@@ -63,7 +62,7 @@ class KeyChain:
         self._dropped = -_DROPPED_EVERY
 
     def held(self) -> AccessKey | None:
-        """The key that was given a moment ago, if it still counts."""
+        """Return the cached key if it is still valid."""
         if self._own:
             return self._kept
         if _given and not self.profile:
@@ -73,10 +72,10 @@ class KeyChain:
         return held[1] if held and fresh else None
 
     def now(self) -> AccessKey:
-        """A key that is good now. May block: the source is asked if the last key is old.
+        """Return a valid key. May block while fetching a new one.
 
         Raises:
-            CredentialsError: if there is none, or its source does not give it.
+            CredentialsError: if no key is available, or its source fails.
         """
         with self._lock:
             if held := self.held():
@@ -94,16 +93,19 @@ class KeyChain:
     def _from_library(self) -> AccessKey:
         try:
             self._provider = self._provider or _provider(self.profile)
-            found = self._provider.get_credentials()
+            credentials = self._provider.get_credentials()
         except Unsupported as error:
             raise CredentialsError(error.message, fix=error.fix) from None
-        except Exception as error:  # The library's own, of any kind; its text may quote keys.
+        except Exception as error:  # The library raises arbitrary exceptions, and their text may contain keys.
             raise self._nothing(error) from None
-        return _access_key(found.get_access_key_id(), found.get_access_key_secret(), found.get_security_token())
+        return _access_key(
+            credentials.get_access_key_id(), credentials.get_access_key_secret(), credentials.get_security_token()
+        )
 
     def drop(self, key: AccessKey) -> None:
-        """Ask the source anew next time: this key was refused. One that was not lent is the same again, unless its file
-        has changed, which is seen anyway. Each of the library's chains keeps a thread: not many are made."""
+        """Discard a rejected key, so that the next call fetches a new one. Only temporary keys are fetched again;
+        changes of files are detected anyway. Each provider of the library keeps a thread, so new ones are created
+        rarely."""
         with self._lock:
             if self._held and self._held[1].same(key):
                 self._held = None
@@ -113,25 +115,26 @@ class KeyChain:
     def _nothing(self, error: Exception) -> CredentialsError:
         if self.profile:
             return CredentialsError(
-                _("The profile `{name}` of the aliyun command gives no key ({error}).").format(
+                _("No key from the profile `{name}` of the aliyun command ({error}).").format(
                     name=self.profile, error=type(error).__name__
                 ),
                 fix=_("Log in: aliyun configure --profile {name}").format(name=self.profile),
             )
         sources = ", ".join(_sources())
         return CredentialsError(
-            _("{sources}: no key of Alibaba Cloud is to be had from there.").format(sources=sources)
+            _("No Alibaba Cloud key available from: {sources}.").format(sources=sources)
             if sources
-            else _("There are no keys of Alibaba Cloud."),
+            else _("No Alibaba Cloud keys found."),
             fix=_(
-                "Log in with `%pai profile login NAME` or `aliyun configure`, or set ALIBABA_CLOUD_ACCESS_KEY_ID and "
-                "ALIBABA_CLOUD_ACCESS_KEY_SECRET for the Jupyter server."
+                "Log in with `%pai profile login NAME` or `aliyun configure`, or set "
+                "ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET in the Jupyter server's "
+                "environment."
             ),
         )
 
 
 def _provider(profile: str) -> Any:
-    """The library's, with its variables as they are now."""
+    """Return a provider of the library, with the current environment variables."""
     require("pai", "alibabacloud_credentials")
     with _importing:
         from alibabacloud_credentials import provider as library
@@ -156,13 +159,13 @@ def _access_key(key_id: str, secret: str, token: str | None) -> AccessKey:
 
 
 def _surroundings() -> object:
-    """What decides where keys are found: if it changes, they are looked for anew."""
+    """Return a snapshot of the variables and files that hold keys. A change triggers a new search."""
     variables = {name: value for name, value in os.environ.items() if name.startswith(_PREFIX)}
     return variables, [_changed(path) for path in _files()]
 
 
 def _files() -> list[Path]:
-    """The `aliyun` command's profiles, and the ini file."""
+    """Return the paths of the `aliyun` command's profiles and of the ini file."""
     home = Path(os.environ.get("HOME") or "~").expanduser()
     ini = os.environ.get("ALIBABA_CLOUD_CREDENTIALS_FILE")
     return [home / ".aliyun/config.json", Path(ini) if ini else home / ".alibabacloud/credentials.ini"]
@@ -176,7 +179,7 @@ def _changed(path: Path) -> int:
 
 
 def _sources() -> list[str]:
-    """Where keys were to be expected."""
+    """Return the configured sources of keys."""
     variables = (
         "ALIBABA_CLOUD_ACCESS_KEY_ID",
         "ALIBABA_CLOUD_OIDC_TOKEN_FILE",

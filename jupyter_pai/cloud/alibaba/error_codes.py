@@ -1,7 +1,7 @@
-"""What Alibaba Cloud's refusals mean, as errors of ours: message, code, request id, and the fix.
+"""Mapping of Alibaba Cloud's error responses to exceptions, with message, code, request id and fix.
 
-The code decides where there is one, else the HTTP status: throttling comes as 400 as well as 429 and 503. Codes are
-those of the services' documents and of their clients; one that is not known is shown as it came.
+The error code decides if there is one, otherwise the HTTP status, because throttling is reported with 400, 429 and 503.
+The codes are from the services' documentation and clients. Unknown codes are shown unchanged.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["clock_error", "error_of", "read_refusal"]
 
-# Seconds that the services' clocks and ours may be apart.
+# Maximum clock skew accepted by the services, in seconds.
 _TOLERANCE = 15 * 60
 
 _KEYS_FIX = N_(
@@ -46,11 +46,11 @@ _KEYS_FIX = N_(
     "ALIBABA_CLOUD_ACCESS_KEY_SECRET; then `%pai doctor`."
 )
 _ROLE_FIX = N_(
-    "Ask an administrator of the account for the permission, and for the role developer in the workspace; "
-    "`%pai doctor` shows what this account may do."
+    "Ask an administrator of the account for the permission and for the developer role in the "
+    "workspace. `%pai doctor` shows this account's permissions."
 )
 
-# The first pattern that a code matches tells what it means.
+# The first matching pattern determines the exception and fix.
 _CODES: list[tuple[str, type[PaiError], str]] = [
     (r"Throttling|TooManyRequests|FlowControl|RequestLimitExceeded", Throttled, N_("Try again in a minute.")),
     (r"SignatureNonceUsed", BackendError, N_("Try again.")),
@@ -63,25 +63,29 @@ _CODES: list[tuple[str, type[PaiError], str]] = [
     (
         r"InvalidApi\.NotFound|InvalidAction\.NotFound|InvalidVersion|Region",
         RegionError,
-        N_("Check the profile's `region_id`: PAI is not in every region."),
+        N_("Check the profile's `region_id`. PAI is not available in every region."),
     ),
     (
         r"NoSuchBucket|Bucket",
         BucketError,
-        N_("Check the profile's `oss_bucket_name`: it must exist, in the region of the profile."),
+        N_("Check the profile's `oss_bucket_name`. The bucket must exist in the region of the profile."),
     ),
     (
         r"Image.*(NotFound|NotExist|Invalid|Pull)|(Invalid|NoSuch).*Image",
         ImageError,
-        N_("`%pai images` lists images that there are."),
+        N_("List available images: `%pai images`"),
     ),
     (r"Forbidden|NoPermission|AccessDenied|Unauthorized|NoAuth", PermissionDenied, _ROLE_FIX),
     (
         r"SoldOut|NoStock|OutOfStock|ResourceNotEnough|InsufficientResource|InsufficientCapacity|NotOnSale",
         SoldOut,
-        N_("Take another instance type (`%pai instances`) or a spot instance, or try again later."),
+        N_("Use another instance type (`%pai instances`) or a spot instance, or try again later."),
     ),
-    (r"Quota|LimitExceed|ExceedLimit|Arrear|Balance", QuotaExceeded, N_("Stop what you do not need, or ask for more.")),
+    (
+        r"Quota|LimitExceed|ExceedLimit|Arrear|Balance",
+        QuotaExceeded,
+        N_("Stop unused jobs, or request a higher quota."),
+    ),
     (r"NotFound|NotExist|NOT_FOUND", NotFound, ""),
     (r"Conflict|AlreadyExist|Duplicate|InvalidStatus", Conflict, ""),
 ]
@@ -95,32 +99,31 @@ _STATUSES: dict[int, type[PaiError]] = {
 
 
 def read_refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal:
-    """What an answer of a service means that is no success. `what` names the operation, `key` is what it was signed
-    with, and is masked wherever the answer quotes it."""
-    said = _Body(response)
-    request_id = str(said.get("RequestId")) or response.headers.get("x-acs-request-id", "")
+    """Map an error response. `what` names the operation. `key` signed the request and is masked in messages."""
+    body = _Body(response)
+    request_id = str(body.get("RequestId")) or response.headers.get("x-acs-request-id", "")
     wait = _milliseconds(response.headers.get("x-acs-retry-after", ""))
-    code = str(said.get("Code"))
+    code = str(body.get("Code"))
     error = clock_error(code, response.headers.get("date", "")) or error_of(
         response.status_code if wait is None else 429,
         code,
-        key.mask(str(said.get("Message")) or response.reason_phrase),
+        key.mask(str(body.get("Message")) or response.reason_phrase),
         what=what,
         request_id=request_id,
         http_status=response.status_code,
     )
-    _name_action(error, said.get("AccessDeniedDetail"))
+    _name_action(error, body.get("AccessDeniedDetail"))
     return Refusal(error, isinstance(error, Throttled) or code == "SignatureNonceUsed", wait)
 
 
 def error_of(
     status: int, code: str, message: str, *, what: str, request_id: str = "", http_status: int | None = None
 ) -> PaiError:
-    """The error for a platform's code, or for the HTTP status where there is none. OSS has codes of the same kind."""
+    """Return the error for a platform's code, or for the HTTP status if there is none. OSS uses the same codes."""
     kind, fix = _kind(status, code)
-    told = ", ".join(filter(None, (code or f"HTTP {status}", request_id and f"request {request_id}")))
+    codes = ", ".join(filter(None, (code or f"HTTP {status}", request_id and f"request {request_id}")))
     return kind(
-        f"{what}: {message.rstrip('. ')} ({told}).",
+        f"{what}: {message.rstrip('. ')} ({codes}).",
         fix=_(fix) if fix else "",
         code=code,
         request_id=request_id,
@@ -129,9 +132,9 @@ def error_of(
 
 
 def clock_error(code: str, date: str) -> ClockError | None:
-    """An error that says by how much this machine's clock is off, if that is why a request was refused.
+    """Return an error with the clock skew of this machine, if it caused the refusal.
 
-    `date` is the header of the answer. A signature of another time may be called expired, or simply wrong.
+    `date` is a header of the response. A skewed signature may be reported as expired or as invalid.
     """
     if not re.search(r"TimeStamp|Timestamp|Signature|TooSkewed", code):
         return None
@@ -142,11 +145,9 @@ def clock_error(code: str, date: str) -> ClockError | None:
     if abs(ahead) < _TOLERANCE - 60:
         return None
     text = (
-        _("This machine's clock is {minutes} minutes fast: the platform takes no request that is off by more than 15.")
+        _("This machine's clock is {minutes} minutes fast. The platform accepts requests within 15 minutes.")
         if ahead > 0
-        else _(
-            "This machine's clock is {minutes} minutes slow: the platform takes no request that is off by more than 15."
-        )
+        else _("This machine's clock is {minutes} minutes slow. The platform accepts requests within 15 minutes.")
     )
     return ClockError(
         text.format(minutes=round(abs(ahead) / 60)),
@@ -167,18 +168,18 @@ def _kind(status: int, code: str) -> tuple[type[PaiError], str]:
 
 
 class _Body:
-    """The fields of an error's body: JSON with either spelling of its names, or XML."""
+    """The fields of an error response: JSON with names in either case, or XML."""
 
     def __init__(self, response: httpx.Response) -> None:
         self.text = response.text
         try:
-            found = json.loads(self.text)
+            content = json.loads(self.text)
         except ValueError:
-            found = {}
-        self.json: Mapping[str, Any] = found if isinstance(found, dict) else {}
+            content = {}
+        self.json: Mapping[str, Any] = content if isinstance(content, dict) else {}
 
     def get(self, name: str) -> Any:
-        """A field, by its name with a capital; empty if it is not there."""
+        """Return a field by its capitalized name, or an empty string."""
         if value := self.json.get(name) or self.json.get(name[0].lower() + name[1:]):
             return value
         tagged = re.search(rf"<{name}>([^<]*)</{name}>", self.text)
@@ -186,12 +187,12 @@ class _Body:
 
 
 def _milliseconds(text: str) -> float | None:
-    """The seconds of a header that counts milliseconds; None for nothing that is more than zero."""
+    """Parse a header in milliseconds into seconds. Returns None unless positive."""
     return int(text) / 1000 if text.isdecimal() and int(text) > 0 else None
 
 
 def _name_action(error: PaiError, denied: object) -> None:
-    """What was denied, where the service tells: that is what an administrator has to be asked for."""
+    """Add the denied action to an error if the response contains it, because an administrator has to grant it."""
     action = str(denied.get("AuthAction") or "") if isinstance(denied, Mapping) else ""
     if isinstance(error, PermissionDenied) and action:
         error.details["action"] = action

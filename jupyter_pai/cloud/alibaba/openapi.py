@@ -1,7 +1,7 @@
-"""OpenApi: Alibaba Cloud's OpenAPI services, called by the names of their operations.
+"""Client for Alibaba Cloud's OpenAPI services.
 
-Hosts follow one pattern a service. The tables that official clients bring along are not used: some of their hosts end
-in a tabulator, or lie outside the pattern. An `endpoint` takes the place of all hosts: a private cloud's, or a test's.
+Hosts follow one pattern per service. The tables of the official clients are not used, because some of their hosts end
+in a tab or deviate from the pattern. `endpoint` replaces all hosts, for a private cloud or a test.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DLC", "DSW", "REGIONS", "STS", "STUDIO", "WORKSPACE", "OpenApi", "Service"]
 
-# Those that PAI is in, of the services' metadata. A new one works as well: the list is for messages only.
+# The regions of PAI, from the services' metadata. Only used for messages; new regions work as well.
 REGIONS = (
     "cn-beijing cn-wulanchabu cn-hangzhou cn-shanghai cn-shenzhen cn-guangzhou cn-hongkong ap-southeast-1 "
     "ap-southeast-3 ap-southeast-5 ap-northeast-1 ap-northeast-2 us-east-1 us-west-1 eu-central-1 cn-shanghai-finance-1"
@@ -35,7 +35,7 @@ REGIONS = (
 
 @dataclass(frozen=True)
 class Service:
-    """A service: how errors call it, its version, its hosts with ``{region}`` in them."""
+    """A service: its name in errors, API version, and hosts with ``{region}`` placeholders."""
 
     name: str
     version: str
@@ -43,7 +43,7 @@ class Service:
     vpc: str
 
     def host(self, region: str, network: str) -> str:
-        """The host in a region; `network` is ``public`` or ``vpc``."""
+        """Return the host in a region. `network` is ``public`` or ``vpc``."""
         return (self.vpc if network == "vpc" else self.public).format(region=region)
 
 
@@ -59,8 +59,8 @@ STS = Service("STS", "2015-04-01", "sts.{region}.aliyuncs.com", "sts-vpc.{region
 class OpenApi:
     """The services of one account in one region.
 
-    `key` gives the key to sign with, and is asked for each attempt; `drop` is told of one that was refused. `network`
-    says whether hosts are those of the VPC. `endpoint` is the base URL of all services, if they are elsewhere.
+    `key` returns the signing key for each attempt, and `drop` discards a rejected one. `network` returns ``vpc`` or
+    ``public``. `endpoint` is the base URL of all services, if set.
     """
 
     def __init__(
@@ -93,27 +93,28 @@ class OpenApi:
         *,
         repeat: bool = True,
     ) -> dict[str, Any]:
-        """What an operation answers. `path` is plain text. Of the query, None is left out, lists are joined by commas
-        and maps are JSON. `repeat=False` for what makes something: it is asked for once, and looked up by the caller
-        if the answer is lost.
+        """Call an operation and return its response. `path` is not encoded.
+
+        In the query, None is omitted, lists are joined by commas, and mappings become JSON. Pass `repeat=False` for an
+        operation that is not idempotent: it is not retried, and the caller checks its effect if the response is lost.
 
         Raises:
-            PaiError: as `jupyter_pai.cloud.alibaba.error_codes` reads what the service said.
-            Unreachable: if there is no answer.
-            ReplyLost: if an operation that is not to be repeated may have been carried out.
+            PaiError: as mapped by `jupyter_pai.cloud.alibaba.error_codes`.
+            Unreachable: if there is no response.
+            ReplyLost: if a non-idempotent operation may have been executed.
         """
-        asked = _Asked(self, service, action)
-        transport = Transport(self._account, asked.refusal, self._pace)
+        operation = _Operation(self, service, action)
+        transport = Transport(self._account, operation.refusal, self._pace)
         url = await self._url(service, path, query or {})
         content = json.dumps(body).encode() if body is not None else b""
         headers = {"content-type": "application/json; charset=utf-8"} if content else {}
-        call = Call(method, url, asked.auth, content, headers, repeat)
+        call = Call(method, url, operation.auth, content, headers, repeat)
         try:
             try:
                 return await transport.send(call)
             except CredentialsError:
-                # A key that was lent may have ended since it was fetched. If there is a newer one, it is tried once.
-                if not await self._renewed(asked.key):
+                # A temporary key may have expired since it was fetched. Retry once with a newer one.
+                if not await self._renewed(operation.key):
                     raise
                 return await transport.send(call)
         except Unreachable as error:
@@ -133,24 +134,25 @@ class OpenApi:
         return not (await self._key()).same(refused)
 
     def _wrong_region(self) -> RegionError | None:
-        """A name that is no region has no hosts. Only then is it said to be wrong: regions are added."""
+        """Return an error for an unknown region, whose hosts do not exist. Checked only after a failure, because
+        regions are added."""
         if self.endpoint or self.region in REGIONS:
             return None
         near = get_close_matches(self.region, REGIONS, 1)
         return RegionError(
-            _("No service answers in the region `{region}`.").format(region=self.region),
+            _("No response from services in the region `{region}`.").format(region=self.region),
             fix=_("Did you mean `{name}`?").format(name=near[0])
             if near
             else _("Set the profile's `region_id`, for example to cn-hangzhou."),
         )
 
     async def key(self) -> AccessKey:
-        """The key that requests are signed with now."""
+        """Return the current signing key."""
         return await self._key()
 
 
-class _Asked:
-    """One operation that is asked for: remembers the key, which answers may quote."""
+class _Operation:
+    """One call of an operation. Remembers the key, which responses may quote."""
 
     def __init__(self, api: OpenApi, service: Service, action: str) -> None:
         self.api = api
@@ -170,7 +172,7 @@ class _Asked:
 
 
 def _word(value: object) -> str:
-    """A value of a query, as the official clients send it."""
+    """Format a value of a query like the official clients."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):

@@ -1,9 +1,8 @@
-"""Alibaba Cloud's signature of requests, ACS3-HMAC-SHA256.
+"""Alibaba Cloud's request signature, ACS3-HMAC-SHA256.
 
-What is signed is a text made of the request as it is sent (method, path, query, the headers that are ours, a digest of
-the body). A signature is good once, since it holds a nonce, and for a quarter of an hour: each attempt needs its own.
-Source: "Request structure and signature V3" of Alibaba Cloud's OpenAPI documentation; test vectors in
-``tests/unit/cloud/test_signing.py``.
+The signed text consists of the method, path, query, selected headers and a digest of the body. A signature contains a
+nonce and expires after 15 minutes, so each attempt needs a new one. Source: "Request structure and signature V3" of
+Alibaba Cloud's OpenAPI documentation; test vectors in ``tests/unit/cloud/test_signing.py``.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ ALGORITHM = "ACS3-HMAC-SHA256"
 
 
 class Acs3(httpx.Auth):
-    """Signs each request anew, as one of `action` in an API's `version`.
+    """Signs each request as a call of `action` in an API's `version`.
 
-    Of the headers it signs its own, the host and the content's type: a proxy may rewrite any other.
+    It signs its own headers, the host and the content type. Proxies may rewrite others.
     """
 
     requires_request_body = True
@@ -49,17 +48,17 @@ class Acs3(httpx.Auth):
             ours["x-acs-accesskey-id"] = self.key.id
             ours["x-acs-security-token"] = self.key.token.open()
         request.headers.update(ours)
-        given = {name: request.headers[name] for name in ("host", "content-type") if name in request.headers}
+        standard = {name: request.headers[name] for name in ("host", "content-type") if name in request.headers}
         path, _, query = request.url.raw_path.decode("ascii").partition("?")
-        request.headers["authorization"] = authorization(self.key, request.method, path, query, ours | given)
+        request.headers["authorization"] = authorization(self.key, request.method, path, query, ours | standard)
         yield request
 
 
 def authorization(key: AccessKey, method: str, path: str, query: str, headers: Mapping[str, str]) -> str:
-    """The header of this name, for a request with these headers, all of which are signed.
+    """Return the Authorization header of a request, signing all given headers.
 
-    `path` and `query` are percent-encoded, as they are sent. `headers` have lower-case names, ``x-acs-content-sha256``
-    with the digest of the body among them.
+    `path` and `query` are percent-encoded. `headers` have lower-case names and include ``x-acs-content-sha256`` with
+    the digest of the body.
     """
     names = ";".join(sorted(headers))
     canonical = "\n".join(
@@ -79,5 +78,5 @@ def authorization(key: AccessKey, method: str, path: str, query: str, headers: M
 
 
 def query_string(query: Mapping[str, str]) -> str:
-    """A query in the one form that is signed, and that is to be sent: sorted, everything but ``-_.~`` encoded."""
+    """Return a query in canonical form: sorted, all characters except ``-_.~`` encoded."""
     return "&".join(f"{quote(name, safe='~')}={quote(query[name], safe='~')}" for name in sorted(query))

@@ -1,5 +1,5 @@
-"""How far an upload has come: a file of the state folder, with a line for each part that has arrived, so a kill at any
-moment loses the parts that were under way and no other."""
+"""Checkpoint of a multipart upload: a file in the state folder with one line per uploaded part, so that a killed upload
+loses only the parts in flight."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .uri import OssUri
 
 __all__ = ["Part", "UploadCheckpoint", "abandoned_uploads"]
 
-# Seconds for which an upload waits to be gone on with. Its parts cost money meanwhile.
+# Seconds until an interrupted upload is abandoned. Its parts incur costs.
 _KEPT = 7 * 86_400.0
 
 _SMALLEST = 8 << 20
-# OSS takes 10 000 parts.
+# OSS allows 10,000 parts.
 _MOST_PARTS = 9_000
 
 
 class Part(NamedTuple):
-    """A part that has arrived, and its CRC."""
+    """An uploaded part and its CRC."""
 
     etag: str
     crc: int
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class _About:
-    """Which file goes where, and in parts of how many bytes. Times in nanoseconds."""
+    """The file, its target and the part size in bytes. Times are in nanoseconds."""
 
     to: str
     source: str
@@ -46,7 +46,7 @@ class _About:
 
 
 def abandoned_uploads(state: Path) -> Iterator[tuple[Path, str, str, str]]:
-    """The uploads that nobody went on with for a week: note, endpoint, URI and the upload's id."""
+    """Yield the uploads not resumed for a week: checkpoint, endpoint, URI and upload id."""
     for path in state.glob("*.upload"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             if time.time() - path.stat().st_mtime > _KEPT:
@@ -56,8 +56,8 @@ def abandoned_uploads(state: Path) -> Iterator[tuple[Path, str, str, str]]:
 
 
 class UploadCheckpoint:
-    """What is known of an upload, in a file that who uploads has locked. Where another has it, or none can be written,
-    nothing is noted."""
+    """The checkpoint of an upload, locked by its process. If another process has the lock, or the file cannot be
+    written, nothing is recorded."""
 
     def __init__(self, state: Path, endpoint: str, uri: OssUri, source: Path, seen: os.stat_result) -> None:
         self.about = _About(
@@ -75,7 +75,7 @@ class UploadCheckpoint:
         self._descriptor = -1
 
     def describes(self, seen: os.stat_result) -> bool:
-        """Whether the file is still what it was."""
+        """Return whether the file is unchanged."""
         return (seen.st_size, seen.st_mtime_ns) == (self.about.size, self.about.modified)
 
     def __enter__(self) -> Self:
@@ -98,7 +98,7 @@ class UploadCheckpoint:
             self._descriptor = -1
 
     def _read(self) -> None:
-        """What an earlier upload of the same file has noted. A line that is not whole does not count."""
+        """Read the checkpoint of an earlier upload of the same file. Incomplete lines are skipped."""
         lines = os.pread(self._descriptor, 1 << 24, 0).decode("utf-8", "replace").splitlines()
         with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):
             if (first := json.loads(lines[0])) and first.pop("upload_id") and first == asdict(self.about):
@@ -108,7 +108,7 @@ class UploadCheckpoint:
                     self.parts[int(number)] = Part(str(etag), int(crc))
 
     def begin(self, upload_id: str) -> None:
-        """A new upload; what was noted of another is forgotten."""
+        """Start a new upload, discarding the recorded one."""
         self.upload_id, self.parts = upload_id, {}
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
@@ -116,7 +116,7 @@ class UploadCheckpoint:
             self._write(asdict(self.about) | {"upload_id": upload_id})
 
     def add(self, number: int, part: Part) -> None:
-        """A part has arrived."""
+        """Record an uploaded part."""
         self._write([number, *part])
 
     def _write(self, value: object) -> None:
@@ -125,6 +125,6 @@ class UploadCheckpoint:
                 os.write(self._descriptor, f"{json.dumps(value)}\n".encode())
 
     def remove(self) -> None:
-        """The upload is over."""
+        """Delete the checkpoint of a finished upload."""
         if self._descriptor >= 0:
             self.path.unlink(missing_ok=True)

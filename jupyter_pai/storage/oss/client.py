@@ -1,6 +1,6 @@
-"""Requests to OSS: signed with the account's key of the moment, repeated where that helps, refused in words.
+"""OSS requests: signing with the account's current key, retries, and translation of errors.
 
-oss2 and requests are loaded with the first request, not before.
+oss2 and requests are imported with the first request.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["OssAccount", "OssClient"]
 
 T = TypeVar("T")
 _ATTEMPTS = 6
-# Seconds: to connect, and between two pieces of an answer.
+# Seconds: to connect, and between two chunks of a response.
 _TIMEOUT = (10.0, 60.0)
 _CONNECTIONS = 32
 _EXPIRED = re.compile(r"InvalidAccessKeyId|SecurityToken")
@@ -34,39 +34,39 @@ _PASSING = re.compile(r"Throttl|QpsLimitExceeded|RequestTimeout$|ServiceBusy")
 _PUBLIC = ".aliyuncs.com"
 
 logging.getLogger("stamina").addHandler(logging.NullHandler())
-# oss2 writes each request with its signature and token to the log, where somebody has set that to DEBUG.
+# At level DEBUG, oss2 logs each request with its signature and token.
 logging.getLogger("oss2").setLevel(logging.WARNING)
 
 
 class KeySource(Protocol):
-    """Where an account's keys come from."""
+    """The source of an account's keys."""
 
     def drop(self, key: AccessKey) -> None:
-        """Ask anew next time: this key was refused."""
+        """Discard a rejected key, so that the next call fetches a new one."""
 
 
 class OssAccount(Protocol):
-    """What OSS needs to know of an account of Alibaba Cloud. `region` is the id of its region."""
+    """The properties of an Alibaba Cloud account that OSS needs. `region` is the region id."""
 
     region: str
 
     @property
     def keys(self) -> KeySource:
-        """Where its keys come from."""
+        """The source of the account's keys."""
 
     @property
     def oss_endpoint(self) -> str:
-        """Where its buckets are: a host or base URL."""
+        """The endpoint of its buckets: a host or base URL."""
 
     def key_now(self) -> AccessKey:
-        """Its key, renewed if it is about to expire. May block."""
+        """Return the current key, renewed if it is about to expire. May block."""
 
     async def bucket(self) -> str:
-        """The name of its bucket; whoever knows may be asked."""
+        """Return the name of the account's bucket. May send requests."""
 
 
 class OssClient:
-    """OSS as an account sees it. Its methods may be called from any thread, and block.
+    """OSS with one account. All methods are thread-safe and may block.
 
     Raises:
         Unsupported: if the extra `pai` is not installed.
@@ -80,11 +80,11 @@ class OssClient:
         self._lock = threading.Lock()
 
     def ask(self, uri: OssUri, action: Callable[[Any], T]) -> T:
-        """What `action` gives for the bucket of a URI, an `oss2.Bucket`. It is done again after what may pass.
+        """Return the result of `action` for the `oss2.Bucket` of a URI. Transient errors are retried.
 
         Raises:
-            NotFound: if the object is not there.
-            PaiError: as OSS says.
+            NotFound: if the object does not exist.
+            PaiError: for other errors of OSS.
         """
         import stamina
 
@@ -99,10 +99,10 @@ class OssClient:
         raise AssertionError  # The loop returns or raises.
 
     def bucket(self, uri: OssUri) -> Any:
-        """The bucket of a URI as the official client has it, for code of the user's own: sums are compared there.
+        """Return the official client's bucket for a URI, with CRC checks enabled, for user code.
 
         Raises:
-            BadInput: if it is at an endpoint that the account's keys are not for.
+            BadInput: if the endpoint does not belong to the account.
         """
         return self._new_bucket(self.endpoint(uri), uri.bucket, enable_crc=True)
 
@@ -111,7 +111,7 @@ class OssClient:
         key = (endpoint, uri.bucket)
         with self._lock:
             if key not in self._buckets:
-                # `oss_transfer` compares sums, many times faster.
+                # `transfer` checks CRCs, many times faster.
                 self._buckets[key] = self._new_bucket(endpoint, uri.bucket, enable_crc=False)
             return self._buckets[key]
 
@@ -119,9 +119,9 @@ class OssClient:
         import oss2
 
         session = oss2.Session(pool_size=_CONNECTIONS)
-        # Without this a password in ~/.netrc would be sent in place of the signature.
+        # Otherwise requests would replace the signature with a password from ~/.netrc.
         session.session.auth = _as_it_is
-        # No proxy leads to this machine itself.
+        # Proxies do not apply to this machine.
         session.session.trust_env = not _is_loopback(endpoint)
         return oss2.Bucket(
             oss2.ProviderAuthV4(self._keys),
@@ -136,11 +136,11 @@ class OssClient:
         )
 
     def endpoint(self, uri: OssUri) -> str:
-        """The base URL for a URI. Keys are used at the profile's own endpoint and at Alibaba's, nowhere else: who sends
-        a URI must not get to see a signature.
+        """Return the base URL for a URI. Keys are used only at the profile's own endpoint and at Alibaba Cloud's, so
+        that a URI from someone else cannot obtain a signature.
 
         Raises:
-            BadInput: if the URI names another.
+            BadInput: if the URI has another endpoint.
         """
         own = self.account.oss_endpoint
         own = own if "://" in own else f"https://{own}"
@@ -148,15 +148,15 @@ class OssClient:
             return own
         if not urlsplit(f"//{uri.endpoint}").hostname.endswith(_PUBLIC):  # type: ignore[union-attr]  # it has one
             raise BadInput(
-                _("{uri}: the keys of {own} are not for {host}.").format(
+                _("{uri}: the keys for {own} cannot be used at {host}.").format(
                     uri=uri, own=urlsplit(own).netloc, host=uri.endpoint
                 ),
-                fix=_("If it is a storage of yours, make a profile whose `oss_endpoint` it is."),
+                fix=_("If this is your own storage, create a profile with it as `oss_endpoint`."),
             )
         return f"https://{uri.endpoint}"
 
     def _again(self, error: Exception) -> bool:
-        """Whether what failed may succeed when it is done again."""
+        """Return whether to retry after an error."""
         import oss2
 
         if not isinstance(error, _errors()):
@@ -180,10 +180,10 @@ class OssClient:
             return skewed
         if there := error.details.get("Endpoint") or "":
             return BucketError(
-                _("The bucket `{bucket}` is not at {endpoint} but at {there}.").format(
+                _("The bucket `{bucket}` is at {there}, not at {endpoint}.").format(
                     bucket=uri.bucket, endpoint=urlsplit(self.endpoint(uri)).netloc, there=there
                 ),
-                fix=_("Write oss://{bucket}.{there}/…, or set `oss_endpoint` of the profile.").format(
+                fix=_("Use oss://{bucket}.{there}/…, or set `oss_endpoint` of the profile.").format(
                     bucket=uri.bucket, there=there
                 ),
                 code=error.code,
@@ -193,23 +193,23 @@ class OssClient:
         if error.code == "InvalidObjectState":
             return Conflict(
                 _("{uri} is archived.").format(uri=uri),
-                fix=_("Restore it first, in the console of OSS."),
+                fix=_("Restore it first in the OSS console."),
                 code=error.code,
             )
         message = key.mask(error.message or "")
-        said = error_of(error.status, error.code, message, what=str(uri), request_id=error.request_id)
-        if isinstance(said, BucketError):
-            said.fix = _("Check its name: the profile's `oss_bucket_name`, or that in the URI.")
-        if isinstance(said, PermissionDenied):
-            said.fix = _(
+        result = error_of(error.status, error.code, message, what=str(uri), request_id=error.request_id)
+        if isinstance(result, BucketError):
+            result.fix = _("Check its name in the URI or in the profile's `oss_bucket_name`.")
+        if isinstance(result, PermissionDenied):
+            result.fix = _(
                 "Ask the bucket's owner for the RAM actions oss:ListObjects, oss:GetObject, oss:PutObject and "
-                "oss:DeleteObject on it, or take another bucket."
+                "oss:DeleteObject on it, or use another bucket."
             )
-        return said
+        return result
 
 
 class _Keys:
-    """The account's key, as oss2 asks for it at each signature."""
+    """Provides oss2 with the account's key for each signature."""
 
     def __init__(self, account: OssAccount) -> None:
         self._account = account
@@ -224,13 +224,13 @@ class _Keys:
         return Credentials(key.id, key.secret.open(), token)
 
     def are_renewed(self) -> bool:
-        """Whether there is another key than the one with which this thread has signed, and which was refused."""
+        """Return whether the account has a newer key than the rejected one with which this thread signed."""
         self._account.keys.drop(self._used.key)
         return not self._account.key_now().same(self._used.key)
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What a request can end with."""
+    """Return the exceptions that a request can raise."""
     from xml.etree.ElementTree import ParseError
 
     import oss2
@@ -241,7 +241,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _date(error: Any) -> str:
-    """What time it is where a refusal comes from, as a header would have it."""
+    """Return the server's time from an error response, in the format of the Date header."""
     try:
         return format_datetime(datetime.fromisoformat(error.details["ServerTime"]))
     except (KeyError, TypeError, ValueError):
@@ -253,14 +253,13 @@ def _as_it_is(request: Any) -> Any:
 
 
 def _public(host: str) -> str:
-    """A host as it is called from outside Alibaba's own network: whichever is meant, the profile says which is
-    reached."""
+    """Return the public name of an internal host. Which of the two is used depends on the profile."""
     return host.lower().replace(f"-internal{_PUBLIC}", _PUBLIC)
 
 
 def _region(endpoint: str) -> str:
-    found = re.search(r"//(?:oss|vpc100-oss)-([a-z0-9-]+?)(-internal)?\.aliyuncs\.com", endpoint)
-    return "" if not found or found[1].startswith("accelerate") else found[1]
+    match = re.search(r"//(?:oss|vpc100-oss)-([a-z0-9-]+?)(-internal)?\.aliyuncs\.com", endpoint)
+    return "" if not match or match[1].startswith("accelerate") else match[1]
 
 
 def _is_loopback(endpoint: str) -> bool:
@@ -285,6 +284,7 @@ def _unreachable(endpoint: str, why: str) -> Unreachable:
     fix = _("Check the network, the proxy (HTTPS_PROXY) and the profile's `oss_endpoint`; then try again.")
     if "-internal" in host:
         fix = _(
-            "Only machines of Alibaba Cloud in the same region reach this endpoint; elsewhere leave out `-internal`."
+            "This endpoint is only reachable from Alibaba Cloud machines in the same region. Elsewhere, "
+            "omit `-internal`."
         )
-    return Unreachable(_("{host} does not answer: {why}.").format(host=host, why=why.rstrip(".")), fix=fix)
+    return Unreachable(_("No response from {host}: {why}.").format(host=host, why=why.rstrip(".")), fix=fix)

@@ -1,4 +1,4 @@
-"""Copies of objects within OSS: no byte of them comes here."""
+"""Server-side copies of objects within OSS."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .uri import OssUri
 
 __all__ = ["copy_objects"]
 
-# Bytes. What is larger is copied in parts. Source: "CopyObject" of OSS, which wants UploadPartCopy above 1 GB.
+# Bytes. Larger objects are copied in parts. Source: "CopyObject" of OSS, which requires UploadPartCopy above 1 GB.
 _WHOLE = 1 << 30
 _PART = 256 << 20
-# What is kept of an object beside its bytes.
+# Headers preserved by a copy in parts.
 _KEPT = ("content-type", "cache-control", "content-disposition", "content-encoding", "content-language", "expires")
 
 
@@ -33,12 +33,12 @@ def copy_objects(
     whole: int = _WHOLE,
     part: int = _PART,
 ) -> None:
-    """Copy objects, each told by its key, its new key and its size in bytes, to the same bucket or another at its
-    endpoint. Those of more than `whole` bytes go in parts of `part` bytes.
+    """Copy objects (key, new key, size in bytes) to the same or another bucket at the same endpoint. Objects larger
+    than `whole` bytes are copied in parts of `part` bytes.
 
     Raises:
-        Conflict: if one is there already; none is copied then.
-        PaiError: as OSS says; none is copied then.
+        Conflict: if a target exists. No object is copied then.
+        PaiError: if OSS fails. No object is copied then.
     """
     meter, made = Meter(sum(size for _key, _new, size in objects), progress), []
 
@@ -52,10 +52,10 @@ def copy_objects(
         meter.count(key, size)
 
     try:
-        run_parallel([partial(one, *told) for told in objects if told[2] <= whole], meter)
-        for told in objects:
-            if told[2] > whole:
-                one(*told)
+        run_parallel([partial(one, *item) for item in objects if item[2] <= whole], meter)
+        for item in objects:
+            if item[2] > whole:
+                one(*item)
     except BaseException:
         for new in made:
             with contextlib.suppress(PaiError):
@@ -64,7 +64,7 @@ def copy_objects(
 
 
 class _Copy:
-    """One object's way to another key."""
+    """The copy of one object."""
 
     def __init__(self, client: OssClient, bucket: str, key: str, goal: OssUri) -> None:
         self.client = client
@@ -83,7 +83,7 @@ class _Copy:
         try:
             self.client.ask(self.goal, ask)
         except Conflict:
-            # The answer to an earlier attempt may have been lost.
+            # The response to an earlier attempt may have been lost.
             if attempts == 1 or not self._is_there():
                 raise exists_error(self.goal) from None
 
@@ -111,11 +111,11 @@ class _Copy:
             numbers = range(1, -(-size // part) + 1)
             run_parallel([partial(send, number) for number in numbers], meter)
             for number in numbers:
-                meter.count((self.key, number), 0)  # From here on it is counted as a whole.
+                meter.count((self.key, number), 0)  # From here on the object is counted as a whole.
             self.client.ask(self.goal, finish)
         except BaseException as error:
             if isinstance(error, PaiError) and self._is_there():
-                return  # The answer was lost, not the copy.
+                return  # Only the response was lost.
             with contextlib.suppress(PaiError):
                 self.client.ask(self.goal, lambda b: b.abort_multipart_upload(key, upload_id))
             raise
@@ -125,7 +125,7 @@ class _Copy:
         return {name: value for name, value in head.items() if name.lower() in _KEPT or name.startswith("x-oss-meta-")}
 
     def _is_there(self) -> bool:
-        """Whether the goal has the same bytes."""
+        """Return whether the target has the same bytes."""
         with contextlib.suppress(PaiError):
             head = self.client.ask(self._source, lambda bucket: bucket.head_object(self.key))
             return matching_etag(self.client, self.goal, int(head.headers.get("x-oss-hash-crc64ecma", -1))) is not None

@@ -1,4 +1,4 @@
-"""Uploads of large files in parts, several at a time. One that was cut off goes on where it was."""
+"""Resumable uploads of large files in parallel parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORBID = {"x-oss-forbid-overwrite": "true"}
 
 
 class Written(NamedTuple):
-    """A file as OSS has it."""
+    """A stored object."""
 
     size: int
     etag: str
@@ -36,9 +36,9 @@ def upload_file(
     """Upload a file in parts.
 
     Raises:
-        Conflict: if the object is there already and `overwrite` is not set.
-        BadInput: if the file cannot be read, or changes meanwhile.
-        PaiError: if OSS does not take it. What has arrived stays there, and the next upload of it goes on.
+        Conflict: if the object exists and `overwrite` is not set.
+        BadInput: if the file cannot be read, or changes during the upload.
+        PaiError: if OSS fails. The uploaded parts are kept, and the next upload resumes.
     """
     try:
         descriptor = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
@@ -53,7 +53,7 @@ def upload_file(
 
 
 def _clear(client: OssClient, state: Path) -> None:
-    """Give up uploads that nobody went on with: their parts are stored, and cost money."""
+    """Abort abandoned uploads, because their parts incur storage costs."""
     for path, endpoint, text, upload_id in abandoned_uploads(state):
         with contextlib.suppress(PaiError, OSError):
             uri = OssUri.parse(text)
@@ -68,7 +68,7 @@ def _abort(key: str, upload_id: str, bucket: Any) -> None:
 
 
 class _Upload:
-    """One upload, of the file behind a descriptor."""
+    """The upload of one open file."""
 
     def __init__(
         self, client: OssClient, uri: OssUri, note: UploadCheckpoint, source: Path, descriptor: int, overwrite: bool
@@ -110,7 +110,7 @@ class _Upload:
         return str(begun.upload_id)
 
     def _there(self) -> dict[int, Part]:
-        """The parts that have arrived: those that are noted, as far as OSS still has them."""
+        """Return the uploaded parts that are both recorded and known to OSS."""
         if not self.note.upload_id:
             return {}
         key, upload_id = self.uri.key, self.note.upload_id
@@ -155,7 +155,8 @@ class _Upload:
 
     def _changed(self) -> BadInput:
         return BadInput(
-            _("{file} changed while it was uploaded.").format(file=self.source), fix=_("Upload it when it is complete.")
+            _("{file} changed during the upload.").format(file=self.source),
+            fix=_("Upload it again when it is complete."),
         )
 
     def _finish(self, upload_id: str, parts: dict[int, Part]) -> Written:
@@ -174,7 +175,7 @@ class _Upload:
                 self.uri, lambda b: b.complete_multipart_upload(key, upload_id, infos, headers=headers).etag
             )
         except (NotFound, Conflict):
-            # The answer to an earlier attempt may have been lost.
+            # The response to an earlier attempt may have been lost.
             etag = matching_etag(self.client, self.uri, crc)
             if etag is None:
                 self._abort(upload_id)
@@ -185,7 +186,7 @@ class _Upload:
         return Written(self.size, etag)
 
     def _end(self, upload_id: str, error: BaseException) -> None:
-        """Nothing is left of an upload that somebody has ended; one that OSS or the network has broken can go on."""
+        """Abort a cancelled upload. An upload interrupted by OSS or the network can be resumed."""
         if not isinstance(error, EngineError | Refused):
             self._abort(upload_id)
 
@@ -203,7 +204,7 @@ def send_part(
     meter: Meter,
     piece: object,
 ) -> Part:
-    """Send bytes by `action`, again if they did not arrive as they were sent."""
+    """Send bytes with `action`, and retry if their CRC differs."""
     crc = crc64(data)
 
     def ask(bucket: Any) -> Part:
@@ -218,7 +219,7 @@ def send_part(
 
 
 def matching_etag(client: OssClient, uri: OssUri, crc: int) -> str | None:
-    """The ETag of an object if its CRC is this one."""
+    """Return the ETag of an object if it has this CRC."""
     with contextlib.suppress(NotFound):
         head = client.ask(uri, lambda bucket: bucket.head_object(uri.key))
         if head.headers.get("x-oss-hash-crc64ecma") == str(crc):
@@ -227,9 +228,9 @@ def matching_etag(client: OssClient, uri: OssUri, crc: int) -> str | None:
 
 
 def exists_error(uri: OssUri) -> Conflict:
-    """The error of an object that is there and must not be replaced."""
+    """Return the error for an object that exists and must not be replaced."""
     return Conflict(
-        _("{file} is there already.").format(file=uri),
-        fix=_("Choose another name, or replace it with --overwrite."),
+        _("{file} already exists.").format(file=uri),
+        fix=_("Choose another name, or overwrite it with --overwrite."),
         files=[uri.key.rpartition("/")[2]],
     )

@@ -1,4 +1,4 @@
-"""Object Storage Service of Alibaba Cloud, as ``oss://`` URIs. Folders are the beginnings of keys."""
+"""Alibaba Cloud Object Storage Service as ``oss://`` URIs. Folders are prefixes of keys."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from .uri import OssUri
 
 __all__ = ["OssStorage"]
 
-# Bytes. What is smaller goes in one request; what is larger comes in pieces of this size.
+# Bytes. Smaller files take one request; larger ones are split into pieces of this size.
 _PIECE = 8 << 20
-# Files that are so small wait for the other end rather than for the line.
+# Small files are limited by latency rather than bandwidth.
 _SMALL_AT_A_TIME = 16
 _MOST_KEYS = 1000
-# What is answered where the version that was asked for is no longer there.
+# Status if the requested version no longer exists.
 _CHANGED = 412
 
 
 class OssStorage(Storage):
-    """The buckets of one account. In the folder `state` is noted how far uploads have come."""
+    """The buckets of one account. The folder `state` holds checkpoints of uploads."""
 
     scheme: ClassVar[str] = "oss"
     settings_model: ClassVar[type[ProfileSettings] | None] = AliyunSettings
@@ -49,8 +49,6 @@ class OssStorage(Storage):
     def of(cls, settings: ProfileSettings | None, state: Path) -> Self:
         assert isinstance(settings, AliyunSettings)
         return cls(AlibabaAccount.of(settings), state)
-
-    # Looking.
 
     async def roots(self) -> Sequence[str]:
         return (f"oss://{await self.client.account.bucket()}/",)
@@ -70,10 +68,10 @@ class OssStorage(Storage):
         address, token = OssUri.parse(uri), ""
         gathered: list[File] = []
         while len(gathered) < most:
-            # One more: a folder that `after` names is found by what is in it.
-            wanted = {"max_keys": min(most - len(gathered) + 1, _MOST_KEYS), "delimiter": "/"}
-            wanted |= {"continuation_token": token} if token else {"start_after": after and address.prefix + after}
-            page = self.client.ask(address, partial(_page, address.prefix, wanted))
+            # One more, because `after` may name a folder, which is found by its contents.
+            options = {"max_keys": min(most - len(gathered) + 1, _MOST_KEYS), "delimiter": "/"}
+            options |= {"continuation_token": token} if token else {"start_after": after and address.prefix + after}
+            page = self.client.ask(address, partial(_page, address.prefix, options))
             names = [*(_file(one, address.prefix) for one in page.object_list)]
             names += [File(key.removeprefix(address.prefix), 0) for key in page.prefix_list]
             gathered += [one for one in sorted(names) if one.path > after]
@@ -88,11 +86,11 @@ class OssStorage(Storage):
         return [file for file in files if not file.is_folder and file.path]
 
     def _below(self, address: OssUri) -> Iterator[Any]:
-        """What oss2 knows of all objects below a folder."""
+        """Yield the oss2 objects below a folder."""
         token = ""
         while True:
-            wanted = {"max_keys": _MOST_KEYS, "continuation_token": token}
-            page = self.client.ask(address, partial(_page, address.prefix, wanted))
+            options = {"max_keys": _MOST_KEYS, "continuation_token": token}
+            page = self.client.ask(address, partial(_page, address.prefix, options))
             yield from page.object_list
             token = page.next_continuation_token
             if not page.is_truncated:
@@ -119,16 +117,12 @@ class OssStorage(Storage):
                 chosen.append(file.file)
         return chosen
 
-    # Naming.
-
     def join(self, uri: str, path: str) -> str:
         return str(OssUri.parse(uri).join(path))
 
     def split(self, uri: str) -> tuple[str, str]:
         folder, path = OssUri.parse(uri).split()
         return str(folder), path
-
-    # Changing.
 
     def put(self, source: Path | bytes, uri: str, *, overwrite: bool = False, progress: Progress | None = None) -> File:
         address = _file_address(uri)
@@ -154,23 +148,23 @@ class OssStorage(Storage):
         try:
             return Written(len(data), send_part(self.client, address, data, action, meter, address.key).etag)
         except Conflict:
-            # The answer to an earlier attempt may have been lost.
+            # The response to an earlier attempt may have been lost.
             etag = matching_etag(self.client, address, crc64(data)) if attempts > 1 else None
             if etag is None:
                 raise exists_error(address) from None
             return Written(len(data), etag)
 
     def _send(
-        self, folder: Path, found: Sequence[tuple[str, int]], uri: str, overwrite: bool, progress: Progress | None
+        self, folder: Path, files: Sequence[tuple[str, int]], uri: str, overwrite: bool, progress: Progress | None
     ) -> None:
-        address, meter = OssUri.parse(uri), Meter(sum(size for _path, size in found), progress)
+        address, meter = OssUri.parse(uri), Meter(sum(size for _path, size in files), progress)
 
         def one(path: str) -> None:
             data = _read(folder / path)
             self._put_whole(data, address.join(path), overwrite, meter)
 
-        run_parallel([partial(one, path) for path, size in found if size <= _PIECE], meter, _SMALL_AT_A_TIME)
-        for path, size in found:
+        run_parallel([partial(one, path) for path, size in files if size <= _PIECE], meter, _SMALL_AT_A_TIME)
+        for path, size in files:
             if size > _PIECE:
 
                 def told(done: int, _whole: int, path: str = path) -> None:
@@ -184,15 +178,15 @@ class OssStorage(Storage):
     def delete(self, uri: str) -> int:
         address = OssUri.parse(uri)
         if not address.key:
-            raise Conflict(_("{path} is not removed as a whole.").format(path=uri), fix=_("Name a folder in it."))
+            raise Conflict(_("Cannot delete {path} as a whole.").format(path=uri), fix=_("Name a folder inside it."))
         if address.key.endswith("/"):
             return self._delete_tree(address)
         there = self.stat(uri)
         if there is None:
-            raise NotFound(_("There is no file `{path}`.").format(path=uri))
+            raise NotFound(_("File not found: `{path}`.").format(path=uri))
         if there.is_folder:
             raise Conflict(
-                _("{path} is a folder.").format(path=uri), fix=_("With all that is in it: {path}/").format(path=uri)
+                _("{path} is a folder.").format(path=uri), fix=_("To include its contents: {path}/").format(path=uri)
             )
         self.client.ask(address, lambda bucket: bucket.delete_object(address.key))
         return 1
@@ -204,7 +198,7 @@ class OssStorage(Storage):
         return self._delete_keys(address, keys)
 
     def _delete_keys(self, address: OssUri, keys: Sequence[str]) -> int:
-        """Remove objects of a bucket; how many files those were."""
+        """Delete objects of a bucket. Returns the number of files."""
         for start in range(0, len(keys), _MOST_KEYS):
             some = keys[start : start + _MOST_KEYS]
             self.client.ask(address, partial(_delete, some))
@@ -213,8 +207,8 @@ class OssStorage(Storage):
     def _check_move(self, uri: str, target: str) -> None:
         if self.client.endpoint(OssUri.parse(uri)) != self.client.endpoint(OssUri.parse(target)):
             raise Unsupported(
-                _("{uri} and {target} are not at one endpoint.").format(uri=uri, target=target),
-                fix=_("Copy it by way of this machine: %pai get, %pai put; then remove it."),
+                _("{uri} and {target} are at different endpoints.").format(uri=uri, target=target),
+                fix=_("Copy it through this machine with %pai get and %pai put, then delete it."),
             )
         super()._check_move(uri, target)
 
@@ -235,13 +229,11 @@ class OssStorage(Storage):
         if there and not there.is_folder:
             raise Conflict(_("{path} is a file.").format(path=uri), fix=_("Choose another name."))
         if address.key and not there:
-            # As the console makes folders.
+            # The OSS console creates folders the same way.
             self.client.ask(address, lambda bucket: bucket.put_object(address.prefix, b""))
 
-    # Copying here.
-
-    def _fill(self, uri: str, found: Sequence[File], staging: Staging, progress: Progress | None) -> None:
-        address, meter = OssUri.parse(uri), Meter(sum(file.size for file in found), progress)
+    def _fill(self, uri: str, files: Sequence[File], staging: Staging, progress: Progress | None) -> None:
+        address, meter = OssUri.parse(uri), Meter(sum(file.size for file in files), progress)
 
         def one(file: File) -> None:
             source = _OssFile(self.client, address.join(file.path), file)
@@ -252,14 +244,14 @@ class OssStorage(Storage):
             for _n in steps:
                 pass
 
-        run_parallel([partial(one, file) for file in found if file.size <= _PIECE], meter, _SMALL_AT_A_TIME)
-        for file in found:
+        run_parallel([partial(one, file) for file in files if file.size <= _PIECE], meter, _SMALL_AT_A_TIME)
+        for file in files:
             if file.size > _PIECE:
                 one(file)
 
 
 class _OssFile(OpenFile):
-    """An object in one version: once it is another, nothing can be read any more."""
+    """One version of an object. Reading fails once it is replaced."""
 
     def __init__(self, client: OssClient, address: OssUri, file: File) -> None:
         self._client = client
@@ -272,16 +264,16 @@ class _OssFile(OpenFile):
         return self._range(offset, end, None) if offset < end else b""
 
     def close(self) -> None:
-        """It holds nothing."""
+        """Do nothing: no resources are held."""
 
     @property
     def key(self) -> str:
-        """A name for this version."""
+        """An identifier of this version."""
         both = f"{self._client.endpoint(self._address)} {self._address}\n{self.file.version}"
         return hashlib.sha256(both.encode()).hexdigest()[:32]
 
     def rest(self, meter: Meter, there: bytes | mmap) -> Iterator[bytes]:
-        """What follows after the bytes that are there; all of it is compared with the sum that OSS has of it."""
+        """Yield the bytes after those already present. Checks the CRC of the whole."""
         starts = range(len(there), self.file.size, _PIECE)
         ranges = [partial(self._range, start, min(start + _PIECE, self.file.size), meter) for start in starts]
         meter.count((self._address.key, "there"), len(there))
@@ -293,9 +285,7 @@ class _OssFile(OpenFile):
             head = self._client.ask(self._address, lambda bucket: bucket.head_object(self._address.key))
             self._crc = head.server_crc
         if (there or ranges) and self._crc not in (None, crc):
-            raise EngineError(
-                _("{file} did not arrive as it is in the storage.").format(file=self._address), fix=_("Try it again.")
-            )
+            raise EngineError(_("{file} was corrupted in transit.").format(file=self._address), fix=_("Try again."))
 
     def _range(self, start: int, end: int, meter: Meter | None) -> bytes:
         headers = {"If-Match": f'"{self.file.version}"'} if self.file.version else {}
@@ -312,12 +302,12 @@ class _OssFile(OpenFile):
             if error.details.get("status") != _CHANGED:
                 raise
             raise EngineError(
-                _("{file} changed while it was read.").format(file=self._address), fix=_("Try it again.")
+                _("{file} changed while it was read.").format(file=self._address), fix=_("Try again.")
             ) from None
 
 
-def _page(prefix: str, wanted: dict[str, Any], bucket: Any) -> Any:
-    return bucket.list_objects_v2(prefix, **wanted)
+def _page(prefix: str, options: dict[str, Any], bucket: Any) -> Any:
+    return bucket.list_objects_v2(prefix, **options)
 
 
 def _delete(keys: Sequence[str], bucket: Any) -> None:
@@ -330,20 +320,21 @@ def _file(one: Any, prefix: str) -> File:
 
 
 def _problem(path: str) -> str:
-    """Why a key cannot be the path of a file below a folder; empty if it can."""
+    """Return the reason that a key cannot be a file path below a folder, or an empty string."""
     try:
         path.encode()
     except UnicodeEncodeError:
-        return _("it is no path of a file in this folder")
+        return _("not a valid path inside this folder")
     bad = "\0" in path or any(part in ("", ".", "..") for part in path.split("/"))
-    return _("it is no path of a file in this folder") if bad else ""
+    return _("not a valid path inside this folder") if bad else ""
 
 
 def _file_address(uri: str) -> OssUri:
     address = OssUri.parse(uri)
     if not address.key or address.key.endswith("/"):
         raise Conflict(
-            _("{file} is a folder; a file is to get that name.").format(file=uri), fix=_("Choose another name.")
+            _("{file} is a folder, but a file of that name is to be written.").format(file=uri),
+            fix=_("Choose another name."),
         )
     return address
 

@@ -1,4 +1,4 @@
-"""Bytes on their way to and from OSS: in pieces, in several threads, counted, and compared by their CRC."""
+"""Transfer of bytes to and from OSS: in pieces, in parallel threads, with progress and CRC checks."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ..base import Progress
 __all__ = ["Body", "Meter", "TransferCancelled", "combine_crc64", "crc64", "read_body", "run_ordered", "run_parallel"]
 
 T = TypeVar("T")
-# Requests at a time. More of them win nothing on a fast line, and each needs room for its part.
+# Parallel requests. More do not help on a fast line, and each needs memory for its part.
 _THREADS = 6
 _SLICE = 1 << 18
 _TELL_EVERY = 0.2
 
 
 class TransferCancelled(Exception):
-    """Somebody has ended the copy while this piece was on its way."""
+    """The copy was cancelled while this piece was in transit."""
 
 
 class Meter:
-    """How many bytes of each piece are through. A piece that is sent again counts anew."""
+    """Progress by piece. A retried piece counts from zero."""
 
     def __init__(self, whole: int, progress: Progress | None = None) -> None:
         self.whole = whole
@@ -36,15 +36,17 @@ class Meter:
         self._told = -1
 
     def count(self, piece: object, done: int) -> None:
-        """Raises:
-        Ended: if the copy is to end.
+        """Record the progress of a piece.
+
+        Raises:
+            TransferCancelled: if the copy is cancelled.
         """
         self._done[piece] = done
         if self.ended.is_set():
             raise TransferCancelled
 
     def tell(self) -> None:
-        """Tell whoever listens, who may raise what ends the copy. Called in the thread that waits for it."""
+        """Report the progress from the waiting thread. The callback may raise to cancel the copy."""
         done = sum([*self._done.values()])
         if self._progress and done > self._told:
             self._told = done
@@ -52,7 +54,7 @@ class Meter:
 
 
 class Body:
-    """Bytes that are being sent. Not read by requests in pieces of 16 KiB, as a file would be."""
+    """A request body. Sent in larger chunks than the 16 KiB in which requests reads a file."""
 
     def __init__(self, data: bytes, meter: Meter, piece: object) -> None:
         self._data = memoryview(data)
@@ -70,10 +72,10 @@ class Body:
 
 
 def read_body(result: Any, size: int, meter: Meter | None, piece: object) -> bytes:
-    """The body of an answer of oss2.
+    """Read the body of an oss2 response.
 
     Raises:
-        urllib3.exceptions.HTTPError: if it is not whole.
+        urllib3.exceptions.HTTPError: if it is incomplete.
     """
     raw, pieces, done = result.resp.response.raw, [], 0
     try:
@@ -94,12 +96,12 @@ def read_body(result: Any, size: int, meter: Meter | None, piece: object) -> byt
 
 
 def run_parallel(tasks: Iterable[Callable[[], T]], meter: Meter, threads: int = _THREADS) -> list[T]:
-    """What the tasks give, in their order, done in several threads. The first that fails ends the others."""
+    """Run tasks in parallel threads and return their results in order. The first failure cancels the others."""
     with ThreadPoolExecutor(threads, "jupyter-pai oss") as pool:
         futures: list[Future[T]] = []
         try:
             meter.tell()
-            # Errors are said in the language of who asked.
+            # Keep the language of the caller for messages.
             futures = [pool.submit(copy_context().run, task) for task in tasks]
             waiting: Iterable[Future[T]] = futures
             while waiting := wait(waiting, _TELL_EVERY, FIRST_EXCEPTION).not_done:
@@ -120,7 +122,7 @@ def _raise_of(futures: Sequence[Future[Any]]) -> None:
 
 
 def run_ordered(tasks: Iterable[Callable[[], bytes]], meter: Meter, threads: int = _THREADS) -> Iterator[bytes]:
-    """What the tasks give, in their order, a few of them ahead of who takes it."""
+    """Run tasks in parallel threads, a few ahead of the consumer, and yield their results in order."""
     with ThreadPoolExecutor(threads, "jupyter-pai oss") as pool:
         ahead: list[Future[bytes]] = []
         try:
@@ -147,18 +149,18 @@ def _taken(future: Future[bytes], meter: Meter) -> bytes:
 def _model() -> Any:
     import anycrc
 
-    # What OSS calls crc64ecma is CRC-64/XZ: the polynomial of ECMA-182, reflected.
+    # The crc64ecma of OSS is CRC-64/XZ: the reflected polynomial of ECMA-182.
     return anycrc.Model("CRC64-XZ")
 
 
 def crc64(data: bytes | mmap, before: int = 0) -> int:
-    """The CRC of bytes as OSS has it, behind others whose CRC is `before`."""
+    """Return the CRC of bytes, continuing from the CRC `before`."""
     return int(_model().calc(data, before))
 
 
 def combine_crc64(parts: Iterable[tuple[int, int]]) -> int:
-    """The CRC of what is made of parts, each told by its CRC and its length."""
-    found = 0
+    """Return the CRC of concatenated parts, given as pairs of CRC and length."""
+    joined = 0
     for crc, length in parts:
-        found = int(_model().combine(found, crc, length))
-    return found
+        joined = int(_model().combine(joined, crc, length))
+    return joined

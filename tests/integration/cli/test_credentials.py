@@ -79,7 +79,7 @@ def test_where_they_cannot_be_forgotten_the_profile_stays(
     [
         ((), f"{ID}\n", "jupyter pai profile login NAME"),
         ((), "", "Cannot prompt"),
-        ((), f"{ID}\n{SECRET} x\n", "access_key_secret: A key has letters, digits and signs only"),
+        ((), f"{ID}\n{SECRET} x\n", "access_key_secret: Keys consist of ASCII letters"),
         (("local",), f"{ID}\n{SECRET}\n", "wants no credentials of its own"),
         (("nobody",), f"{ID}\n{SECRET}\n", "Unknown profile `nobody`"),
     ],

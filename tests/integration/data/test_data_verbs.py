@@ -124,7 +124,7 @@ def test_moving_and_renaming(cli: Cli, folder: Path, top: str) -> None:
     assert "Moved 1 file" in cli("mv", top + "d/a b.csv", top + "e/").stdout
     assert json.loads(cli("mv", top + "d/c", top + "d/c2", "--json").stdout)["status"] == "done"
     refused = cli("mv", top + "d/c2", top + "e/a b.csv")
-    assert (refused.returncode, "there already" in refused.stderr) == (2, True)
+    assert (refused.returncode, "already exists" in refused.stderr) == (2, True)
     refused = cli("mv", top + "d", top + "f")
     assert (refused.returncode, "d/" in refused.stderr) == (2, True)
     assert "Moved 1 file" in cli("mv", top + "d/", top + "e/d").stdout
