@@ -1,13 +1,13 @@
-"""Platforms that jobs run on: ours, and those of other packages by the entry-point group ``jupyter_pai.backends``.
+"""Backends: the built-in ones, and those of plug-ins in the entry-point group ``jupyter_pai.backends``.
 
-The supervisor of local jobs passes through here on its way in: nothing is imported before it is asked for.
+The supervisor of local jobs imports this package, so it imports nothing itself.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-TYPE_CHECKING = False  # For the readers of types; `typing` itself would cost each job milliseconds.
+TYPE_CHECKING = False  # Importing `typing` would delay each job.
 if TYPE_CHECKING:
     from ..core.plugins import Plugins
     from .base import Backend
@@ -17,7 +17,7 @@ __all__ = ["load_backends"]
 
 @cache
 def load_backends() -> Plugins[Backend]:
-    """Every backend that is installed, by its name."""
+    """Return the installed backends by name. Cached."""
     from ..core.plugins import Plugins
     from .base import Backend
     from .local.backend import LocalBackend

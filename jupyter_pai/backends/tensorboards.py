@@ -1,4 +1,4 @@
-"""The seam to TensorBoards that a platform runs itself, next to what jobs have written there."""
+"""The seam to TensorBoards run by a platform."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["Board", "Boards"]
 
 @dataclass(frozen=True)
 class Board:
-    """One of a platform's TensorBoards. `url` is where a browser finds it, empty until it can be opened.
+    """A TensorBoard of a platform. `url` is empty until the page can be opened.
 
-    `created` is an ISO time; `user` is whose it is, as far as the platform tells.
+    `created` is an ISO 8601 time; `user` is the owner, if known.
     """
 
     id: str
@@ -28,7 +28,7 @@ class Board:
 class Boards(ABC):
     """The TensorBoards of one profile.
 
-    `most` of them may run at a time, and each ends by itself after so many `minutes`; 0 where nothing is said of it.
+    `most` is the number that may run at a time; each stops after `minutes`. 0: unknown.
     """
 
     most: ClassVar[int] = 0
@@ -36,32 +36,33 @@ class Boards(ABC):
 
     @abstractmethod
     async def all(self, remote_id: str = "") -> list[Board]:
-        """Those there are, also stopped ones, the newest first.
+        """List the TensorBoards, including stopped ones, newest first; with `remote_id`, only those of a job.
 
-        With the platform's name for a job only that job's, each as it stands: it runs when its page can be opened.
+        Those of a job have a checked status: `running` means that the page can be opened.
         """
 
     @abstractmethod
     async def open(self, remote_id: str, name: str, uri: str) -> Board:
-        """The TensorBoard of a job: the one that there is, started if it was stopped, else a new one. Does not wait
-        until it runs: `all` of the job tells how it stands. (Asked again, this would make another of one that failed.)
+        """Return the TensorBoard of a job: the existing one, restarted if stopped, or a new one.
+
+        Does not wait until it runs: poll `all`. A second call replaces a failed one.
 
         Raises:
-            QuotaExceeded: if no more of them may run; it names those that do, and how to stop one.
+            QuotaExceeded: if no more may run; it names the running ones and how to stop one.
         """
 
     @abstractmethod
     async def stop(self, board_id: str) -> Board:
-        """Stop one; it can be started again.
+        """Stop a TensorBoard; it can be started again.
 
         Raises:
-            NotFound: if there is none of this id.
+            NotFound: if the id is unknown.
         """
 
     @abstractmethod
     async def delete(self, board_id: str) -> None:
-        """Stop one and forget it. What it shows stays.
+        """Stop and delete a TensorBoard. Its data stays.
 
         Raises:
-            NotFound: if there is none of this id.
+            NotFound: if the id is unknown.
         """

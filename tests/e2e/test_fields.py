@@ -132,7 +132,7 @@ def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(
     form.locator("summary", has_text="Spot").click()
     spot = form.get_by_role("group", name="Spot")
     spot.get_by_label("Set this").check()
-    limit = spot.get_by_label("Most to pay")
+    limit = spot.get_by_label("Maximum price")
     # What is only half typed stays as it is.
     limit.fill("0.")
     expect(limit).to_have_value("0.")
@@ -141,10 +141,10 @@ def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(
     limit.fill("1e-1")
     expect(limit).to_have_value("1e-1")
     # What goes together only the engine knows; it is said where it is wrong.
-    expect(limit).to_have_accessible_description(re.compile("^discount_limit goes with the strategy"), timeout=LONG)
+    expect(limit).to_have_accessible_description(re.compile("^discount_limit requires the strategy"), timeout=LONG)
     spot.get_by_label("Strategy").select_option("SpotWithPriceLimit")
     expect(limit).to_have_accessible_description(LIMIT, timeout=LONG)
-    settings = form.get_by_label("Settings of the platform")
+    settings = form.get_by_label("Platform settings")
     settings.fill('{"EnableRDMA": ')
     expect(settings).to_have_accessible_description(re.compile("^Must be JSON"))
     settings.fill("")
@@ -183,7 +183,7 @@ def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(
     expect(field).to_have_value("here/")
     field.fill("nowhere://x/")
     expect(field).to_have_accessible_description(
-        re.compile("^PAI reads nothing from nowhere://[^:]*Known are: (?!.*Known)"), timeout=LONG
+        re.compile("^PAI does not support nowhere://[^:]*Known are: (?!.*Known)"), timeout=LONG
     )
     field.fill("oss://another-bucket/")
     expect(field).to_have_accessible_description(re.compile("another-bucket"), timeout=LONG)
@@ -195,4 +195,4 @@ def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(
     assert faults(page) == []
 
 
-LIMIT = "The most to pay, as a share of the usual price: 0.5 is half of it."
+LIMIT = "Maximum price as a share of the regular price; 0.5 is half of it."

@@ -101,7 +101,9 @@ def test_one_makes_room_where_all_places_are_taken(lab: Lab, page: Page, pai: St
     view = opened(page, lab, submit(lab, "sixth"))
     part = view.get_by_role("region", name=PART)
     part.get_by_role("button", name=START).click(timeout=LONG)
-    expect(part.get_by_role("alert")).to_contain_text("No more TensorBoards may run", timeout=LONG)
+    expect(part.get_by_role("alert")).to_contain_text(
+        "The limit of running TensorBoards on PAI is reached", timeout=LONG
+    )
     rows = part.get_by_role("listitem")
     expect(rows).to_have_count(5)
     expect(rows.filter(has_text="number-2")).to_contain_text("ada")

@@ -1,6 +1,6 @@
 """The `pai` backend: training jobs on Alibaba Cloud's PAI.
 
-What an idle server has no use for is loaded when it is asked for: images, machines, what the doctor tries.
+Modules that an idle server does not need are imported on first use.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ if TYPE_CHECKING:
 
 __all__ = ["PaiBackend", "PaiSettings"]
 
-# Below this many jobs of a profile each is asked for by itself: an answer tells more than an item of a list.
+# Up to this many jobs are fetched one by one: a job's own reply has more fields than a list.
 _FEW = 3
 _LIST = 100
-# Where the answer to a submit is lost: the seconds before each look for it, until it is sent once more; how often.
-_LOOKS, _ATTEMPTS = (0.1, 1.0, 3.0), 3
-# The most events that the service gives at once.
+# After a lost reply to a submit: seconds before each search for the job, and the number of submits.
+_SEARCHES, _ATTEMPTS = (0.1, 1.0, 3.0), 3
+# Maximum events per page of the service.
 _EVENTS = 2000
 
 
 class PaiSettings(AliyunSettings):
-    """What a profile of PAI may set."""
+    """Settings of a PAI profile."""
 
     code_path: str = Field(
         "",
         title=N_("Folder for code"),
-        description=N_("Where packed code goes: an oss:// folder; else pai/training_src/jupyter-pai/ of the bucket."),
+        description=N_("OSS folder for packed code. Default: pai/training_src/jupyter-pai/ in the bucket."),
     )
 
 
 class PaiBackend(RemoteBackend):
-    """Training jobs of one workspace."""
+    """The training jobs of one workspace."""
 
     name: ClassVar[str] = "pai"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
@@ -88,13 +88,13 @@ class PaiBackend(RemoteBackend):
         self.account = AlibabaAccount.of(self.settings)
         self.api = PaiApi(self.account)
         self.boards = PaiBoards(self.account)
-        # Of jobs that were asked for: their instances and metrics, which each answer tells.
+        # Instances and metrics of polled jobs, part of each reply.
         self._instances: dict[str, list[str]] = {}
         self._metrics: dict[str, list[str]] = {}
 
     @cached_property
     def catalog(self) -> InstanceCatalog:
-        """What the platform offers, remembered for a while."""
+        """Instance types and spot discounts, cached."""
         from .catalog import InstanceCatalog
 
         return InstanceCatalog(self.account)
@@ -113,26 +113,26 @@ class PaiBackend(RemoteBackend):
         options = options_of(spec)
         if not spec.image:
             raise SpecError(
-                _("image: PAI runs jobs in containers: which image?"),
-                fix=_("Name one with --image, or as the profile's default_image. See them: %pai images"),
+                _("image: required, since PAI runs jobs in containers."),
+                fix=_("Name one with --image, or as the profile's default_image. To list images: %pai images"),
             ).at("image")
-        # The profile's default one counts for jobs that say nothing.
+        # The profile's default applies only to jobs without a choice.
         if options.resource_id and spec.instance_type not in ("", self.settings.default_instance_type):
             raise SpecError(
-                _("options.resource_id: a job runs in a quota or on an instance type, not on both."),
-                fix=_("Leave out --instance-type, or the option."),
+                _("options.resource_id: set either a quota or an instance type, not both."),
+                fix=_("Omit --instance-type or the option."),
             ).at("options.resource_id", "instance_type")
         if not spec.instance_type and not options.resource_id and not spec.is_sized:
             raise SpecError(
-                _("instance_type: on which kind of machine?"),
+                _("instance_type: required."),
                 fix=_(
-                    "Say what it needs with --cpu, --memory, --gpu; or name one with --instance-type, or as the "
-                    "profile's default_instance_type. See: %pai instances"
+                    "Request sizes with --cpu, --memory, --gpu; or name one with --instance-type, or as the profile's "
+                    "default_instance_type. To list them: %pai instances"
                 ),
             ).at("instance_type")
         if spec.runs_notebook:
             raise Unsupported(
-                _("PAI runs no notebooks, cell by cell."), fix=_("Run it as a script: add --as-script.")
+                _("PAI cannot run notebooks cell by cell."), fix=_("Run it as a script: add --as-script.")
             ).at("entry_point")
         for channel, uri in spec.inputs.items():
             with fields(f"inputs.{channel}"):
@@ -140,16 +140,16 @@ class PaiBackend(RemoteBackend):
         for channel, uri in spec.outputs.items():
             if datasets.is_dataset(uri):
                 raise SpecError(
-                    _("outputs.{name}: a data set is an input only.").format(name=channel),
-                    fix=_("Give a folder: oss://bucket/key/"),
+                    _("outputs.{name}: data sets can only be inputs.").format(name=channel),
+                    fix=_("Pass a folder: oss://bucket/key/"),
                 ).at(f"outputs.{channel}")
         notes = []
         if spec.python:
-            notes.append(_("PAI runs jobs with the image's own Python and ignores {name}.").format(name="python"))
+            notes.append(_("PAI uses the Python of the image and ignores {name}.").format(name="python"))
         if spec.is_sized and options.resource_id and "instance_spec" in spec.options:
-            notes.append(_("Sizes count where no share of the quota is named; options.instance_spec is."))
+            notes.append(_("Sizes are ignored, since options.instance_spec is set."))
         elif spec.is_sized and not options.resource_id and spec.instance_type:
-            notes.append(_("Sizes count where no instance type is named; {name} is.").format(name=spec.instance_type))
+            notes.append(_("Sizes are ignored, since the instance type {name} is set.").format(name=spec.instance_type))
         return Check(tuple(notes))
 
     async def resolve(self, spec: JobSpec, check: Check) -> tuple[JobSpec, Check]:
@@ -177,13 +177,13 @@ class PaiBackend(RemoteBackend):
         return Submission(remote_id, self._console_url(remote_id, target.workspace_id))
 
     async def _create(self, job: Job, target: Destination) -> str:
-        """Create a job once. Where the answer is lost, it is looked for before it is asked for again."""
+        """Create a job once. After a lost reply, search for the job before sending the request again."""
         for _attempt in range(_ATTEMPTS):
             try:
                 return await self.api.create(request_body(job, target))
             except ReplyLost as error:
                 lost = error
-            for pause in _LOOKS:
+            for pause in _SEARCHES:
                 await asyncio.sleep(pause)
                 if remote_id := await self.find(job.id):
                     return remote_id
@@ -221,29 +221,29 @@ class PaiBackend(RemoteBackend):
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
         if len(remote_ids) <= _FEW:
             return {remote_id: report for remote_id in remote_ids if (report := await self._report(remote_id))}
-        found = await self._listed(set(remote_ids), labels={HOME_LABEL: self.home.id})
-        # Those that were submitted elsewhere and adopted here have no label of ours.
-        if len(others := set(remote_ids) - found.keys()) > _FEW:
-            found |= await self._listed(others, status=RUNNING)
-        for remote_id in set(remote_ids) - found.keys():
+        reports = await self._listed(set(remote_ids), labels={HOME_LABEL: self.home.id})
+        # Imported jobs do not have our label.
+        if len(others := set(remote_ids) - reports.keys()) > _FEW:
+            reports |= await self._listed(others, status=RUNNING)
+        for remote_id in set(remote_ids) - reports.keys():
             if report := await self._report(remote_id):
-                found[remote_id] = report
-        return found
+                reports[remote_id] = report
+        return reports
 
-    async def _listed(self, wanted: set[str], **which: Any) -> dict[str, Report]:
-        """Where those of the wanted jobs stand that are among the listed ones."""
-        found: dict[str, Report] = {}
-        async for job in self.api.jobs(**which):
-            if (remote_id := str(job.get("TrainingJobId"))) in wanted:
+    async def _listed(self, remote_ids: set[str], **query: Any) -> dict[str, Report]:
+        """Return the reports of those jobs that the list query returns."""
+        reports: dict[str, Report] = {}
+        async for job in self.api.jobs(**query):
+            if (remote_id := str(job.get("TrainingJobId"))) in remote_ids:
                 report = report_of(job)
-                # Only the job's own page tells why it ended.
-                found[remote_id] = (await self._report(remote_id) or report) if report.status.ended else report
-            if len(found) == len(wanted):
+                # Only the job's own reply has the reason of its end.
+                reports[remote_id] = (await self._report(remote_id) or report) if report.status.ended else report
+            if len(reports) == len(remote_ids):
                 break
-        return found
+        return reports
 
     async def _report(self, remote_id: str) -> Report | None:
-        """Where one job stands; None if the platform has none of that name."""
+        """Return the report of one job; None if the platform does not have it."""
         try:
             job = await self.api.get(remote_id)
         except NotFound:
@@ -270,13 +270,13 @@ class PaiBackend(RemoteBackend):
 
     async def events(self, remote_id: str, known: int) -> Sequence[str]:
         page = known // _EVENTS + 1
-        found: list[str] = []
+        messages: list[str] = []
         while events := await self.api.events(remote_id, page, _EVENTS):
-            found += events
+            messages += events
             page += 1
             if len(events) < _EVENTS:
                 break
-        return found[known % _EVENTS :]
+        return messages[known % _EVENTS :]
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         return await samples(self.api, remote_id, after)
@@ -287,8 +287,8 @@ class PaiBackend(RemoteBackend):
         return self._metrics.get(remote_id, [])
 
     async def points(self, remote_id: str, name: str, known: int) -> PointPage:
-        found = await self.api.metrics(remote_id, name, known // _LIST + 1, _LIST)
-        return PointPage(points_of(found)[known % _LIST :], len(found) == _LIST)
+        items = await self.api.metrics(remote_id, name, known // _LIST + 1, _LIST)
+        return PointPage(points_of(items)[known % _LIST :], len(items) == _LIST)
 
     async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
         return [output_model(item) for item in await self.api.output_models(remote_id)]
@@ -307,17 +307,17 @@ class PaiBackend(RemoteBackend):
         try:
             await self.api.delete(remote_id)
         except NotFound:
-            pass  # Gone already, by the console or by the platform's own rule.
+            pass  # Deleted already, in the console or by the platform.
 
     # Looking around.
 
     async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:
-        found: list[RemoteJob] = []
+        jobs: list[RemoteJob] = []
         async for job in self.api.jobs(until=before, size=min(limit, _LIST)):
-            found.append(remote_job(job))
-            if len(found) == limit:
+            jobs.append(remote_job(job))
+            if len(jobs) == limit:
                 break
-        return found
+        return jobs
 
     async def job(self, remote_id: str) -> RemoteJob:
         return remote_job(await self.api.get(remote_id))
@@ -342,5 +342,5 @@ class PaiBackend(RemoteBackend):
 
 
 def _plain(job: Job) -> str:
-    """A job's name as the platform's own client makes a folder of it, with the id that makes it one of its own."""
+    """Return a unique folder name for a job, in the format of the platform's own client."""
     return f"{re.sub('[^A-Za-z0-9_]', '_', job.name)}_{job.id}"

@@ -1,4 +1,4 @@
-"""What `doctor` looks at for PAI: each thing is tried, with this account, and left as it was."""
+"""Checks of `doctor` for PAI, made with this account and without side effects."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _SUBMITTERS = {"PAI.WorkspaceOwner", "PAI.WorkspaceAdmin", "PAI.AlgoDeveloper"}
 
 
 def examine(account: AlibabaAccount) -> list[Finding]:
-    """Check what jobs need, by trying it. Blocks: for a thread without an event loop."""
+    """Check the requirements of jobs. Blocks: call it in a thread without an event loop."""
     return asyncio.run(_examine(account))
 
 
 async def _examine(account: AlibabaAccount) -> list[Finding]:
     try:
-        found = [await _credentials(account)]
-        if found[-1].state != "bad":
-            found += await _reached(account)
-        if any(finding.state == "bad" for finding in found):
-            return found  # Nothing else can be tried.
-        looked = [_workspace(account), _role(account), _jobs(account), _quotas(account)]
-        return found + list(await asyncio.gather(*looked))
+        findings = [await _credentials(account)]
+        if findings[-1].state != "bad":
+            findings += await _connection(account)
+        if any(finding.state == "bad" for finding in findings):
+            return findings  # All other checks would fail.
+        checks = [_workspace(account), _role(account), _jobs(account), _quotas(account)]
+        return findings + list(await asyncio.gather(*checks))
     finally:
         await transport.close()
 
@@ -42,12 +42,12 @@ async def _credentials(account: AlibabaAccount) -> Finding:
         key = await account.key()
     except CredentialsError as error:
         return _bad(_("credentials"), error)
-    kind = _("lent for some time") if key.token else _("of the account")
-    return Finding("ok", _("credentials"), _("a key {kind}: {id}").format(kind=kind, id=f"{key.id[:4]}…{key.id[-4:]}"))
+    kind = _("temporary") if key.token else _("permanent")
+    return Finding("ok", _("credentials"), _("{kind} key: {id}").format(kind=kind, id=f"{key.id[:4]}…{key.id[-4:]}"))
 
 
-async def _reached(account: AlibabaAccount) -> list[Finding]:
-    """The region, the clock and the key, by the first request that the platform answers."""
+async def _connection(account: AlibabaAccount) -> list[Finding]:
+    """Check region, clock and key with the first request."""
     host = account.settings.endpoint or f"https://{STUDIO.host(account.region, await account.network())}"
     region = Finding("ok", _("region"), f"{account.region}, {host}")
     try:
@@ -59,26 +59,26 @@ async def _reached(account: AlibabaAccount) -> list[Finding]:
     except (RegionError, Unreachable) as error:
         return [_bad(_("region"), error)]
     except PaiError:
-        pass  # It was understood: what this account may do is looked at by itself.
-    return [region, Finding("ok", _("clock"), _("the platform takes this machine's time"))]
+        pass  # The request was accepted; permissions are checked separately.
+    return [region, Finding("ok", _("clock"), _("the platform accepts this machine's time"))]
 
 
 async def _workspace(account: AlibabaAccount) -> Finding:
     try:
         workspace = await account.workspace_id()
-        told = await account.api.call(WORKSPACE, "GetWorkspace", "GET", f"/api/v1/workspaces/{workspace}")
+        reply = await account.api.call(WORKSPACE, "GetWorkspace", "GET", f"/api/v1/workspaces/{workspace}")
     except PaiError as error:
-        return _bad(_("workspace"), error, _("Set the profile's `workspace_id`; PAI's console shows it."))
-    name = str(told.get("DisplayName") or told.get("WorkspaceName") or "")
+        return _bad(_("workspace"), error, _("Set the profile's `workspace_id`, as shown in PAI's console."))
+    name = str(reply.get("DisplayName") or reply.get("WorkspaceName") or "")
     return Finding("ok", _("workspace"), f"{name} ({workspace})" if name else workspace)
 
 
 async def _role(account: AlibabaAccount) -> Finding:
-    """What this account is in the workspace. Not everybody may ask: then the jobs tell."""
+    """Check the account's roles in the workspace. Without permission to read them, the check of jobs decides."""
     try:
         roles = await _roles(account)
     except PaiError as error:
-        return Finding("warn", _("role"), _("not known: {why}").format(why=error.message))
+        return Finding("warn", _("role"), _("unknown: {why}").format(why=error.message))
     text = ", ".join(roles) or _("none")
     if set(roles) & _SUBMITTERS:
         return Finding("ok", _("role"), text)
@@ -88,28 +88,28 @@ async def _role(account: AlibabaAccount) -> Finding:
 
 async def _roles(account: AlibabaAccount) -> list[str]:
     path = f"/api/v1/workspaces/{await account.workspace_id()}/member"
-    told = await account.api.call(WORKSPACE, "GetMember", "GET", path, {"UserId": await _user_id(account)})
-    return [str(role) for role in told.get("Roles") or []]
+    reply = await account.api.call(WORKSPACE, "GetMember", "GET", path, {"UserId": await _user_id(account)})
+    return [str(role) for role in reply.get("Roles") or []]
 
 
 async def _user_id(account: AlibabaAccount) -> str | None:
-    """Who we are, as the workspace knows its members. A private cloud need not have that service."""
+    """Return the account's user id in the workspace; None without the service, as in private clouds."""
     try:
-        told = await account.api.call(STS, "GetCallerIdentity", "POST", "/")
+        reply = await account.api.call(STS, "GetCallerIdentity", "POST", "/")
     except PaiError:
         return None
-    # A role that is assumed is named with its session.
-    return str(told.get("UserId") or "").partition(":")[0] or None
+    # The id of an assumed role includes its session.
+    return str(reply.get("UserId") or "").partition(":")[0] or None
 
 
 async def _jobs(account: AlibabaAccount) -> Finding:
-    """Whether jobs may be looked at, in this workspace. Only a job can tell whether one may be made."""
+    """Check whether jobs can be listed. The permission to create one can only be tested by a job."""
     try:
         query = {"WorkspaceId": await account.workspace_id(), "PageSize": 1}
-        told = await account.api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", query)
+        reply = await account.api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", query)
     except PaiError as error:
         return _bad(_("training jobs"), error)
-    n = int(told.get("TotalCount") or 0)
+    n = int(reply.get("TotalCount") or 0)
     text = ngettext("{n} job in the last seven days", "{n} jobs in the last seven days", n)
     return Finding("ok", _("training jobs"), text.format(n=n))
 
@@ -120,7 +120,7 @@ async def _quotas(account: AlibabaAccount) -> Finding:
     except PaiError as error:
         return Finding("warn", _("quotas"), error.message, error.fix)
     if not quotas:
-        return Finding("ok", _("quotas"), _("none: jobs run on the public pools"))
+        return Finding("ok", _("quotas"), _("none: jobs run in the public pools"))
     return Finding("ok", _("quotas"), "; ".join(map(_free, quotas)))
 
 

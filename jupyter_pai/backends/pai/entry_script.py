@@ -1,7 +1,7 @@
-"""The script that the platform's shell is given: makes the training contract whole, then runs the user's command.
+"""The shell script of a job: completes the training contract, then runs the user's command.
 
-Plain `sh`, and nothing that the smallest image may lack, but for `tar` where the code is still packed. What PAI does
-itself (hyperparameters, inputs, outputs, requirements) is left to it; see the reference of its training jobs.
+Plain `sh`, without tools that minimal images lack, except `tar` for packed code. PAI itself provides hyperparameters,
+inputs, outputs and requirements; see its reference of training jobs.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from ...jobs.spec import JobSpec
 
 __all__ = ["ARCHIVE", "script_of"]
 
-# The name that PAI's older service unpacked by itself; the newer one lays it down as it is. We are right either way.
+# PAI's older service unpacks a file of this name; the newer one does not. The script supports both.
 ARCHIVE = "source.tar.gz"
 
-# Where the code is a mount of the bucket, files unpacked there would be uploaded one by one, and stay; the instances of
-# one job may have one folder, and would be in each other's way: it is unpacked beside it then. Seeds call the
-# tensorboard channel `logs` as well.
+# In a mount of the bucket, unpacked files would be uploaded one by one; and instances of a job may share the folder.
+# The code is unpacked elsewhere in both cases. Example projects also use `logs` for the tensorboard channel.
 _PROLOGUE = f"""\
 if [ -f {ARCHIVE} ]; then
   if [ "$several" ] || [ ! -w . ] || grep -q ' /ml/usercode/\\{{0,1\\}} ' /proc/mounts 2>/dev/null; then
@@ -34,11 +33,11 @@ export PAI_OUTPUT_TENSORBOARD PAI_OUTPUT_LOGS="$PAI_OUTPUT_TENSORBOARD" PYTHONUN
 
 
 def script_of(spec: JobSpec) -> str:
-    """What ``sh -c`` runs for a spec, in /ml/usercode/.
+    """Return the script that ``sh -c`` runs for a spec, in /ml/usercode/.
 
-    The words ``$PAI_USER_ARGS`` of the command are put in already (`JobSpec.command_line`): the platform's variable
-    would not be unquoted by any shell. A shell of its own runs the command, so that one that begins with an option of
-    `set`, or ends in a comment, is what the user wrote; stdin is closed, as on every backend.
+    ``$PAI_USER_ARGS`` in the command is substituted already (`JobSpec.command_line`), since no shell would unquote the
+    platform's variable. The command runs in a shell of its own, so that options of `set` or a trailing comment do not
+    affect this script; stdin is empty, as on every backend.
     """
     several = "1" if spec.instance_count > 1 else ""
     return f"several={several}\n{_PROLOGUE}exec sh -c {shlex.quote(spec.command_line)} </dev/null\n"

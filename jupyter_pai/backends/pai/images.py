@@ -1,8 +1,8 @@
-"""The images that PAI offers, and those of the workspace.
+"""PAI's official images, and those of the workspace.
 
-An image's URI is taken as the platform gives it, never made: newer images are in other registries. What it is for and
-what is in it is told by its labels; where those are missing, by the pattern of its name. Source: the labels of
-``ListImages``, and ``pai.image`` of PAI's Python SDK.
+URIs are those of the API, never constructed: newer images are in other registries. Purpose and content are read from
+labels, or from the name if labels are missing. Source: the labels of ``ListImages``, and ``pai.image`` of PAI's Python
+SDK.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .pagination import gather
 
 __all__ = ["SCOPES", "choose", "image_of", "list_images"]
 
-# What an image is for, and its label.
+# The purposes of images and their labels.
 SCOPES = {"training": "dlc", "develop": "dsw", "inference": "eas"}
 LATEST = "latest"
 _FRAMEWORK = "system.framework."
@@ -30,34 +30,34 @@ _PAGE = 50
 _TAG = re.compile(r"(?P<version>[^-]+)-(?P<chip>gpu|cpu|mkl-cpu)-py(?P<python>\d+)(-cu(?P<cuda>\d+))?", re.IGNORECASE)
 
 
-async def list_images(account: AlibabaAccount, wanted: ImageQuery) -> list[Image]:
-    """The images that are wanted, newest version first.
+async def list_images(account: AlibabaAccount, query: ImageQuery) -> list[Image]:
+    """List the images of a query, newest version first.
 
     Raises:
-        ImageError: if there is none of the framework or version that is named.
-        BadInput: if the scope is none.
+        ImageError: if no image has the framework or version.
+        BadInput: if the scope is unknown.
     """
-    found = await gather(
-        account.api, WORKSPACE, "ListImages", "/api/v1/images", "Images", await _query(account, wanted.scope), _PAGE
+    items = await gather(
+        account.api, WORKSPACE, "ListImages", "/api/v1/images", "Images", await _query(account, query.scope), _PAGE
     )
-    return choose([image_of(fields) for fields in found], wanted)
+    return choose([image_of(fields) for fields in items], query)
 
 
 async def _query(account: AlibabaAccount, scope: str) -> dict[str, object]:
-    """Labels come only where they are asked for; official images belong to no workspace."""
+    """Return the request's query. `Verbose` adds labels; official images have no workspace."""
     order = {"Verbose": True, "SortBy": "GmtCreateTime", "Order": "DESC"}
     if scope == "own":
         return {"WorkspaceId": await account.workspace_id(), **order}
     if scope not in SCOPES:
         raise BadInput(
-            _("`{scope}` is nothing that images are for.").format(scope=scope),
+            _("Unknown scope of images: `{scope}`.").format(scope=scope),
             fix=_("Known are: {names}.").format(names=", ".join([*SCOPES, "own"])),
         )
     return {"Labels": f"system.official=true,system.supported.{SCOPES[scope]}=true", **order}
 
 
 def image_of(fields: Mapping[str, Any]) -> Image:
-    """An image as the service tells of it."""
+    """Return an image of the service's reply."""
     uri = str(fields.get("ImageUri") or "")
     labels = {str(label.get("Key")): str(label.get("Value")) for label in fields.get("Labels") or []}
     repository, _colon, tag = uri.rpartition("/")[2].partition(":")
@@ -77,58 +77,56 @@ def image_of(fields: Mapping[str, Any]) -> Image:
     )
 
 
-def choose(images: Iterable[Image], wanted: ImageQuery) -> list[Image]:
-    """Those of the images that are wanted, newest version first; of `latest` one alone.
+def choose(images: Iterable[Image], query: ImageQuery) -> list[Image]:
+    """Filter images, newest version first; `latest` returns one.
 
     Raises:
-        ImageError: if a framework, a version or an accelerator is named and nothing fits; it says what there is.
+        ImageError: if no image matches the framework, version or accelerator; it lists the known ones.
     """
-    found = sorted(images, key=lambda image: (_number(image.version), image.created), reverse=True)
-    if wanted.framework:
-        found = _of_framework(found, wanted.framework)
-    if wanted.accelerator:
-        found = _of_accelerator(found, wanted)
-    if wanted.version == LATEST:
-        return found[:1]
-    return _of_version(found, wanted) if wanted.version else found
+    matches = sorted(images, key=lambda image: (_number(image.version), image.created), reverse=True)
+    if query.framework:
+        matches = _of_framework(matches, query.framework)
+    if query.accelerator:
+        matches = _of_accelerator(matches, query)
+    if query.version == LATEST:
+        return matches[:1]
+    return _of_version(matches, query) if query.version else matches
 
 
 def _of_framework(images: Sequence[Image], name: str) -> list[Image]:
-    found = [image for image in images if image.framework.lower() == name.lower()]
-    if found:
-        return found
+    matches = [image for image in images if image.framework.lower() == name.lower()]
+    if matches:
+        return matches
     known = sorted({image.framework for image in images if image.framework}, key=str.lower)
     near = get_close_matches(name.lower(), [known_name.lower() for known_name in known], 1)
     meant = next((known_name for known_name in known if near and known_name.lower() == near[0]), "")
     raise ImageError(
-        _("There is no image of `{name}` for this.").format(name=name),
+        _("No image of `{name}` matches.").format(name=name),
         fix=_("Did you mean `{name}`?").format(name=meant) if meant else _known(known),
     )
 
 
-def _of_accelerator(images: Sequence[Image], wanted: ImageQuery) -> list[Image]:
-    found = [image for image in images if image.accelerator.upper() == wanted.accelerator.upper()]
-    if found or not images:
-        return found
+def _of_accelerator(images: Sequence[Image], query: ImageQuery) -> list[Image]:
+    matches = [image for image in images if image.accelerator.upper() == query.accelerator.upper()]
+    if matches or not images:
+        return matches
     others = sorted({image.accelerator for image in images if image.accelerator})
     raise ImageError(
-        _("There is no image of {name} for {accelerator}.").format(
-            name=wanted.framework or _("any framework"), accelerator=wanted.accelerator
+        _("No image of {name} for {accelerator}.").format(
+            name=query.framework or _("any framework"), accelerator=query.accelerator
         ),
         fix=_known(others),
     )
 
 
-def _of_version(images: Sequence[Image], wanted: ImageQuery) -> list[Image]:
-    """Those of the very version, else those whose version begins with it: 2.0 may mean 2.0.1."""
-    exact = [image for image in images if image.version == wanted.version]
-    found = exact or [image for image in images if image.version.startswith(f"{wanted.version}.")]
-    if found or not images:
-        return found
+def _of_version(images: Sequence[Image], query: ImageQuery) -> list[Image]:
+    """Return images of exactly this version, else those with it as prefix: 2.0 matches 2.0.1."""
+    exact = [image for image in images if image.version == query.version]
+    matches = exact or [image for image in images if image.version.startswith(f"{query.version}.")]
+    if matches or not images:
+        return matches
     raise ImageError(
-        _("There is no image of {name} {version}.").format(
-            name=wanted.framework or _("any framework"), version=wanted.version
-        ),
+        _("No image of {name} {version}.").format(name=query.framework or _("any framework"), version=query.version),
         fix=_known(list(dict.fromkeys(image.version for image in images if image.version))),
     )
 
@@ -142,5 +140,5 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _dotted(digits: str, at: int) -> str:
-    """``310`` is 3.10, of CUDA ``118`` is 11.8."""
+    """Return ``310`` as 3.10, and the CUDA version ``118`` as 11.8."""
     return f"{digits[:at]}.{digits[at:]}" if len(digits) > 1 else digits

@@ -1,6 +1,6 @@
-"""What a person with an account should try once: what no stand-in can prove, and how to see it.
+"""Manual checks with a real account, for behaviour that no stand-in can verify.
 
-`%pai doctor --live` lists them; ``docs/unverified.md`` says for each what we rely on, and where that is known from.
+`%pai doctor --live` lists them. ``docs/unverified.md`` names the assumption and the source of each.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The log of an instance, out of the platform's numbered pages of lines.
+"""Reads the log of an instance from the platform's numbered pages of lines.
 
-PAI gives lines by pages of any size, oldest first, without times, and tells no place to go on from: the place is the
-number of lines that are known. Whether a page that was read keeps its lines is not documented, so each question asks
-for the last line that is known once more: if it is another one now, lines have moved, and the known ones are looked
-for around it.
+PAI returns lines in pages of any size, oldest first, without times or cursors: the position is the number of known
+lines. It is not documented that pages keep their lines, so each request includes the last known line: if it changed,
+lines have moved, and the known ones are searched around it.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ from ..reports import LogPiece
 
 __all__ = ["LARGEST_PAGE", "Pages", "read_log"]
 
-# The most lines that the service gives at once.
+# Maximum lines per page of the service.
 LARGEST_PAGE = 2000
 _SMALLEST_PAGE = 100
-# Lines whose digest is remembered, to find the place again.
+# Lines whose digests are kept, to find the position again.
 _REMEMBERED = 20
-# So many of them in a row are no chance.
+# Consecutive matches that exclude a coincidence.
 _ENOUGH = 3
 _END = "\n"
 
-# Gives the lines of a page (its number from 1 on, its size), and how many lines there are in all, where that is told.
+# Fetches a page by number (from 1) and size; returns its lines, and the total number if known.
 Pages = Callable[[int, int], Awaitable[tuple[Sequence[str], int | None]]]
 
 
 async def read_log(pages: Pages, cursor: str) -> LogPiece:
-    """The lines after a cursor, one page of them at most."""
+    """Return the lines after a cursor, at most one page."""
     known, digests = _parse(cursor)
     number, size = _page(known)
     lines, total = await pages(number, size)
@@ -47,22 +46,21 @@ async def read_log(pages: Pages, cursor: str) -> LogPiece:
 
 
 def _page(known: int) -> tuple[int, int]:
-    """The page to ask for after so many lines: it begins at the last known one or little before it, since what is known
-    travels again, and it is large. Its number and its size."""
+    """Return number and size of the page to fetch: large, and starting at or shortly before the last known line."""
     smallest = min(max(known - 1, _SMALLEST_PAGE), LARGEST_PAGE // 2)
     size = min(range(LARGEST_PAGE, smallest - 1, -1), key=lambda size: (known - 1) % size) if known else LARGEST_PAGE
     return max(known - 1, 0) // size + 1, size
 
 
 def _place(lines: Sequence[str], expected: int, digests: list[str]) -> int:
-    """Where in a page the new lines begin: after what is known, which lines that came or went before it have moved.
+    """Return the index of the first new line in a page, after inserted or removed lines moved the known ones.
 
-    The place nearest to the expected one where the last lines are the last known ones; else that itself.
+    This is the position nearest to the expected one that follows the last known lines; else the expected one.
     """
-    found = [_digest(line) for line in lines]
-    for end in sorted(range(1, len(found) + 1), key=lambda end: abs(end - expected)):
+    page = [_digest(line) for line in lines]
+    for end in sorted(range(1, len(page) + 1), key=lambda end: abs(end - expected)):
         tail = min(end, len(digests))
-        if found[end - tail : end] == digests[-tail:] and tail >= min(_ENOUGH, len(digests)):
+        if page[end - tail : end] == digests[-tail:] and tail >= min(_ENOUGH, len(digests)):
             return end
     return min(max(expected, 0), len(lines))
 

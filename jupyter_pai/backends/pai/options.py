@@ -1,6 +1,6 @@
-"""What a spec's `options` may say to PAI, beyond what it may say to every backend.
+"""PAI's fields of a spec's `options`.
 
-The names are those of the platform's own fields, in our spelling; `body` puts them where the wire has them.
+The names are those of the platform's fields in snake case; `request_body` maps them to the API.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
     "options_of",
 ]
 
-# What the service mounts, or tells a job where to read: its reference of input channels.
+# URI schemes of the service's input channels, as in its reference.
 _INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", datasets.SCHEME, "file")
 
 
@@ -40,133 +40,131 @@ class _Options(BaseModel):
 
 
 class Spot(_Options):
-    """Machines that are cheaper and may be taken away."""
+    """Spot instances: cheaper, and may be reclaimed."""
 
     strategy: Literal["SpotWithPriceLimit", "SpotAsPriceGo"] = Field(
-        "SpotAsPriceGo", title=N_("Strategy"), description=N_("Pay the price of the moment, or only up to a limit.")
+        "SpotAsPriceGo", title=N_("Strategy"), description=N_("Pay the current price, or only up to a limit.")
     )
     discount_limit: float | None = Field(
         None,
         gt=0,
         le=1,
-        title=N_("Most to pay"),
-        description=N_("The most to pay, as a share of the usual price: 0.5 is half of it."),
+        title=N_("Maximum price"),
+        description=N_("Maximum price as a share of the regular price; 0.5 is half of it."),
     )
 
     @model_validator(mode="after")
     def _check(self) -> Spot:
         if (self.strategy == "SpotWithPriceLimit") != (self.discount_limit is not None):
             raise FieldError(
-                "discount_limit", _("discount_limit goes with the strategy SpotWithPriceLimit, and with no other.")
+                "discount_limit", _("discount_limit requires the strategy SpotWithPriceLimit, and vice versa.")
             )
         return self
 
 
 class InstanceSpec(_Options):
-    """The share of a quota that each instance gets."""
+    """The resources of each instance in a quota."""
 
     cpu: int = Field(gt=0, title=N_("Cores"), description=N_("Cores."))
     memory: int = Field(gt=0, title=N_("Memory"), description=N_("In GiB."))
-    gpu: int = Field(0, ge=0, title=N_("GPUs"), description=N_("How many."))
-    gpu_type: str = Field("", title=N_("Kind of GPU"), description=N_("As the quota calls it."))
+    gpu: int = Field(0, ge=0, title=N_("GPUs"), description=N_("Number of GPUs."))
+    gpu_type: str = Field("", title=N_("GPU type"), description=N_("GPU type as named by the quota."))
     shared_memory: int | None = Field(None, gt=0, title=N_("Shared memory"), description=N_("In GiB."))
 
 
 class UserVpc(_Options):
-    """The network that the job's instances are part of."""
+    """The network of the job's instances."""
 
-    vpc_id: str = Field(min_length=1, title=N_("VPC"), description=N_("The network's id."))
-    switch_id: str = Field("", title=N_("Switch"), description=N_("The id of a switch of the network."))
+    vpc_id: str = Field(min_length=1, title=N_("VPC"), description=N_("Id of the network."))
+    switch_id: str = Field("", title=N_("Switch"), description=N_("Id of a switch in the network."))
     security_group_id: str = Field(
-        "", title=N_("Security group"), description=N_("The id of a security group of the network.")
+        "", title=N_("Security group"), description=N_("Id of a security group in the network.")
     )
     extended_cidrs: tuple[str, ...] = Field(
-        (), title=N_("Further networks"), description=N_("Networks in CIDR notation that are reached as well.")
+        (), title=N_("Additional networks"), description=N_("Additional reachable networks in CIDR notation.")
     )
     default_route: Literal["", "eth0", "eth1"] = Field(
-        "", title=N_("Default route"), description=N_("The interface that all else goes by.")
+        "", title=N_("Default route"), description=N_("Network interface used for all other traffic.")
     )
 
 
 class Experiment(_Options):
-    """The experiment of the workspace that the job is noted in. The platform then keeps TensorBoard's files with it."""
+    """The experiment of the job. The platform then stores TensorBoard files with it."""
 
-    experiment_id: str = Field(min_length=1, title=N_("Experiment"), description=N_("Its id in the workspace."))
+    experiment_id: str = Field(
+        min_length=1, title=N_("Experiment"), description=N_("Id of the experiment in the workspace.")
+    )
 
 
 class ProgressDefinitions(_Options):
-    """Patterns by which the platform reads progress from the log; each has one capture group."""
+    """Patterns for progress in the log; each has one capture group."""
 
-    overall_progress: str = Field("", title=N_("Progress"), description=N_("Its match is a number from 0 to 1."))
-    remaining_time: str = Field("", title=N_("Remaining time"), description=N_("Its match is in seconds."))
+    overall_progress: str = Field("", title=N_("Progress"), description=N_("Matches a number from 0 to 1."))
+    remaining_time: str = Field("", title=N_("Remaining time"), description=N_("Matches a number of seconds."))
 
 
 class NodeAssignment(_Options):
-    """The nodes of a quota that instances go to, or keep away from."""
+    """Nodes of a quota for instances, and excluded nodes."""
 
-    nodes: tuple[str, ...] = Field((), title=N_("Nodes"), description=N_("Only these."))
-    avoid: tuple[str, ...] = Field((), title=N_("Not on"), description=N_("Not on these nodes."))
+    nodes: tuple[str, ...] = Field((), title=N_("Nodes"), description=N_("Run on these nodes only."))
+    avoid: tuple[str, ...] = Field((), title=N_("Excluded nodes"), description=N_("Never run on these nodes."))
 
 
 class PaiOptions(_Options):
-    """Options of a training job. `settings` and `credential_config` are passed on as they are."""
+    """Options of a training job. `settings` and `credential_config` are passed to the API unchanged."""
 
     resource_id: str = Field(
-        "", title=N_("Quota"), description=N_("The quota to run in, in place of an instance type of the public pool.")
+        "", title=N_("Quota"), description=N_("Quota for the job, instead of an instance type of the public pool.")
     )
     instance_spec: InstanceSpec | None = Field(
-        None, title=N_("Share of the quota"), description=N_("What each instance gets of the quota.")
+        None, title=N_("Resources in the quota"), description=N_("Resources of each instance in the quota.")
     )
     priority: int | None = Field(
-        None, ge=1, le=9, title=N_("Priority"), description=N_("Within a quota; 9 comes first.")
+        None, ge=1, le=9, title=N_("Priority"), description=N_("Priority within a quota; 9 is the highest.")
     )
-    spot: Spot | None = Field(
-        None, title=N_("Spot"), description=N_("Machines that are cheaper and may be taken away.")
-    )
+    spot: Spot | None = Field(None, title=N_("Spot"), description=N_("Spot instances: cheaper, and may be reclaimed."))
     use_spot_instance: bool = Field(
         False,
         title=N_("Spot in Lingjun"),
-        description=N_("Lingjun's machines that may be taken away: `spot` is ECS's."),
+        description=N_("Spot instances of Lingjun; `spot` is for ECS."),
     )
-    user_vpc: UserVpc | None = Field(
-        None, title=N_("Network"), description=N_("The network that the job's instances are part of.")
-    )
+    user_vpc: UserVpc | None = Field(None, title=N_("Network"), description=N_("Network of the job's instances."))
     experiment: Experiment | None = Field(
-        None, title=N_("Experiment"), description=N_("The experiment of the workspace that the job is noted in.")
+        None, title=N_("Experiment"), description=N_("Experiment of the workspace for this job.")
     )
     job_type: str = Field(
         "PyTorchJob", title=N_("Framework"), description=N_("PyTorchJob, TFJob, XGBoostJob, MPIJob, ElasticBatchJob.")
     )
     description: str = Field(
-        "", max_length=1024, title=N_("Description"), description=N_("What the platform shows beside the job.")
+        "", max_length=1024, title=N_("Description"), description=N_("Description shown by the platform.")
     )
-    role_arn: str = Field("", title=N_("Role"), description=N_("The RAM role that the job runs with."))
+    role_arn: str = Field("", title=N_("Role"), description=N_("RAM role of the job."))
     input_roles: dict[str, str] = Field(
-        {}, title=N_("Roles of inputs"), description=N_("Input channel to the RAM role that it is read with.")
+        {}, title=N_("Input roles"), description=N_("RAM role for reading each input channel.")
     )
     output_roles: dict[str, str] = Field(
-        {}, title=N_("Roles of outputs"), description=N_("Output channel to the RAM role that it is written with.")
+        {}, title=N_("Output roles"), description=N_("RAM role for writing each output channel.")
     )
     input_options: dict[str, str] = Field(
         {},
-        title=N_("How inputs are mounted"),
-        description=N_("Input channel to how it is mounted: JSON, as of data sets."),
+        title=N_("Input mount options"),
+        description=N_("Mount options of each input channel, in the JSON format of data sets."),
     )
     credential_config: dict[str, Any] = Field(
-        {}, title=N_("Credentials in the job"), description=N_("Which roles' credentials the job is given.")
+        {}, title=N_("Credentials in the job"), description=N_("Roles whose credentials the job receives.")
     )
     assign_node: NodeAssignment | None = Field(
-        None, title=N_("Nodes"), description=N_("The nodes of a quota that instances go to, or keep away from.")
+        None, title=N_("Nodes"), description=N_("Nodes of a quota for instances, and excluded nodes.")
     )
     progress: ProgressDefinitions = Field(
         ProgressDefinitions(),
         title=N_("Progress in the log"),
-        description=N_("Patterns by which the platform reads progress from the log; each has one group."),
+        description=N_("Patterns for progress in the log; each has one capture group."),
     )
     settings: dict[str, Any] = Field(
         {},
-        title=N_("Settings of the platform"),
-        description=N_("The platform's own settings: AdvancedSettings, EnableRDMA, …"),
+        title=N_("Platform settings"),
+        description=N_("Settings of the platform, such as AdvancedSettings and EnableRDMA."),
     )
 
     @model_validator(mode="after")
@@ -174,20 +172,21 @@ class PaiOptions(_Options):
         if bool(self.resource_id) != bool(self.instance_spec):
             raise FieldError(
                 "instance_spec" if self.resource_id else "resource_id",
-                _("resource_id and instance_spec go together: a quota, and each instance's share."),
+                _("resource_id and instance_spec must be set together: a quota, and the resources of each instance."),
             )
         if self.spot and self.resource_id:
-            raise FieldError("spot", _("spot counts on an instance type, not in a quota: leave out one of the two."))
+            raise FieldError("spot", _("spot applies to instance types, not to quotas: omit one of the two."))
         if self.priority and not self.resource_id:
-            raise FieldError("priority", _("priority counts within a quota: name it with resource_id."))
+            raise FieldError("priority", _("priority applies within a quota: set resource_id."))
         return self
 
 
 def options_of(spec: JobSpec) -> PaiOptions:
-    """The options of a spec. Its sizes are each instance's share of a quota, unless `instance_spec` says that.
+    """Parse the options of a spec. In a quota, its sizes are the resources of each instance, unless `instance_spec` is
+    set.
 
     Raises:
-        SpecError: naming the field that is wrong.
+        SpecError: naming the invalid field.
     """
     options = parse_options(PaiOptions, spec.options | _share(spec))
     outputs = {*spec.channels, *spec.outputs}
@@ -201,28 +200,28 @@ def options_of(spec: JobSpec) -> PaiOptions:
 
 
 def _share(spec: JobSpec) -> dict[str, Any]:
-    """What the sizes of a spec ask for in its quota: whole cores and GiB there."""
+    """Return the `instance_spec` for the sizes of a spec: whole cores and GiB."""
     if not spec.options.get("resource_id") or "instance_spec" in spec.options or not spec.is_sized:
         return {}
     if not spec.cpu or not spec.memory:
         raise SpecError(
-            _("options.resource_id: how many cores and how much memory of the quota does each instance get?"),
-            fix=_("Say both: --cpu and --memory, beside --gpu."),
+            _("options.resource_id: the cores and the memory of each instance are required."),
+            fix=_("Set both --cpu and --memory, in addition to --gpu."),
         ).at("options.resource_id", *(name for name in ("cpu", "memory") if not getattr(spec, name)))
     share = {"cpu": spec.cpu, "memory": parse_size(spec.memory) / (1 << 30), "gpu": spec.gpu or 0}
     return {"instance_spec": {name: math.ceil(value) for name, value in share.items()}}
 
 
 def check_input(channel: str, uri: str) -> None:
-    """A path of this machine is brought to the bucket; what else the platform mounts it says by its URI.
+    """Check that PAI can read an input. Paths of this machine are uploaded to the bucket.
 
     Raises:
-        SpecError: for what it cannot read.
+        SpecError: if it cannot.
     """
     scheme, _sep, rest = uri.partition("://")
     if rest and scheme not in _INPUTS:
         raise SpecError(
-            _("inputs.{name}: PAI reads nothing from {scheme}://.").format(name=channel, scheme=scheme),
+            _("inputs.{name}: PAI does not support {scheme}://.").format(name=channel, scheme=scheme),
             fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in _INPUTS)),
         )
     if scheme == datasets.SCHEME:

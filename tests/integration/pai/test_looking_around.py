@@ -96,7 +96,7 @@ def test_all_pages_are_read(pai: StandIn) -> None:
 
 def test_images_for_another_use(pai: StandIn) -> None:
     assert [image.name.partition(":")[0] for image in found(pai, scope="inference")] == ["pytorch-inference"]
-    with pytest.raises(BadInput, match="nothing that images are for") as caught:
+    with pytest.raises(BadInput, match="Unknown scope of images") as caught:
         found(pai, scope="cooking")
     assert "training" in caught.value.fix
 

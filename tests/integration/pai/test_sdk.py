@@ -297,7 +297,7 @@ def test_a_quota_and_a_machine_are_one_too_many(pai: StandIn, folder: Path) -> N
         resource_id="quota1stand",
         instance_spec=share,
     )
-    with pytest.raises(SpecError, match="not on both"):
+    with pytest.raises(SpecError, match="not both"):
         estimator.fit()
 
 
