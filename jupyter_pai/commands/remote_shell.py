@@ -1,7 +1,7 @@
-"""A terminal in a job, at the terminal where somebody sits: keys go there, what it says comes here.
+"""A terminal in a job, attached to the local terminal over a WebSocket.
 
-Messages are JSON objects, as PAI documents them for its terminals: ``stdin`` and ``resize`` to there, ``stdout`` from
-there.
+Messages are JSON objects, as PAI documents them for its terminals: ``stdin`` and ``resize`` are sent, ``stdout`` is
+received.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from ..core.i18n import _
 
 __all__ = ["attach", "is_attachable"]
 
-# Seconds: to be let in, and between two signs of life, without which what lies between may close the connection.
-_PATIENCE, _PULSE = 20.0, 20.0
+# Seconds: the connection timeout, and between two pings, without which a proxy may close the connection.
+_TIMEOUT, _PING_INTERVAL = 20.0, 20.0
 
 
 def is_attachable(url: str) -> bool:
-    """Whether an address is that of a terminal's WebSocket; others are pages."""
+    """Return whether a URL is a terminal's WebSocket. Other URLs are web pages."""
     return url.startswith(("ws://", "wss://"))
 
 
 def attach(url: str) -> None:
-    """Be in a terminal until it ends, as its shell does by ``exit``; Ctrl+C is for what runs there.
+    """Attach to a terminal until its shell exits. Ctrl+C is sent to the remote program.
 
     Raises:
-        BackendError: if it cannot be reached.
-        Unsupported: where this side has no terminal.
+        BackendError: if the terminal is unreachable.
+        Unsupported: on an operating system without termios.
     """
     try:
-        import termios  # noqa: F401  There is none on Windows.
+        import termios  # noqa: F401  Missing on Windows.
     except ImportError:
-        raise Unsupported(_("A terminal opens only in a terminal of Linux or macOS.")) from None
+        raise Unsupported(_("Attaching to a terminal requires Linux or macOS.")) from None
     with _raw(sys.stdin.fileno()):
-        asyncio.run(_talk(url, sys.stdin.fileno()))
+        asyncio.run(_relay(url, sys.stdin.fileno()))
 
 
 @contextmanager
 def _raw(keys: int) -> Iterator[None]:
-    """Within the block, keys come as they are pressed and nothing is done about them here."""
+    """Put the terminal into raw mode within the block: every key is passed on as it is pressed."""
     import termios
     import tty
 
@@ -59,28 +59,28 @@ def _raw(keys: int) -> Iterator[None]:
         termios.tcsetattr(keys, termios.TCSADRAIN, before)
 
 
-async def _talk(url: str, keys: int) -> None:
+async def _relay(url: str, keys: int) -> None:
     socket = await _connect(url)
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     loop = asyncio.get_running_loop()
 
-    def typed() -> None:
-        if data := _pressed(keys):
+    def send_keys() -> None:
+        if data := _read_keys(keys):
             _send(socket, {"operation": "stdin", "data": decode(data)})
         else:
             loop.remove_reader(keys)
             socket.close()
 
-    def resized() -> None:
+    def send_size() -> None:
         columns, rows = os.get_terminal_size(keys)
         _send(socket, {"operation": "resize", "cols": columns, "rows": rows})
 
-    loop.add_signal_handler(signal.SIGWINCH, resized)
-    loop.add_reader(keys, typed)
-    resized()
+    loop.add_signal_handler(signal.SIGWINCH, send_size)
+    loop.add_reader(keys, send_keys)
+    send_size()
     try:
         while (message := await socket.read_message()) is not None:
-            sys.stdout.buffer.write(_said(message))
+            sys.stdout.buffer.write(_output(message))
             sys.stdout.buffer.flush()
     finally:
         loop.remove_reader(keys)
@@ -88,8 +88,8 @@ async def _talk(url: str, keys: int) -> None:
         socket.close()
 
 
-def _pressed(keys: int) -> bytes:
-    """What was typed; nothing when nobody sits there any more."""
+def _read_keys(keys: int) -> bytes:
+    """Return the pressed keys; empty if the local terminal was closed."""
     try:
         return os.read(keys, 1 << 16)
     except OSError:
@@ -97,16 +97,16 @@ def _pressed(keys: int) -> bytes:
 
 
 async def _connect(url: str) -> Any:
-    """The connection. What goes wrong does not say the address: it lets in whoever reads it."""
+    """Connect. Errors omit the URL, which grants access to the terminal."""
     from tornado.httpclient import HTTPClientError
     from tornado.websocket import WebSocketError, websocket_connect
 
     try:
-        return await websocket_connect(url, connect_timeout=_PATIENCE, ping_interval=_PULSE)
+        return await websocket_connect(url, connect_timeout=_TIMEOUT, ping_interval=_PING_INTERVAL)
     except (HTTPClientError, WebSocketError, OSError) as error:
         raise BackendError(
-            _("The terminal cannot be reached: {error}.").format(error=str(error).replace(url, "…")),
-            fix=_("Try again: each time it has a new address."),
+            _("Cannot connect to the terminal: {error}.").format(error=str(error).replace(url, "…")),
+            fix=_("Try again: a new link is created each time."),
         ) from None
 
 
@@ -114,16 +114,16 @@ def _send(socket: Any, message: dict[str, object]) -> None:
     from tornado.websocket import WebSocketClosedError
 
     try:
-        # That the connection ends meanwhile is told by what is read from it.
+        # A broken connection is detected by the reader.
         socket.write_message(json.dumps(message)).add_done_callback(lambda done: done.cancelled() or done.exception())
     except WebSocketClosedError:
         pass
 
 
-def _said(message: str | bytes) -> bytes:
-    """What a message shows; one in no form that we know is shown as it is."""
+def _output(message: str | bytes) -> bytes:
+    """Return the output of a message; a message of an unknown form is returned unchanged."""
     try:
-        found = json.loads(message)
-        return str(found["data"]).encode() if found["operation"] in ("stdout", "stderr") else b""
+        content = json.loads(message)
+        return str(content["data"]).encode() if content["operation"] in ("stdout", "stderr") else b""
     except (ValueError, TypeError, KeyError):
         return message.encode() if isinstance(message, str) else message

@@ -1,4 +1,4 @@
-"""The PAI SDK's own names over this engine: what its documents import as ``pai.…`` is ``jupyter_pai.sdk.…`` here.
+"""The API of the PAI SDK, implemented by this engine: import ``jupyter_pai.sdk.…`` in place of ``pai.…``.
 
 `estimator`, `image`, `job`, `oss_utils`, `session`, `tensorboard`.
 """

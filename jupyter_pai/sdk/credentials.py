@@ -1,4 +1,4 @@
-"""Keys that code names: used by this process, told to nobody, kept nowhere, and spoken of once."""
+"""Access keys passed in code. Only this process uses them; they are never stored. A warning is printed once."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ..core.errors import UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
 
-__all__ = ["key_of", "use_here"]
+__all__ = ["access_key", "use_in_this_process"]
 
 _warned = False
 
 
-def key_of(key_id: str | None, secret: str | None, token: str | None, config: Any = None) -> AccessKey | None:
-    """The key in these words, or in a `Config` of the official library; None if there is none in either.
+def access_key(key_id: str | None, secret: str | None, token: str | None, config: Any = None) -> AccessKey | None:
+    """Return the access key in these arguments, or in a `Config` of the official library; None if neither has one.
 
     Raises:
-        UsageError: if half a key is given, two of them, or a configuration without one.
+        UsageError: if the key is incomplete, passed twice, or missing from the configuration.
     """
     if bool(key_id) != bool(secret) or (key_id and config is not None):
         raise UsageError(
-            _("A key is access_key_id and access_key_secret together, or credential_config."),
-            fix=_("Leave all of them out: keys are found where the `aliyun` command keeps them."),
+            _("Pass both access_key_id and access_key_secret, or credential_config."),
+            fix=_("Omit them to use the credentials of the `aliyun` command."),
         )
     if config is not None:
         key_id, secret, token = (
@@ -32,25 +32,27 @@ def key_of(key_id: str | None, secret: str | None, token: str | None, config: An
         )
         if not key_id or not secret:
             raise UsageError(
-                _("credential_config holds no access key."),
-                fix=_("Roles and other sources: make a profile of the `aliyun` command, and name it as `credentials`."),
+                _("credential_config does not contain an access key."),
+                fix=_(
+                    "For roles and other sources, create a profile of the `aliyun` command and set it as `credentials`."
+                ),
             )
     return AccessKey(key_id, Secret(secret), Secret(token) if token else None) if key_id and secret else None
 
 
-def use_here(key: AccessKey) -> None:
-    """Let the engine of this process ask with a key, and say what that means."""
+def use_in_this_process(key: AccessKey) -> None:
+    """Use a key in this process's engine, and print a warning about keys in code."""
     global _warned
     from ..cloud.alibaba.credentials import use_key
 
     use_key(key)
     if not _warned:
         _warned = True
-        # No warning of Python's: that quotes the line of code, and the key in it.
+        # Not `warnings.warn`, which prints the line of code with the key.
         print(
             _(
-                "Keys in code are seen by all who see the code. They are used by this process alone and kept nowhere: "
-                "jobs are followed while it runs. Move them to where they are found by themselves: aliyun configure"
+                "Keys in code are visible to everyone who can read the code. Only this process uses these keys, and "
+                "follows jobs only while it runs. To store them securely, run: aliyun configure"
             ),
             file=sys.stderr,
         )

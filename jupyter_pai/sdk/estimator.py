@@ -1,6 +1,6 @@
-"""`Estimator`, by the PAI SDK's own name: configure a training job, then `fit` it to data.
+"""`Estimator` of the PAI SDK: configure a training job, then `fit` it to data.
 
-With the import changed (``pai.estimator`` to ``jupyter_pai.sdk.estimator``), the examples of PAI's documents run here.
+The examples of PAI's documentation run with the import changed from ``pai.estimator`` to ``jupyter_pai.sdk.estimator``.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ..client.job import JobHandle
 from ..core.errors import Conflict
 from ..core.i18n import _
 from .inputs import CpfsFileSystemInput, DatasetConfig, FileSystemInput, Input, uris_of
-from .options import ExperimentConfig, InstanceSpec, SpotSpec, UserVpcConfig, filled, share_of
-from .run import named, run, waited
-from .session import BACKEND, get_default_session, place_of
-from .target import Place, absolute, code_of
+from .options import ExperimentConfig, InstanceSpec, SpotSpec, UserVpcConfig, non_empty, share_of
+from .run import run, timestamped, wait_for
+from .session import BACKEND, get_default_session, target_of
+from .target import Target, absolute, code_folder
 
 if TYPE_CHECKING:
     from .session import Session
@@ -36,35 +36,35 @@ __all__ = [
     "UserVpcConfig",
 ]
 
-# Instance types that mean this machine, whatever the default profile is.
+# Instance types that select the `local` backend, regardless of the default profile.
 _LOCAL = ("local", "local_gpu")
 
 
 @dataclass(repr=False, eq=False)
 class Estimator:
-    """A training job that can be run on different data.
+    """A training job that can run on different data.
 
     Args:
-        image_uri: The image; the profile's default one if empty.
-        command: What to run, by a shell, in the code's folder; a list is a command without a shell's meaning.
-        source_dir: The folder of code; the current one if it is not given. ``oss://`` of a folder or a ``.tar.gz`` is
-            fetched first.
-        entry_point: The script to run when there is no command: with all hyperparameters as ``--name value``.
-        hyperparameters: Name to value; see ``docs/contract.md`` for how the script gets them.
+        image_uri: The image. Default: the profile's image.
+        command: The shell command to run in the code's folder. A list is quoted, so the shell does not interpret it.
+        source_dir: The folder of code. Default: the current folder. An ``oss://`` URI of a folder or a ``.tar.gz`` is
+            downloaded first.
+        entry_point: The script to run if there is no command. All hyperparameters are passed as ``--name value``.
+        hyperparameters: Name to value. ``docs/contract.md`` describes how the script receives them.
         environments: Environment variables of the job.
-        requirements: Packages to install beside those of the code's requirements.txt.
-        instance_type: ``local`` runs on this machine; without one, the profile's default counts.
-        resource_id: A quota to run in, in place of an instance type; `instance_spec` says what each instance gets of
-            it: ``{"cpu": 8, "memory": 32, "gpu": 1}``.
-        max_run_time: In seconds.
-        base_job_name: What the jobs' names begin with; the time is added.
-        output_path: Where outputs go; `checkpoints_path` likewise, for that channel.
+        requirements: Packages to install, in addition to the code's requirements.txt.
+        instance_type: The instance type; ``local`` runs on this machine. Default: the profile's instance type.
+        resource_id: A quota to run in, instead of an instance type. `instance_spec` is the share of each instance:
+            ``{"cpu": 8, "memory": 32, "gpu": 1}``.
+        max_run_time: Maximum run time in seconds.
+        base_job_name: The prefix of the jobs' names; the time is appended.
+        output_path: The location of the outputs; `checkpoints_path` is that of the checkpoints alone.
         metric_definitions: ``[{"Name": …, "Regex": …}]``, with one capture group each.
         job_type: The kind of cluster: PyTorchJob, TFJob, XGBoostJob, MPIJob, ElasticBatchJob.
-        priority: Within a quota, 1 to 9.
-        settings: The platform's own, passed on as they are.
-        session: Where to run; else the session that was set up, else the default profile.
-        profile: Or a settings profile by its name.
+        priority: The priority within a quota, 1 to 9.
+        settings: Settings of the platform, passed on unchanged.
+        session: The session to run in. Default: the session that was set up, else the default profile.
+        profile: The name of a settings profile, instead of a session.
     """
 
     image_uri: str = ""
@@ -101,7 +101,7 @@ class Estimator:
         self.hyperparameters = dict(self.hyperparameters or {})
 
     def set_hyperparameters(self, **hyperparameters: Any) -> None:
-        """Set some of the hyperparameters; the others stay."""
+        """Update hyperparameters."""
         self.hyperparameters |= hyperparameters
 
     def fit(
@@ -113,68 +113,68 @@ class Estimator:
         *,
         outputs: Mapping[str, str | Path] | None = None,
     ) -> JobHandle:
-        """Submit a job on these inputs (channel to URI, local path, file system or data set); with `wait`, print its
-        log until it has ended. `outputs` are channels that go to places of their own.
+        """Submit a job on these inputs: channel to URI, local path, file system or data set. With `wait`, print the log
+        until the job has ended. `outputs` maps channels to their own locations.
 
-        Interrupting leaves the job alone and says how to stop it.
+        An interrupt leaves the job running and prints how to stop it.
 
         Raises:
-            JobFailed: if the job was waited for and did not succeed: with its reason and last lines.
+            JobFailed: if `wait` is set and the job did not succeed; with its reason and last lines.
         """
-        place = self._place()
-        given = {
-            "name": job_name or named(self.base_job_name or "estimator"),
-            "inputs": uris_of(inputs, place),
-            "outputs": uris_of(self._outputs(outputs), place),
-            "options": self._options_for(place),
+        target = self._target()
+        fields = {
+            "name": job_name or timestamped(self.base_job_name or "estimator"),
+            "inputs": uris_of(inputs, target),
+            "outputs": uris_of(non_empty({"checkpoints": self.checkpoints_path}) | dict(outputs or {}), target),
+            "options": self._supported_options(target),
         }
-        with code_of(self.source_dir, place) as folder:
-            self.latest_job = run(place, self._spec(folder) | given)
-        return waited(self.latest_job, None, show_logs) if wait else self.latest_job
+        with code_folder(self.source_dir, target) as folder:
+            self.latest_job = run(target, self._spec(folder) | fields)
+        return wait_for(self.latest_job, None, show_logs) if wait else self.latest_job
 
     def wait(self, timeout: float | None = None, *, show_logs: bool = True) -> JobHandle:
-        """Wait for the latest job.
+        """Wait until the latest job has ended.
 
         Raises:
-            JobFailed: if it did not succeed.
+            JobFailed: if the job did not succeed.
         """
-        return waited(self._latest(), timeout, show_logs)
+        return wait_for(self._latest(), timeout, show_logs)
 
     def stop(self) -> JobHandle:
-        """Ask for the latest job's end."""
+        """Request the latest job to stop."""
         return self._latest().stop()
 
     def model_data(self) -> str:
-        """Where the latest job's model is: a URI; a folder for a job of this machine."""
+        """Return the location of the latest job's model: a URI, or a folder for a job on this machine."""
         return self._output("model")
 
     def checkpoints_data(self) -> str:
-        """Where the latest job's checkpoints are."""
+        """Return the location of the latest job's checkpoints."""
         return self._output("checkpoints")
 
     def tensorboard_data(self) -> str:
-        """Where the latest job's TensorBoard logs are."""
+        """Return the location of the latest job's TensorBoard logs."""
         return self._output("tensorboard")
 
     def tensorboard(self, wait: bool = True) -> TensorBoard:
-        """A TensorBoard of the latest job: PAI's own for a job of PAI's, else one that our server shows. With `wait` it
-        can be opened; a job of this machine is given the time to write something for it.
+        """Return a TensorBoard of the latest job: on PAI for a PAI job, else on the Jupyter server. With `wait`, return
+        once it can be opened; for a job on this machine, once the job has written data for it.
 
         Raises:
             NotFound: if the job has written nothing.
-            Unsupported: where there is no Jupyter server that could show one.
-            QuotaExceeded: if no more of them may run on PAI; it names those that do.
+            Unsupported: without a Jupyter server.
+            QuotaExceeded: if the limit of TensorBoards on PAI is reached; the message names the running ones.
         """
         from .tensorboard import of_job
 
         job = self._latest()
-        return of_job(job, self._place().client, platform=job.info["backend"] == BACKEND, wait=wait)
+        return of_job(job, self._target().client, platform=job.info["backend"] == BACKEND, wait=wait)
 
-    def _place(self) -> Place:
-        """Where the next job goes."""
+    def _target(self) -> Target:
+        """Return the target of the next job."""
         if self.instance_type in _LOCAL and not self.profile:
-            return Place(connect(), backend="local")
-        return Place(connect(), self.profile) if self.profile else place_of(self.session)
+            return Target(connect(), backend="local")
+        return Target(connect(), self.profile) if self.profile else target_of(self.session)
 
     def _spec(self, folder: str) -> dict[str, Any]:
         command = self.command
@@ -195,27 +195,25 @@ class Estimator:
             "python": self.python,
         }
 
-    def _outputs(self, outputs: Mapping[str, str | Path] | None) -> dict[str, str | Path]:
-        return filled({"checkpoints": self.checkpoints_path}) | dict(outputs or {})
-
-    def _options_for(self, place: Place) -> dict[str, Any]:
-        """What of PAI's own counts there; what does not is said."""
+    def _supported_options(self, target: Target) -> dict[str, Any]:
+        """Return the options of PAI. On another backend, print the ignored options instead."""
         options = self._options()
-        elsewhere = self.instance_type and self.instance_type not in _LOCAL and not place.profile
-        if not (options or elsewhere) or (kind := place.kind()) == BACKEND:
+        elsewhere = self.instance_type and self.instance_type not in _LOCAL and not target.profile
+        if not (options or elsewhere) or (backend := target.backend_name()) == BACKEND:
             return options
         if options:
-            print(_("Ignored by the backend {name}: {options}").format(name=kind, options=", ".join(options)))
+            print(_("Ignored by the backend {name}: {options}").format(name=backend, options=", ".join(options)))
         if elsewhere and (session := get_default_session()):
             text = _(
-                "This runs on the backend {name}, by the default profile. On PAI: Estimator(…, profile='{profile}')"
+                "The default profile runs this job on the backend {name}. "
+                "To run it on PAI: Estimator(…, profile='{profile}')"
             )
-            print(text.format(name=kind, profile=session.profile))
+            print(text.format(name=backend, profile=session.profile))
         return {}
 
     def _options(self) -> dict[str, Any]:
-        """What is PAI's own, as a spec's `options` call it."""
-        given = {
+        """Return the options of PAI, as a spec's `options` name them."""
+        options = {
             "spot": self.spot_spec and self.spot_spec.option(),
             "user_vpc": self.user_vpc_config and self.user_vpc_config.option(),
             "experiment": self.experiment_config and self.experiment_config.option(),
@@ -223,7 +221,7 @@ class Estimator:
             "settings": self.settings and dict(self.settings),
         }
         plain = {"resource_id": self.resource_id, "job_type": self.job_type, "priority": self.priority}
-        return filled(given | plain)
+        return non_empty(options | plain)
 
     def _output(self, channel: str) -> str:
         uri = self._latest().outputs[channel]
@@ -231,10 +229,10 @@ class Estimator:
 
     def _latest(self) -> JobHandle:
         if self.latest_job is None:
-            raise Conflict(_("This estimator has no job yet."), fix=_("Call fit() first."))
+            raise Conflict(_("This estimator has not submitted a job."), fix=_("Call fit() first."))
         return self.latest_job
 
 
 def _metric(definition: Mapping[str, str]) -> dict[str, str]:
-    """A metric definition in PAI's spelling or ours."""
+    """Return a metric definition with lower-case keys, as a spec has them."""
     return {name.lower(): value for name, value in definition.items() if name.lower() != "description"}

@@ -1,15 +1,14 @@
-"""Images that PAI offers, by the PAI SDK's own names: `retrieve` one, `list_images` of a framework."""
+"""Images of PAI, by the API of the PAI SDK: `retrieve` one, `list_images` of a framework."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..core.errors import ImageError
 from ..core.i18n import _
-from .session import place_of
-from .target import Place
+from .session import target_of
 
 if TYPE_CHECKING:
     from .session import Session
@@ -18,7 +17,7 @@ __all__ = ["ImageInfo", "ImageScope", "list_images", "retrieve"]
 
 
 class ImageScope:
-    """What an image is for."""
+    """The purpose of an image."""
 
     TRAINING = "training"
     INFERENCE = "inference"
@@ -27,7 +26,7 @@ class ImageScope:
 
 @dataclass(frozen=True)
 class ImageInfo:
-    """An image. `image_uri` is what a job names; the rest is empty where the platform does not tell."""
+    """An image. Jobs refer to it by `image_uri`. Fields that the platform does not report are empty."""
 
     image_name: str
     image_uri: str
@@ -50,47 +49,36 @@ def retrieve(
     image_scope: str = ImageScope.TRAINING,
     session: Session | None = None,
 ) -> ImageInfo:
-    """The image of a framework, in its newest version if none is named.
+    """Return the image of a framework, by default its newest version.
 
     Raises:
-        ImageError: if there is none; it says what there is.
+        ImageError: if there is none; the message lists the alternatives.
     """
-    wanted = {"framework": framework_name, "version": framework_version.lower(), "accelerator": accelerator_type}
-    found = _images(place_of(session), image_scope, wanted)
-    if not found:
+    query = {"framework": framework_name, "version": framework_version.lower(), "accelerator": accelerator_type}
+    images = _images(session, image_scope, query)
+    if not images:
         raise ImageError(
-            _("There is no image of {name} for {accelerator}.").format(
-                name=framework_name, accelerator=accelerator_type
-            ),
-            fix=_("See those that there are: %pai images"),
+            _("No image of {name} for {accelerator}.").format(name=framework_name, accelerator=accelerator_type),
+            fix=_("See the available images: %pai images"),
         )
-    return found[0]
+    return images[0]
 
 
 def list_images(
     framework_name: str = "", session: Session | None = None, image_scope: str = ImageScope.TRAINING
 ) -> list[ImageInfo]:
-    """The images of a framework, or of all, newest version first.
+    """Return the images of a framework, or of all frameworks, newest version first.
 
     Raises:
-        ImageError: if there is no such framework.
+        ImageError: if the framework is unknown.
     """
-    return _images(place_of(session), image_scope, {"framework": framework_name.strip()})
+    return _images(session, image_scope, {"framework": framework_name.strip()})
 
 
-def _images(place: Place, scope: str, wanted: Mapping[str, str]) -> list[ImageInfo]:
-    asked = {"scope": scope.lower(), **wanted}
-    found = place.client.call("images", profile=place.profile, **asked)["images"]
-    return [_info(image, scope) for image in found]
-
-
-def _info(image: Mapping[str, Any], scope: str) -> ImageInfo:
-    return ImageInfo(
-        image["name"],
-        image["uri"],
-        image["framework"],
-        scope,
-        image["version"],
-        image["accelerator"],
-        image["python"],
-    )
+def _images(session: Session | None, scope: str, query: Mapping[str, str]) -> list[ImageInfo]:
+    target, fields = target_of(session), ("version", "accelerator", "python")
+    images = target.client.call("images", profile=target.profile, scope=scope.lower(), **query)["images"]
+    return [
+        ImageInfo(image["name"], image["uri"], image["framework"], scope, *(image[field] for field in fields))
+        for image in images
+    ]

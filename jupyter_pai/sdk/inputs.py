@@ -1,4 +1,4 @@
-"""Inputs by the SDK's names: file systems that are mounted into a job, data sets of the workspace."""
+"""Inputs of the PAI SDK: file systems that are mounted into a job, and data sets of the workspace."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 from ..jobs.datasets import DataSet
 from ..source.dataframes import is_frame
-from .target import Place, absolute
+from .target import Target, absolute
 
 __all__ = ["CpfsFileSystemInput", "DatasetConfig", "FileSystemInput", "FileSystemInputBase", "Input", "uris_of"]
 
 
 class FileSystemInputBase(ABC):
-    """A file system of a region."""
+    """A file system in a region."""
 
     @abstractmethod
     def to_input_uri(self, region_id: str = "") -> str:
-        """The URI of an input channel; in the default session's region, if none is given.
+        """Return the URI of an input channel. Default region: that of the default session.
 
         Raises:
             SettingsError: if there is no session.
@@ -28,7 +28,7 @@ class FileSystemInputBase(ABC):
 
 @dataclass(frozen=True)
 class FileSystemInput(FileSystemInputBase):
-    """A folder of a NAS file system; all of it without a folder."""
+    """A folder of a NAS file system; without a folder, the whole file system."""
 
     file_system_id: str
     directory_path: str | None = None
@@ -47,15 +47,15 @@ class CpfsFileSystemInput(FileSystemInputBase):
     export_id: str
 
     def to_input_uri(self, region_id: str = "") -> str:
-        place = f"{self.protocol_service_id}/{self.export_id}"
-        return f"cpfs://{self.file_system_id}.{region_id or _region()}/{place}/"
+        path = f"{self.protocol_service_id}/{self.export_id}"
+        return f"cpfs://{self.file_system_id}.{region_id or _region()}/{path}/"
 
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """A data set of the workspace, by its id; the platform's default version of it, if none is named.
+    """A data set of the workspace, by its ID. Default version: the platform's default.
 
-    The SDK has its other names for what its answers hold; they say nothing here.
+    The SDK fills the other fields from replies; they have no effect here.
     """
 
     dataset_id: str
@@ -69,21 +69,22 @@ class DatasetConfig:
         return DataSet(self.dataset_id, self.version_name or "").uri
 
 
-Input = Any  # str, Path, FileSystemInputBase, DatasetConfig, or a data frame of whatever library.
+Input = Any  # str, Path, FileSystemInputBase, DatasetConfig, or a data frame of any library.
 
 
-def uris_of(inputs: Mapping[str, Input] | None, place: Place) -> dict[str, str]:
-    """Each channel's URI, or absolute path; file systems are those of the place's region."""
-    return {channel: _uri(given, place) for channel, given in (inputs or {}).items()}
+def uris_of(inputs: Mapping[str, Input] | None, target: Target) -> dict[str, str]:
+    """Return the URI or absolute path of each channel. File systems are in the target's region. A data frame is
+    returned unchanged: it is saved when the job is submitted.
+    """
+    return {channel: _uri(value, target) for channel, value in (inputs or {}).items()}
 
 
-def _uri(given: Input, place: Place) -> Any:
-    """A frame stays one: it is saved when the job is submitted."""
-    if isinstance(given, FileSystemInputBase):
-        return given.to_input_uri(place.region())
-    if isinstance(given, DatasetConfig):
-        return given.uri
-    return given if is_frame(given) else absolute(given)
+def _uri(value: Input, target: Target) -> Any:
+    if isinstance(value, FileSystemInputBase):
+        return value.to_input_uri(target.region())
+    if isinstance(value, DatasetConfig):
+        return value.uri
+    return value if is_frame(value) else absolute(value)
 
 
 def _region() -> str:

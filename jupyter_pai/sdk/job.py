@@ -1,4 +1,4 @@
-"""`CustomJob`, by the name of the PAI SDK's older document: a script in ``/ml/code``, with its inputs as arguments."""
+"""`CustomJob` of older PAI SDK documentation: a script in ``/ml/code`` that receives its inputs as arguments."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..client.connect import connect
 from ..client.job import JobHandle
 from .inputs import DatasetConfig
 from .options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, SpotStrategy, UserVpcConfig
-from .run import named, run, waited
-from .target import Place, absolute, code_of
+from .run import run, timestamped, wait_for
+from .target import Target, absolute, code_folder
 
 __all__ = [
     "CustomJob",
@@ -26,10 +26,10 @@ __all__ = [
 
 
 class CustomJob:
-    """A script that is called ``python ENTRY_POINT --parameter value … --input path …``.
+    """A script that is run as ``python ENTRY_POINT --parameter value … --input path …``.
 
-    Its code is in ``/ml/code``, its inputs below ``/ml/input/data``, and the whole output path is ``/ml/output``.
-    Files that it writes to ``/ml/output/output_parameters`` are the job's `output_parameters`.
+    Its code is in ``/ml/code`` and its inputs are in ``/ml/input/data``. The output path is ``/ml/output``; files in
+    ``/ml/output/output_parameters`` become the job's `output_parameters`.
     """
 
     def __init__(
@@ -60,17 +60,17 @@ class CustomJob:
         name: str | None = None,
         wait: bool = True,
     ) -> JobHandle:
-        """Run the job on this machine; with `wait`, print its log and return at its end.
+        """Run the job on this machine. With `wait`, print the log and return when the job has ended.
 
         Raises:
-            JobFailed: if it was waited for and did not succeed.
+            JobFailed: if `wait` is set and the job did not succeed.
         """
         spec = self.spec | {
-            "name": name or named(self.base_job_name),
+            "name": name or timestamped(self.base_job_name),
             "inputs": {channel: absolute(uri) for channel, uri in (inputs or {}).items()},
             "output_path": absolute(output_path) if output_path else "",
         }
-        place = Place(connect(), backend="local")
-        with code_of(self.source_code, place) as folder:
-            job = run(place, spec | {"source": {"folder": folder}})
-        return waited(job, None, True) if wait else job
+        target = Target(connect(), backend="local")
+        with code_folder(self.source_code, target) as folder:
+            job = run(target, spec | {"source": {"folder": folder}})
+        return wait_for(job, None, True) if wait else job

@@ -1,4 +1,4 @@
-"""Options of a training job that are PAI's own, by the SDK's names, and as a spec's `options` call them."""
+"""Options of PAI jobs: the classes of the PAI SDK, converted to a spec's `options`."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = [
     "SpotSpec",
     "SpotStrategy",
     "UserVpcConfig",
-    "filled",
+    "non_empty",
     "share_of",
 ]
 
 
 class SpotStrategy(StrEnum):
-    """What to pay for machines that may be taken away: at most a share of the usual price, or whatever it is."""
+    """The price limit of spot instances: a share of the regular price, or the market price."""
 
     SpotWithPriceLimit = "SpotWithPriceLimit"
     SpotAsPriceGo = "SpotAsPriceGo"
 
 
 class ResourceType(StrEnum):
-    """The kind of machines; an instance type or a quota names it by itself."""
+    """The kind of machines. Implied by an instance type or a quota."""
 
     General = "General"
     Lingjun = "Lingjun"
@@ -39,19 +39,19 @@ class ResourceType(StrEnum):
 
 @dataclass(frozen=True)
 class SpotSpec:
-    """Machines that are cheaper and may be taken away. `spot_discount_limit`: 0.5 is half of the usual price."""
+    """Spot instances: cheaper, and may be reclaimed. A `spot_discount_limit` of 0.5 is half of the regular price."""
 
     spot_strategy: SpotStrategy | str
     spot_discount_limit: float | None = None
 
     def option(self) -> dict[str, Any]:
-        """As a spec has it."""
-        return filled({"strategy": str(self.spot_strategy), "discount_limit": self.spot_discount_limit})
+        """Return the option of a spec."""
+        return non_empty({"strategy": str(self.spot_strategy), "discount_limit": self.spot_discount_limit})
 
 
 @dataclass(frozen=True)
 class UserVpcConfig:
-    """The network that a job's instances become part of."""
+    """The network that a job's instances join."""
 
     vpc_id: str
     security_group_id: str = ""
@@ -60,24 +60,24 @@ class UserVpcConfig:
     default_route: str | None = None
 
     def option(self) -> dict[str, Any]:
-        """As a spec has it."""
-        return filled({**vars(self), "extended_cidrs": list(self.extended_cidrs or ())})
+        """Return the option of a spec."""
+        return non_empty({**vars(self), "extended_cidrs": list(self.extended_cidrs or ())})
 
 
 @dataclass(frozen=True)
 class ExperimentConfig:
-    """The experiment that a job belongs to. The platform then keeps TensorBoard's files with it."""
+    """The experiment that a job belongs to. The platform stores TensorBoard files with it."""
 
     experiment_id: str
 
     def option(self) -> dict[str, Any]:
-        """As a spec has it."""
+        """Return the option of a spec."""
         return dict(vars(self))
 
 
 @dataclass(frozen=True)
 class InstanceSpec:
-    """The share of a quota that each instance gets: cores, GiB, GPUs. The SDK has them as text."""
+    """The share of a quota per instance: cores, GiB of memory, GPUs. The SDK passes them as text."""
 
     cpu: str | int
     memory: str | int
@@ -86,35 +86,35 @@ class InstanceSpec:
     shared_memory: str | int | None = None
 
 
-def share_of(given: InstanceSpec | Mapping[str, Any]) -> dict[str, Any]:
-    """An instance spec as a spec has it; a mapping may have PAI's spelling (`CPU`, `SharedMemory`) or ours.
+def share_of(spec: InstanceSpec | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `instance_spec` option. A mapping may use PAI's spelling (`CPU`, `SharedMemory`) or ours.
 
     Raises:
-        SpecError: for what is no number.
+        SpecError: if a value is not a number.
     """
-    fields = vars(given) if isinstance(given, InstanceSpec) else {_snake(name): value for name, value in given.items()}
-    return filled({name: value if name == "gpu_type" else _number(name, value) for name, value in fields.items()})
+    fields = vars(spec) if isinstance(spec, InstanceSpec) else {_snake(name): value for name, value in spec.items()}
+    return non_empty({name: value if name == "gpu_type" else _number(name, value) for name, value in fields.items()})
 
 
-def filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that are not empty."""
+def non_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the items whose values are not empty."""
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
 
 def _snake(name: str) -> str:
-    """``SharedMemory`` is `shared_memory`, ``GPUType`` is `gpu_type`, ``CPU`` is `cpu`."""
+    """Return a name in snake case: `shared_memory` for ``SharedMemory``, `gpu_type` for ``GPUType``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _number(name: str, value: Any) -> int | None:
     if value is None:
         return None
-    found = re.fullmatch(r"\s*(\d+)\s*(Gi?B?)?\s*", str(value))
-    if not found:
+    match = re.fullmatch(r"\s*(\d+)\s*(Gi?B?)?\s*", str(value))
+    if not match:
         raise SpecError(
-            _("instance_spec: `{name}` is `{value}`, which is no whole number.").format(name=name, value=value),
-            fix=_("Write cores and GPUs as numbers, memory in GiB: {example}").format(
+            _("instance_spec: `{name}` must be an integer, got `{value}`.").format(name=name, value=value),
+            fix=_("Pass cores and GPUs as numbers and memory in GiB: {example}").format(
                 example='{"cpu": 8, "memory": 32, "gpu": 1}'
             ),
         )
-    return int(found[1])
+    return int(match[1])

@@ -1,4 +1,4 @@
-"""``oss://`` URIs by the PAI SDK's own names, and what is copied to and from them."""
+"""``oss://`` URIs, uploads and downloads, by the API of the PAI SDK."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from ..core.errors import UsageError
 from ..core.i18n import _
 from ..storage.oss.uri import OssUri
-from .session import default_session, place_of
-from .target import ARCHIVES, Place, unpack
+from .session import default_session, target_of
+from .target import ARCHIVES, Target, unpack
 
 if TYPE_CHECKING:
     import oss2
@@ -22,10 +22,10 @@ __all__ = ["OssUriObj", "download", "is_oss_uri", "parse_oss_url", "upload"]
 
 
 class OssUriObj:
-    """An ``oss://`` URI: its bucket, the key of an object or folder, and the endpoint if it names one.
+    """An ``oss://`` URI: its bucket, the key of an object or folder, and its endpoint, if any.
 
     Raises:
-        BadInput: if it is none.
+        BadInput: if the URI is invalid.
     """
 
     def __init__(self, uri: str) -> None:
@@ -41,7 +41,7 @@ class OssUriObj:
 
     @property
     def endpoint(self) -> str | None:
-        """A host, perhaps with a port."""
+        """The host, with an optional port."""
         return self._uri.endpoint or None
 
     @property
@@ -50,24 +50,24 @@ class OssUriObj:
 
     @property
     def uri(self) -> str:
-        """The URI with its bucket and key alone."""
+        """The URI with bucket and key only."""
         return str(OssUri(self.bucket_name, self.object_key))
 
     def get_uri_with_endpoint(self, endpoint: str | None = None) -> str:
-        """The URI with this endpoint, or its own.
+        """Return the URI with this endpoint, or with its own.
 
         Raises:
-            UsageError: if it has none.
+            UsageError: if there is no endpoint.
         """
         host = (endpoint or self._uri.endpoint).partition("://")[2] or endpoint or self._uri.endpoint
         if not host:
             raise UsageError(
-                _("{uri} names no endpoint.").format(uri=self._uri), fix=_("Name one: oss-cn-hangzhou.aliyuncs.com")
+                _("{uri} has no endpoint.").format(uri=self._uri), fix=_("Pass one: oss-cn-hangzhou.aliyuncs.com")
             )
         return str(replace(OssUri(self.bucket_name, self.object_key), endpoint=host.rstrip("/")))
 
     def get_dir_uri(self) -> str:
-        """The folder that it is, or lies in."""
+        """Return the URI of the folder, or of the object's folder."""
         folder = self.object_key.rpartition("/")[0]
         return str(OssUri(self.bucket_name, f"{folder}/" if folder else ""))
 
@@ -85,16 +85,16 @@ class OssUriObj:
 
 
 def parse_oss_url(url: str) -> OssUriObj:
-    """An ``oss://`` URI in its parts.
+    """Parse an ``oss://`` URI.
 
     Raises:
-        BadInput: saying what is wrong with it.
+        BadInput: if the URI is invalid.
     """
     return OssUriObj(url)
 
 
 def is_oss_uri(uri: object) -> bool:
-    """Whether this is an ``oss://`` URI."""
+    """Return whether a value is an ``oss://`` URI."""
     return isinstance(uri, str) and uri.startswith("oss://")
 
 
@@ -104,66 +104,66 @@ def upload(
     bucket: oss2.Bucket | None = None,
     is_tar: bool = False,
 ) -> str:
-    """Copy a local file, or all that is in a folder, to OSS, over what is there; its URI.
+    """Copy a local file or folder to OSS, replacing existing objects, and return its URI.
 
-    `oss_path` is a URI, or a key in `bucket` or the session's. A file gets that name, or its own in a folder if it ends
-    with a slash; so does the archive that `is_tar` makes of it, which is called source.tar.gz.
+    `oss_path` is a URI, or a key in `bucket` or in the session's bucket. If it ends with a slash, a file is copied into
+    that folder under its own name. `is_tar` uploads an archive instead, by default named source.tar.gz.
 
     Raises:
-        BadInput: if there is nothing that can be read.
+        BadInput: if the source cannot be read.
     """
-    source, (target, place) = Path(source_path), _target(oss_path, bucket)
+    source, (uri, target) = Path(source_path), _resolve(oss_path, bucket)
     if is_tar:
-        target = target.join("source.tar.gz") if target.key.endswith("/") else target
+        uri = uri.join("source.tar.gz") if uri.key.endswith("/") else uri
         with tempfile.TemporaryDirectory() as folder:
-            place.put(_packed(source, Path(folder)), str(target))
+            target.put(_packed(source, Path(folder)), str(uri))
     else:
         if source.is_dir():
-            target = target.join("")
-        elif not target.key or target.key.endswith("/"):
-            target = target.join(source.name)
-        place.put(source, str(target))
-    return str(OssUri(target.bucket, target.key))
+            uri = uri.join("")
+        elif not uri.key or uri.key.endswith("/"):
+            uri = uri.join(source.name)
+        target.put(source, str(uri))
+    return str(OssUri(uri.bucket, uri.key))
 
 
 def download(
     oss_path: str | OssUriObj, local_path: str | Path, bucket: oss2.Bucket | None = None, un_tar: bool = False
 ) -> str:
-    """Copy an object, or all that is in a folder of OSS, into a local folder, over what is there; the folder, or the
-    path of the file.
+    """Copy an object or folder of OSS into a local folder, replacing existing files. Return the folder, or the path of
+    the file.
 
-    `oss_path` is a URI, or a key in `bucket` or the session's. With `un_tar`, a ``.tar.gz`` is unpacked there.
+    `oss_path` is a URI, or a key in `bucket` or in the session's bucket. `un_tar` unpacks a ``.tar.gz``.
 
     Raises:
-        NotFound: if there is nothing.
+        NotFound: if the object or folder does not exist.
     """
-    (source, place), folder = _target(oss_path, bucket), Path(local_path)
+    (source, target), folder = _resolve(oss_path, bucket), Path(local_path)
     if un_tar and source.key.endswith(ARCHIVES):
         with tempfile.TemporaryDirectory() as packed:
-            place.get(str(source), Path(packed))
+            target.get(str(source), Path(packed))
             unpack(Path(packed) / source.split()[1], folder)
         return str(local_path)
-    place.get(str(source), folder)
+    target.get(str(source), folder)
     file = folder / source.split()[1]
     return str(file) if not source.key.endswith("/") and file.is_file() else str(local_path)
 
 
-def _target(oss_path: str | OssUriObj, bucket: oss2.Bucket | None) -> tuple[OssUri, Place]:
-    """What a URI means, or a key in a bucket; and who copies."""
+def _resolve(oss_path: str | OssUriObj, bucket: oss2.Bucket | None) -> tuple[OssUri, Target]:
+    """Return the URI of a URI or key, and the target that copies it."""
     if isinstance(oss_path, OssUriObj) or is_oss_uri(oss_path):
-        return OssUri.parse(str(oss_path)), place_of(None)
+        return OssUri.parse(str(oss_path)), target_of(None)
     if bucket is not None:
-        return OssUri(bucket.bucket_name, oss_path.lstrip("/"), urlsplit(bucket.endpoint).netloc), place_of(None)
+        return OssUri(bucket.bucket_name, oss_path.lstrip("/"), urlsplit(bucket.endpoint).netloc), target_of(None)
     session = default_session()
-    return OssUri(session.oss_bucket_name, oss_path.lstrip("/")), place_of(session)
+    return OssUri(session.oss_bucket_name, oss_path.lstrip("/")), target_of(session)
 
 
 def _packed(source: Path, folder: Path) -> Path:
-    """An archive of a file, or of all that is in a folder."""
+    """Pack a file or the contents of a folder, and return the archive."""
     archive = folder / "source.tar.gz"
     try:
         with tarfile.open(archive, "w:gz") as tar:
             tar.add(source, "" if source.is_dir() else source.name)
     except OSError as error:
-        raise UsageError(_("{path} cannot be read: {error}.").format(path=source, error=error)) from None
+        raise UsageError(_("Cannot read {path}: {error}.").format(path=source, error=error)) from None
     return archive

@@ -1,4 +1,4 @@
-"""What estimators and custom jobs share: a spec of theirs is submitted, and waited for."""
+"""Submitting and awaiting the jobs of estimators and custom jobs."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ from datetime import datetime
 from typing import Any
 
 from ..client.job import JobHandle, job_failed
+from ..client.summary import still_running
 from ..client.transfers import progress_printer
-from ..core.i18n import _
-from .target import Place
+from .target import Target
 
-__all__ = ["named", "run", "waited"]
+__all__ = ["run", "timestamped", "wait_for"]
 
 
-def run(place: Place, spec: dict[str, Any]) -> JobHandle:
-    """Submit a spec, and say so. Who calls this from code has agreed to what it costs."""
-    client, asked = place.client, spec | {"profile": place.profile}
-    submitted = client.submit(asked, backend=place.backend, confirmed=True, progress=progress_printer(print))
-    handle = JobHandle(submitted["job"], client)
+def run(target: Target, spec: dict[str, Any]) -> JobHandle:
+    """Submit a spec and print the job. A submit from code counts as confirmation of the cost."""
+    client, spec = target.client, spec | {"profile": target.profile}
+    reply = client.submit(spec, backend=target.backend, confirmed=True, progress=progress_printer(print))
+    handle = JobHandle(reply["job"], client)
     print(handle.info["console_url"] or repr(handle))
     return handle
 
 
-def waited(handle: JobHandle, timeout: float | None, show_logs: bool) -> JobHandle:
-    """Wait for a job. Interrupting leaves it alone, and says how to stop it.
+def wait_for(handle: JobHandle, timeout: float | None, show_logs: bool) -> JobHandle:
+    """Wait until a job has ended. An interrupt leaves it running and prints how to stop it.
 
     Raises:
-        JobFailed: if it did not succeed.
+        JobFailed: if the job did not succeed.
     """
     try:
         handle.wait(timeout, logs=show_logs)
     except KeyboardInterrupt:
-        print(_("\nThe job {job} goes on. Stop it: latest_job.stop(), or %pai stop {job}").format(job=handle.id))
+        print("\n" + still_running(handle.info, f"latest_job.stop(), or %pai stop {handle.id}"))
         raise
     if handle.status != "succeeded":
         raise job_failed(handle)
     return handle
 
 
-def named(base: str) -> str:
-    """A job's name: what it begins with, and the time."""
-    return f"{base}_{datetime.now():%Y%m%d-%H%M%S}"
+def timestamped(prefix: str) -> str:
+    """Return a job's name: a prefix and the current time."""
+    return f"{prefix}_{datetime.now():%Y%m%d-%H%M%S}"

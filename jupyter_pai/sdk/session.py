@@ -1,8 +1,8 @@
-"""`Session`, by the PAI SDK's own name: a region, a workspace and a bucket, and who asks for them.
+"""`Session` of the PAI SDK: a region, a workspace, a bucket and credentials.
 
-With us that is a profile of the settings. A session of a profile needs no call; one that code sets up becomes one when
-the engine is first asked for something, since a job must be found again by whoever follows it. Keys of the account are
-never written down: those that code names are used by this process, and nowhere else.
+A session corresponds to a profile of the settings. A session that code sets up is stored as a profile on its first
+use, so that other processes can follow its jobs. Access keys are never stored: those passed in code are used by this
+process only.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from ..client.connect import connect
 from ..cloud.alibaba.access_key import AccessKey
 from ..core.errors import SettingsError
 from ..core.i18n import _
-from .credentials import key_of, use_here
-from .target import Place
+from .credentials import access_key, use_in_this_process
+from .options import non_empty
+from .target import Target
 
 if TYPE_CHECKING:
     import oss2
 
     from ..cloud.alibaba.account import AlibabaAccount
 
-__all__ = ["BACKEND", "Session", "default_session", "get_default_session", "place_of", "setup_default_session"]
+__all__ = ["BACKEND", "Session", "default_session", "get_default_session", "setup_default_session", "target_of"]
 
 BACKEND = "pai"
-# What code may name. A profile has more keys, which a session takes along; with the first three it is the same account.
+# Settings that code can pass, and settings that identify a profile. A session keeps a profile's other settings.
 _NAMED = ("region_id", "workspace_id", "oss_bucket_name", "oss_endpoint", "network")
 _SAME = ("backend", "endpoint", "credentials", "own_credentials", *_NAMED)
 
-# The session that code of this process has set up.
+# The session that code in this process has set up.
 _set_up: Session | None = None
 
 
@@ -39,16 +40,16 @@ class Session:
     """An account of Alibaba Cloud in one region, workspace and bucket.
 
     Args:
-        region_id: Like cn-hangzhou.
-        workspace_id: The PAI workspace; else the account's default one.
-        credential_config: The official library's, with an access key. Anything else belongs into a profile.
-        oss_bucket_name: The bucket; else the workspace's default one.
-        oss_endpoint: OSS's endpoint, if it is not the region's own.
-        network: ``VPC`` or ``PUBLIC``; else what can be reached.
-        profile: Further keys of a profile.
+        region_id: The region, such as cn-hangzhou.
+        workspace_id: The PAI workspace. Default: the account's default workspace.
+        credential_config: A `Config` of the official library with an access key. Other credentials need a profile.
+        oss_bucket_name: The bucket. Default: the workspace's bucket.
+        oss_endpoint: The endpoint of OSS. Default: that of the region.
+        network: ``VPC`` or ``PUBLIC``. Default: the network that is reachable.
+        profile: Further settings of a profile.
 
     Raises:
-        SettingsError: if there is no region.
+        SettingsError: if the region is missing.
     """
 
     def __init__(
@@ -63,24 +64,24 @@ class Session:
         profile: Mapping[str, Any] | None = None,
     ) -> None:
         if not region_id:
-            raise SettingsError(_("A session needs a region."), fix=_("Name it: region_id='cn-hangzhou'"))
-        named = {
+            raise SettingsError(_("A session requires a region."), fix=_("Pass it: region_id='cn-hangzhou'"))
+        settings = {
             "region_id": region_id,
             "workspace_id": workspace_id,
             "oss_bucket_name": oss_bucket_name,
             "oss_endpoint": oss_endpoint and _url(oss_endpoint),
             "network": str(getattr(network, "value", network) or "").lower(),
         }
-        self.settings = {**(profile or {}), **{name: str(value) for name, value in named.items() if value}}
+        self.settings = {**(profile or {}), **{name: str(value) for name, value in settings.items() if value}}
         self._key: AccessKey | None = None
         self._bucket: Any = None
         self._account: AlibabaAccount | None = None
-        if key := key_of(None, None, None, credential_config):
+        if key := access_key(None, None, None, credential_config):
             self.use(key)
 
     def use(self, key: AccessKey) -> None:
-        """Ask with this key, as the engine of this process does from now on."""
-        use_here(key)
+        """Use this key in this session and in this process's engine."""
+        use_in_this_process(key)
         self._key = key
         self.settings.pop("credentials", None)
         self.settings.pop("own_credentials", None)
@@ -91,32 +92,30 @@ class Session:
 
     @property
     def workspace_id(self) -> str:
-        """The workspace that was named, else the account's default one."""
-        named = self.settings.get("workspace_id")
-        return str(named) if named else self._ask("workspace_id")
+        """The workspace. Default: the account's default workspace."""
+        return str(self.settings.get("workspace_id") or self._fetch("workspace_id"))
 
     @property
     def oss_bucket_name(self) -> str:
-        """The bucket that was named, else the workspace's default one."""
-        named = self.settings.get("oss_bucket_name")
-        return str(named) if named else self._ask("bucket")
+        """The bucket. Default: the workspace's bucket."""
+        return str(self.settings.get("oss_bucket_name") or self._fetch("bucket"))
 
     @property
     def oss_endpoint(self) -> str:
-        """Where OSS is: a host, as the SDK has it."""
+        """The host of OSS, without a scheme, as in the SDK."""
         return urlsplit(self._open_account().oss_endpoint).netloc
 
     @property
     def oss_bucket(self) -> oss2.Bucket:
-        """The bucket as the official client's own `oss2.Bucket`."""
+        """The bucket, as an `oss2.Bucket` of the official client."""
         self._bucket = self._bucket or self.get_oss_bucket(self.oss_bucket_name)
         return self._bucket
 
     def get_oss_bucket(self, bucket_name: str, endpoint: str | None = None) -> oss2.Bucket:
-        """Another bucket, with the keys of this session.
+        """Return another bucket, with the credentials of this session.
 
         Raises:
-            BadInput: if it is at an endpoint that these keys are not for.
+            BadInput: if the endpoint is not one that these credentials may be sent to.
         """
         from ..storage.oss.client import OssClient
         from ..storage.oss.uri import OssUri
@@ -126,12 +125,12 @@ class Session:
 
     @property
     def client(self) -> Client:
-        """The engine that jobs of this session go to: one in this process, if code has named its keys."""
+        """The engine that runs this session's jobs: one in this process, if code passed the keys."""
         return connect(here=self._key is not None)
 
     @property
     def profile(self) -> str:
-        """The name of the profile that has these settings; empty if none has."""
+        """The name of the profile with these settings; empty if there is none."""
         mine = self._values()
         for view in _profiles(self.client)["profiles"]:
             if all((view["settings"].get(key) or "") == mine.get(key, "") for key in _SAME):
@@ -139,10 +138,10 @@ class Session:
         return ""
 
     def keep(self, profile: str = "", *, default: bool = False) -> str:
-        """Write these settings down as a profile, if none has them, or as the profile of that name; its name.
+        """Store these settings as a profile and return its name. Without a name, reuse a profile that has them.
 
         Raises:
-            SettingsError: if they cannot be right.
+            SettingsError: if the settings are invalid.
         """
         name = profile or self.profile
         known = {view["name"]: view["file"] for view in _profiles(self.client)["profiles"]}
@@ -150,20 +149,20 @@ class Session:
             name = name or next(n for n in (BACKEND, *(f"{BACKEND}-{i}" for i in range(2, 99))) if n not in known)
             values = dict.fromkeys(_NAMED) | self._values() if profile in known else self._values()
             self.client.call("set_profile", profile=name, body={"values": values, "default": default})
-            print(_("These settings are the profile `{name}` now; keys are no part of it.").format(name=name))
+            print(_("Stored these settings, without keys, as the profile `{name}`.").format(name=name))
         elif default:
             self.client.call("set_profile", profile=name, body={"default": True})
         return name
 
     def persist_config(self, profile: str = "") -> None:
-        """Make these settings those that count from now on: a profile, the default one. Without keys."""
+        """Store these settings as the default profile, without keys."""
         self.keep(profile, default=True)
 
-    # As newer versions of the SDK call it.
+    # The name in newer versions of the SDK.
     save_config = persist_config
 
     def _values(self) -> dict[str, Any]:
-        return _filled({**self.settings, "backend": BACKEND})
+        return non_empty({**self.settings, "backend": BACKEND})
 
     def _open_account(self) -> AlibabaAccount:
         if self._account is None:
@@ -173,21 +172,21 @@ class Session:
             self._account = AlibabaAccount(AliyunSettings.model_validate(known))
         return self._account
 
-    def _ask(self, question: str) -> str:
-        """What the account answers. In a thread: a kernel's own runs a loop already."""
+    def _fetch(self, method: str) -> str:
+        """Call a method of the account. In a thread: a kernel's main thread already runs an event loop."""
         import asyncio
         from concurrent.futures import ThreadPoolExecutor
 
         from ..cloud import http as transport
 
-        async def asked() -> str:
+        async def fetch() -> str:
             try:
-                return str(await getattr(self._open_account(), question)())
+                return str(await getattr(self._open_account(), method)())
             finally:
                 await transport.close()
 
         with ThreadPoolExecutor(1) as executor:
-            return executor.submit(lambda: asyncio.run(asked())).result()
+            return executor.submit(lambda: asyncio.run(fetch())).result()
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={self.settings[name]!r}" for name in _NAMED if name in self.settings)
@@ -205,15 +204,15 @@ def setup_default_session(
     workspace_id: str | int | None = None,
     network: Any = None,
 ) -> Session:
-    """Set up the session that this process uses from now on. What is not named is as in the default one, as far as that
-    is in the same region.
+    """Set up the default session of this process. Omitted settings are those of the previous default session, if it is
+    in the same region.
 
     Raises:
-        SettingsError: if no region is named, and there is no default session.
-        UsageError: if what is given is no whole key.
+        SettingsError: if the region is missing and there is no default session.
+        UsageError: if the access key is incomplete.
     """
     global _set_up
-    key = key_of(access_key_id, access_key_secret, security_token, credential_config)
+    key = access_key(access_key_id, access_key_secret, security_token, credential_config)
     base = get_default_session()
     same = base is not None and region_id in (None, "", base.region_id)
     earlier = base.settings if base and same else {}
@@ -233,8 +232,8 @@ def setup_default_session(
 
 
 def get_default_session() -> Session | None:
-    """The session that code has set up, else that of the default profile, else that of the first profile of PAI; None
-    if there is none."""
+    """Return the session that code has set up, else that of the default profile, else that of the first PAI profile;
+    None if there is none."""
     if _set_up is not None:
         return _set_up
     reply = _profiles(connect())
@@ -242,18 +241,18 @@ def get_default_session() -> Session | None:
     name = next((name for name in (reply["default"], BACKEND, *views) if name in views), "")
     if not name:
         return None
-    settings = _filled(views[name]["settings"])
+    settings = non_empty(views[name]["settings"])
     return Session(settings.pop("region_id", None), profile=settings)
 
 
-def place_of(session: Session | None) -> Place:
-    """Where a session's jobs go; without one those of the session that code has set up, else of the default profile."""
+def target_of(session: Session | None) -> Target:
+    """Return the target of a session's jobs. Default: the session that code has set up, else the default profile."""
     session = session or _set_up
-    return Place(session.client, session.keep()) if session else Place(connect())
+    return Target(session.client, session.keep()) if session else Target(connect())
 
 
 def default_session() -> Session:
-    """The default session.
+    """Return the default session.
 
     Raises:
         SettingsError: if there is none.
@@ -261,7 +260,7 @@ def default_session() -> Session:
     session = get_default_session()
     if session is None:
         raise SettingsError(
-            _("There is no session of PAI."),
+            _("No PAI session is set up."),
             fix=_("Set one up: setup_default_session(region_id='cn-hangzhou', workspace_id='…')"),
         )
     return session
@@ -269,10 +268,6 @@ def default_session() -> Session:
 
 def _profiles(client: Client) -> dict[str, Any]:
     return dict(client.call("profiles"))
-
-
-def _filled(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if value not in (None, "")}
 
 
 def _url(endpoint: str) -> str:

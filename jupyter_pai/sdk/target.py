@@ -1,4 +1,4 @@
-"""Place: where jobs and data of the SDK's names go, by the engine's verbs."""
+"""`Target`: the engine and profile that jobs and data of the SDK go to."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ..client.transfers import finish_copy, progress_printer
 from ..core.errors import SourceError
 from ..core.i18n import _
 
-__all__ = ["ARCHIVES", "Place", "absolute", "code_of", "unpack"]
+__all__ = ["ARCHIVES", "Target", "absolute", "code_folder", "unpack"]
 
 ARCHIVES = (".tar.gz", ".tgz")
 
 
 @dataclass(frozen=True)
-class Place:
-    """An engine, and a profile of its settings; without one, a backend's default profile, or that of all."""
+class Target:
+    """An engine and a profile of its settings. Default: the backend's default profile, else the default profile."""
 
     client: Client
     profile: str = ""
     backend: str = ""
 
-    def kind(self) -> str:
-        """The name of the backend."""
+    def backend_name(self) -> str:
+        """Return the name of the backend."""
         return self.backend or self._setting("backend")
 
     def region(self) -> str:
-        """The region of the profile; empty if it has none."""
+        """Return the region of the profile; empty if it has none."""
         return self._setting("region_id")
 
     def _setting(self, key: str) -> str:
@@ -40,19 +40,18 @@ class Place:
         return str(settings.get(self.profile or self.backend or reply["default"], {}).get(key, ""))
 
     def get(self, uri: str, folder: Path) -> None:
-        """Copy a file of a storage, or all that is in a folder of it, into a folder of this machine; over what is
-        there.
+        """Copy a file or folder of a storage into a local folder, replacing existing files.
 
         Raises:
-            NotFound: if there is nothing.
+            NotFound: if the file or folder does not exist.
         """
         self._copy("get_data", uri, folder)
 
     def put(self, path: Path, uri: str) -> None:
-        """Copy a file, or all that is in a folder, to a storage; over what is there.
+        """Copy a local file or folder to a storage, replacing existing files.
 
         Raises:
-            BadInput: if it cannot be read.
+            BadInput: if the file or folder cannot be read.
         """
         self._copy("put_data", uri, path)
 
@@ -63,13 +62,13 @@ class Place:
 
 
 @contextmanager
-def code_of(source: str | Path | None, place: Place) -> Iterator[str]:
-    """The folder with a job's code, for as long as it is being packed; the current one, if none is named. Code that is
-    in a storage, as a folder or an archive, is fetched.
+def code_folder(source: str | Path | None, target: Target) -> Iterator[str]:
+    """Yield the folder of a job's code; by default, the current folder. A folder or archive in a storage is downloaded
+    to a temporary folder, which is removed afterwards.
 
     Raises:
-        NotFound: if there is nothing in the storage.
-        SourceError: if the archive is none.
+        NotFound: if the folder or archive does not exist.
+        SourceError: if the archive is invalid.
     """
     uri = absolute(source or ".")
     if "://" not in uri or uri.startswith("file://"):
@@ -80,18 +79,18 @@ def code_of(source: str | Path | None, place: Place) -> Iterator[str]:
     with TemporaryDirectory(prefix="jupyter-pai-code-") as folder:
         if uri.endswith(ARCHIVES):
             packed = Path(folder) / "packed"
-            place.get(uri, packed)
+            target.get(uri, packed)
             unpack(next(packed.iterdir()), Path(folder) / "code")
         else:
-            place.get(uri, Path(folder) / "code")
+            target.get(uri, Path(folder) / "code")
         yield f"{folder}/code"
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack an archive of a user's into a folder; nothing of it leads out of there.
+    """Unpack an archive into a folder. Members that lead out of the folder are refused.
 
     Raises:
-        SourceError: if it is none.
+        SourceError: if the archive is invalid.
     """
     import tarfile
 
@@ -100,13 +99,13 @@ def unpack(archive: Path, folder: Path) -> None:
             tar.extractall(folder, filter="data")
     except (tarfile.TarError, OSError, EOFError) as error:
         raise SourceError(
-            _("{archive} cannot be unpacked: {error}.").format(archive=archive.name, error=error),
-            fix=_("Pack it anew: tar -czf source.tar.gz -C FOLDER ."),
+            _("Cannot unpack {archive}: {error}.").format(archive=archive.name, error=error),
+            fix=_("Create it again: tar -czf source.tar.gz -C FOLDER ."),
         ) from None
 
 
 def absolute(uri: str | Path) -> str:
-    """A URI as it is, a path made absolute from the current folder. A slash at the end stays."""
+    """Return a URI unchanged, and a path as an absolute path. A trailing slash is kept."""
     text = str(uri)
     if "://" in text:
         return text

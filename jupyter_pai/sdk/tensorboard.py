@@ -1,4 +1,4 @@
-"""`TensorBoard`, by the PAI SDK's own name: one that runs on what a job writes, here or on PAI."""
+"""`TensorBoard` of the PAI SDK: shows a job's data, on the Jupyter server or on PAI."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..core.i18n import _
 
 __all__ = ["PlatformTensorBoard", "TensorBoard", "of_job"]
 
-_ASK_EVERY = 1.0
-# Seconds that one of the platform's may take to start.
-_PATIENCE = 600.0
+_POLL_INTERVAL = 1.0
+# Seconds that the platform may take to start a TensorBoard.
+_START_TIMEOUT = 600.0
 
 
 class TensorBoard:
-    """A TensorBoard that was started by our server. It ends by itself when nobody looks at it for long."""
+    """A TensorBoard on the Jupyter server. It stops after a period without requests."""
 
     def __init__(self, view: dict[str, Any], client: Client) -> None:
         self._view = view
@@ -30,18 +30,18 @@ class TensorBoard:
 
     @property
     def app_uri(self) -> str:
-        """Where a browser finds it."""
+        """The URL for a browser."""
         return self._client.url(str(self._view["address"]))
 
     def stop(self) -> None:
-        """End it. Does nothing if it has ended."""
+        """Stop it. Does nothing if it has stopped already."""
         try:
             self._client.call("stop_tensorboard", tensorboard=self.tensorboard_id)
         except NotFound:
             return
 
     def delete(self) -> None:
-        """End it, and forget it."""
+        """Stop it."""
         self.stop()
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ class TensorBoard:
 
 
 class PlatformTensorBoard(TensorBoard):
-    """A TensorBoard that PAI runs. It counts against the account's five until it is stopped."""
+    """A TensorBoard on PAI. It counts against the account's limit of five until it is stopped."""
 
     def __init__(self, view: dict[str, Any], client: Client, job: JobHandle) -> None:
         super().__init__(view, client)
@@ -57,71 +57,71 @@ class PlatformTensorBoard(TensorBoard):
 
     @property
     def app_uri(self) -> str:
-        """Where a browser finds it; empty until it can be opened."""
-        return str(self._view["url"] or self._now().get("url", ""))
+        """The URL for a browser; empty until it can be opened."""
+        return str(self._view["url"] or self._fetch().get("url", ""))
 
     @property
     def status(self) -> str:
-        """One of starting, running, stopped, failed; empty when it is gone."""
-        return str(self._now().get("status", ""))
+        """The status: starting, running, stopped or failed; empty if it was deleted."""
+        return str(self._fetch().get("status", ""))
 
     def wait(self) -> None:
         """Wait until it can be opened.
 
         Raises:
-            BackendError: if it fails, or takes too long.
+            BackendError: if it fails or times out.
         """
-        end = time.monotonic() + _PATIENCE
-        while self._view["status"] == "starting" and time.monotonic() < end:
-            time.sleep(_ASK_EVERY)
-            self._view = self._now() or self._view | {"status": "stopped"}
+        deadline = time.monotonic() + _START_TIMEOUT
+        while self._view["status"] == "starting" and time.monotonic() < deadline:
+            time.sleep(_POLL_INTERVAL)
+            self._view = self._fetch() or self._view | {"status": "stopped"}
         if self._view["status"] != "running":
             raise BackendError(
-                _("The TensorBoard {name} is {status}. {reason}").format(
+                _("TensorBoard {name} is {status}. {reason}").format(
                     name=self.tensorboard_id, status=self._view["status"], reason=self._view["reason"]
                 ),
-                fix=_("See how it stands: %pai tensorboard --on-platform"),
+                fix=_("Check its status: %pai tensorboard --on-platform"),
             )
 
     def stop(self) -> None:
-        """Stop it; it can be started again. Does nothing if it is gone."""
-        self._end(delete=False)
+        """Stop it; it can be started again. Does nothing if it was deleted."""
+        self._stop(delete=False)
 
     def delete(self) -> None:
-        """Stop it and forget it. What the job wrote stays."""
-        self._end(delete=True)
+        """Stop and delete it. The job's files are kept."""
+        self._stop(delete=True)
 
-    def _end(self, *, delete: bool) -> None:
+    def _stop(self, *, delete: bool) -> None:
         profile = str(self._job.info["profile"])
         try:
             self._client.call("stop_platform_board", board=self.tensorboard_id, profile=profile, delete=delete)
         except NotFound:
             return
 
-    def _now(self) -> dict[str, Any]:
-        found = self._client.call("platform_boards", job=self._job.id)["boards"]
-        return next((board for board in found if board["id"] == self._view["id"]), {})
+    def _fetch(self) -> dict[str, Any]:
+        boards = self._client.call("platform_boards", job=self._job.id)["boards"]
+        return next((board for board in boards if board["id"] == self._view["id"]), {})
 
 
 def of_job(job: JobHandle, client: Client, *, platform: bool, wait: bool) -> TensorBoard:
-    """The TensorBoard of a job: the one of its platform, or one of ours. With `wait` it can be opened; one of ours is
-    started when the job has written something for it.
+    """Return the TensorBoard of a job, on its platform or on the Jupyter server. With `wait`, return once it can be
+    opened; on the server, once the job has written data for it.
 
     Raises:
         NotFound: if the job has written nothing.
-        Unsupported: where there is no Jupyter server that could show it.
-        QuotaExceeded: if no more of them may run on the platform; it names those that do.
+        Unsupported: without a Jupyter server.
+        QuotaExceeded: if the platform's limit is reached; the message names the running TensorBoards.
     """
     if not platform:
-        return _ours(job, client, wait=wait)
+        return _on_server(job, client, wait=wait)
     board = PlatformTensorBoard(client.call("open_platform_board", body={"job": job.id}), client, job)
     if wait:
         board.wait()
     return board
 
 
-def _ours(job: JobHandle, client: Client, *, wait: bool) -> TensorBoard:
-    said = False
+def _on_server(job: JobHandle, client: Client, *, wait: bool) -> TensorBoard:
+    printed = False
     while True:
         ended = job.ended
         try:
@@ -129,7 +129,7 @@ def _ours(job: JobHandle, client: Client, *, wait: bool) -> TensorBoard:
         except NotFound:
             if ended or not wait:
                 raise
-        if not said:
-            print(_("The job {job} has not written anything for TensorBoard yet.").format(job=job.id))
-            said = True
-        time.sleep(_ASK_EVERY)
+        if not printed:
+            print(_("Job {job} has not written any data for TensorBoard yet.").format(job=job.id))
+            printed = True
+        time.sleep(_POLL_INTERVAL)

@@ -84,7 +84,7 @@ class BareForm:
     def close(self) -> None:
         """Leave the page, and wait for the calls in progress."""
         self.page.goto("about:blank")
-        self.widget._bridge._callers.shutdown(wait=True)
+        self.widget._comm_server._callers.shutdown(wait=True)
 
     def wait(self, condition: Callable[[], bool]) -> None:
         """Let the page work until something is so."""

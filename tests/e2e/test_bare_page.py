@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import ElementHandle, Page
 
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.client.widgets.comm import Bridge
+from jupyter_pai.client.widgets.comm import CommServer
 
 from ..conftest import submit
 from .bare import LONG, BarePage
@@ -43,7 +43,7 @@ class Bare:
     def __init__(self, page: Page, engine: EmbeddedClient, job: str) -> None:
         self.page, self.job = page, job
         self.bare = BarePage(page, "view")
-        self.bare.receive = Bridge(engine, self.bare.news.append).receive
+        self.bare.receive = CommServer(engine, self.bare.news.append).receive
 
     def open(self, scheme: str, code: bool = False) -> ElementHandle:
         """The widget in a page of this colour scheme; VS Code's page has variables of its own."""

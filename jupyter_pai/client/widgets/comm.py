@@ -1,16 +1,15 @@
-"""Between a view in a notebook's page and the engine: messages of a comm on one side, a `Client` on the other.
+"""The messages of a comm between a view in a page and a `Client` of the engine.
 
-Many pages may show one view; each has a name of its own (`page`) and hears only what is for it. A page sends
+Several pages may show one view. Each page has a name (`page`) and processes only its own messages. A page sends
 
-``{"type": "open", page, stream}``        begin a stream; its number grows, and the page's former one ends
-``{"type": "send", page, stream, text}``  a text for the stream, as a WebSocket would take it (`topics.py`)
-``{"type": "close", page, stream}``       end it
-``{"type": "here", page}``                the page is still there
+``{"type": "open", page, stream}``        open a stream; numbers increase, and the page's previous stream is closed
+``{"type": "send", page, stream, text}``  send a message to the stream (`api.subscriptions`)
+``{"type": "close", page, stream}``       close it
+``{"type": "here", page}``                heartbeat: the page is still open
 ``{"type": "call", page, id, verb, parameters, body}``
 
-and gets ``opened``, ``said`` (numbered by `n`, so that it sees when one was lost), ``alive`` every few seconds with the
-last `n`, ``closed``, ``answer`` with `value`, ``failure`` with `message`, `fix`, `code`, `details`,
-`status`.
+and receives ``opened``; ``said``, numbered by `n` to detect lost messages; ``alive``, a heartbeat with the last `n`;
+``closed``; ``answer`` with `value`; ``failure`` with `message`, `fix`, `code`, `details`, `status`.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from ..connect import connect
 if TYPE_CHECKING:
     from ..streams import Stream
 
-__all__ = ["Bridge", "is_for_views"]
+__all__ = ["CommServer", "is_for_views"]
 
-# Seconds between two signs of life; pages wait for three of them.
-_ALIVE = 5.0
-# So many ticks without a word from a page, and it is taken for closed.
-_PATIENCE = 4
-_OF_NO_JOB = frozenset({"about", "list_jobs", "events", "instances", "schema"})
+# Seconds between two heartbeats. A page reconnects after three missed heartbeats.
+_HEARTBEAT = 5.0
+# Missed heartbeats after which a page counts as closed.
+_MAX_MISSED = 4
+_WITHOUT_JOB = frozenset({"about", "list_jobs", "events", "instances", "schema"})
 _BOARDS = frozenset({"platform_boards", "open_platform_board", "stop_platform_board"})
 
 Send = Callable[[dict[str, Any]], None]
@@ -47,19 +46,22 @@ Perform = Callable[[Client, str, Any, dict[str, Any]], Any]
 
 
 @dataclass
-class _Line:
+class _Session:
     """The stream of one page."""
 
     number: int
     stream: Stream | None = None
-    said: int = 0
+    sent: int = 0
     missed: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Bridge:
-    """`send` takes a message for all pages, from any thread. `allows` tells which verbs a page may call, and `perform`
-    calls one, in a thread of its own."""
+class CommServer:
+    """Connects the pages of one view with the engine.
+
+    `send` sends a message to all pages and may be called from any thread. `allows` returns whether pages may call a
+    verb. `perform` calls a verb, in a worker thread.
+    """
 
     def __init__(
         self,
@@ -71,128 +73,127 @@ class Bridge:
         self._client, self._send = client, send
         self._allows = allows or is_for_views
         self._perform = perform or _perform
-        self._lines: dict[str, _Line] = {}
+        self._sessions: dict[str, _Session] = {}
         self._lock = threading.Lock()
-        # Calls wait for the engine: off the kernel's own thread, so that cells and other messages go on.
-        self._callers = ThreadPoolExecutor(8, "jupyter-pai call")
-        # How many calls of each page are in progress.
+        # Calls block until the engine replies: in their own threads, cells and other messages are not delayed.
+        self._executor = ThreadPoolExecutor(8, "jupyter-pai call")
+        # The number of calls in progress, by page.
         self._pending: Counter[str] = Counter()
-        self._pulse: threading.Thread | None = None
+        self._heartbeat: threading.Thread | None = None
 
     @property
     def pages(self) -> int:
-        """How many pages have a stream."""
-        return len(self._lines)
+        """The number of pages with an open stream."""
+        return len(self._sessions)
 
     def receive(self, message: Mapping[str, Any]) -> None:
-        """What a page sent. Returns at once."""
+        """Process a message from a page. Returns at once."""
         page, kind, number = message.get("page"), message.get("type"), message.get("stream")
         if not isinstance(page, str):
             return
-        if line := self._lines.get(page):
-            line.missed = 0
+        if session := self._sessions.get(page):
+            session.missed = 0
         if kind == "call":
             with self._lock:
                 self._pending[page] += 1
-            self._callers.submit(self._answer, page, message)
-            self._beat()
+            self._executor.submit(self._answer, page, message)
+            self._start_heartbeat()
         elif kind == "open" and isinstance(number, int):
             self._open(page, number)
-        elif kind == "close" and line and line.number == number:
-            self._drop(page, line)
-        elif kind == "send" and line and line.number == number and line.stream:
-            line.stream.receive(str(message.get("text")))
+        elif kind == "close" and session and session.number == number:
+            self._drop(page, session)
+        elif kind == "send" and session and session.number == number and session.stream:
+            session.stream.receive(str(message.get("text")))
 
     def tick(self) -> bool:
-        """Time has passed in which pages could be heard; who was not heard for long is dropped. Whether any is left."""
-        for page, line in list(self._lines.items()):
-            line.missed += 1
-            if line.missed > _PATIENCE:
-                self._drop(page, line)
-        return bool(self._lines)
+        """Count a missed heartbeat for each page and close the streams of silent pages. Return whether any is left."""
+        for page, session in list(self._sessions.items()):
+            session.missed += 1
+            if session.missed > _MAX_MISSED:
+                self._drop(page, session)
+        return bool(self._sessions)
 
     def _open(self, page: str, number: int) -> None:
-        former = self._lines.get(page)
-        if former:
-            if former.number >= number:
+        previous = self._sessions.get(page)
+        if previous:
+            if previous.number >= number:
                 return
-            self._drop(page, former)
-        line = _Line(number)
+            self._drop(page, previous)
+        session = _Session(number)
 
-        def say(text: str) -> None:
-            with line.lock:  # In order, though from several threads.
-                line.said += 1
-                self._send({"type": "said", "page": page, "stream": number, "n": line.said, "text": text})
+        def send(text: str) -> None:
+            with session.lock:  # Several threads send; messages stay in order.
+                session.sent += 1
+                self._send({"type": "said", "page": page, "stream": number, "n": session.sent, "text": text})
 
         def closed() -> None:
-            if self._lines.get(page) is line:
-                del self._lines[page]
+            if self._sessions.get(page) is session:
+                del self._sessions[page]
                 self._send({"type": "closed", "page": page, "stream": number})
                 self._reconnect()
 
-        self._lines[page] = line
+        self._sessions[page] = session
         self._send({"type": "opened", "page": page, "stream": number})
-        line.stream = self._client.open_stream(say, closed)
-        self._beat()
+        session.stream = self._client.open_stream(send, closed)
+        self._start_heartbeat()
 
-    def _drop(self, page: str, line: _Line) -> None:
-        self._lines.pop(page, None)
-        if line.stream:
-            line.stream.close()
+    def _drop(self, page: str, session: _Session) -> None:
+        self._sessions.pop(page, None)
+        if session.stream:
+            session.stream.close()
 
-    def _beat(self) -> None:
-        """Send heartbeats while there are streams or calls in progress, also when the kernel runs a cell."""
+    def _start_heartbeat(self) -> None:
+        """Send heartbeats while streams or calls are open, in a thread: the kernel may be running a cell."""
         with self._lock:
-            if self._pulse is None:
-                self._pulse = threading.Thread(target=self._live, name="jupyter-pai alive", daemon=True)
-                self._pulse.start()
+            if self._heartbeat is None:
+                self._heartbeat = threading.Thread(target=self._send_heartbeats, name="jupyter-pai alive", daemon=True)
+                self._heartbeat.start()
 
-    def _live(self) -> None:
-        rest = threading.Event()
-        while not rest.wait(_ALIVE):
+    def _send_heartbeats(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(_HEARTBEAT):
             with self._lock:
-                if not self._lines and not self._pending:
-                    self._pulse = None
+                if not self._sessions and not self._pending:
+                    self._heartbeat = None
                     return
-                calling = self._pending.keys() - self._lines.keys()
+                calling = self._pending.keys() - self._sessions.keys()
             for page in calling:
                 self._send({"type": "alive", "page": page})
-            for page, line in list(self._lines.items()):
-                with line.lock:
-                    self._send({"type": "alive", "page": page, "stream": line.number, "n": line.said})
+            for page, session in list(self._sessions.items()):
+                with session.lock:
+                    self._send({"type": "alive", "page": page, "stream": session.number, "n": session.sent})
 
     def _answer(self, page: str, message: Mapping[str, Any]) -> None:
-        said: dict[str, Any]
+        reply: dict[str, Any]
         try:
-            said = {"type": "answer", "value": self._call(message)}
+            reply = {"type": "answer", "value": self._call(message)}
         except PaiError as error:
-            shown = error.as_json()
-            said = {"type": "failure", "status": error.status} | shown
+            reply = {"type": "failure", "status": error.status} | error.as_json()
         except Exception as error:
-            said = {"type": "failure", "status": 500, "message": f"{type(error).__name__}: {error}"}
+            reply = {"type": "failure", "status": 500, "message": f"{type(error).__name__}: {error}"}
         with self._lock:
             self._pending -= Counter([page])
-        self._send(said | {"page": page, "id": message.get("id")})
+        self._send(reply | {"page": page, "id": message.get("id")})
 
     def _call(self, message: Mapping[str, Any]) -> Any:
         verb = message.get("verb")
         if not isinstance(verb, str) or verb not in ROUTES:
-            raise UsageError(_("There is no verb `{verb}`.").format(verb=verb))
+            raise UsageError(_("Unknown verb `{verb}`.").format(verb=verb))
         route = ROUTES[verb]
         if not self._allows(verb) or route.sends_bytes:
-            raise Unsupported(_("`{verb}` is not for views that a kernel feeds.").format(verb=verb))
-        given = _checked(route, message.get("parameters") or {})
+            raise Unsupported(_("The verb `{verb}` is not available to views in a notebook.").format(verb=verb))
+        parameters = _checked(route, message.get("parameters") or {})
         try:
-            return self._perform(self._client, verb, message.get("body"), given)
+            return self._perform(self._client, verb, message.get("body"), parameters)
         except ServerUnreachable:
             self._reconnect()
-            # What was asked may have been done: only questions are asked twice.
+            # The request may have been processed: only reads are retried.
             if route.method != "GET":
                 raise
-            return self._perform(self._client, verb, message.get("body"), given)
+            return self._perform(self._client, verb, message.get("body"), parameters)
 
     def _reconnect(self) -> None:
-        """The server has gone: the one that we find now."""
+        """Connect to another server: this one is gone."""
         if not self._client.embedded:
             self._client = connect(again=True)
 
@@ -202,23 +203,23 @@ def _perform(client: Client, verb: str, body: object, arguments: dict[str, Any])
 
 
 def is_for_views(verb: str) -> bool:
-    """Whether a page may ask for a verb by way of a kernel: what concerns jobs, and neither settings nor secrets."""
-    return verb in _OF_NO_JOB | _BOARDS or ROUTES[verb].path.startswith("/jobs/{job}")
+    """Return whether pages may call a verb: those about jobs are allowed, settings and secrets are not."""
+    return verb in _WITHOUT_JOB | _BOARDS or ROUTES[verb].path.startswith("/jobs/{job}")
 
 
 def _checked(route: Route, parameters: object) -> dict[str, Any]:
-    """Parameters that the route has, each of its kind.
+    """Return the parameters if the route has them and their types match.
 
     Raises:
-        UsageError: naming one that is not.
+        UsageError: naming an unknown or invalid parameter.
     """
     kinds: dict[str, type] = dict.fromkeys(route.names, str) | dict(route.parameters)
-    given = parameters if isinstance(parameters, dict) else {"parameters": parameters}
-    for name, value in given.items():
+    values = parameters if isinstance(parameters, dict) else {"parameters": parameters}
+    for name, value in values.items():
         kind = kinds.get(name)
         if kind is None:
-            raise UsageError(_("There is no parameter `{name}`.").format(name=name))
+            raise UsageError(_("Unknown parameter `{name}`.").format(name=name))
         fits = isinstance(value, kind) and (kind is not int or not isinstance(value, bool))
         if not fits or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
-            raise UsageError(_("The parameter `{name}` is no {kind}.").format(name=name, kind=kind.__name__))
-    return given
+            raise UsageError(_("Parameter `{name}` must be of type {kind}.").format(name=name, kind=kind.__name__))
+    return values

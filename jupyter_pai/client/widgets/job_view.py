@@ -1,7 +1,7 @@
-"""Widgets that show a view of ours in a page without our extension (VS Code, Colab), fed by the kernel.
+"""Widgets that show a view in a page without our extension (VS Code, Colab), fed by the kernel.
 
-What travels with each widget is small: a loader (`labextension/src/anywidget/loader.ts`), which requests the bundle of
-the view once a page, and a text, shown until the view is loaded.
+Each widget carries a loader (`labextension/src/anywidget/loader.ts`), which requests the view's bundle once per page,
+and a text that is shown until the view is loaded.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import traitlets
 
 from ...core.i18n import catalogue, language
 from ..base import Client
-from .comm import Bridge, Perform
+from .comm import CommServer, Perform
 
 __all__ = ["JobWidget", "PageWidget"]
 
 _BUNDLES = Path(__file__).parents[2] / "_widget"
-# Seconds; see `Bridge.tick`.
+# Seconds; see `CommServer.tick`.
 _TICK = 15.0
 
 
 class PageWidget(anywidget.AnyWidget):
-    """A view of the bundle `_widget/NAME.js`. Calls of the page are answered in a thread of their own, and updates are
-    sent while a cell runs; but most front ends deliver a call only between two cells."""
+    """A view of the bundle `_widget/NAME.js`. Replies and updates are sent while a cell runs, but most front ends
+    deliver a page's requests only between two cells."""
 
     _esm = traitlets.Unicode().tag(sync=True)
     snapshot = traitlets.Unicode().tag(sync=True)
@@ -46,14 +46,14 @@ class PageWidget(anywidget.AnyWidget):
         loader, _script, _style, digest = _files(name)
         super().__init__(_esm=loader, bundle=digest, **state)
         self._bundle_name = name
-        self._bridge = Bridge(client, self.send, allows, perform)
+        self._comm_server = CommServer(client, self.send, allows, perform)
         self._ticks = False
-        with contextlib.suppress(RuntimeError):  # Made outside of a kernel: no page shows it.
+        with contextlib.suppress(RuntimeError):  # Created outside a kernel: no page shows it.
             self._kernel_loop = asyncio.get_running_loop()
         self.on_msg(self._receive)
 
     def run_in_kernel(self, work: Callable[[], None]) -> None:
-        """Run `work` in the kernel's own loop, from any thread; at once outside of a kernel."""
+        """Run `work` in the kernel's event loop. May be called from any thread. Outside a kernel, run it at once."""
         if hasattr(self, "_kernel_loop"):
             self._kernel_loop.call_soon_threadsafe(work)
         else:
@@ -66,23 +66,23 @@ class PageWidget(anywidget.AnyWidget):
             _loader, script, style, _digest = _files(self._bundle_name)
             self.send({"type": "bundle", "page": message.get("page"), "texts": catalogue(language())}, [script, style])
             return
-        self._bridge.receive(message)
-        if self._bridge.pages and not self._ticks and hasattr(self, "_kernel_loop"):
+        self._comm_server.receive(message)
+        if self._comm_server.pages and not self._ticks and hasattr(self, "_kernel_loop"):
             self._ticks = True
             self.run_in_kernel(self._tick_later)
 
     def _tick_later(self) -> None:
-        # In the kernel's own loop, where messages of pages are waited for: a cell that runs stops both.
+        # In the kernel's event loop, which also receives heartbeats: a running cell delays both.
         self._kernel_loop.call_later(_TICK, self._tick)
 
     def _tick(self) -> None:
-        self._ticks = self._bridge.tick()
+        self._ticks = self._comm_server.tick()
         if self._ticks:
             self._tick_later()
 
 
 class JobWidget(PageWidget):
-    """A job as JupyterLab with our extension shows it."""
+    """The job view of our JupyterLab extension."""
 
     job_id = traitlets.Unicode().tag(sync=True)
 
@@ -92,7 +92,7 @@ class JobWidget(PageWidget):
 
 @cache
 def _files(name: str) -> tuple[str, bytes, bytes, str]:
-    """Return the loader, the bundle `name`, its style, and a digest by which a page keeps them."""
+    """Return the loader, the bundle `name`, its style sheet, and the digest under which pages cache them."""
     script, style = (_BUNDLES / f"{name}.js").read_bytes(), (_BUNDLES / f"{name}.css").read_bytes()
     digest = hashlib.sha256(script + style + language().encode()).hexdigest()[:16]
     return (_BUNDLES / "loader.js").read_text("utf-8"), script, style, digest

@@ -1,1 +1,1 @@
-"""As in the PAI SDK: `pai.common.oss_utils`."""
+"""The package `pai.common` of the PAI SDK."""

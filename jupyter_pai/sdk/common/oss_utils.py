@@ -1,4 +1,4 @@
-"""`jupyter_pai.sdk.oss_utils`, where the PAI SDK's documents look for it."""
+"""`jupyter_pai.sdk.oss_utils`, by its name in the PAI SDK."""
 
 from ..oss_utils import OssUriObj, download, is_oss_uri, parse_oss_url, upload
 

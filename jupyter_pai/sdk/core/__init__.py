@@ -1,1 +1,1 @@
-"""As in older versions of the PAI SDK: `pai.core.session`."""
+"""The package `pai.core` of older versions of the PAI SDK."""

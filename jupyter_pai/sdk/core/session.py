@@ -1,4 +1,4 @@
-"""`jupyter_pai.sdk.session`, where older documents of the PAI SDK look for it."""
+"""`jupyter_pai.sdk.session`, by its name in older versions of the PAI SDK."""
 
 from ..session import Session, get_default_session, setup_default_session
 

@@ -16,7 +16,7 @@ from jupyter_client.manager import KernelManager
 from jupyter_pai.api.routes import ROUTES
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.http import HttpClient
-from jupyter_pai.client.widgets.comm import Bridge, is_for_views
+from jupyter_pai.client.widgets.comm import CommServer, is_for_views
 from jupyter_pai.core.discovery import ServerInfo
 from jupyter_pai.jobs.state_dir import Home
 
@@ -183,7 +183,7 @@ class Page:
 
     def __init__(self, client: EmbeddedClient | HttpClient) -> None:
         self.said: list[dict[str, Any]] = []
-        self.bridge = Bridge(client, self.said.append)
+        self.bridge = CommServer(client, self.said.append)
 
     def tell(self, kind: str, **values: Any) -> None:
         self.bridge.receive({"type": kind, "page": "p", **values})

@@ -155,7 +155,7 @@ def test_an_address_that_is_no_longer_good_is_not_told(engine: EmbeddedClient, p
         stdin=desk.theirs, stdout=desk.theirs, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     _out, wrong = process.communicate(timeout=30)
-    assert "BackendError: The terminal cannot be reached: HTTP 403" in wrong
+    assert "BackendError: Cannot connect to the terminal: HTTP 403" in wrong
     assert "Token=" not in wrong
     job.stop()
 

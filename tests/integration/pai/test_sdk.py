@@ -348,7 +348,7 @@ def test_what_is_pais_own_is_said_elsewhere(engine: EmbeddedClient, folder: Path
 def test_a_machine_of_pais_that_is_not_used_is_said(pai: StandIn, folder: Path, capsys: Any) -> None:
     """The default profile is this machine's, and code names a machine of PAI's."""
     Estimator(command="echo here", source_dir=script(folder, "").parent, instance_type="ecs.c6.large").fit()
-    assert "On PAI: Estimator(…, profile='pai')" in capsys.readouterr().out
+    assert "To run it on PAI: Estimator(…, profile='pai')" in capsys.readouterr().out
 
 
 def test_a_job_that_fails_says_why(pai: StandIn, folder: Path) -> None:
