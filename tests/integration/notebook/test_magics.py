@@ -141,7 +141,7 @@ def test_the_verbs(server: RealServer, tmp_path: Path) -> None:
     assert (tmp_path / "here/w").read_text() == "w\n"
     notebook.run("again = %pai rerun {job}\nagain.wait()")
     assert job_of(notebook, "again") != job_id
-    with pytest.raises(CellFailed, match="Say --yes"):
+    with pytest.raises(CellFailed, match="Pass --yes"):
         notebook.run(f"%pai delete {job_id}")
     assert "Deleted" in notebook.run(f"%pai delete {job_id} --yes").text
     assert "/ml" in notebook.run("%pai doctor").data[0]["text/plain"]
@@ -277,7 +277,7 @@ def test_a_long_log_does_not_drown_the_notebook(server: RealServer) -> None:
     notebook = server.notebook()
     outputs = notebook.run("%pai submit --command 'seq 500000' --wait --as job")
     assert len(outputs.text) < 2_000_000
-    assert "characters left out" in outputs.text
+    assert "characters skipped" in outputs.text
     assert notebook.run("print(len(job.logs()))").text == f"{sum(len(str(n)) + 1 for n in range(1, 500_001))}\n"
 
 

@@ -108,7 +108,7 @@ def test_a_running_job_is_shown_as_one_that_costs(engine: EmbeddedClient, pai: S
     job = submit(engine, f"while [ ! -e {go} ]; do sleep 0.05; done", profile="pai")
     until(lambda: job.status == "running")
     assert job.info["paid"]
-    assert "costs money" in repr(job)
+    assert "billed until it ends" in repr(job)
     go.touch()
     assert not job.wait().info["paid"]
     assert not submit(engine, "true", profile="local").info["paid"]
