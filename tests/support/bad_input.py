@@ -33,7 +33,7 @@ REFUSED = [
     ("--command true --python no-such-env", "`no-such-env`", "python3"),
     ("--command true --spec nowhere.toml", "nowhere.toml", ""),
     ("--command true --secret NOWHERE", "no secret `NOWHERE`", "secret set NOWHERE"),
-    ("--command true --secret a-b", "name for an environment variable", "VARIABLE=NAME"),
+    ("--command true --secret a-b", "Invalid variable for a secret", "VARIABLE=NAME"),
     ("--command true --secret A=b/c", "What `A` asks for", "secret set NAME"),
     ("--source leaky --command true", "conf/run.yaml, line 2 (GitHub token)", "--allow-secret FILE"),
     ("--command 'open", "split into words", "quot"),
