@@ -71,7 +71,7 @@ async def remote_jobs(
     """List the jobs of a profile's account on its platform, newest first, including those submitted elsewhere."""
     moment = parse_time(before)
     time = None if moment is None else datetime.fromtimestamp(moment, UTC)
-    chosen, jobs = await context.service.adoption.jobs(profile, backend, time, limit)
+    chosen, jobs = await context.service.job_import.jobs(profile, backend, time, limit)
     known = context.service.store.jobs.by_remote_id
     return {
         "profile": chosen.name,
@@ -97,7 +97,7 @@ async def adopt(context: Context, body: Annotated[object, Schema(Adopt)]) -> Job
     async with context.service.audit.entry("adopt") as entry:
         request = parse(Adopt, body)
         entry.fields |= {"job": request.remote_id, "profile": request.profile, "backend": request.backend}
-        job = await context.service.adoption.adopt(request.remote_id, request.profile, request.backend)
+        job = await context.service.job_import.adopt(request.remote_id, request.profile, request.backend)
         entry.of_job(job)
     return context.service.describe(job)
 

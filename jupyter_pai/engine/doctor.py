@@ -1,4 +1,4 @@
-"""Checks everything that a job needs, by trying it, and says what to do about what is missing."""
+"""Doctor: checks the requirements of jobs and reports how to fix problems."""
 
 from __future__ import annotations
 
@@ -33,53 +33,53 @@ _LOW_DISK = 1 << 30
 
 
 def examine(home: Home, storages: Storages) -> list[Finding]:
-    """What was found, good and bad. Works without any backend that can be reached. Blocks."""
-    found = [_python(), _state(home), _disk(home), *shared(home), _database(home), _labextension(), *_plugins()]
+    """Return all findings. Works offline. Blocks."""
+    findings = [_python(), _state(home), _disk(home), *shared(home), _database(home), _labextension(), *_plugins()]
     try:
         known = storages.profiles.settings().profiles
-        found.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
-        found += _policy(storages.profiles.policy())
+        findings.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
+        findings += _policy(storages.profiles.policy())
     except PaiError as error:
-        return [*found, Finding("bad", _("settings"), error.message, error.fix)]
-    return found + [finding for profile in known.values() for finding in examine_profile(storages, profile)]
+        return [*findings, Finding("bad", _("settings"), error.message, error.fix)]
+    return findings + [finding for profile in known.values() for finding in examine_profile(storages, profile)]
 
 
 def _plugins() -> list[Finding]:
-    fix = _("Bring it up to date, or remove it: pip uninstall {package}")
+    fix = _("Update it, or remove it: pip uninstall {package}")
     flaws = (*load_backends().flaws, *load_storages().flaws)
     return [Finding("warn", _("plug-in"), f"{name}: {what}", fix.format(package=name)) for name, what in flaws]
 
 
 def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:
-    """What was found for the jobs of one profile. Blocks: for a thread without an event loop."""
+    """Return the findings of one profile. Blocks: call it in a thread without an event loop."""
     if why := storages.profiles.policy().why_not(profile.name, profile.backend):
         return [Finding("warn", _("profile {name}").format(name=profile.name), why)]
     try:
         backend = storages.profiles.backend(profile)
-        found = backend.examine()
+        findings = backend.examine()
     except PaiError as error:
         return [Finding("bad", _("profile {name}").format(name=profile.name), error.message, error.fix)]
     if Capability.RUNS_HERE in backend.capabilities:
-        return found
-    if all(finding.state != "bad" for finding in found):
-        found.append(_storage(backend, storages, profile))
-    return [replace(finding, what=f"{profile.name}: {finding.what}") for finding in found]
+        return findings
+    if all(finding.state != "bad" for finding in findings):
+        findings.append(_storage(backend, storages, profile))
+    return [replace(finding, what=f"{profile.name}: {finding.what}") for finding in findings]
 
 
 def _policy(policy: Policy) -> list[Finding]:
-    """What the administrator's rules say, if there are any."""
-    if not (said := policy.summary()):
+    """Return the administrator's rules, if there are any."""
+    if not (rules := policy.summary()):
         return []
     fix = _("Ask {whom}.").format(whom=policy.rules.contact) if policy.rules.contact else ""
-    return [Finding("ok", _("policy"), f"{policy.file}: {said}", fix)]
+    return [Finding("ok", _("policy"), f"{policy.file}: {rules}", fix)]
 
 
 def audited(profiles: Profiles, audit: Audit) -> list[Finding]:
-    """Whether what users do can be written down where the administrator wants it. Blocks."""
+    """Return whether the audit log can be written. Blocks."""
     try:
         policy, trouble = profiles.policy(), audit.trouble()
     except PaiError:
-        return []  # The settings are wrong, which is said above.
+        return []  # Invalid settings have a finding of their own.
     rules = policy.rules
     if not rules.audit_file:
         return []
@@ -91,7 +91,7 @@ def audited(profiles: Profiles, audit: Audit) -> list[Finding]:
 
 
 def _storage(backend: Backend, storages: Storages, profile: Profile) -> Finding:
-    """Whether code and inputs can be sent, and outputs be had."""
+    """Return whether the platform's folder in its storage can be written and read."""
     try:
         uri = asyncio.run(_folder(backend))
         _write_and_read(storages.of(uri, profile.name), f"{uri}.doctor-{secrets.token_hex(8)}")
@@ -108,7 +108,7 @@ async def _folder(backend: Backend) -> str:
 
 
 def _write_and_read(storage: Storage, uri: str) -> None:
-    storage.put(b"Written by `doctor`, and removed again.\n", uri)
+    storage.put(b"Test file of `jupyter pai doctor`.\n", uri)
     try:
         folder, name = storage.split(uri)
         with storage.open(folder, name) as file:
@@ -127,10 +127,13 @@ def _state(home: Home) -> Finding:
             pass
         os.listdir(home.jobs)
     except (PaiError, OSError) as error:
-        return Finding("bad", _("state folder"), str(error), _("JUPYTER_PAI_HOME names another one."))
+        return Finding("bad", _("state folder"), str(error), _("Choose another folder with JUPYTER_PAI_HOME."))
     if home.path.stat().st_mode & 0o077:
         return Finding(
-            "warn", _("state folder"), _("{path} is open to others.").format(path=home.path), f"chmod 700 {home.path}"
+            "warn",
+            _("state folder"),
+            _("Other users can access {path}.").format(path=home.path),
+            f"chmod 700 {home.path}",
         )
     return Finding("ok", _("state folder"), str(home.path))
 
@@ -139,25 +142,25 @@ def _disk(home: Home) -> Finding:
     free = shutil.disk_usage(home.path).free
     text = _("{size:.1f} GB free").format(size=free / 1e9)
     if free < _LOW_DISK:
-        return Finding("warn", _("disk"), text, _("Make room: jobs keep their logs and outputs here."))
+        return Finding("warn", _("disk"), text, _("Free disk space: logs and outputs of jobs are stored here."))
     return Finding("ok", _("disk"), text)
 
 
 def shared(home: Home) -> list[Finding]:
-    """Whether other hosts may see the state folder, and whether its disk keeps locks."""
+    """Return findings about a state folder on a network disk or without locks."""
     kind = filesystem.network_kind(home.path)
     try:
-        refused = filesystem.lock_error(home.path)
+        lock_error = filesystem.lock_error(home.path)
     except OSError as error:
-        return [Finding("bad", _("locks"), str(error), _("JUPYTER_PAI_HOME names another folder."))]
-    found = []
+        return [Finding("bad", _("locks"), str(error), _("Choose another folder with JUPYTER_PAI_HOME."))]
+    findings = []
     if kind:
-        found.append(Finding("ok", _("network disk"), _("{kind}: the database goes without WAL").format(kind=kind)))
-    if refused:
-        text = _("The disk has no locks ({why}): use the state folder from one host and one server only.")
-        fix = _("Mount it with locks, or let JUPYTER_PAI_HOME name a folder on another disk.")
-        found.append(Finding("warn", _("locks"), text.format(why=refused), fix))
-    return found
+        findings.append(Finding("ok", _("network disk"), _("{kind}: the database does not use WAL").format(kind=kind)))
+    if lock_error:
+        text = _("The disk does not support locks ({why}). Use the state folder from one host and one server only.")
+        fix = _("Mount it with locks, or set JUPYTER_PAI_HOME to a folder on another disk.")
+        findings.append(Finding("warn", _("locks"), text.format(why=lock_error), fix))
+    return findings
 
 
 def _database(home: Home) -> Finding:
@@ -166,9 +169,9 @@ def _database(home: Home) -> Finding:
             database.execute("BEGIN IMMEDIATE")
             database.execute("ROLLBACK")
             mode = database.execute("PRAGMA journal_mode").fetchone()[0]
-            said = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if said != "ok":
-            return Finding("bad", _("database"), said, _("Move it away: it is made anew from the jobs' files."))
+            check = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if check != "ok":
+            return Finding("bad", _("database"), check, _("Move it away. It is rebuilt from the files of the jobs."))
     except sqlite3.Error as error:
         return Finding("bad", _("database"), str(error), _("Another process is using it. Try again later."))
     return Finding("ok", _("database"), f"SQLite {sqlite3.sqlite_version}, {mode}")
@@ -183,6 +186,6 @@ def _labextension() -> Finding:
     return Finding(
         "warn",
         "JupyterLab",
-        _("The extension for JupyterLab is not installed: job views in notebooks are not live."),
+        _("The JupyterLab extension is not installed. Job views in notebooks are static."),
         "pip install --force-reinstall --no-deps jupyter-pai",
     )

@@ -1,4 +1,4 @@
-"""Adoption: jobs that were submitted elsewhere, taken into the list of ours and followed from then on."""
+"""Import of jobs that were submitted elsewhere."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..jobs.store.store import Store
 from .data.storages import Storages
 from .watcher.loop import Watcher
 
-__all__ = ["Adoption"]
+__all__ = ["JobImport"]
 
 
-class Adoption:
-    """Looks at what the platforms have, and adopts of it what the user wants."""
+class JobImport:
+    """Lists the jobs of a platform, and imports them."""
 
     def __init__(self, home: Home, store: Store, watcher: Watcher, storages: Storages) -> None:
         self.home = home
@@ -30,27 +30,27 @@ class Adoption:
     async def jobs(
         self, profile: str = "", backend: str = "", before: datetime | None = None, limit: int = 50
     ) -> tuple[Profile, Sequence[RemoteJob]]:
-        """The jobs of a profile's account, newest first, wherever they were submitted.
+        """Return the jobs of a profile's account, newest first, regardless of origin.
 
         Raises:
-            Unsupported: if its backend has none but ours.
-            NotAllowed: if the administrator does not allow the profile.
+            Unsupported: if its backend cannot list jobs.
+            NotAllowed: if the policy forbids the profile.
         """
         chosen = self.profiles.chosen(profile, backend)
         return chosen, await self.profiles.backend(chosen).jobs(before, limit)
 
     async def adopt(self, remote_id: str, profile: str = "", backend: str = "") -> Job:
-        """Follow a job of the platform from now on; the one of ours that it is, if it is one.
+        """Import a job of the platform and watch it. Return the existing job if it is known.
 
         Raises:
-            NotFound: if the platform has none of that name.
-            NotAllowed: if the administrator does not allow the profile.
+            NotFound: if the platform does not have it.
+            NotAllowed: if the policy forbids the profile.
         """
         chosen = self.profiles.chosen(profile, backend)
-        found = await self.profiles.backend(chosen).job(remote_id)
-        if there := self.store.jobs.by_remote_id(chosen.backend, found.remote_id):
-            return there
-        job, key = _job(found, chosen), f"adopted:{chosen.backend}:{found.remote_id}"
+        remote = await self.profiles.backend(chosen).job(remote_id)
+        if known := self.store.jobs.by_remote_id(chosen.backend, remote.remote_id):
+            return known
+        job, key = _job(remote, chosen), f"adopted:{chosen.backend}:{remote.remote_id}"
         with reserve(self.home, job.id) as held:
             with state_errors(self.home.jobs):
                 held.folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
@@ -60,17 +60,17 @@ class Adoption:
         return held.stored
 
 
-def _job(found: RemoteJob, profile: Profile) -> Job:
-    """It counts as starting until the watcher has looked: only then is its log brought."""
+def _job(remote: RemoteJob, profile: Profile) -> Job:
+    """Return the imported job. It is starting until the first poll, which fetches its log."""
     return Job(
         id=new_id(),
-        spec=found.spec.model_copy(update={"profile": profile.name}),
+        spec=remote.spec.model_copy(update={"profile": profile.name}),
         backend=profile.backend,
         profile=profile.name,
         status=JobStatus.STARTING,
-        remote_id=found.remote_id,
-        submitted_at=found.submitted_at,
-        outputs=found.outputs,
-        console_url=found.console_url,
-        labels=found.spec.labels,
+        remote_id=remote.remote_id,
+        submitted_at=remote.submitted_at,
+        outputs=remote.outputs,
+        console_url=remote.console_url,
+        labels=remote.spec.labels,
     )

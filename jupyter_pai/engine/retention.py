@@ -1,8 +1,8 @@
-"""What is kept on the disk, and for how long.
+"""Disk usage of the state folder, and removal of files.
 
-A job goes only when a user says so: its model may be the one thing that cannot be made again. What can be made again at
-any time, and what nobody can reach any more, goes by itself: environments that were not used for long, inputs that were
-fetched and not used for long, packed code that no job has, what is left of jobs that were deleted or never stored.
+Jobs are removed only by users, since a model may be irreplaceable. Files that can be created again are removed
+automatically: environments and downloaded inputs that were not used for long, packed code without a job, and remains
+of deleted or never stored jobs.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from .profiles import Profiles
 __all__ = ["Candidate", "Criteria", "Pruned", "Retention"]
 
 _DAY = 86_400.0
-# The limit if none is set: this, or that share of a disk that is smaller.
+# The default limit in bytes, or this fraction of a smaller disk.
 _LIMIT, _SHARE = 20 * 10**9, 10
-# How many sizes are noted in one transaction.
+# Sizes stored in one transaction.
 _BATCH = 200
-# Seconds after the start of an engine, and from then on.
-_FIRST, _EVERY = 60.0, 3600.0
+# Seconds from the start of an engine to the first cleanup, and between cleanups.
+_FIRST_CLEANUP, _CLEANUP_INTERVAL = 60.0, 3600.0
 
 
 @dataclass(frozen=True)
 class Criteria:
-    """Which jobs that have ended may go: those that meet all of these, in seconds since their end and bytes; of those,
-    the newest `keep` stay. Without any criterion, none goes; one that is pinned or in use never does."""
+    """The finished jobs to remove. They meet all criteria: seconds since their end, bytes, status, labels; the newest
+    `keep` of them stay. Without a criterion none is removed. Pinned and used jobs always stay."""
 
     older_than: float | None = None
     larger_than: int | None = None
@@ -61,8 +61,8 @@ class Criteria:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A job that may go, or an environment, and the room that gives. `used_at`: a job's end, or when an environment was
-    last used, in seconds since 1970. `has_model`: a trained model would go with it."""
+    """A job or environment that may be removed, with its bytes. `used_at` is the end of a job or the last use of an
+    environment, in seconds since 1970. `has_model`: the job has a trained model."""
 
     id: str
     used_at: float
@@ -74,8 +74,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Pruned:
-    """What went, or would go. `kept` was to go and did not: id to why. `bytes` is the room that gives; `sources`, what
-    of it is packed code that no job has any more."""
+    """The result of a prune or its dry run. `kept` has the reason for each id that could not be removed. `bytes` is the
+    freed space; `sources` the part of it for packed code without a job."""
 
     jobs: list[Candidate]
     environments: list[Candidate]
@@ -85,7 +85,7 @@ class Pruned:
 
 
 class Retention:
-    """Looks at what takes room in a state folder, and removes what may go."""
+    """Measures the state folder, and removes files from it."""
 
     def __init__(self, home: Home, store: Store, profiles: Profiles) -> None:
         self.home = home
@@ -95,62 +95,60 @@ class Retention:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Finish what was not finished, and keep house from now on."""
-        self._task = asyncio.create_task(self.keep_house(), name="jupyter-pai retention")
+        """Finish interrupted removals, and start the periodic cleanup."""
+        self._task = asyncio.create_task(self.clean_up(), name="jupyter-pai retention")
 
     async def stop(self) -> None:
-        """Stop keeping house."""
+        """Stop the periodic cleanup."""
         self._closed.set()
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def keep_house(self, first: float = _FIRST, every: float = _EVERY) -> None:
-        """Remove at once what a process that was killed left half removed; now and then all that goes by itself."""
+    async def clean_up(self, first: float = _FIRST_CLEANUP, interval: float = _CLEANUP_INTERVAL) -> None:
+        """Finish interrupted removals, then sweep periodically."""
         await asyncio.to_thread(self.finish_removals)
         pause = first
         while True:
             await asyncio.sleep(pause)
-            pause = every
+            pause = interval
             try:
                 await asyncio.to_thread(self.measure)
                 await asyncio.to_thread(self.sweep)
             except (PaiError, OSError):
-                pass  # A full disk, settings that are wrong: those who submit are told.
-
-    # Looking.
+                pass  # A full disk or invalid settings: a submit reports them.
 
     def limit(self, settings: DiskSettings) -> int:
-        """Bytes above which room should be made."""
+        """Return the limit in bytes above which users are warned."""
         chosen = settings.limit.strip()
         return parse_size(chosen) if chosen else min(_LIMIT, shutil.disk_usage(self.home.path).total // _SHARE)
 
     def warning(self, settings: DiskSettings) -> str:
-        """What to say if more is taken than should be; by what was measured, so that it costs nothing."""
-        if (taken := self.store.disk_usage.total()) <= (limit := self.limit(settings)):
+        """Return a warning if the measured sizes exceed the limit. Cheap."""
+        if (used := self.store.disk_usage.total()) <= (limit := self.limit(settings)):
             return ""
         return _(
-            "Jobs and environments take {size}, more than {limit}. See them with %pai disk; make room with "
+            "Jobs and environments use {size}, more than {limit}. List them with %pai disk; free space with "
             "%pai prune --older-than 30d."
-        ).format(size=show_size(taken), limit=show_size(limit))
+        ).format(size=show_size(used), limit=show_size(limit))
 
     def findings(self) -> list[Finding]:
-        """For `doctor`. May block."""
+        """Return the findings for `doctor`. May block."""
         try:
             self.measure()
-            taken, limit = self.store.disk_usage.total(), self.limit(self.profiles.settings().disk)
+            used, limit = self.store.disk_usage.total(), self.limit(self.profiles.settings().disk)
         except PaiError:
-            return []  # The settings are wrong, which the doctor says.
-        text = _("jobs and environments take {size}; the limit is {limit}").format(
-            size=show_size(taken), limit=show_size(limit)
+            return []  # Invalid settings have a finding of their own.
+        text = _("jobs and environments use {size}; the limit is {limit}").format(
+            size=show_size(used), limit=show_size(limit)
         )
-        if taken <= limit:
-            return [Finding("ok", _("room"), text)]
-        fix = _("See them with %pai disk; make room with %pai prune --older-than 30d.")
-        return [Finding("warn", _("room"), text, fix)]
+        if used <= limit:
+            return [Finding("ok", _("disk usage"), text)]
+        fix = _("List them with %pai disk; free space with %pai prune --older-than 30d.")
+        return [Finding("warn", _("disk usage"), text, fix)]
 
     def measure(self, at_most: int | None = None) -> None:
-        """Measure what was not measured yet: jobs that have ended, environments. May block."""
+        """Measure new finished jobs, environments and inputs. May block."""
         unknown = [job.id for job in self.store.disk_usage.finished_jobs("bytes IS NULL")][:at_most]
         for start in range(0, len(unknown), _BATCH):
             if self._closed.is_set():
@@ -158,28 +156,28 @@ class Retention:
             ids = unknown[start : start + _BATCH]
             self.store.disk_usage.record({f"jobs/{job_id}": self._size(job_id) for job_id in ids}).result()
         known = self.store.disk_usage.sizes("environments/") | self.store.disk_usage.sizes("inputs/")
-        there = {f"environments/{found.key}" for found in disk.environments(self.home) if found.used_at}
-        there |= {f"inputs/{found.key}" for found in disk.inputs(self.home) if found.used_at}
-        for path in known.keys() - there:
+        existing = {f"environments/{entry.key}" for entry in disk.environments(self.home) if entry.used_at}
+        existing |= {f"inputs/{entry.key}" for entry in disk.inputs(self.home) if entry.used_at}
+        for path in known.keys() - existing:
             self.store.disk_usage.forget(path).result()
-        sizes = {path: disk.taken(self.home.path / path) for path in there - known.keys()}
+        sizes = {path: disk.taken(self.home.path / path) for path in existing - known.keys()}
         self.store.disk_usage.record(sizes | {"sources": disk.taken(self.home.sources)}).result()
 
     def measure_again(self, job_id: str, at_most: int) -> None:
-        """`measure`, and this job anew: it may have ended, and been measured, before all of its files were written."""
+        """Measure, and measure this job again: it may have finished before all of its files were written."""
         self.store.disk_usage.forget(f"jobs/{job_id}").result()
         self.measure(at_most)
 
     def _size(self, job_id: str) -> int:
-        """What a job takes, without packed code that it shares."""
+        """Return the bytes of a job, without shared packed code."""
         folder = self.home.job(job_id)
         shared = set()
-        if folder.source.exists() and (found := folder.source.stat()).st_nlink > 1:
-            shared.add((found.st_dev, found.st_ino))
+        if folder.source.exists() and (info := folder.source.stat()).st_nlink > 1:
+            shared.add((info.st_dev, info.st_ino))
         return disk.taken(folder.path, shared)
 
     def use(self) -> dict[str, Any]:
-        """What takes room: bytes and numbers by kind, and the largest jobs. May block."""
+        """Return the disk usage as JSON: bytes and counts by kind, and the largest jobs. May block."""
         self.measure()
         ended = self.store.disk_usage.finished_jobs()
         running = {job.id: self._size(job.id) for job in self.store.jobs.active()}
@@ -207,10 +205,8 @@ class Retention:
             ],
         }
 
-    # Removing.
-
     def _plan(self, criteria: Criteria) -> tuple[list[Candidate], list[Candidate]]:
-        """The jobs and environments that may go; without any criterion, what would go by itself in time."""
+        """Return the jobs and environments to remove; without a criterion, those of the automatic cleanup."""
         self.measure()
         environments: list[Candidate] = []
         if criteria.environments or not criteria.names_jobs:
@@ -218,9 +214,9 @@ class Retention:
         return self._jobs(criteria) if criteria.names_jobs else [], environments
 
     def _jobs(self, criteria: Criteria) -> list[Candidate]:
-        wanted = JobFilter(list(criteria.statuses), labels=dict(criteria.labels))
-        finished = self.store.disk_usage.finished_jobs(wanted.where, wanted.arguments)
-        jobs = [job for job in finished if _may_go(job, criteria)]
+        query = JobFilter(list(criteria.statuses), labels=dict(criteria.labels))
+        finished = self.store.disk_usage.finished_jobs(query.where, query.arguments)
+        jobs = [job for job in finished if _matches(job, criteria)]
         return [self._candidate(job) for job in jobs[criteria.keep or 0 :]]
 
     def _candidate(self, job: FinishedJob) -> Candidate:
@@ -235,23 +231,23 @@ class Retention:
         return time.time() - self.profiles.settings().disk.environment_days * _DAY
 
     def _environments(self, before: float) -> Iterator[Candidate]:
-        """Environments, and data that was brought here, that no job uses and none has used since; all of that if
-        `before` is 0."""
+        """Yield environments and staged inputs that no job uses or has used since `before`; regardless of time if it
+        is 0."""
         sizes = self.store.disk_usage.sizes("environments/") | self.store.disk_usage.sizes("inputs/")
-        for found in disk.environments(self.home):
-            if not found.in_use and (not before or found.used_at < before):
-                yield Candidate(found.key, found.used_at, sizes.get(f"environments/{found.key}", 0))
+        for entry in disk.environments(self.home):
+            if not entry.in_use and (not before or entry.used_at < before):
+                yield Candidate(entry.key, entry.used_at, sizes.get(f"environments/{entry.key}", 0))
         used = {uri for job in self.store.jobs.active() for uri in job.staged_spec.inputs.values()}
-        for found in disk.inputs(self.home):
-            in_use = found.in_use or any(found.key in uri for uri in used)
-            # A data frame is nowhere else: it stays as long as there is a job that a rerun could be made of.
+        for entry in disk.inputs(self.home):
+            in_use = entry.in_use or any(entry.key in uri for uri in used)
+            # A data frame exists only here, and stays while a job can be rerun with it.
             if (
                 not in_use
-                and (not before or found.used_at < before)
-                and (found.uri or not self.store.jobs.any_spec_contains(found.key))
+                and (not before or entry.used_at < before)
+                and (entry.uri or not self.store.jobs.any_spec_contains(entry.key))
             ):
-                name = found.uri or _("a data frame")
-                yield Candidate(found.key, found.used_at, sizes.get(f"inputs/{found.key}", 0), name)
+                name = entry.uri or _("a data frame")
+                yield Candidate(entry.key, entry.used_at, sizes.get(f"inputs/{entry.key}", 0), name)
 
     async def prune(
         self,
@@ -262,8 +258,10 @@ class Retention:
         dry_run: bool = False,
         delete: Callable[[Job], Awaitable[None]] | None = None,
     ) -> Pruned:
-        """Remove what may go by these criteria, and of that only what is named if anything is; without a criterion,
-        what would go by itself in time. A dry run removes nothing. `delete` does it, in place of the method."""
+        """Remove jobs and environments by criteria; without a criterion, those of the automatic cleanup.
+
+        `only_jobs` and `only_environments` restrict them to these ids. `delete` replaces the method of this name.
+        """
         jobs, environments = await asyncio.to_thread(self._plan, criteria)
         jobs = [job for job in jobs if only_jobs is None or job.id in only_jobs]
         environments = [one for one in environments if only_environments is None or one.id in only_environments]
@@ -274,22 +272,22 @@ class Retention:
                 try:
                     await (delete or self.delete)(self.store.jobs.get(job.id))
                 except PaiError as error:
-                    kept[job.id] = error.message  # It was pinned meanwhile, or a job began that needs it.
+                    kept[job.id] = error.message  # Pinned or used since then.
             for one in environments:
-                if not await asyncio.to_thread(self._remove_made, one.id):
+                if not await asyncio.to_thread(self._remove_entry, one.id):
                     kept[one.id] = _("in use")
             await asyncio.to_thread(self._tidy)
-        jobs, environments = ([one for one in found if one.id not in kept] for found in (jobs, environments))
-        room = sum(one.bytes for one in (*jobs, *environments)) + sources
-        return Pruned(jobs, environments, sources, room, kept)
+        jobs, environments = ([one for one in candidates if one.id not in kept] for candidates in (jobs, environments))
+        freed = sum(one.bytes for one in (*jobs, *environments)) + sources
+        return Pruned(jobs, environments, sources, freed, kept)
 
     async def delete(self, job: Job, *, gone: bool = False) -> None:
-        """Forget a job that has ended, then remove its files: if that is cut short, the next engine goes on with it.
+        """Delete a finished job, then remove its files. The next engine finishes an interrupted removal.
 
-        `gone`: it has not ended, and never will, since the host that it ran on is gone for good.
+        `gone`: the job is active, and its host is gone for good.
 
         Raises:
-            Conflict: if it has not ended, is pinned, or a job that has not ended uses its files.
+            Conflict: if it is active, pinned, or an active job uses its files.
         """
         self.store.jobs.check_deletable(job.id, gone=gone)
         if job.remote_id and load_backends().get(job.backend):
@@ -304,24 +302,24 @@ class Retention:
             disk.remove_source(self.home.sources / f"{digest}.tar.gz")
 
     def finish_removals(self) -> None:
-        """Remove the files of jobs that were deleted by a process that did not come to it."""
+        """Finish the removals of processes that were killed."""
         for job_id in self.store.disk_usage.pending_removals():
             self._remove_files(job_id)
 
     def sweep(self) -> None:
-        """Remove what goes by itself."""
+        """Remove all files of the automatic cleanup."""
         self.finish_removals()
         for name in disk.leftovers(self.home, self.store.jobs.ids):
             lease = Lease(self.home.job(name).lease)
-            if lease.acquire():  # Else somebody is about to submit it.
+            if lease.acquire():  # Otherwise it is being submitted.
                 disk.remove(self.home.job(name).path)
                 lease.release()
         for one in self._environments(self._unused_since()):
-            self._remove_made(one.id)
+            self._remove_entry(one.id)
         self._tidy()
 
-    def _remove_made(self, key: str) -> bool:
-        """Remove an environment or data that was brought here; whether it has gone."""
+    def _remove_entry(self, key: str) -> bool:
+        """Remove an environment or staged input. Return whether it was removed."""
         is_data = (self.home.inputs / key).exists()
         return disk.remove_input(self.home, key) if is_data else disk.remove_environment(self.home, key)
 
@@ -330,7 +328,7 @@ class Retention:
         self.measure()
 
 
-def _may_go(job: FinishedJob, criteria: Criteria) -> bool:
+def _matches(job: FinishedJob, criteria: Criteria) -> bool:
     old = criteria.older_than is None or job.ended_at < time.time() - criteria.older_than
     large = criteria.larger_than is None or (job.bytes or 0) > criteria.larger_than
     return old and large and not job.pinned and not job.used

@@ -1,7 +1,6 @@
-"""JobService: the one place where submitter, storage, backends, store and watcher meet.
+"""JobService: combines submitter, storage, backends, store and watcher.
 
-Server, kernel and command line all use it, so they cannot disagree. Its methods are coroutines; what blocks is done in
-threads.
+Server, kernel and command line all use it. Its methods are coroutines; blocking work runs in threads.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from .compare import Difference, FileDifference
 from .data.storages import Storages
 from .data.transfers import Transfers
 from .data.uploads import Uploads
-from .import_job import Adoption
+from .import_job import JobImport
 from .profiles import Profiles
 from .recipe import Recipe, recipe
 from .retention import Retention
@@ -52,9 +51,9 @@ from .watcher.timings import Timings
 __all__ = ["JobService"]
 
 _PIECE = 1 << 18
-_NEWS_EVERY = 0.1
-# Points of a metric that are given at once.
-_POINTS = 1 << 14
+_EVENTS_INTERVAL = 0.1
+# The most points of a metric in one message.
+_MAX_POINTS = 1 << 14
 
 
 class JobService:
@@ -82,7 +81,7 @@ class JobService:
             self.transfers,
             self.timings,
         )
-        self.adoption = Adoption(self.home, self.store, self.watcher, self.storages)
+        self.job_import = JobImport(self.home, self.store, self.watcher, self.storages)
         self._views = LogViews()
 
     def _remote_of(self, job: Job) -> RemoteSync:
@@ -90,12 +89,12 @@ class JobService:
         return RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.of))
 
     async def start(self) -> None:
-        """Follow every job that has not ended from now on."""
+        """Start to watch all active jobs."""
         await self.watcher.start()
         self.retention.start()
 
     async def close(self) -> None:
-        """Let go of everything. Jobs go on."""
+        """Release all resources. Jobs continue."""
         await self.watcher.stop()
         await self.retention.stop()
         self.uploads.close()
@@ -105,7 +104,7 @@ class JobService:
         await asyncio.to_thread(self.store.close)
 
     async def doctor(self, profile: str = "", backend: str = "") -> list[Finding]:
-        """Check everything that a job needs, by trying it; or what the jobs of one profile need."""
+        """Check the requirements of jobs, of all profiles or of one."""
         if profile or backend:
             chosen = self.profiles.settings().pick(profile, backend)
             return await asyncio.to_thread(doctor.examine_profile, self.storages, chosen)
@@ -114,53 +113,50 @@ class JobService:
         return found + await asyncio.to_thread(self.retention.findings)
 
     def shared(self) -> list[Finding]:
-        """What is to be known of the disk of the state folder, if other hosts may see it or it has no locks."""
+        """Return findings about a state folder on a network disk or without locks."""
         return doctor.shared(self.home)
 
     def runs_here(self) -> bool:
-        """Whether a job runs on this machine."""
+        """Return whether a job runs on this machine."""
         here = {name: kind for name, kind in load_backends().items() if Capability.RUNS_HERE in kind.capabilities}
         running = self.store.jobs.active_backends().items()
         return any(here[name].is_here(self.home.job(job_id)) for job_id, name in running if name in here)
 
     def keeps_server(self) -> bool:
-        """Whether the machine's server is in use by jobs that run here, in the administrator's eyes."""
+        """Return whether local jobs keep the server alive; the policy decides."""
         try:
             return self.runs_here() and self.profiles.policy().rules.jobs_keep_server
         except SettingsError:
-            return True  # Nobody's job is lost by a slip in a file.
+            return True  # An invalid settings file must not stop jobs.
 
-    # Looking.
-
-    def jobs(self, wanted: JobFilter) -> tuple[list[Job], int]:
-        """A page of jobs, newest first, and how many there are in all."""
-        return self.store.jobs.page(wanted)
+    def jobs(self, query: JobFilter) -> tuple[list[Job], int]:
+        """Return a page of jobs, newest first, and the total number."""
+        return self.store.jobs.page(query)
 
     def find(self, word: str) -> Job:
-        """The job that a user means by an id, the beginning of one, a name, or `last`."""
+        """Return a job by its id, the beginning of its id, its name, or `last`."""
         return self.store.jobs.find(word)
 
     def describe(self, job: Job) -> dict[str, Any]:
-        """A job as JSON, with its progress, the latest value of each metric and, while it runs, of the machine's
-        use."""
+        """Return a job as JSON, with progress, the latest metrics and, while it runs, resource usage."""
         folder = self.home.job(job.id)
         series = Series(folder.series)
         cursor = series.cursor()
-        said, able = self.watcher.latest(job.id), self.profiles.capabilities(job.backend)
+        report, capabilities = self.watcher.latest(job.id), self.profiles.capabilities(job.backend)
         return job.model_dump(mode="json") | {
-            "progress": said.progress if said and cursor.progress is None else cursor.progress,
-            "paid": not job.status.ended and Capability.PAID in able,
-            "platform_boards": Capability.BOARDS in able,
-            "terminal": _terminal(job) if Capability.TERMINAL in able else "",
-            "metrics": _latest({**(said.metrics if said else {}), **series.latest(cursor)}),
+            "progress": report.progress if report and cursor.progress is None else cursor.progress,
+            "paid": not job.status.ended and Capability.PAID in capabilities,
+            "platform_boards": Capability.BOARDS in capabilities,
+            "terminal": _terminal(job) if Capability.TERMINAL in capabilities else "",
+            "metrics": _latest({**(report.metrics if report else {}), **series.latest(cursor)}),
             "usage": _latest(ResourceUsage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
         }
 
     def log(self, job: Job, instance: str = "") -> LogFile:
-        """The log of one of a job's instances; of the first if none is named.
+        """Return the log of an instance, of the first if none is named.
 
         Raises:
-            NotFound: if there is no such instance.
+            NotFound: if the instance does not exist.
         """
         names = instances(self.home.job(job.id).log)
         if instance and instance not in names:
@@ -171,52 +167,51 @@ class JobService:
         return LogFile(self.home.job(job.id).log, instance or (names[0] if names else "worker-0"))
 
     def log_instances(self, job: Job) -> list[str]:
-        """The instances of a job that have a log."""
+        """Return the instances of a job that have a log."""
         return instances(self.home.job(job.id).log)
 
     def view(self, job: Job, instance: str = "", *, merged: bool = False) -> LogView:
-        """Pages and search of the log of one instance, or of all by time. May block for a moment.
+        """Return a view of the log of one instance, or of all, merged by time. May block briefly.
 
         Raises:
-            NotFound: if there is no such instance.
+            NotFound: if the instance does not exist.
         """
-        # Asked before the log is read: what a job that has ended wrote is all there.
+        # Read before the log: the log of a finished job is complete.
         ended = self.store.jobs.status(job.id).ended
         names = (merged and not instance and self.log_instances(job)) or [instance]
         return self._views.of([self.log(job, name) for name in names], ended=ended)
 
     def provenance(self, job: Job) -> Provenance:
-        """Where a job comes from; little, before it was gathered."""
+        """Return the provenance of a job; incomplete until it is recorded."""
         known = provenance.read(self.home.job(job.id).path)
         return known or Provenance(source_digest=job.source_digest, python=job.python)
 
     def compare(self, a: Job, b: Job) -> dict[str, Any]:
-        """How two jobs differ, as `replies.Comparison` has it. May block.
+        """Return the differences of two jobs, as JSON (`Comparison`). May block.
 
         Raises:
-            SourceError: if the code of one cannot be read.
+            SourceError: if the code of a job cannot be read.
         """
         origins, packages = comparison.origins(self.provenance(a), self.provenance(b))
-        found: dict[str, Sequence[Difference | FileDifference]] = {
+        parts: dict[str, Sequence[Difference | FileDifference]] = {
             "spec": comparison.specs(a.spec, b.spec),
             "files": comparison.sources(a, b, self.home.job(a.id), self.home.job(b.id)),
             "provenance": origins,
             "packages": packages,
             "results": comparison.results(self.describe(a), self.describe(b)),
         }
-        return {name: [asdict(one) for one in differences] for name, differences in found.items()}
+        return {name: [asdict(one) for one in differences] for name, differences in parts.items()}
 
     def recipe(self, job: Job) -> Recipe:
-        """A job's spec as what asks for it once more. An output path that its profile made for it is left out: another
-        job gets one of its own."""
+        """Return a job's spec as cell, command line, Python and JSON, without a generated output path."""
         spec = job.spec
         if lineage.is_generated(spec.output_path, job.name):
             spec = spec.model_copy(update={"output_path": ""})
         return recipe(spec)
 
     def metrics(self, job: Job, *, system: bool = False) -> dict[str, tuple[PointSource, int]]:
-        """The metrics of a job: where the points of each are, and how many; with `system` also those of the
-        machine's use, unless the job has a metric of that name."""
+        """Return the source of each metric and its number of points. `system` adds resource usage, unless the job has a
+        metric of that name."""
         folder = self.home.job(job.id)
         series, usage = Series(folder.series), ResourceUsage(folder.usage)
         used: dict[str, tuple[PointSource, int]] = {name: (usage, n) for name, n in usage.counts().items() if system}
@@ -224,25 +219,23 @@ class JobService:
         return own | {name: metric for name, metric in used.items() if name not in own}
 
     def texts(self, job: Job) -> list[dict[str, Any]]:
-        """The texts that a job wrote for TensorBoard."""
+        """Return the texts that a job wrote for TensorBoard."""
         return Series(self.home.job(job.id).series).texts()
 
     def events(self, after: int = 0, job_id: str = "") -> list[JobEvent]:
-        """What happened after the event `after`, to one job or to all."""
+        """Return the events after the event `after`, of one job or of all."""
         return self.store.events.read(after, job_id)
-
-    # Following.
 
     async def follow_log(
         self, job: Job, instance: str = "", offset: int = 0, latest: int = 0
     ) -> AsyncIterator[LogChunk]:
-        """The log from a byte offset on, as it grows, until the job has ended and all of it was given.
+        """Stream the log from a byte offset on until the job has finished.
 
-        With `latest`, where more bytes than that are there at once, only their last lines are given.
+        If more than `latest` bytes are available at once, only their last lines are sent.
         """
         with self.watcher.watch(job.id):
             while True:
-                # Asked before the log is read: what a job that has ended wrote is all there.
+                # Read before the log: the log of a finished job is complete.
                 ended = self.store.jobs.status(job.id).ended
                 log = self.log(job, instance)
                 offset = log.from_latest(offset, latest) if latest else offset
@@ -257,38 +250,37 @@ class JobService:
     async def follow_metrics(
         self, job: Job, counts: Mapping[str, int], most: int = 0, *, system: bool = False
     ) -> AsyncIterator[dict[str, dict[str, Any]]]:
-        """Points as they come, of each metric those after the first `counts` ones, until the job has ended.
+        """Stream new points until the job has finished, of each metric after the first `counts` ones.
 
-        As columns; with `most` they are thinned to so many where more came at once. With `system`, those of the
-        machine's use as well.
+        Points are columns, downsampled to `most` if more arrive at once. `system` adds resource usage.
         """
         at = dict(counts)
         with self.watcher.watch(job.id):
             while True:
                 ended = self.store.jobs.status(job.id).ended
                 metrics = self.metrics(job, system=system)
-                while found := await asyncio.to_thread(_new_points, metrics, at, most):
-                    at |= {name: part["end"] for name, part in found.items()}
-                    yield found
+                while points := await asyncio.to_thread(_new_points, metrics, at, most):
+                    at |= {name: part["end"] for name, part in points.items()}
+                    yield points
                 if ended:
                     return
                 await asyncio.sleep(self.timings.watched)
 
     async def follow_events(self, after: int | None = None) -> AsyncIterator[list[JobEvent]]:
-        """What happens to jobs, whoever does it, after the event `after`; from now on if it is None."""
-        place = self.store.events.last_id() if after is None else after
+        """Stream the events of jobs after the event `after`; from now on if it is None."""
+        last = self.store.events.last_id() if after is None else after
         while True:
-            if events := self.store.events.read(place):
-                place = events[-1].id
+            if events := self.store.events.read(last):
+                last = events[-1].id
                 yield events
             else:
-                await asyncio.sleep(_NEWS_EVERY)
+                await asyncio.sleep(_EVENTS_INTERVAL)
 
     async def wait(self, job: Job, timeout: float | None = None) -> Job:
-        """The job when it has ended.
+        """Wait until a job has finished, and return it.
 
         Raises:
-            TimeoutError: if it has not within `timeout` seconds.
+            TimeoutError: after `timeout` seconds.
         """
         async with asyncio.timeout(timeout):
             with self.watcher.watch(job.id):
@@ -296,41 +288,38 @@ class JobService:
                     await asyncio.sleep(self.timings.watched)
         return self.store.jobs.get(job.id)
 
-    # Changing.
-
     async def stop(self, word: str) -> Job:
-        """Ask for a job's end; it has not ended yet when this returns. Does nothing to one that has.
+        """Request the end of a job, which follows later. Does nothing if it has finished.
 
         Raises:
-            Conflict: if its platform does not have it yet; or if it runs where nobody seems to hear; somebody who does
-                after all will end it.
+            Conflict: if its platform does not have it yet, or its host does not respond. A host that returns ends it.
         """
         job = self.store.jobs.find(word)
         if not job.status.ended:
             if not (remote_id := await self._remote_id(job)):
                 text = _("{job} is still being submitted: its platform does not have it yet.").format(job=job.id)
-                raise Conflict(text, fix=_("Stop it when it shows as running, or in some seconds."))
+                raise Conflict(text, fix=_("Stop it in some seconds, when it is running."))
             await self.profiles.backend_of(job).stop(remote_id)
             if silent := await self._silent(job):
                 raise Conflict(silent.reason, fix=silent.fix)
         return job
 
     async def _remote_id(self, job: Job) -> str:
-        """The platform's name for a job, also of one whose submit was cut short."""
+        """Return the platform's id of a job, also after an interrupted submit."""
         return job.remote_id or await self.profiles.backend_of(job).find(job.id)
 
     async def _silent(self, job: Job) -> Report | None:
-        """The platform's report on a job, if that is that nothing is heard of it any more."""
+        """Return the report on a job whose host does not respond; otherwise None."""
         remote_id = job.remote_id or job.id
         report = (await self.profiles.backend_of(job).poll([remote_id])).get(remote_id)
         return report if report and report.silent else None
 
     async def delete(self, word: str, *, force: bool = False) -> Job:
-        """Forget a job that has ended: its row, log, metrics, code, and outputs that were kept with it. If `force`,
-        also one of which nothing is heard any more.
+        """Delete a finished job: its row, log, metrics, code, and the outputs in its folder. `force` also deletes a job
+        whose host does not respond.
 
         Raises:
-            Conflict: if it has not ended, is pinned, or a job that has not ended uses its files.
+            Conflict: if it is active, pinned, or an active job uses its files.
         """
         job = self.store.jobs.find(word)
         silent = force and not job.status.ended and await self._silent(job)
@@ -338,20 +327,20 @@ class JobService:
         return job
 
     async def pin(self, word: str, pinned: bool) -> Job:
-        """Keep a job from being deleted and pruned, or no longer."""
+        """Protect a job from deletion and pruning, or unprotect it."""
         return await asyncio.wrap_future(self.store.jobs.update(self.store.jobs.find(word).id, pinned=pinned))
 
     async def label(self, word: str, changes: Mapping[str, str | None]) -> Job:
-        """Give a job labels; None takes one away.
+        """Set labels of a job; None removes one.
 
         Raises:
-            NotFound: if one is to be taken away that the job has not.
+            NotFound: if a label to remove does not exist.
         """
         return await asyncio.wrap_future(self.store.jobs.label(self.store.jobs.find(word).id, changes))
 
 
 def _terminal(job: Job) -> str:
-    """What opens a terminal in a running job, wherever the shell finds its programs."""
+    """Return the command that opens a terminal in a running job, with the absolute path of Python."""
     if job.status is not JobStatus.RUNNING:
         return ""
     return shlex.join((sys.executable, "-m", "jupyter_pai", "terminal", job.id))
@@ -367,12 +356,12 @@ def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:
 def _new_points(
     metrics: Mapping[str, tuple[PointSource, int]], counts: Mapping[str, int], most: int
 ) -> dict[str, dict[str, Any]]:
-    """The next points of each metric after the first `counts` ones."""
-    found = {}
+    """Return the next points of each metric after the first `counts` ones."""
+    points = {}
     for name, (source, n) in metrics.items():
         start = counts.get(name, 0)
         if start < n:
-            part = read_columns(source, name, start, n if most else min(n, start + _POINTS), most=most)
+            part = read_columns(source, name, start, n if most else min(n, start + _MAX_POINTS), most=most)
             if part["end"] > start:
-                found[name] = part
-    return found
+                points[name] = part
+    return points

@@ -66,7 +66,7 @@ def test_a_network_disk_goes_without_wal(home: Home, cli: CLI, monkeypatch: pyte
     done = cli("submit", "--command", "echo 2", "--wait")
     assert (done.returncode, done.stdout[:2]) == (0, "2\n"), done.stderr
     assert journal(home) != "wal"
-    assert "goes without WAL" in findings(cli)["network disk"]["text"]
+    assert "does not use WAL" in findings(cli)["network disk"]["text"]
     monkeypatch.delenv(filesystem.VARIABLE)
     assert cli("list").returncode == 0
     assert journal(home) != "wal"
@@ -147,7 +147,7 @@ sys.stdin.readline()
 def test_a_database_that_cannot_be_locked_is_said(home: Home, cli: CLI) -> None:
     done = cli("list", preexec_fn=no_locks_at_all)
     assert done.returncode == 3
-    assert "has no locks" in done.stderr
+    assert "does not support file locks" in done.stderr
     assert "JUPYTER_PAI_HOME" in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -265,7 +265,7 @@ def test_what_is_left_of_submits_that_were_killed_goes_by_itself(home: Home) -> 
 
     async def keep_house() -> None:
         retention = Retention(home, store, Profiles(home))
-        task = asyncio.create_task(retention.keep_house(first=0, every=1000))
+        task = asyncio.create_task(retention.clean_up(first=0, interval=1000))
         while any((home.environments / name).exists() for name in ("half", "old")):
             await asyncio.sleep(0.01)
         task.cancel()
@@ -286,7 +286,7 @@ def test_above_the_limit_users_are_told_and_nothing_of_theirs_goes(
     path.parent.mkdir(exist_ok=True)
     path.write_text("[disk]\nlimit = '1MB'\n")
     assert engine.call("disk")["limit"] == 10**6
-    told = {finding["what"]: finding for finding in engine.call("doctor")["findings"]}["room"]
+    told = {finding["what"]: finding for finding in engine.call("doctor")["findings"]}["disk usage"]
     assert (told["state"], "%pai prune" in told["fix"]) == ("warn", True)
     note = submit(engine, "true").wait().info["notes"][0]
     assert "more than 1 MB" in note

@@ -56,7 +56,7 @@ def test_what_one_submits_the_other_shows_and_ends(servers: list[RealServer], ho
 def test_the_log_of_a_server_says_once_that_its_disk_is_a_network_disk(servers: list[RealServer]) -> None:
     server = servers[0]
     expected = 1 if filesystem.network_kind(server.root) else 0
-    until(lambda: server.log.read_text().count("without WAL") >= 2 * expected)
+    until(lambda: server.log.read_text().count("does not use WAL") >= 2 * expected)
     for one in servers:
         one.rest("GET", "/pai/api/v1/jobs")
-    assert server.log.read_text().count("without WAL") == 2 * expected  # Both write to one file.
+    assert server.log.read_text().count("does not use WAL") == 2 * expected  # Both write to one file.
