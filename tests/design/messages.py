@@ -1,6 +1,6 @@
-"""Every text that a reader may see, found in the code; and the catalogues that translate them.
+"""Extract the translatable texts from the code, and update the catalogues.
 
-python -m tests.design.messages     add new texts to the catalogues, drop those that are gone
+python -m tests.design.messages     add new texts to the catalogues, and remove unused ones
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ _SHOWN = ("title", "description", "label", "caption", "jupyter.lab.setting-icon-
 
 
 def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
-    """Each text, and the places where it stands."""
-    found: dict[str | tuple[str, ...], list[tuple[str, int]]] = {}
+    """Return each text with the files and lines that contain it."""
+    places: dict[str | tuple[str, ...], list[tuple[str, int]]] = {}
     for path in sorted((ROOT / "jupyter_pai").rglob("*.py")):
         for line, message, _comments, _context in extract_from_file("python", str(path), _KEYWORDS):
-            found.setdefault(message, []).append((path.relative_to(ROOT).as_posix(), line))
+            places.setdefault(message, []).append((path.relative_to(ROOT).as_posix(), line))
     for path in sorted((ROOT / "labextension" / "src").rglob("*.ts*")):
         for match in _TYPESCRIPT.finditer(path.read_text("utf-8")):
             one, *both = (text and ast.literal_eval(text) for text in match.groups())
-            found.setdefault(one or tuple(both), []).append((path.relative_to(ROOT).as_posix(), 0))
+            places.setdefault(one or tuple(both), []).append((path.relative_to(ROOT).as_posix(), 0))
     for path in sorted((ROOT / "labextension" / "schema").rglob("*.json")):
         for text in shown(json.loads(path.read_text("utf-8"))):
-            found.setdefault(text, []).append((path.relative_to(ROOT).as_posix(), 0))
+            places.setdefault(text, []).append((path.relative_to(ROOT).as_posix(), 0))
     for text in form_texts():
-        found.setdefault(text, []).append(("jupyter_pai/core/json_schema.py", 0))
+        places.setdefault(text, []).append(("jupyter_pai/core/json_schema.py", 0))
     for text in http_texts():
-        found.setdefault(text, []).append(("jupyter_pai/api/endpoint.py", 0))
-    return found
+        places.setdefault(text, []).append(("jupyter_pai/api/endpoint.py", 0))
+    return places
 
 
 def form_texts() -> Iterator[str]:
-    """What forms say of the fields of jobs, profiles and credentials."""
+    """Yield the texts of forms: fields of jobs, profiles and credentials."""
     models: list[type[BaseModel]] = [JobSpec]
     for kind in load_backends().values():
         models += [model for model in (kind.settings_model, kind.options_model, kind.credentials_model) if model]
@@ -64,20 +64,20 @@ def form_texts() -> Iterator[str]:
 
 
 def http_texts() -> Iterator[str]:
-    """What the reference says of addresses, their parameters, and the fields of what goes and comes."""
-    told = document(ENDPOINTS, "/")
-    for operations in told["paths"].values():
+    """Yield the texts of the HTTP reference: routes, parameters, and fields of requests and replies."""
+    openapi = document(ENDPOINTS, "/")
+    for operations in openapi["paths"].values():
         for operation in operations.values():
             yield operation["summary"]
             yield from (one["description"] for one in operation["parameters"] if "description" in one)
-    for model in [*told["components"]["schemas"].values(), Subscribe.model_json_schema()]:
+    for model in [*openapi["components"]["schemas"].values(), Subscribe.model_json_schema()]:
         yield from (one["description"] for one in model.get("properties", {}).values() if "description" in one)
 
 
 def shown(schema: object) -> Iterator[str]:
-    """The texts of a JSON Schema that a form or a menu shows."""
+    """Yield the texts of a JSON Schema that a form or a menu shows."""
     if isinstance(schema, dict):
-        # One without settings is never shown; a language is called what it calls itself.
+        # A schema without settings is never shown. Names of languages are not translated.
         if (schema.get("properties") == {} and schema.get("title")) or schema.get("const") in ("en", "zh-CN"):
             return
         for key, value in schema.items():
@@ -91,7 +91,7 @@ def shown(schema: object) -> Iterator[str]:
 
 
 def catalogues() -> list[Path]:
-    """The translations, one a language."""
+    """Return the catalogues, one per language."""
     return sorted(LOCALE.rglob("*.po"))
 
 
@@ -101,7 +101,7 @@ def read(path: Path) -> Catalog:
 
 
 def update(path: Path) -> None:
-    """Bring a catalogue up to date. What is new has no translation yet."""
+    """Update a catalogue. New texts have no translation."""
     old = read(path)
     new = Catalog(old.locale, version=old.version, charset="utf-8")
     for message, places in sorted(texts().items(), key=lambda item: item[1]):
@@ -112,7 +112,7 @@ def update(path: Path) -> None:
 
 
 def save(catalogue: Catalog, path: Path) -> None:
-    """Write a catalogue, with a header that says what gettext needs to know and no more."""
+    """Write a catalogue with the minimal gettext header."""
     header = {
         "Project-Id-Version": f"jupyter-pai {catalogue.version}",
         "Language": path.parents[1].name,
