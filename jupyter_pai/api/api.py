@@ -47,5 +47,4 @@ class Api:
             PaiError: if the arguments are invalid, or the call fails.
         """
         endpoint = ENDPOINTS[verb]
-        endpoint.check(arguments)
-        return await endpoint.function(self._context, **arguments)
+        return await endpoint.function(self._context, **endpoint.parse(arguments))

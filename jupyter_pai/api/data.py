@@ -17,7 +17,6 @@ from ..engine.data import browse, outputs
 from ..engine.data.outputs import FileChunk
 from ..engine.data.storages import Root
 from ..engine.data.transfers import TransferPlan
-from ..engine.requests import parse
 from ..storage.local import path_of
 from .endpoint import Context, Json, Schema, TypedDict, check_range, endpoint
 from .outputs import TransferReply
@@ -196,23 +195,21 @@ async def measure_data(
 
 
 @endpoint("POST", "/data/get")
-async def get_data(context: Context, body: Annotated[object, Schema(DataCopy)]) -> TransferReply:
+async def get_data(context: Context, body: DataCopy) -> TransferReply:
     """Start to download a file or folder to a local folder."""
-    request = parse(DataCopy, body)
-    return await _copy(context, request, browse.plan_data_get, context.path(request.path, writable=True))
+    return await _copy(context, body, browse.plan_data_get, context.path(body.path, writable=True))
 
 
 @endpoint("POST", "/data/put")
-async def put_data(context: Context, body: Annotated[object, Schema(DataCopy)]) -> TransferReply:
+async def put_data(context: Context, body: DataCopy) -> TransferReply:
     """Start to upload a local file or folder."""
-    request = parse(DataCopy, body)
-    return await _copy(context, request, browse.plan_put, context.path(request.path))
+    return await _copy(context, body, browse.plan_put, context.path(body.path))
 
 
-async def _copy(context: Context, request: DataCopy, plan: Callable[..., TransferPlan], path: Path) -> TransferReply:
-    storage = context.service.storages.of(request.uri, request.profile)
-    uri = browse.place_below(storage, request.uri, request.name)
-    start = partial(plan, storage, uri=uri, path=path, overwrite=request.overwrite)
+async def _copy(context: Context, body: DataCopy, plan: Callable[..., TransferPlan], path: Path) -> TransferReply:
+    storage = context.service.storages.of(body.uri, body.profile)
+    uri = browse.place_below(storage, body.uri, body.name)
+    start = partial(plan, storage, uri=uri, path=path, overwrite=body.overwrite)
     return context.transfer(await context.service.transfers.start(start))
 
 
@@ -224,21 +221,19 @@ async def remove_data(context: Context, uri: Uri = "", profile: Account = "") ->
 
 
 @endpoint("POST", "/data/folder")
-async def make_data_folder(context: Context, body: Annotated[object, Schema(DataPlace)]) -> MadeFolderReply:
+async def make_data_folder(context: Context, body: DataPlace) -> MadeFolderReply:
     """Create a folder."""
-    request = parse(DataPlace, body)
-    storage = context.service.storages.of(request.uri, request.profile)
-    uri = storage.join(browse.place_below(storage, request.uri, request.path), "")
+    storage = context.service.storages.of(body.uri, body.profile)
+    uri = storage.join(browse.place_below(storage, body.uri, body.path), "")
     await asyncio.to_thread(storage.make_folder, uri)
     return {"uri": uri}
 
 
 @endpoint("POST", "/data/move")
-async def rename_data(context: Context, body: Annotated[object, Schema(DataMove)]) -> TransferReply:
+async def rename_data(context: Context, body: DataMove) -> TransferReply:
     """Start to rename or move a file or folder."""
-    request = parse(DataMove, body)
-    storage = context.service.storages.of(request.uri, request.profile)
-    plan = partial(browse.plan_move, storage, request.uri, request.name, request.to)
+    storage = context.service.storages.of(body.uri, body.profile)
+    plan = partial(browse.plan_move, storage, body.uri, body.name, body.to)
     return context.transfer(await context.service.transfers.start(plan))
 
 
@@ -260,14 +255,11 @@ async def data_file(
 
 
 @endpoint("POST", "/uploads")
-async def begin_upload(context: Context, body: Annotated[object, Schema(Upload)]) -> TransferReply:
+async def begin_upload(context: Context, body: Upload) -> TransferReply:
     """Start the upload of a file in pieces. Its id is that of a transfer, which can be cancelled."""
-    request = parse(Upload, body)
-    storage = context.service.storages.of(request.uri, request.profile)
-    uri = browse.place_below(storage, request.uri, request.path)
-    upload = context.service.uploads.begin(
-        storage, uri, request.bytes, overwrite=request.overwrite, modified=request.modified
-    )
+    storage = context.service.storages.of(body.uri, body.profile)
+    uri = browse.place_below(storage, body.uri, body.path)
+    upload = context.service.uploads.begin(storage, uri, body.bytes, overwrite=body.overwrite, modified=body.modified)
     return context.transfer(await upload)
 
 

@@ -23,6 +23,7 @@ from ..config.contents_root import ServerRoot
 from ..core.errors import UsageError
 from ..core.i18n import _
 from ..engine.data.transfers import Transfer
+from ..engine.requests import parse
 from ..engine.service import JobService
 from ..engine.tensorboard.tensorboards import TensorBoards
 from .route import path_names
@@ -113,10 +114,11 @@ class Parameter(NamedTuple):
 class Endpoint:
     """A coroutine function with its route.
 
-    Its first argument is the `Context`. The others are the names in the path, `body` (JSON, `Annotated` with its
-    `Schema`), `content` (bytes) and the query parameters, `Annotated` with a description and, unless that is all
-    integers from 0, a range. The return type is that of the reply: a `TypedDict`, JSON `Annotated` with its `Schema`,
-    or an iterator of chunks of bytes. The first paragraph of the docstring is the summary.
+    Its first argument is the `Context`. The others are the names in the path, `body`, `content` (bytes) and the query
+    parameters, `Annotated` with a description and, unless that is all integers from 0, a range. `body` is a model, or
+    JSON `Annotated` with its `Schema` if the function parses it, as within an audit entry. The return type is that of
+    the reply: a `TypedDict`, JSON `Annotated` with its `Schema`, or an iterator of chunks of bytes. The first paragraph
+    of the docstring is the summary.
     """
 
     def __init__(self, method: str, path: str, function: Callable[..., Any]) -> None:
@@ -153,15 +155,19 @@ class Endpoint:
     def sends_bytes(self) -> bool:
         return get_origin(self._hints["return"]) is AsyncIterator
 
-    def check(self, arguments: Mapping[str, object]) -> None:
-        """Check the range of every integer.
+    def parse(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Check the range of every integer, and parse the body.
 
         Raises:
-            UsageError: for the first one outside.
+            UsageError: if an integer is out of range.
+            SpecError: if the body does not fit its model.
         """
         for name, value in arguments.items():
             if type(value) is int and name in self.parameters:
                 check_range(name, value, self.parameters[name].values)
+        if "body" not in arguments or get_origin(self._hints["body"]) is Annotated:
+            return arguments
+        return {**arguments, "body": parse(self._hints["body"], arguments["body"])}
 
 
 ENDPOINTS: dict[str, Endpoint] = {}

@@ -259,9 +259,9 @@ async def unpin(context: Context, job: str) -> JobReply:
 
 
 @endpoint("PATCH", "/jobs/{job}/labels")
-async def label(context: Context, job: str, body: Annotated[object, Schema(Labels)]) -> JobReply:
+async def label(context: Context, job: str, body: Labels) -> JobReply:
     """Set or remove labels of a job."""
-    return context.service.describe(await context.service.label(job, parse(Labels, body).root))
+    return context.service.describe(await context.service.label(job, body.root))
 
 
 @endpoint("GET", "/jobs/{job}/code")

@@ -13,7 +13,6 @@ from ..core.i18n import _
 from ..engine.data import outputs as channels
 from ..engine.data.outputs import FileChunk, Page
 from ..engine.data.transfers import TransferPlan, plan_download
-from ..engine.requests import parse
 from ..jobs.job import Job
 from ..storage.base import Storage
 from ..storage.local import path_of
@@ -165,22 +164,19 @@ def _channel(context: Context, job: Job, channel: str) -> tuple[Storage, str]:
 
 
 @endpoint("POST", "/jobs/{job}/download")
-async def download(context: Context, job: str, body: Annotated[object, Schema(Download)]) -> TransferReply:
+async def download(context: Context, job: str, body: Download) -> TransferReply:
     """Start to download files of an output channel to a local folder."""
-    request = parse(Download, body)
-    folder = context.path(request.folder, writable=True)
+    folder = context.path(body.folder, writable=True)
     record = context.service.find(job)
-    storage, uri = _channel(context, record, request.channel)
+    storage, uri = _channel(context, record, body.channel)
     empty = NotFound(
-        _("Job {job} has no files in `{name}`.").format(job=record.id, name=request.channel),
-        fix=_("Its script can write to the folder ${variable}.").format(
-            variable=f"PAI_OUTPUT_{request.channel.upper()}"
-        ),
+        _("Job {job} has no files in `{name}`.").format(job=record.id, name=body.channel),
+        fix=_("Its script can write to the folder ${variable}.").format(variable=f"PAI_OUTPUT_{body.channel.upper()}"),
     )
 
     def plan() -> TransferPlan:
-        copy, work = plan_download(storage, uri, folder, request.files, overwrite=request.overwrite, nothing=empty)
-        copy.job, copy.channel = record.id, request.channel
+        copy, work = plan_download(storage, uri, folder, body.files, overwrite=body.overwrite, nothing=empty)
+        copy.job, copy.channel = record.id, body.channel
         return TransferPlan(copy, work)
 
     return context.transfer(await context.service.transfers.start(plan))

@@ -15,7 +15,6 @@ from ..core import i18n
 from ..core.errors import Unsupported
 from ..core.i18n import _
 from ..engine import tutorials
-from ..engine.requests import parse
 from ..jobs.spec import JobSpec
 from .endpoint import ENDPOINTS, Context, Json, Schema, TypedDict, endpoint
 
@@ -104,25 +103,21 @@ async def engine_settings(context: Context) -> Annotated[Json, Schema(EngineSett
 
 
 @endpoint("PUT", "/settings")
-async def set_engine_settings(
-    context: Context, body: Annotated[object, Schema(EngineTables)]
-) -> Annotated[Json, Schema(EngineSettingsReply)]:
+async def set_engine_settings(context: Context, body: EngineTables) -> Annotated[Json, Schema(EngineSettingsReply)]:
     """Write the engine settings to the user's settings file."""
-    tables = parse(EngineTables, body)
-    await asyncio.to_thread(settings_tables.write_tables, tables, context.service.profiles.settings)
+    await asyncio.to_thread(settings_tables.write_tables, body, context.service.profiles.settings)
     return await engine_settings(context)
 
 
 @endpoint("POST", "/tutorials")
-async def give_tutorials(context: Context, body: Annotated[object, Schema(TutorialPlace)]) -> TutorialsReply:
+async def give_tutorials(context: Context, body: TutorialPlace) -> TutorialsReply:
     """Copy the tutorial notebooks, in the language of the request, to a new folder. Existing files are kept."""
-    request = parse(TutorialPlace, body)
     if context.root is None:
         raise Unsupported(
             _("The files that JupyterLab shows are not on the server's machine."),
             fix=_("Run %pai tutorial in a notebook."),
         )
-    folder = context.root.within(f"{request.folder}/{_FOLDER}")
+    folder = context.root.within(f"{body.folder}/{_FOLDER}")
     language = i18n.language()
     new = await asyncio.to_thread(tutorials.give, folder, language)
     return {

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, RootModel
 
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
-from ..engine.requests import parse
 from .endpoint import Context, Schema, TypedDict, endpoint
 
 __all__ = ["CredentialsValue", "ProfileChange", "ProfilesReply"]
@@ -85,13 +84,12 @@ async def profiles(context: Context) -> ProfilesReply:
 
 
 @endpoint("PUT", "/profiles/{profile}")
-async def set_profile(context: Context, profile: str, body: Annotated[object, Schema(ProfileChange)]) -> ProfilesReply:
+async def set_profile(context: Context, profile: str, body: ProfileChange) -> ProfilesReply:
     """Create or change a profile."""
-    change = parse(ProfileChange, body)
-    if change.values is None and not change.default:
+    if body.values is None and not body.default:
         raise UsageError(_("Nothing to change: set `values`, or set `default` to true."))
     # In a thread, since a keyring may block.
-    await asyncio.to_thread(context.service.profiles.edit, profile, change.values, default=change.default)
+    await asyncio.to_thread(context.service.profiles.edit, profile, body.values, default=body.default)
     return await profiles(context)
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..core.secret import Secret
-from ..engine.requests import parse
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
 
 __all__ = ["SecretValue", "SecretsReply"]
@@ -45,9 +44,9 @@ async def secrets(context: Context) -> SecretNames:
 
 
 @endpoint("PUT", "/secrets/{secret}")
-async def set_secret(context: Context, secret: str, body: Annotated[object, Schema(SecretValue)]) -> SecretNames:
+async def set_secret(context: Context, secret: str, body: SecretValue) -> SecretNames:
     """Store a secret."""
-    value = Secret(parse(SecretValue, body).value)
+    value = Secret(body.value)
     await asyncio.to_thread(context.service.secrets.keep, secret, value)
     return await secrets(context)
 

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..backends.tensorboards import Board, Boards
 from ..core.errors import Unsupported
 from ..core.i18n import _
-from ..engine.requests import parse
 from ..engine.tensorboard.tensorboards import TensorBoards
 from ..engine.watcher.remote_event_files import event_files_of
 from ..jobs.job import Job
@@ -76,11 +75,9 @@ async def tensorboards(context: Context) -> Annotated[Json, Schema(TensorBoardsR
 
 
 @endpoint("POST", "/tensorboards")
-async def start_tensorboard(
-    context: Context, body: Annotated[object, Schema(TensorBoardRequest)]
-) -> Annotated[Json, Schema(TensorBoardView)]:
+async def start_tensorboard(context: Context, body: TensorBoardRequest) -> Annotated[Json, Schema(TensorBoardView)]:
     """Start a TensorBoard for jobs, or return the running one."""
-    jobs = [context.service.find(word) for word in parse(TensorBoardRequest, body).jobs]
+    jobs = [context.service.find(word) for word in body.jobs]
     boards = _boards(context, jobs)
     context.service.profiles.policy().check_tensorboard()
     idle_minutes = context.service.profiles.settings().tensorboard.idle_minutes
@@ -149,9 +146,9 @@ async def platform_boards(
 
 
 @endpoint("POST", "/platform-tensorboards")
-async def open_platform_board(context: Context, body: Annotated[object, Schema(PlatformBoardRequest)]) -> Board:
+async def open_platform_board(context: Context, body: PlatformBoardRequest) -> Board:
     """Start a TensorBoard for a job on its platform, or return the existing one."""
-    job = context.service.find(parse(PlatformBoardRequest, body).job)
+    job = context.service.find(body.job)
     context.service.profiles.policy().check_profile(job.profile, job.backend)
     boards = context.service.profiles.backend_of(job).boards
     if boards is None:
