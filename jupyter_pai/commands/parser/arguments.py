@@ -1,37 +1,87 @@
-"""Arguments that several verbs share."""
+"""The arguments of verbs as data, and those that several verbs share."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from typing import Any
 
-from ...core.i18n import _
+from ...core.i18n import N_, _
 
-__all__ = ["add_job", "add_jobs", "add_json", "add_profile", "add_repeatable"]
-
-
-def add_json(command: argparse.ArgumentParser, text: str = "") -> None:
-    """Add `--json`."""
-    command.add_argument("--json", action="store_true", help=text or _("print one JSON object"))
-
-
-def add_job(command: argparse.ArgumentParser, *names: str) -> None:
-    """Add a positional job; with several names, one job each."""
-    for name in names or ("job",):
-        command.add_argument(name, metavar="ID", help=_("an ID, an ID prefix, a name, or `last`"))
-
-
-def add_jobs(command: argparse.ArgumentParser) -> None:
-    """Add one or more positional jobs."""
-    command.add_argument("jobs", metavar="ID", nargs="+", help=_("IDs, ID prefixes, names, or `last`"))
+__all__ = [
+    "JOB",
+    "JOBS",
+    "JSON",
+    "YES",
+    "Argument",
+    "Defaults",
+    "OneOf",
+    "json_option",
+    "profile_options",
+    "repeatable",
+]
 
 
-def add_profile(command: argparse.ArgumentParser, backend: str, profile: str, default: str | None = "") -> None:
-    """Add `--backend` and `--profile`, which exclude each other, with these help texts."""
-    group = command.add_mutually_exclusive_group()
-    group.add_argument("--backend", metavar="NAME", default=default, help=backend)
-    group.add_argument("--profile", metavar="NAME", default=default, help=profile)
+class Argument:
+    """An argument: the name, help text and settings for `argparse.ArgumentParser.add_argument`. The help text is
+    translated when a parser is built."""
+
+    def __init__(self, name: str, text: str, **settings: Any) -> None:
+        self.name, self.text, self.settings = name, text, settings
+
+    def add_to(self, command: argparse._ActionsContainer) -> None:
+        """Add the argument to a parser or group."""
+        command.add_argument(self.name, help=_(self.text), **self.settings)
 
 
-def add_repeatable(command: argparse.ArgumentParser, name: str, metavar: str, text: str) -> None:
-    """Add an option whose values are collected in a list."""
-    command.add_argument(name, metavar=metavar, action="append", default=[], help=text)
+class OneOf(Argument):
+    """Arguments that exclude each other."""
+
+    def __init__(self, *arguments: Argument) -> None:
+        self.arguments = arguments
+
+    def add_to(self, command: argparse._ActionsContainer) -> None:
+        group = command.add_mutually_exclusive_group()
+        for argument in self.arguments:
+            argument.add_to(group)
+
+
+class Defaults(Argument):
+    """The default values of arguments that a verb does not accept."""
+
+    def __init__(self, arguments: Iterable[Argument]) -> None:
+        self.arguments = arguments
+
+    def add_to(self, command: argparse._ActionsContainer) -> None:
+        parser = argparse.ArgumentParser()
+        for argument in self.arguments:
+            argument.add_to(parser)
+        command.set_defaults(**vars(parser.parse_args([])))
+
+
+# The help text of a verb, and its arguments.
+Verb = tuple[str, *tuple[Argument, ...]]
+
+
+def json_option(text: str) -> Argument:
+    """Return `--json`."""
+    return Argument("--json", text, action="store_true")
+
+
+def profile_options(backend: str, profile: str, default: str | None = "") -> Argument:
+    """Return `--backend` and `--profile`, which exclude each other, with these help texts."""
+    return OneOf(
+        Argument("--backend", backend, metavar="NAME", default=default),
+        Argument("--profile", profile, metavar="NAME", default=default),
+    )
+
+
+def repeatable(name: str, metavar: str, text: str) -> Argument:
+    """Return an option whose values are collected in a list."""
+    return Argument(name, text, metavar=metavar, action="append", default=[])
+
+
+JOB = Argument("job", N_("an ID, an ID prefix, a name, or `last`"), metavar="ID")
+JOBS = Argument("jobs", N_("IDs, ID prefixes, names, or `last`"), metavar="ID", nargs="+")
+JSON = json_option(N_("print one JSON object"))
+YES = Argument("--yes", N_("do not prompt"), action="store_true")

@@ -14,13 +14,14 @@ from ...core.errors import UsageError
 from ...core.i18n import _
 from . import data, jobs, platforms
 from .argparse_i18n import Parser
+from .arguments import Verb
 
 __all__ = ["VERBS", "Options", "cell_parser", "expects_job", "options_of", "parse", "parser"]
 
 Options = argparse.Namespace
 
-# Every verb with its help text and the function that adds its arguments, in the order of `--help`.
-VERBS = {**jobs.VERBS, **data.VERBS, **platforms.VERBS}
+# Every verb with its help text and its arguments, in the order of `--help`.
+VERBS: dict[str, Verb] = {**jobs.VERBS, **data.VERBS, **platforms.VERBS}
 
 # Verbs of other tools, and ours.
 _SYNONYMS = {
@@ -97,7 +98,8 @@ def cell_parser(prog: str = "%%pai_train") -> _Parser:
     """Return the parser of ``%%pai_train``."""
     text = _("Train the code of this cell as a job. The notebook's folder is packed with it.")
     command = _Parser(prog=prog, allow_abbrev=False, description=text)
-    jobs.add_submit_options(command, cell=True)
+    for option in jobs.CELL_OPTIONS:
+        option.add_to(command)
     return command
 
 
@@ -105,6 +107,8 @@ def parser(prog: str = "jupyter pai") -> _Parser:
     """Return the parser of ``%pai`` and ``jupyter pai``."""
     command = _Parser(prog=prog, allow_abbrev=False, description=_("Submit and manage training jobs."))
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
-    for name, (text, add) in VERBS.items():
-        add(verbs.add_parser(name, help=_(text), description=_(text), allow_abbrev=False))
+    for name, (text, *arguments) in VERBS.items():
+        verb = verbs.add_parser(name, help=_(text), description=_(text), allow_abbrev=False)
+        for argument in arguments:
+            argument.add_to(verb)
     return command
