@@ -156,6 +156,6 @@ def test_a_script_that_spells_ml_is_told_its_line(binder_url: str) -> None:
     notebook.run("%%pai_train --as job\nprint('first')\nopen('/ml/output/model/m', 'w')\n")
     said = notebook.run("print(job.wait().status, job.info['notes'], job.logs())").text
     assert "failed" in said
-    assert "pai_cell.py, line 3, spells a path below /ml" in said
+    assert "pai_cell.py, line 3, uses a path below /ml" in said
     assert "Operation not permitted" in said
     notebook.close()

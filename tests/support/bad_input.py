@@ -27,7 +27,7 @@ REFUSED = [
     ("--command true --input a=oss://bucket/key", "oss://bucket/key", "profile set"),
     ("--command true --input a=empty --input a=empty", "duplicate name `a`", "Remove"),
     ("--command true --input a=/no/data", "/no/data", "Relative paths"),
-    ("--command true --output model=/etc/passwd", "/etc/passwd", "folder of yours"),
+    ("--command true --output model=/etc/passwd", "/etc/passwd", "folder of your own"),
     ("--command true --hp novalue", "--hp: `novalue`", "Quote"),
     ("--command true --max-run-time soon", "soon", "--max-run-time"),
     ("--command true --python no-such-env", "`no-such-env`", "python3"),

@@ -1,4 +1,4 @@
-"""The local backend: jobs as processes on this resources. Needs no account."""
+"""The local backend: jobs as processes of this machine, without an account."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from .workspace import Workspace, earlier_parameters, file_path, output_folders
 __all__ = ["LocalBackend"]
 
 _LARGEST_PARAMETER = 1 << 16
-_MOST_INSTANCES = 64
+_MAX_INSTANCES = 64
 
 
 class LocalBackend(Backend):
-    """Runs each job under a small supervisor that outlives the server (see `supervisor`)."""
+    """Runs each job under a small supervisor that survives the server (see `supervisor`)."""
 
     name: ClassVar[str] = "local"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
@@ -60,15 +60,15 @@ class LocalBackend(Backend):
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         super().__init__(settings, home)
         if sys.platform != "linux":
-            raise Unsupported(_("The local backend needs Linux."), fix=_("Use a profile of another backend."))
+            raise Unsupported(_("The local backend requires Linux."), fix=_("Use a profile of another backend."))
 
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
-        if spec.instance_count > _MOST_INSTANCES:
+        if spec.instance_count > _MAX_INSTANCES:
             raise Unsupported(
-                _("The local backend runs up to {most} instances, not {n}.").format(
-                    most=_MOST_INSTANCES, n=spec.instance_count
+                _("The local backend supports at most {limit} instances, not {n}.").format(
+                    limit=_MAX_INSTANCES, n=spec.instance_count
                 ),
-                fix=_("Ask for fewer: --instance-count."),
+                fix=_("Request fewer: --instance-count."),
             ).at("instance_count")
         for channel, uri in spec.inputs.items():
             with fields(f"inputs.{channel}"):
@@ -85,16 +85,16 @@ class LocalBackend(Backend):
         return Check((*_ignored(spec, engine, capacity), *engine_notes, *notes), python)
 
     def _choose_engine(self, spec: JobSpec) -> tuple[str, list[str]]:
-        """The container engine that a job runs by, empty for none, and what is to be said of that."""
-        asked = parse_options(LocalOptions, spec.options).container
+        """Return the container engine of a job, empty for none, and notes."""
+        name = parse_options(LocalOptions, spec.options).container
         with fields("options.container", *(() if spec.image else ("image",))):
-            return container.choose(spec, asked, self.settings.container)
+            return container.choose(spec, name, self.settings.container)
 
     def _capacity(self) -> Capacity:
         return resources.capacity(self.settings.max_cpu, self.settings.max_memory, self.settings.max_gpu)
 
     def _queue(self) -> Queue:
-        """The line of jobs on this machine, since it was started; another that shares the state folder has its own."""
+        """Return the queue of this machine and boot. Other hosts of a shared state folder have their own."""
         return Queue(str(self.home.path / "queue" / boot_id()), str(self.home.jobs))
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
@@ -108,7 +108,7 @@ class LocalBackend(Backend):
             if workspace.container:
                 container.note(folder, workspace.container)
         _variables, nameless = workspace.contract_variables()
-        notes = [_("`{name}` has no short variable of its own.").format(name=name) for name in nameless]
+        notes = [_("`{name}` has no short environment variable.").format(name=name) for name in nameless]
         if workspace.layout.root != "/ml":
             _mode, reason = process.machine_allows()
             notes += [_fixed_path_note(file, line, reason) for file, line in workspace.fixed_paths()]
@@ -117,14 +117,14 @@ class LocalBackend(Backend):
 
     def _workspace(self, job: Job, folder: JobFolder, engine: str) -> Workspace:
         own_python = not (job.spec.python or self.settings.python)
-        if engine:  # It makes its own view of files and processes.
+        if engine:  # It isolates files and processes itself.
             in_container = Container(engine, job)
             return Workspace(job, folder, namespaces.PLAIN, own_python=own_python, container=in_container)
         mode, _reason = process.machine_allows()
         return Workspace(job, folder, mode, own_python=own_python)
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
-        # In this thread: to go by way of another costs more than the start of a process takes.
+        # In this thread: switching threads would take longer than starting the process.
         workspace = self._workspace(job, folder, container.engine_of(folder))
         capacity, queue = self._capacity(), self._queue()
         with state_errors(self.home.path):
@@ -158,13 +158,13 @@ class LocalBackend(Backend):
 
     def _report(self, folder: JobFolder) -> Report:
         try:
-            return self._look(folder)
+            return self._status(folder)
         except OSError as error:
-            # One job whose files cannot be read holds up no other.
-            return Report(JobStatus.RUNNING, reason=_("Its files cannot be read: {error}.").format(error=error))
+            # Unreadable files of one job do not affect other jobs.
+            return Report(JobStatus.RUNNING, reason=_("Cannot read the files of the job: {error}.").format(error=error))
 
-    def _look(self, folder: JobFolder) -> Report:
-        """How a job stands, told by three files: who holds the lock, `started`, `result`."""
+    def _status(self, folder: JobFolder) -> Report:
+        """Return the state of a job from three files: the lock, `started` and `result`."""
         life = liveness_of(folder)
         started_at = process.started_at(folder)
         if life is Liveness.ALIVE and not started_at:
@@ -173,9 +173,8 @@ class LocalBackend(Backend):
             status = JobStatus.RUNNING if started_at else JobStatus.STARTING
             return _elsewhere(folder, life, Report(status, started_at=started_at))
         result = process.read_result(folder)
-        asked = (folder.path / "stop").exists()
         if result is None:
-            return _cut_short(folder, asked, started_at)
+            return _cut_short(folder, (folder.path / "stop").exists(), started_at)
         status, reason = _judge(result, in_container=bool(container.engine_of(folder)))
         return Report(
             status,
@@ -189,13 +188,13 @@ class LocalBackend(Backend):
         )
 
     def _waiting(self, job_id: str) -> Report:
-        """A job that has not begun: for want of room, or since it is just being started."""
+        """Return the state of a job without a running command: queued or starting."""
         waiting = [slot.job for slot in self._queue().read() if not slot.running]
         if job_id not in waiting:
             return Report(JobStatus.STARTING)
         before = waiting.index(job_id)
-        words = ngettext("waiting for resources; {n} job ahead", "waiting for resources; {n} jobs ahead", before)
-        return Report(JobStatus.QUEUED, words.format(n=before) if before else _("waiting for resources"))
+        text = ngettext("waiting for resources; {n} job ahead", "waiting for resources; {n} jobs ahead", before)
+        return Report(JobStatus.QUEUED, text.format(n=before) if before else _("waiting for resources"))
 
     async def instance_types(self) -> list[InstanceType]:
         return resources.instance_types(self._capacity(), self._queue().read())
@@ -206,22 +205,22 @@ class LocalBackend(Backend):
             process.request_stop(folder)
 
     async def delete(self, remote_id: str) -> None:
-        """Nothing is kept but the job's folder, which is the caller's."""
+        """Do nothing: the caller deletes the job's folder."""
 
     def examine(self) -> list[Finding]:
         return checks.examine(self.settings)
 
 
 def _judge(result: process.Result, *, in_container: bool) -> tuple[JobStatus, str]:
-    """Status, and the reason where the platform knows more than the exit code tells."""
+    """Return the status, and the reason if the exit code does not explain the end."""
     if result.reason.startswith("namespaces"):
-        return JobStatus.FAILED, _("The job's own view of the files could not be made: {error}.").format(
+        return JobStatus.FAILED, _("The file namespace of the job could not be created: {error}.").format(
             error=result.reason.partition(" ")[2]
         )
     if result.reason == "guard":
-        return JobStatus.FAILED, _("The process that guards the job was killed.")
+        return JobStatus.FAILED, _("The guard process of the job was killed.")
     if result.reason == "max_run_time":
-        return JobStatus.STOPPED, _("Stopped: the longest run time was reached.")
+        return JobStatus.STOPPED, _("Stopped: the maximum run time was reached.")
     if result.exit_code == 0:
         return JobStatus.SUCCEEDED, ""
     if result.reason == "stopped":
@@ -236,35 +235,35 @@ def _judge(result: process.Result, *, in_container: bool) -> tuple[JobStatus, st
 
 
 def _elsewhere(folder: JobFolder, life: Liveness, report: Report) -> Report:
-    """The report on a job that has not ended; it says so if the job runs on another host."""
+    """Return the report of an active job, marked if the job runs on another host."""
     if life is Liveness.ALIVE:
         return report
     starter = starter_of(folder)
     name = starter.host if starter else _("another host")
     if life is Liveness.ELSEWHERE:
-        return replace(report, elsewhere=True, reason=_("Runs on the host {name}.").format(name=name))
+        return replace(report, elsewhere=True, reason=_("Runs on host {name}.").format(name=name))
     return replace(
         report,
         elsewhere=True,
         silent=True,
-        reason=_("No sign of life from the host {name}, where it runs.").format(name=name),
-        fix=_("If that host is gone for good: %pai delete --force {job}").format(job=folder.id),
+        reason=_("Host {name}, which runs the job, does not respond.").format(name=name),
+        fix=_("If this host is permanently gone: %pai delete --force {job}").format(job=folder.id),
     )
 
 
-def _cut_short(folder: JobFolder, asked: bool, started_at: object) -> Report:
-    """A job that nobody holds any more and that left no result."""
+def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Report:
+    """Return the report of a job without supervisor and result."""
     container.remove(folder)
-    if asked:
+    if is_stopped:
         return Report(JobStatus.STOPPED, "stopped", _("Stopped by the user."))
     trouble = ""
     with contextlib.suppress(OSError):
         trouble = (folder.path / "supervisor.log").read_text("utf-8", "replace").strip().rpartition("\n")[2]
-    reason = _("The job was cut short: its supervisor was killed.")
+    reason = _("The job ended early: its supervisor was killed.")
     if not process.of_this_boot(folder):
-        reason = _("The job was cut short: the machine was restarted.")
+        reason = _("The job ended early: the machine was restarted.")
     elif started_at is None and (folder.path / "started").exists():
-        reason = _("The job was cut short: its supervisor was killed, or the machine was restarted.")
+        reason = _("The job ended early: its supervisor was killed, or the machine was restarted.")
     elif started_at is None:
         reason = _("The job was never started: the server ended while it was being submitted.")
     return Report(JobStatus.FAILED, "cut short", " ".join(filter(None, (reason, trouble))))
@@ -287,13 +286,13 @@ def _check_input(channel: str, uri: str) -> None:
     path = file_path(uri)
     if not path.exists():
         raise BadInput(
-            _("The input `{channel}` is not there: {path}.").format(channel=channel, path=path),
+            _("Input `{channel}` not found: {path}.").format(channel=channel, path=path),
             fix=_("Relative paths start at the notebook's folder, on the command line at the current one."),
         )
     if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
         raise BadInput(
-            _("The input `{channel}` may not be read: {path}.").format(channel=channel, path=path),
-            fix=_("Ask its owner for permission to read it."),
+            _("No permission to read the input `{channel}`: {path}.").format(channel=channel, path=path),
+            fix=_("Ask its owner for read permission."),
         )
 
 
@@ -304,25 +303,25 @@ def _check_output(uri: str) -> None:
     there = next(parent for parent in (path, *path.parents) if parent.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise BadInput(
-            _("The output folder {path} cannot be made or written.").format(path=path),
-            fix=_("Choose a folder of yours."),
+            _("Cannot create or write the output folder {path}.").format(path=path),
+            fix=_("Choose a folder of your own."),
         )
 
 
 def _ignored(spec: JobSpec, engine: str, capacity: Capacity) -> list[str]:
-    given = {
+    fields = {
         "image": "" if engine or spec.instance_type in resources.NAMES else spec.image,
         "instance_type": "" if resources.has(spec.instance_type, capacity) else spec.instance_type,
     }
     return [
         _("The local backend runs on this machine and ignores {option} `{value}`.").format(option=name, value=value)
-        for name, value in given.items()
+        for name, value in fields.items()
         if value
     ]
 
 
 def _fixed_path_note(file: str, line: int, reason: str) -> str:
     return _(
-        "{file}, line {line}, spells a path below /ml, which this machine cannot give a job ({reason}). "
+        "{file}, line {line}, uses a path below /ml, which is not available on this machine ({reason}). "
         "Use the variables instead: PAI_INPUT_…, PAI_OUTPUT_…, PAI_CONFIG_DIR."
     ).format(file=file, line=line, reason=reason)

@@ -1,4 +1,4 @@
-"""The folder of a local job: code, configuration, inputs and outputs as the training contract has them."""
+"""The folder of a local job: code, configuration, inputs and outputs of the training contract."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 class Workspace:
-    """What a job finds when it starts. `mode` is what this machine allows (see `namespaces`).
+    """The files, command and environment of a job. `mode` is the machine's isolation mode (see `namespaces`).
 
-    `own_python`: the job runs with the interpreter that submitted it, which has our package. `container`: it runs in
-    that, with the image's own.
+    `own_python`: the job uses the submitting interpreter, which has this package. With a `container`, it uses the
+    image's interpreter.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Workspace:
         self.requirements = folder.path / "requirements.txt"
 
     def lay_out(self) -> None:
-        """Make everything but the process."""
+        """Create all files of the job."""
         code = self.ml / self.spec.layout
         for path in (code, self.ml / "input/config", self.ml / "input/data", self.folder.log):
             path.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ class Workspace:
         text = json.dumps(self.spec.hyperparameters, ensure_ascii=False, indent=1)
         (self.ml / "input/config/hyperparameters.json").write_text(text, "utf-8", "surrogateescape")
         for channel, uri in self.spec.inputs.items():
-            self._show(_input(uri)[0], self.ml / "input/data" / channel)
+            self._expose(_input(uri)[0], self.ml / "input/data" / channel)
         self._lay_out_outputs()
         if not self.container:
             launcher.write_shims(str(self.shims), self.job.python)
@@ -67,9 +67,9 @@ class Workspace:
             self._lay_out_lib()
 
     def _lay_out_outputs(self) -> None:
-        """Outputs are links or mounts, so that what a job writes is where it belongs while the job runs."""
+        """Create outputs as links or mounts, so that files are in their final folders while the job runs."""
         output = output_root(self.spec, self.folder)
-        self._show(output, self.ml / "output")
+        self._expose(output, self.ml / "output")
         for channel, path in output_folders(self.spec, self.folder).items():
             path.mkdir(parents=True, exist_ok=True)
             if self.container:
@@ -80,15 +80,15 @@ class Workspace:
             _link(output / alias, output / channel, relative=True)
         _note_parameters(self.folder, output / "output_parameters")
 
-    def _show(self, target: Path, place: Path) -> None:
-        """Let `place` reach `target`: by a link, or in a container by a mount over an empty folder."""
+    def _expose(self, target: Path, path: Path) -> None:
+        """Make `target` available at `path`: by a link, or by a mount over an empty folder for a container."""
         if self.container:
-            place.mkdir()
+            path.mkdir()
         else:
-            place.symlink_to(target)
+            path.symlink_to(target)
 
     def _mounts(self) -> list[tuple[Path, str]]:
-        """What a container sees of this machine, and where."""
+        """Return the mounts of a container: host path and container path."""
         inputs = [(_input(uri)[0], f"/ml/input/data/{channel}") for channel, uri in self.spec.inputs.items()]
         output = output_root(self.spec, self.folder)
         channels = output_folders(self.spec, self.folder).items()
@@ -103,26 +103,26 @@ class Workspace:
         return self.folder.path.parent.parent / "environments"
 
     def _lay_out_requirements(self, code: Path) -> None:
-        """One file out of the code's own and the user's, of which the latter win."""
+        """Write one file with the requirements of the code and the spec; the spec's take precedence."""
         lines = list(self.spec.requirements)
-        wanted = {_project(line) for line in lines}
+        projects = {_project(line) for line in lines}
         if self.spec.runs_notebook and not self.own_python:
-            lines = [line for line in _FOR_NOTEBOOKS if line not in wanted] + lines
+            lines = [line for line in _FOR_NOTEBOOKS if line not in projects] + lines
         if (code / "requirements.txt").is_file():
             text = (code / "requirements.txt").read_text("utf-8", "replace")
-            kept = (line for line in text.splitlines() if _project(line) not in wanted)
+            kept = (line for line in text.splitlines() if _project(line) not in projects)
             lines = [_absolute(line, f"{self.layout.code}") for line in kept] + lines
         if any(line.strip() and not line.lstrip().startswith("#") for line in lines):
             self.requirements.write_text("\n".join(lines) + "\n", "utf-8")
 
     @property
     def command(self) -> list[str]:
-        """What the supervisor executes."""
+        """The command that the supervisor runs."""
         line = self.spec.command_line
         if self.spec.layout == "code" and not self.spec.command.strip():
             line = contract.launch_line(self.spec.entry_point, self.spec.hyperparameters, self._inputs(path=True))
         if not self.spec.command.strip():
-            line = f"exec {line}"  # A shell in between would die of a stop, and take the script's time to tidy up.
+            line = f"exec {line}"  # Without `exec`, a stop would kill the shell before the script can clean up.
         shell = ["/bin/sh", "-c", line]
         if self.container:
             inner = self._launcher("python", container.PACKAGE, container.ENVIRONMENTS, container.SHIMS, "") + shell
@@ -133,7 +133,7 @@ class Workspace:
         return self._launcher(self.job.python, str(_PACKAGE), environments, str(self.shims), find_uv()) + shell
 
     def _launcher(self, python: str, package: str, environments: str, shims: str, uv: str) -> list[str]:
-        """What makes the environment with the requirements; nothing where there are none."""
+        """Return the command prefix that creates the environment with the requirements; empty without requirements."""
         if not self.requirements.exists():
             return []
         requirements = f"{container.PACKAGE}/requirements.txt" if self.container else str(self.requirements)
@@ -149,27 +149,29 @@ class Workspace:
         return [python, "-I", path, *words, "--"]
 
     def _inputs(self, *, path: bool) -> dict[str, str]:
-        """Per channel the file that its URI names, as it is called in the channel or with its whole path."""
+        """Return the file named by each input's URI: its name in the channel, or its whole path."""
         files = {channel: _input(uri)[1] for channel, uri in self.spec.inputs.items()}
         return {channel: self.layout.input(channel, file) if path else file for channel, file in files.items()}
 
     def contract_variables(self) -> tuple[dict[str, str], list[str]]:
-        """The variables of the training contract, and the names that have no short variable."""
+        """Return the contract's variables, and the names without a short variable."""
         channels = output_folders(self.spec, self.folder)
         return contract.environment(self.layout, self.spec.hyperparameters, self._inputs(path=False), channels)
 
     def environment(self) -> dict[str, str]:
-        """All variables of the process that the supervisor starts."""
+        """Return the whole environment of the job's process."""
         if self.container:
             return self.container.environment(self.variables())
-        found = interpreter.search_environment(self.job.python)
+        environment = interpreter.search_environment(self.job.python)
         if not self.own_python:
-            found["PYTHONPATH"] = os.pathsep.join(filter(None, [found.get("PYTHONPATH"), str(self.lib)]))
-        found["PATH"] = launcher.search_path(str(self.shims), self.job.python, found.get("PATH", os.defpath))
-        return found | self.variables()
+            path = filter(None, [environment.get("PYTHONPATH"), str(self.lib)])
+            environment["PYTHONPATH"] = os.pathsep.join(path)
+        search_path = environment.get("PATH", os.defpath)
+        environment["PATH"] = launcher.search_path(str(self.shims), self.job.python, search_path)
+        return environment | self.variables()
 
     def variables(self) -> dict[str, str]:
-        """The variables that are made for the job: the contract's, ours, the user's."""
+        """Return the job's own variables: of the contract, of this package, of the spec."""
         ours, _nameless = self.contract_variables()
         return {
             **ours,
@@ -177,14 +179,14 @@ class Workspace:
             "JUPYTER_PAI_LANGUAGE": language(),
             "PYTHONUNBUFFERED": "1",
             "MASTER_ADDR": "127.0.0.1",
-            "WORLD_SIZE": str(self.spec.instance_count),  # Port and rank are known when it starts.
+            "WORLD_SIZE": str(self.spec.instance_count),  # Port and rank are set at the start.
             **({"CUDA_VISIBLE_DEVICES": ""} if self.spec.gpu == 0 else {}),
             **({"TERM": "xterm-256color"} if self.spec.tty else {}),
             **self.spec.environment,
         }
 
     def _lay_out_lib(self) -> None:
-        """A folder from which what a job needs of our package works without that being installed."""
+        """Copy the modules that jobs need into a folder, for interpreters without this package."""
         package = self.lib / "jupyter_pai"
         package.mkdir(parents=True, exist_ok=True)
         for name in (*_TRAVELS, *(_TRAVELS_WITH_NOTEBOOKS if self.spec.runs_notebook else ())):
@@ -200,15 +202,15 @@ class Workspace:
                 shutil.copy(path, package / path.relative_to(_PACKAGE))
 
     def fixed_paths(self) -> list[tuple[str, int]]:
-        """Where the code spells a path below /ml: file and line, of each file the first."""
-        found = []
+        """Return file and line of the first path below /ml in each file of the code."""
+        places = []
         code = self.ml / self.spec.layout
         for path in sorted(code.rglob("*")):
             if path.suffix in (".py", ".sh") and path.is_file():
                 lines = path.read_bytes().splitlines()
                 numbers = [n for n, line in enumerate(lines, 1) if _FIXED_PATH.search(line)]
-                found += [(path.relative_to(code).as_posix(), n) for n in numbers[:1]]
-        return found
+                places += [(path.relative_to(code).as_posix(), n) for n in numbers[:1]]
+        return places
 
 
 _TRAVELLING = '''"""The part of jupyter-pai that travels with a job."""
@@ -223,7 +225,7 @@ def load_ipython_extension(shell):
 
     register(shell)
 '''
-# Its folders: what is not there is found in an installed package.
+# Its subpackages; other modules are found in an installed package.
 _TRAVELLING_FOLDER = "from pkgutil import extend_path\n\n__path__ = extend_path(__path__, __name__)\n"
 _LAUNCHER = "backends/runtime/launcher.py"
 _TRAVELS = ("report.py", "core/i18n.py", "backends/runtime/magics.py")
@@ -234,13 +236,13 @@ _TRAVELS_WITH_NOTEBOOKS = (
         for name in ("run_notebook", "notebook_client", "executed_notebook", "kernel", "parameters")
     ),
 )
-# What an interpreter needs that is not known to have what we depend on.
+# Requirements of notebook jobs for other interpreters.
 _FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")
 _FIXED_PATH = re.compile(rb"""(?:^|[\s"'=(])/ml(?:/|["'])""")
 
 
 def _copy_module(name: str, package: Path) -> None:
-    """Copy a module of ours, by its path in the package, into a folder that stands for the package."""
+    """Copy a module of this package, by its path, into a copy of the package."""
     target = package / name
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(_PACKAGE / name, target)
@@ -249,41 +251,38 @@ def _copy_module(name: str, package: Path) -> None:
 
 
 def output_root(spec: JobSpec, folder: JobFolder) -> Path:
-    """The folder that is /ml/output."""
+    """Return the folder that becomes /ml/output."""
     path = file_path(spec.output_path) if spec.output_path else folder.output
     path.mkdir(parents=True, exist_ok=True)
     return path
 
 
-def _link(place: Path, target: Path, *, relative: bool = False) -> None:
-    """Let `place` reach `target`; by a relative link if they lie side by side.
-
-    A folder that an earlier job filled stays: its content is never touched.
-    """
-    if place == target or (os.path.lexists(place) and os.path.realpath(place) == os.path.realpath(target)):
+def _link(path: Path, target: Path, *, relative: bool = False) -> None:
+    """Link `path` to `target`; `relative` for siblings. Folders with content are never changed."""
+    if path == target or (os.path.lexists(path) and os.path.realpath(path) == os.path.realpath(target)):
         return
-    if place.is_symlink():
-        place.unlink()
-    elif place.is_dir() and not any(place.iterdir()):
-        place.rmdir()
-    elif os.path.lexists(place):
+    if path.is_symlink():
+        path.unlink()
+    elif path.is_dir() and not any(path.iterdir()):
+        path.rmdir()
+    elif os.path.lexists(path):
         raise BadInput(
-            _("The output {place} is in use by a folder with content.").format(place=place),
-            fix=_("Move it away, or choose another output folder."),
+            _("The output {path} is a folder that is not empty.").format(path=path),
+            fix=_("Move it, or choose another output folder."),
         )
-    place.symlink_to(target.name if relative else target)
+    path.symlink_to(target.name if relative else target)
 
 
 def _note_parameters(folder: JobFolder, root: Path) -> None:
-    """Note what an earlier job left in an output folder that both are given. By the clock it could not be told: that
-    may be set back."""
+    """Record the existing output parameters of a shared output folder. Times alone are unreliable: clocks may be set
+    back."""
     times = {path.name: path.stat().st_mtime_ns for path in root.iterdir()} if root.is_dir() else {}
     if times:
         (folder.path / "parameters.json").write_text(json.dumps(times), "utf-8")
 
 
 def earlier_parameters(folder: JobFolder) -> dict[str, int]:
-    """The output parameters that were there before the job: file name to time of change in nanoseconds."""
+    """Return the output parameters that existed before the job: file name to mtime in nanoseconds."""
     try:
         return dict(json.loads((folder.path / "parameters.json").read_text("utf-8")))
     except (OSError, ValueError):
@@ -291,7 +290,7 @@ def earlier_parameters(folder: JobFolder) -> dict[str, int]:
 
 
 def output_folders(spec: JobSpec, folder: JobFolder) -> dict[str, Path]:
-    """Each output channel's own folder."""
+    """Return the folder of each output channel."""
     root = file_path(spec.output_path) if spec.output_path else folder.output
     standard = {channel: root / channel for channel in spec.channels}
     chosen = {contract.ALIASES.get(name, name): file_path(uri) for name, uri in spec.outputs.items()}
@@ -299,10 +298,10 @@ def output_folders(spec: JobSpec, folder: JobFolder) -> dict[str, Path]:
 
 
 def file_path(uri: str) -> Path:
-    """The local path that a URI or a path means.
+    """Return the local path of a URI or path.
 
     Raises:
-        BadInput: for a URI that is not local, and for a path that is not absolute.
+        BadInput: for a URI that is not local, or a relative path.
     """
     from urllib.parse import unquote, urlsplit
 
@@ -311,22 +310,22 @@ def file_path(uri: str) -> Path:
         try:
             parts = urlsplit(uri)
         except ValueError as error:
-            raise BadInput(_("`{uri}` is no URI: {error}.").format(uri=uri, error=error)) from None
+            raise BadInput(_("Invalid URI `{uri}`: {error}.").format(uri=uri, error=error)) from None
         if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
             raise BadInput(
-                _("The local backend cannot reach `{uri}`.").format(uri=uri),
-                fix=_("Give a local path or a file:// URI."),
+                _("The local backend cannot access `{uri}`.").format(uri=uri),
+                fix=_("Pass a local path or a file:// URI."),
             )
         path = unquote(parts.path)
     if not path.startswith("/") or "\0" in path:
         raise BadInput(
-            _("`{uri}` is not an absolute path.").format(uri=uri), fix=_("Give a local path or a file:// URI.")
+            _("`{uri}` is not an absolute path.").format(uri=uri), fix=_("Pass a local path or a file:// URI.")
         )
     return Path(os.path.normpath(path))
 
 
 def _input(uri: str) -> tuple[Path, str]:
-    """The folder that becomes the channel, and the file in it that the URI names ("" for the whole folder)."""
+    """Return the folder of a channel, and the file named by its URI ("" for the whole folder)."""
     path = file_path(uri)
     return (path, "") if path.is_dir() else (path.parent, path.name)
 
@@ -337,7 +336,7 @@ def _project(requirement: str) -> str:
 
 
 def _absolute(line: str, code: str) -> str:
-    """A line of the code's requirements.txt, with paths that are relative to it made absolute."""
+    """Return a line of requirements.txt with relative paths made absolute."""
     option = re.match(r"\s*(-[rce]|--requirement|--constraint|--editable)[\s=]+(?=[^/\s])(?!\w+:)", line)
     if option:
         return f"{option[1]} {code}{line[option.end() :]}"
@@ -345,7 +344,7 @@ def _absolute(line: str, code: str) -> str:
 
 
 def find_uv() -> str:
-    """The path of uv; empty if there is none."""
+    """Return the path of uv; empty if it is not installed."""
     try:
         from uv import find_uv_bin
 

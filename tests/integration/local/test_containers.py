@@ -190,7 +190,7 @@ def test_an_image_that_is_not_there_is_said(podman: EmbeddedClient) -> None:
 
 
 def test_what_cannot_be_is_refused(podman: EmbeddedClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="needs an image"):
+    with pytest.raises(BadInput, match="requires an image"):
         submit(podman, "true", options={"container": "podman"})
     with pytest.raises(BadInput, match=r"options\.container"):
         submit(podman, "true", image="x", options={"container": "lxc"})

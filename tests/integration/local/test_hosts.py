@@ -86,7 +86,7 @@ def test_it_is_shown_as_running_there_and_left_alone(
     other: Callable[..., subprocess.CompletedProcess[str]], waiting: dict[str, Any], tmp_path: Path
 ) -> None:
     job_id = waiting["id"]
-    assert told(other("show", job_id, "--json")) == ("running", "Runs on the host host-a.")
+    assert told(other("show", job_id, "--json")) == ("running", "Runs on host host-a.")
     refused = other("delete", job_id, "--force", "--yes")
     assert refused.returncode != 0
     assert "Stop it first" in refused.stderr
@@ -169,7 +169,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     job_id = done.stdout.strip()
     assert told(other("show", job_id, "--json"))[1] == ""
     silence(shared.job(job_id).path / "follower.lock")
-    assert told(other("show", job_id, "--json")) == ("running", "Runs on the host host-a.")
+    assert told(other("show", job_id, "--json")) == ("running", "Runs on host host-a.")
     (tmp_path / "go").touch()
 
 
@@ -182,7 +182,7 @@ def test_a_host_that_is_gone_is_the_users_to_declare(
     assert told(other("show", job_id, "--json"))[0] == "running"
     silence(folder / "lock")
     status, reason = told(other("show", job_id, "--json"))
-    assert (status, reason) == ("running", "No sign of life from the host host-a, where it runs.")
+    assert (status, reason) == ("running", "Host host-a, which runs the job, does not respond.")
     stopped = other("stop", job_id)
     assert stopped.returncode != 0
     assert f"delete --force {job_id}" in stopped.stderr

@@ -109,7 +109,7 @@ def test_a_script_has_its_time_to_tidy_up(engine: EmbeddedClient, folder: Path) 
 
 def test_the_longest_run_time(engine: EmbeddedClient) -> None:
     handle = submit(engine, "sleep 1000", max_run_time=1).wait()
-    assert (handle.status, handle.reason) == ("stopped", "Stopped: the longest run time was reached.")
+    assert (handle.status, handle.reason) == ("stopped", "Stopped: the maximum run time was reached.")
 
 
 def test_a_killed_supervisor_is_the_reason(engine: EmbeddedClient, home: Home) -> None:
@@ -200,12 +200,12 @@ def test_a_submit_that_is_repeated_makes_one_job(engine: EmbeddedClient) -> None
 @pytest.mark.parametrize(
     ("spec", "error", "what", "fix"),
     [
-        ({"inputs": {"train": "/no/such/data"}}, BadInput, "`train` is not there: /no/such/data", "Relative paths"),
+        ({"inputs": {"train": "/no/such/data"}}, BadInput, "`train` not found: /no/such/data", "Relative paths"),
         ({"inputs": {"train": "oss://bucket/key"}}, BadInput, "oss://bucket/key", "profile set"),
         ({"inputs": {"train": "http://[bad"}}, Unsupported, "http://[bad", "oss://"),
         ({"inputs": {"train": "file://elsewhere/x"}}, BadInput, "file://elsewhere/x", "local path"),
-        ({"outputs": {"model": "/etc/passwd"}}, BadInput, "/etc/passwd", "folder of yours"),
-        ({"output_path": "/etc/passwd/x"}, BadInput, "/etc/passwd/x", "folder of yours"),
+        ({"outputs": {"model": "/etc/passwd"}}, BadInput, "/etc/passwd", "folder of your own"),
+        ({"output_path": "/etc/passwd/x"}, BadInput, "/etc/passwd/x", "folder of your own"),
         ({"profile": "wrok"}, NotFound, "`wrok`", "`local`"),
         ({"python": "/no/python"}, BadInput, "/no/python", "--python"),
         ({"python": "no-such-env"}, BadInput, "`no-such-env`", "python3"),

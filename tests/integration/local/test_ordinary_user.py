@@ -86,7 +86,7 @@ def test_without_namespaces_the_variables_do(stranger: Stranger, work: Path) -> 
     )
     assert done.returncode == 1
     assert "train.py" in done.stdout
-    assert "note: train.py, line 3, spells a path below /ml" in done.stdout
+    assert "note: train.py, line 3, uses a path below /ml" in done.stdout
     assert "PAI_OUTPUT_…" in done.stdout
     found = json.loads(pai(stranger, work, "doctor", "--json", preexec_fn=no_namespaces).stdout)
     ml = next(finding for finding in found if finding["what"] == "/ml")
@@ -141,15 +141,25 @@ def test_settings_of_the_machine_lie_beneath_those_of_the_user(stranger: Strange
 @pytest.mark.parametrize(
     ("prepare", "words", "what", "fix"),
     [
-        ("mkdir data; chmod 0 data", ["--input", "train={work}/data"], "may not be read: {work}/data", "owner"),
-        ("touch f; chmod 0 f", ["--input", "train={work}/f"], "may not be read: {work}/f", "owner"),
+        (
+            "mkdir data; chmod 0 data",
+            ["--input", "train={work}/data"],
+            "No permission to read the input `train`: {work}/data",
+            "owner",
+        ),
+        (
+            "touch f; chmod 0 f",
+            ["--input", "train={work}/f"],
+            "No permission to read the input `train`: {work}/f",
+            "owner",
+        ),
         (
             "mkdir out; chmod 500 out",
             ["--output", "model={work}/out/x"],
-            "{work}/out/x cannot be made",
-            "folder of yours",
+            "Cannot create or write the output folder {work}/out/x",
+            "folder of your own",
         ),
-        ("true", ["--output-path", "/etc/pai"], "/etc/pai cannot be made", "folder of yours"),
+        ("true", ["--output-path", "/etc/pai"], "output folder /etc/pai", "folder of your own"),
         ("touch code/secret.bin; chmod 0 code/secret.bin", [], "No permission to read `secret.bin`", "--exclude"),
         (
             "mkdir code/shut; touch code/shut/x; chmod 0 code/shut",
