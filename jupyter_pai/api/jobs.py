@@ -249,13 +249,13 @@ async def provenance(context: Context, job: str) -> Annotated[Json, Schema(Prove
 @endpoint("PUT", "/jobs/{job}/pin")
 async def pin(context: Context, job: str) -> JobReply:
     """Protect a job from being deleted and pruned."""
-    return context.service.describe(await context.service.pin(job, True))
+    return context.service.describe(await context.service.set_pinned(job, True))
 
 
 @endpoint("DELETE", "/jobs/{job}/pin")
 async def unpin(context: Context, job: str) -> JobReply:
     """Remove the protection of a job."""
-    return context.service.describe(await context.service.pin(job, False))
+    return context.service.describe(await context.service.set_pinned(job, False))
 
 
 @endpoint("PATCH", "/jobs/{job}/labels")

@@ -326,7 +326,7 @@ class JobService:
         await self.retention.delete(job, gone=bool(silent))
         return job
 
-    async def pin(self, word: str, pinned: bool) -> Job:
+    async def set_pinned(self, word: str, pinned: bool) -> Job:
         """Protect a job from deletion and pruning, or unprotect it."""
         return await asyncio.wrap_future(self.store.jobs.update(self.store.jobs.find(word).id, pinned=pinned))
 

@@ -63,7 +63,7 @@ class TensorBoard:
         self.on_use()
 
     def as_json(self) -> dict[str, Any]:
-        """As `replies.TensorBoardView` has it."""
+        """Return the TensorBoard as JSON."""
         jobs = [{"id": job.id, "name": job.name} for job in self.jobs]
         shown = {"id": self.id, "jobs": jobs, "address": self.address}
         return shown | {"started_at": self.started_at, "idle_timeout": self.idle_timeout}

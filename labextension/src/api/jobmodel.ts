@@ -40,7 +40,7 @@ export class JobModel {
     }, signal);
   }
 
-  /** Store the job returned by an action such as `pin`. */
+  /** Store the job returned by an action such as `stop`. */
   take(answer: unknown): void {
     const job = parseJob(answer);
     if (job?.id === this.jobId) {

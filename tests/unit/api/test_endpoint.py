@@ -1,0 +1,93 @@
+"""Endpoints: their signatures are complete, and arguments are checked before a call."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel
+
+from jupyter_pai.api.api import ENDPOINTS
+from jupyter_pai.api.endpoint import Context, Endpoint, Json, Schema, encode
+from jupyter_pai.api.route import Route, path_names
+from jupyter_pai.api.routes import ROUTES
+from jupyter_pai.core.errors import SpecError, UsageError
+
+
+class Body(BaseModel):
+    size: int
+
+
+async def parsed(
+    context: Context, job: str, body: Body, n: int = 0, step: Annotated[int, "", range(-5, 6)] = 0
+) -> Json:
+    """Do something.
+
+    Details.
+    """
+    return {}
+
+
+async def raw(context: Context, body: Annotated[object, Schema(Body)]) -> Annotated[Json, Schema(Body)]:
+    """Do something else."""
+    return {}
+
+
+@pytest.mark.parametrize("verb", ENDPOINTS)
+def test_every_endpoint_describes_itself(verb: str) -> None:
+    endpoint = ENDPOINTS[verb]
+    assert endpoint.summary.endswith(".")
+    assert [name for name, parameter in endpoint.parameters.items() if not parameter.text] == []
+
+
+def test_the_summary_is_the_first_paragraph() -> None:
+    assert Endpoint("GET", "/jobs/{job}", parsed).summary == "Do something."
+
+
+def test_a_body_is_parsed_by_its_model() -> None:
+    endpoint = Endpoint("GET", "/jobs/{job}", parsed)
+    assert endpoint.parse({"job": "x", "body": {"size": 1}}) == {"job": "x", "body": Body(size=1)}
+    with pytest.raises(SpecError, match="size"):
+        endpoint.parse({"job": "x", "body": {}})
+
+
+def test_an_annotated_body_is_passed_on() -> None:
+    endpoint = Endpoint("POST", "/x", raw)
+    assert endpoint.parse({"body": {"size": "?"}}) == {"body": {"size": "?"}}
+    assert endpoint.body is endpoint.reply is Body
+
+
+@pytest.mark.parametrize(("name", "value"), [("n", -1), ("n", 1 << 62), ("step", 6), ("step", -6)])
+def test_an_integer_out_of_range_is_refused(name: str, value: int) -> None:
+    with pytest.raises(UsageError, match=f"`{name}`: {value} is not between"):
+        Endpoint("GET", "/jobs/{job}", parsed).parse({"job": "x", name: value})
+
+
+def test_an_integer_in_range_is_accepted() -> None:
+    arguments: dict[str, Any] = {"job": "x", "n": (1 << 62) - 1, "step": -5}
+    assert Endpoint("GET", "/jobs/{job}", parsed).parse(arguments) == arguments
+
+
+def test_data_classes_are_encoded_as_objects() -> None:
+    @dataclass(frozen=True)
+    class Item:
+        name: str
+        n: int | None = None
+
+    assert json.loads(encode({"items": [Item("a"), Item("b", 1)]})) == {
+        "items": [{"name": "a", "n": None}, {"name": "b", "n": 1}]
+    }
+
+
+def test_a_url_quotes_names_and_leaves_out_unset_parameters() -> None:
+    route = Route("GET", "/jobs/{job}/outputs/{channel}", {"n": int, "match": str, "all": bool, "label": list})
+    arguments = {"job": "a/b", "channel": "m", "n": 0, "match": "", "all": True, "label": ["x", "y"]}
+    assert route.url(arguments) == "/jobs/a%2Fb/outputs/m?n=0&all=true&label=x&label=y"
+    assert route.url({"job": "a", "channel": "m", "all": False}) == "/jobs/a/outputs/m"
+
+
+def test_path_names_are_in_the_order_of_the_path() -> None:
+    assert path_names("/jobs/{job}/diff/{other}") == ["job", "other"]
+    assert ROUTES["diff"].names == ["job", "other"]
