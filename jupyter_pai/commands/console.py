@@ -52,7 +52,7 @@ class Console(ABC):
     @property
     @abstractmethod
     def can_prompt(self) -> bool:
-        """Whether a command may prompt unasked. False in a notebook, where a prompt would hold up Run All."""
+        """Whether a command may prompt without being asked to. False in a notebook, where a prompt blocks Run All."""
 
     @abstractmethod
     def confirm(self, question: str) -> bool:

@@ -168,7 +168,7 @@ def _list(ctx: CommandContext, options: Options) -> None:
 
 
 def _notebook(ctx: CommandContext, name: str | None) -> str:
-    """Return the path of the notebook that `--notebook` selects: the caller's own if it is given without a name."""
+    """Return the path of the notebook that `--notebook` selects: the caller's own if it names none."""
     if name is None:
         return ""
     if not name and ctx.caller.notebook is None:

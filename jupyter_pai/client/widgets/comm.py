@@ -203,7 +203,7 @@ def _perform(client: Client, verb: str, body: object, arguments: dict[str, Any])
 
 
 def is_for_views(verb: str) -> bool:
-    """Return whether pages may call a verb: those about jobs are allowed, settings and secrets are not."""
+    """Return whether pages may call a verb: verbs about jobs are allowed, verbs about settings and secrets are not."""
     return verb in _WITHOUT_JOB | _BOARDS or ROUTES[verb].path.startswith("/jobs/{job}")
 
 

@@ -1,8 +1,9 @@
-"""Command lines, read by argparse in the reader's language.
+"""argparse in the user's language.
 
-argparse asks ``gettext`` for its own texts: for the default domain of the process, which is the program's that we are
-part of. So its lookup is replaced, once, by one that asks our catalogue while a parser of ours works, and the former
-otherwise. To bind a domain, or to build the messages anew in a subclass, would change other parsers or copy argparse.
+argparse translates its own texts with ``gettext``, in the default domain of the process, which belongs to the host
+program. This module replaces argparse's lookup once: while one of our parsers is active, texts come from our catalogue;
+otherwise, from the original lookup. Binding a domain would change other parsers, and building the messages in a
+subclass would copy argparse.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ...core.i18n import N_, _
 
 __all__ = ["Parser"]
 
-# What a user may see of it, in Python 3.11 to 3.14; other texts are for those who build parsers, and stay as they are.
+# The texts of argparse that users see, in Python 3.11 to 3.14. Texts for developers stay untranslated.
 _TEXTS = {
     N_("usage: "),
     N_("positional arguments"),
@@ -36,13 +37,13 @@ _TEXTS = {
     N_("ambiguous option: %(option)s could match %(matches)s"),
 }
 
-_at_work: ContextVar[bool] = ContextVar("at_work", default=False)
-# A Python that keeps it elsewhere speaks English.
-_formerly: Callable[[str], str] = vars(argparse).get("_", str)
+_active: ContextVar[bool] = ContextVar("active", default=False)
+# The texts stay English in a Python version without this lookup.
+_original: Callable[[str], str] = vars(argparse).get("_", str)
 
 
 def _text(message: str) -> str:
-    return _(message) if _at_work.get() and message in _TEXTS else _formerly(message)
+    return _(message) if _active.get() and message in _TEXTS else _original(message)
 
 
 vars(argparse)["_"] = _text
@@ -50,15 +51,15 @@ vars(argparse)["_"] = _text
 
 @contextmanager
 def _ours() -> Iterator[None]:
-    token = _at_work.set(True)
+    token = _active.set(True)
     try:
         yield
     finally:
-        _at_work.reset(token)
+        _active.reset(token)
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help and errors are in the reader's language."""
+    """A parser whose help and errors are in the user's language."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         with _ours():
@@ -67,16 +68,16 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """As `argparse.ArgumentParser` does."""
+        """Override `argparse.ArgumentParser` with our translations."""
         with _ours():
             return super().parse_known_args(args, namespace)
 
     def format_usage(self) -> str:
-        """As `argparse.ArgumentParser` does."""
+        """Override `argparse.ArgumentParser` with our translations."""
         with _ours():
             return super().format_usage()
 
     def format_help(self) -> str:
-        """As `argparse.ArgumentParser` does."""
+        """Override `argparse.ArgumentParser` with our translations."""
         with _ours():
             return super().format_help()
