@@ -46,14 +46,8 @@ def write_tables(tables: EngineTables, check: Callable[[], object]) -> None:
         SettingsError: if the new settings are invalid or cannot be written. The file is unchanged then.
     """
     file = SettingsFile(settings.user_file())
-    before = file.text
     for name, values in tables.model_dump(mode="json", exclude_unset=True).items():
         file.set_table(name, {key: value for key, value in values.items() if value != ""})
     for name in set(EngineTables.model_fields) - tables.model_fields_set:
         file.set_table(name, {})
-    file.save()
-    try:
-        check()
-    except Exception:  # Never keep a file that cannot be loaded.
-        file.path.resolve().write_text(before, "utf-8")
-        raise
+    file.save_checked(check)

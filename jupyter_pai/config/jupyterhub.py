@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ..core.host import is_loopback
 from ..core.i18n import _
 
 __all__ = ["ends_with_server", "hub_note"]
@@ -39,14 +39,7 @@ def ends_with_server(environment: Mapping[str, str], *, in_container: bool, grou
         return True
     # A Hub on this host starts its servers as processes, possibly all in one container.
     contained = in_container or "KUBERNETES_SERVICE_HOST" in environment or bool(environment.get("container"))
-    return contained and not _is_loopback(urlsplit(url).hostname or "")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return contained and not is_loopback(urlsplit(url).hostname or "")
 
 
 def _groups() -> str:

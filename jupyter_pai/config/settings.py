@@ -248,13 +248,7 @@ def edit(
         file.remove(profile)
     if default:
         file.set_default(profile)
-    before = file.text
-    file.save()
-    try:
-        return load(models, discovered)
-    except Exception:  # Never keep a file that cannot be loaded.
-        path.resolve().write_text(before, "utf-8")
-        raise
+    return file.save_checked(lambda: load(models, discovered))
 
 
 def _policy(system: SettingsFile) -> Policy:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -16,6 +16,8 @@ from ..core.filesystem import replace_file
 from ..core.i18n import _
 
 __all__ = ["SettingsFile", "suggestion"]
+
+T = TypeVar("T")
 
 # The last ones are tables other than profiles; `settings` and `policy` define their keys.
 _TOP = ("default", "profiles", "disk", "tensorboard", "policy")
@@ -140,6 +142,20 @@ class SettingsFile:
                 _("Cannot write {file}: {error}.").format(file=path, error=error.strerror or error),
                 fix=_("Free disk space, or set JUPYTER_PAI_CONFIG to another file."),
             ) from error
+
+    def save_checked(self, check: Callable[[], T]) -> T:
+        """Save the file and return the result of `check`, which loads it. If that fails, the old text is restored.
+
+        Raises:
+            SettingsError: if the file cannot be written.
+        """
+        before = self.text
+        self.save()
+        try:
+            return check()
+        except Exception:  # Never keep a file that cannot be loaded.
+            self.path.resolve().write_text(before, "utf-8")
+            raise
 
     def error(self, message: str, key: str = "", profile: str = "", fix: str = "") -> SettingsError:
         """Return an error with the file and the line of the key."""

@@ -7,7 +7,7 @@ import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TextIO
@@ -82,13 +82,12 @@ def replace_file(path: Path) -> Iterator[TextIO]:
     """Open a text file (UTF-8, mode 0600) that replaces `path` when the block ends. If the block fails, `path` is
     unchanged."""
     file, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".new")
-    try:
+    with ExitStack() as cleanup:
+        cleanup.callback(os.unlink, temporary)
         with os.fdopen(file, "w", encoding="utf-8") as target:
             yield target
         os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        cleanup.pop_all()
 
 
 def age(file: int) -> float:

@@ -12,9 +12,10 @@ import os
 import secrets
 from dataclasses import dataclass
 from functools import cache
+from ipaddress import ip_address
 from pathlib import Path
 
-__all__ = ["VARIABLE", "Process", "boot_id", "name", "start_time"]
+__all__ = ["VARIABLE", "Process", "boot_id", "is_loopback", "name", "start_time"]
 
 VARIABLE = "JUPYTER_PAI_HOST"
 
@@ -22,6 +23,14 @@ VARIABLE = "JUPYTER_PAI_HOST"
 def name() -> str:
     """Return the name of this host as one word."""
     return "-".join((os.environ.get(VARIABLE) or os.uname().nodename).split()) or "-"
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or IP address means this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 @cache

@@ -19,6 +19,7 @@ from ...cloud.alibaba.access_key import AccessKey
 from ...cloud.alibaba.error_codes import clock_error, error_of
 from ...core.errors import BadInput, BucketError, Conflict, PaiError, PermissionDenied, Unreachable
 from ...core.extras import require
+from ...core.host import is_loopback
 from ...core.i18n import _
 from .uri import OssUri
 
@@ -122,7 +123,7 @@ class OssClient:
         # Otherwise requests would replace the signature with a password from ~/.netrc.
         session.session.auth = _as_it_is
         # Proxies do not apply to this machine.
-        session.session.trust_env = not _is_loopback(endpoint)
+        session.session.trust_env = not is_loopback(urlsplit(endpoint).hostname or "")
         return oss2.Bucket(
             oss2.ProviderAuthV4(self._keys),
             endpoint,
@@ -260,14 +261,6 @@ def _public(host: str) -> str:
 def _region(endpoint: str) -> str:
     match = re.search(r"//(?:oss|vpc100-oss)-([a-z0-9-]+?)(-internal)?\.aliyuncs\.com", endpoint)
     return "" if not match or match[1].startswith("accelerate") else match[1]
-
-
-def _is_loopback(endpoint: str) -> bool:
-    host = urlsplit(endpoint).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _is_path_style(endpoint: str) -> bool:

@@ -169,7 +169,7 @@ class OssStorage(Storage):
 
                 def told(done: int, _whole: int, path: str = path) -> None:
                     meter.count(path, done)
-                    meter.tell()
+                    meter.report()
 
                 upload_file(
                     self.client, folder / path, address.join(path), self.state, overwrite=overwrite, progress=told

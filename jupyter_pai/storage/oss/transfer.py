@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
 from mmap import mmap
@@ -18,7 +19,7 @@ T = TypeVar("T")
 # Parallel requests. More do not help on a fast line, and each needs memory for its part.
 _THREADS = 6
 _SLICE = 1 << 18
-_TELL_EVERY = 0.2
+_REPORT_INTERVAL = 0.2
 
 
 class TransferCancelled(Exception):
@@ -30,10 +31,10 @@ class Meter:
 
     def __init__(self, whole: int, progress: Progress | None = None) -> None:
         self.whole = whole
-        self.ended = threading.Event()
+        self.cancelled = threading.Event()
         self._progress = progress
         self._done: dict[object, int] = {}
-        self._told = -1
+        self._reported = -1
 
     def count(self, piece: object, done: int) -> None:
         """Record the progress of a piece.
@@ -42,14 +43,14 @@ class Meter:
             TransferCancelled: if the copy is cancelled.
         """
         self._done[piece] = done
-        if self.ended.is_set():
+        if self.cancelled.is_set():
             raise TransferCancelled
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report the progress from the waiting thread. The callback may raise to cancel the copy."""
         done = sum([*self._done.values()])
-        if self._progress and done > self._told:
-            self._told = done
+        if self._progress and done > self._reported:
+            self._reported = done
             self._progress(done, max(self.whole, done))
 
 
@@ -97,20 +98,26 @@ def read_body(result: Any, size: int, meter: Meter | None, piece: object) -> byt
 
 def run_parallel(tasks: Iterable[Callable[[], T]], meter: Meter, threads: int = _THREADS) -> list[T]:
     """Run tasks in parallel threads and return their results in order. The first failure cancels the others."""
+    with _pool(meter, threads) as pool:
+        meter.report()
+        # Keep the language of the caller for messages.
+        futures = [pool.submit(copy_context().run, task) for task in tasks]
+        waiting: Iterable[Future[T]] = futures
+        while waiting := wait(waiting, _REPORT_INTERVAL, FIRST_EXCEPTION).not_done:
+            meter.report()
+            _raise_of(futures)
+        meter.report()
+        return [future.result() for future in futures]
+
+
+@contextmanager
+def _pool(meter: Meter, threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Open a thread pool. An error in the block cancels its tasks."""
     with ThreadPoolExecutor(threads, "jupyter-pai oss") as pool:
-        futures: list[Future[T]] = []
         try:
-            meter.tell()
-            # Keep the language of the caller for messages.
-            futures = [pool.submit(copy_context().run, task) for task in tasks]
-            waiting: Iterable[Future[T]] = futures
-            while waiting := wait(waiting, _TELL_EVERY, FIRST_EXCEPTION).not_done:
-                meter.tell()
-                _raise_of(futures)
-            meter.tell()
-            return [future.result() for future in futures]
+            yield pool
         except BaseException:
-            meter.ended.set()
+            meter.cancelled.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
@@ -123,25 +130,20 @@ def _raise_of(futures: Sequence[Future[Any]]) -> None:
 
 def run_ordered(tasks: Iterable[Callable[[], bytes]], meter: Meter, threads: int = _THREADS) -> Iterator[bytes]:
     """Run tasks in parallel threads, a few ahead of the consumer, and yield their results in order."""
-    with ThreadPoolExecutor(threads, "jupyter-pai oss") as pool:
+    with _pool(meter, threads) as pool:
         ahead: list[Future[bytes]] = []
-        try:
-            for task in tasks:
-                ahead.append(pool.submit(copy_context().run, task))
-                if len(ahead) > threads:
-                    yield _taken(ahead.pop(0), meter)
-            while ahead:
-                yield _taken(ahead.pop(0), meter)
-        except BaseException:
-            meter.ended.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+        for task in tasks:
+            ahead.append(pool.submit(copy_context().run, task))
+            if len(ahead) > threads:
+                yield _result(ahead.pop(0), meter)
+        while ahead:
+            yield _result(ahead.pop(0), meter)
 
 
-def _taken(future: Future[bytes], meter: Meter) -> bytes:
-    while wait([future], _TELL_EVERY).not_done:
-        meter.tell()
-    meter.tell()
+def _result(future: Future[bytes], meter: Meter) -> bytes:
+    while wait([future], _REPORT_INTERVAL).not_done:
+        meter.report()
+    meter.report()
     return future.result()
 
 

@@ -430,7 +430,7 @@ def test_addresses_made_of_parts() -> None:
         "oss://bucket.oss-cn-beijing.aliyuncs.com/a/b.csv"
     )
     assert (found.uri, found.get_dir_uri()) == ("oss://bucket/a/b.csv", "oss://bucket/a/")
-    with pytest.raises(PaiError, match="nvalid endpoint"):
+    with pytest.raises(PaiError, match="no endpoint"):
         found.get_uri_with_endpoint()
     with pytest.raises(BadInput, match="not an OSS URI"):
         parse_oss_url("s3://bucket/a")
