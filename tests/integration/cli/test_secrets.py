@@ -61,7 +61,7 @@ def test_piped_in_given_to_a_job_and_forgotten(cli: Cli, keep: Cli, folder: Path
     assert cli("secret", "remove", "HF_TOKEN").returncode == 0
     done = cli("submit", "--command", "true", "--secret", "HF_TOKEN")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no secret `HF_TOKEN`" in done.stderr
+    assert "Unknown secret `HF_TOKEN`" in done.stderr
     assert "jupyter pai secret set HF_TOKEN" in done.stderr
 
 
@@ -95,7 +95,7 @@ def test_a_secret_of_a_keyring_that_has_gone(
     keep("HF_TOKEN")
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     done = cli("submit", "--command", "true", "--secret", "HF_TOKEN")
-    assert (done.returncode, "no secret `HF_TOKEN`" in done.stderr) == (2, True)
+    assert (done.returncode, "Unknown secret `HF_TOKEN`" in done.stderr) == (2, True)
     keep("HF_TOKEN")
     assert json.loads(cli("secret", "list", "--json").stdout)["secrets"] == [{"name": "HF_TOKEN", "place": "file"}]
 

@@ -88,7 +88,7 @@ def test_it_is_made_anew_with_all_that_was_known(
     try:
         assert known(engine) == jobs
         assert [job["name"] for job in engine.call("list_jobs", label=["n=7"])["jobs"]] == ["job 7"]
-        assert "made anew from the files of 13 jobs" in caplog.text
+        assert "rebuilt from the files of 13 jobs" in caplog.text
         assert [path.read_bytes() for path in aside(home)] == ([damaged] if damaged else [])
         again = engine.submit({"name": "cell2", "command": "echo once", "source": {"files": {"a": ""}}}, attach=True)
         assert again["attached"] is True
@@ -177,7 +177,7 @@ def test_while_another_process_holds_it_readers_go_on_and_nothing_is_lost(home: 
         with locked(home):
             (tmp_path / "go").touch()
             until((home.job(handle.id).path / "result").exists)
-            with pytest.raises(StateError, match=r"is locked.*[Aa]nother process holds it") as caught:
+            with pytest.raises(StateError, match=r"is locked.*Another process is using it") as caught:
                 submit(engine, "true")
             assert caught.value.status == 503
             assert engine.call("show", job=handle.id)["status"] == "running"

@@ -78,7 +78,7 @@ def test_a_rerun_asks_again(kept: EmbeddedClient) -> None:
     kept.call("set_secret", secret="HF_TOKEN", body={"value": "another"})
     assert (first.logs(), first.rerun().wait().logs()) == ("28\n", "7\n")
     kept.call("remove_secret", secret="HF_TOKEN")
-    with pytest.raises(BadInput, match="no secret `HF_TOKEN`"):
+    with pytest.raises(BadInput, match="Unknown secret `HF_TOKEN`"):
         first.rerun()
 
 
@@ -93,7 +93,7 @@ def test_a_value_never_comes_back(kept: EmbeddedClient) -> None:
 def test_a_missing_one_is_refused_with_what_to_do(kept: EmbeddedClient, home: Home) -> None:
     for call in (kept.submit, kept.preview):
         for name, fix in (("WANDB", "%pai secret set WANDB"), ("HF_TOKNE", "`HF_TOKEN`")):
-            with pytest.raises(BadInput, match=f"no secret `{name}`") as caught:
+            with pytest.raises(BadInput, match=f"Unknown secret `{name}`") as caught:
                 call({"name": "x", "command": "true", "source": {"files": {"a": ""}}, "secrets": {name: name}})
             assert (caught.value.status, fix in caught.value.fix) == (400, True)
     assert list(home.jobs.iterdir()) == []
@@ -174,7 +174,7 @@ def test_names(store: SecretStore, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "../a", "a=b", "密", "x" * 101, *(k[0] for k in CERTAIN.values())])
 def test_what_is_no_name(store: SecretStore, name: str) -> None:
-    with pytest.raises(BadInput, match="no name"):
+    with pytest.raises(BadInput, match="Invalid name of a secret"):
         store.keep(name, Secret(VALUE))
 
 
