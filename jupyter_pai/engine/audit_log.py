@@ -1,12 +1,12 @@
-"""Audit: one line of JSON for each job that somebody submits, runs again, adopts, stops or deletes.
+"""Audit log: one line of JSON for each submit, rerun, import, stop and delete of a job.
 
     {"time": "2026-01-31T09:30:00.123456+00:00", "user": "ada", "hub_user": "ada", "host": "jupyter-ada", "verb":
      "submit", "job": "k3v9q2xa", "name": "train", "backend": "pai", "profile": "team", "instance_type":
      "ecs.g7.xlarge", "count": 1, "result": "ok"}
 
-Lines go through Python's `logging`, to the logger `jupyter_pai.audit`, and to the file that the policy names. They hold
-neither commands nor hyperparameters nor environments. The engine runs as its user: a line is what that user's engine
-says, no proof against somebody who uses another one.
+Lines go through Python's `logging`, to the logger `jupyter_pai.audit`, and to the file that the policy names. They
+contain no commands, hyperparameters or environment variables. The engine runs as its user, so a modified engine can
+write other lines.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from ..jobs.spec import JobSpec
 __all__ = ["Audit", "AuditEntry"]
 
 logger = logging.getLogger("jupyter_pai.audit")
-# Lines that are kept for when their file can be written again.
+# Lines kept in memory while the file cannot be written.
 _MOST = 1000
-# Letters of a user's word for a job.
+# The longest name of a job in a line.
 _LONGEST = 200
 
 
 class AuditEntry:
-    """What is known by now of something that is being done."""
+    """The fields of one action, filled in as they become known."""
 
     def __init__(self, verb: str, word: str) -> None:
         self.fields: dict[str, object] = {
@@ -58,24 +58,24 @@ class AuditEntry:
         }
 
     def of_spec(self, spec: JobSpec, backend: str = "", profile: str = "") -> None:
-        """What is asked for."""
+        """Add the fields of a request."""
         known = {"name": spec.name, "backend": backend, "profile": profile or spec.profile}
         self.fields |= {**known, "instance_type": spec.instance_type, "count": spec.instance_count}
 
     def of_job(self, job: Job, result: str = "ok") -> None:
-        """The job that it is about, or that came of it."""
+        """Add the fields of the job."""
         self.of_spec(job.spec, job.backend, job.profile)
         self.fields |= {"job": job.id, "result": result}
 
     def fail(self, error: BaseException) -> None:
-        """It was refused, or went wrong."""
+        """Add the error."""
         self.fields["result"] = error.code if isinstance(error, PaiError) else type(error).__name__
         if isinstance(error, NotAllowed):
             self.fields["rule"] = error.details.get("rule", "")
 
 
 class Audit:
-    """Writes entries where the policy says."""
+    """Writes the log of the policy."""
 
     def __init__(self, policy: Callable[[], Policy]) -> None:
         self._policy = policy
@@ -84,10 +84,10 @@ class Audit:
 
     @asynccontextmanager
     async def entry(self, verb: str, word: str = "", *, starts: bool = False) -> AsyncIterator[AuditEntry]:
-        """An entry that is written when the block ends, however it does.
+        """Write an entry when the block ends, also with an error.
 
         Raises:
-            NotAllowed: if the block `starts` a job, which the policy allows only if the file can be written.
+            NotAllowed: if the block `starts` a job, and the policy requires a log that cannot be written.
         """
         entry = AuditEntry(verb, word)
         try:
@@ -104,7 +104,7 @@ class Audit:
                 await asyncio.to_thread(self._write, path, line)
 
     def trouble(self) -> str:
-        """Why the file cannot be written; empty where it can, or there is none. Blocks."""
+        """Return why the file cannot be written; empty if it can, or there is none. Blocks."""
         try:
             if path := self._policy().rules.audit_file:
                 self._flush(path)
@@ -115,14 +115,14 @@ class Audit:
     def _require(self) -> None:
         if why := self.trouble():
             policy = self._policy()
-            text = _("What is submitted must be written down, and {file} cannot be written: {error}.")
+            text = _("The audit log is required, and {file} cannot be written: {error}.")
             raise policy.refusal("audit_required", text.format(file=policy.rules.audit_file, error=why))
 
     def _file(self) -> str:
         try:
             return self._policy().rules.audit_file
         except PaiError:
-            return ""  # The settings are wrong, which whoever uses them is told.
+            return ""  # Invalid settings are reported elsewhere.
 
     def _write(self, path: str, line: str) -> None:
         with self._lock:
@@ -133,23 +133,23 @@ class Audit:
             logger.warning("%s cannot be written: %s", path, error.strerror or error)
 
     def _flush(self, path: str) -> None:
-        """Write what waits. Opens the file even if that is nothing."""
+        """Write all waiting lines. Opens the file even if there are none."""
         with self._lock:
             _append(path, self._waiting)
 
 
 def _append(path: str, lines: deque[bytes]) -> None:
-    """Append lines to a file, each in one write, and take each out that is written.
+    """Append lines to a file, each in one write, and remove the written ones.
 
     Raises:
         OSError: if the file cannot be written; the rest of the lines stay.
     """
-    # Not blocking: nobody may be at the other end of a pipe.
+    # Non-blocking: a pipe may have no reader.
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     try:
         while lines:
             if os.write(file, lines[0]) < len(lines[0]):
-                lines[0] = b"\n" + lines[0].lstrip(b"\n")  # What came of it is no line.
+                lines[0] = b"\n" + lines[0].lstrip(b"\n")  # End the incomplete line.
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             lines.popleft()
     finally:
@@ -157,7 +157,7 @@ def _append(path: str, lines: deque[bytes]) -> None:
 
 
 def _user() -> str:
-    """The system's user; not what variables say, which users set."""
+    """Return the system's user. Environment variables are not trusted."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

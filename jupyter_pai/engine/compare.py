@@ -1,4 +1,4 @@
-"""Two jobs side by side: what was asked, the code, where it comes from, and what became of it."""
+"""Differences of two jobs: spec, code, provenance and results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..source.archive import Entry
 
 __all__ = ["Difference", "FileDifference", "origins", "results", "sources", "specs"]
 
-# What is compared line by line: bytes of a file, lines of a file, files, lines of a difference.
+# Limits of the comparison: bytes of a file, lines of a file, files, lines of a diff.
 _LARGEST, _LINES, _FILES, _SHOWN = 200_000, 5_000, 100, 400
 _TABLES = ("hyperparameters", "inputs", "outputs", "environment", "labels", "options")
 _NOT_ASKED = ("name", "source")
@@ -29,7 +29,7 @@ _NOT_ASKED = ("name", "source")
 
 @dataclass(frozen=True)
 class Difference:
-    """A value of the one job and of the other, as JSON has it; None where there is none."""
+    """The values of two jobs as JSON; None if a job has none."""
 
     name: str
     a: Any
@@ -38,8 +38,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class FileDifference:
-    """A file that only the second has (`added`), only the first (`removed`), or both (`changed`). `lines` is a unified
-    difference, empty where `why` says why there is none; notebooks are compared as the code of their cells."""
+    """A file that only the second job has (`added`), only the first (`removed`), or both (`changed`). `lines` is a
+    unified diff; if it is empty, `why` is the reason. Notebooks are compared by the code of their cells."""
 
     path: str
     change: Literal["added", "removed", "changed"]
@@ -48,8 +48,8 @@ class FileDifference:
 
 
 def specs(a: JobSpec, b: JobSpec) -> list[Difference]:
-    """Where two specs differ: field by field, tables by name, metrics by theirs. Code and the jobs' names are left
-    out."""
+    """Return the differing fields of two specs. Tables and metrics are compared by name; code and job names are
+    excluded."""
     return _different(_fields(a), _fields(b))
 
 
@@ -67,7 +67,7 @@ def _fields(spec: JobSpec) -> dict[str, Any]:
 
 def _different(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
     names = [*a, *(name for name in b if name not in a)]
-    # Told apart as text: a rate of 1 and one of True or 1.0 are equal in Python.
+    # Compared as text, since 1, True and 1.0 are equal in Python.
     return [Difference(name, a.get(name), b.get(name)) for name in names if _text(a, name) != _text(b, name)]
 
 
@@ -76,7 +76,7 @@ def _text(values: Mapping[str, Any], name: str) -> str | None:
 
 
 def origins(a: Provenance | None, b: Provenance | None) -> tuple[list[Difference], list[Difference]]:
-    """Where two provenances differ; and their packages."""
+    """Return the differences of two provenances and of their packages."""
     packages = _different(a.packages if a else {}, b.packages if b else {})
     return _different(_origin(a), _origin(b)), packages
 
@@ -91,7 +91,7 @@ def _origin(found: Provenance | None) -> dict[str, Any]:
 
 
 def results(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
-    """What became of two jobs, as `JobView` has them: side by side, also what is the same."""
+    """Return the results of two jobs (`JobView`) side by side, equal ones too."""
     one, two = ({**_outcome(job), **{f"metrics.{n}": m["value"] for n, m in job["metrics"].items()}} for job in (a, b))
     names = [*one, *(name for name in two if name not in one)]
     return [Difference(name, one.get(name), two.get(name)) for name in names]
@@ -104,7 +104,7 @@ def _outcome(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sources(a: Job, b: Job, one: JobFolder, two: JobFolder) -> list[FileDifference]:
-    """Which files two jobs' code differs in, and how. May block.
+    """Return the files that differ in the code of two jobs. May block.
 
     Raises:
         SourceError: if an archive is damaged or gone.

@@ -1,4 +1,4 @@
-"""What a form begins with that is to submit a notebook, a script or a folder.
+"""Default settings of the form for a notebook, a script or a folder.
 
 The settings are those of the newest job of the same notebook, script or folder, without what its profile or its
 platform filled in, and without the code of the cell that it was made of; without such a job, as little as can be.
@@ -25,25 +25,25 @@ __all__ = ["FormTarget", "entries", "place_of", "settings_of", "spec_of", "targe
 
 Kind = Literal["notebook", "script", "folder"]
 _SCRIPTS, _NOTEBOOK = (".py", ".sh"), ".ipynb"
-# What is offered to be run, and how many entries of folders are looked at for that.
+# The most entry points offered, and the most folder entries searched for them.
 _MOST_ENTRIES, _MOST_LOOKED_AT = 200, 5_000
 _NO_CODE = ("__pycache__", "node_modules")
 
 
 class FormTarget(NamedTuple):
-    """What is to be submitted: its path, without links, and what it is."""
+    """The target of a form: its real path and its kind."""
 
     path: Path
     kind: Kind
 
     @property
     def folder(self) -> Path:
-        """The folder of code."""
+        """The folder with the code."""
         return self.path if self.kind == "folder" else self.path.parent
 
     @property
     def jobs(self) -> JobFilter:
-        """Which jobs are its own; the newest of them."""
+        """The query for the newest job of the target."""
         path = str(self.path)
         if self.kind == "notebook":
             return JobFilter(notebook=path, limit=1)
@@ -51,38 +51,37 @@ class FormTarget(NamedTuple):
 
 
 def target_of(path: Path) -> FormTarget:
-    """What a path means.
+    """Return the target of a path.
 
     Raises:
-        NotFound: if there is nothing.
-        UsageError: if it is a file that a form cannot submit.
+        NotFound: if the path does not exist.
+        UsageError: if the file cannot be submitted.
     """
     try:
-        found = Path(os.path.realpath(path))
-        is_folder, is_file = found.is_dir(), found.is_file()
+        target = Path(os.path.realpath(path))
+        is_folder, is_file = target.is_dir(), target.is_file()
     except (OSError, ValueError):
         is_folder = is_file = False
     if is_folder:
-        return FormTarget(found, "folder")
+        return FormTarget(target, "folder")
     if not is_file:
-        raise NotFound(_("There is no {path}.").format(path=path), fix=_("Save it first, or name another file."))
-    if found.suffix == _NOTEBOOK:
-        return FormTarget(found, "notebook")
-    if found.suffix not in _SCRIPTS:
+        raise NotFound(_("{path} does not exist.").format(path=path), fix=_("Save the file, or choose another one."))
+    if target.suffix == _NOTEBOOK:
+        return FormTarget(target, "notebook")
+    if target.suffix not in _SCRIPTS:
         raise UsageError(
-            _("{path} is no folder, .py, .sh or .ipynb.").format(path=path),
-            fix=_("Open its folder, and say how to run it as a command."),
+            _("{path} is not a folder, .py, .sh or .ipynb file.").format(path=path),
+            fix=_("Open its folder, and enter the command that runs it."),
         )
-    return FormTarget(found, "script")
+    return FormTarget(target, "script")
 
 
 def entries(folder: Path) -> list[str]:
-    """What can be run in a folder and in those right below it: paths with slashes, those of the folder itself first.
+    """Return the runnable files of a folder and its direct subfolders, those of the folder first.
 
     May block.
     """
-    found = sorted(_runnable(folder), key=lambda path: (path.count("/"), path))
-    return found[:_MOST_ENTRIES]
+    return sorted(_runnable(folder), key=lambda path: (path.count("/"), path))[:_MOST_ENTRIES]
 
 
 def _runnable(folder: Path) -> Iterator[str]:
@@ -107,23 +106,23 @@ def _runnable(folder: Path) -> Iterator[str]:
 
 
 def spec_of(target: FormTarget, runnable: list[str]) -> dict[str, Any]:
-    """The spec that a form begins with of what has no job yet: it runs, in its folder. Nobody names it."""
+    """Return the spec of a target without a job: its entry point and folder, without a name."""
     entry = target.path.name if target.kind != "folder" else _entry_of(runnable)
     return ({"entry_point": entry} if entry else {}) | {"source": {"folder": str(target.folder)}}
 
 
 def _entry_of(runnable: list[str]) -> str:
-    """What a folder is run by if nobody says; empty if that cannot be known."""
+    """Return the default entry point of a folder; empty if it is ambiguous."""
     named = [name for name in ENTRY_POINTS if name in runnable]
     scripts = [path for path in runnable if path.endswith(".py") and "/" not in path]
     return (named or scripts)[0] if named or len(scripts) == 1 else ""
 
 
 def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool) -> JobSpec:
-    """The settings of an earlier job, for another one of the same.
+    """Return the settings of an earlier job for a new one.
 
-    Its name is as long as nobody chose it; what its profile would fill in is left to it; checkpoints that it resumed
-    from are its own. `picks`: its backend picks an instance type for sizes, and so does it the next time.
+    Generated names, defaults of the profile and resumed checkpoints are dropped. `picks`: the backend selects instance
+    types by size, and does so again.
     """
     spec = job.spec
     profile = settings.profiles.get(job.profile)
@@ -155,7 +154,7 @@ def place_of(settings: Settings) -> dict[str, str]:
 
 
 def _own_name(job: Job, target: FormTarget) -> str:
-    """The name that somebody chose for a job, without the time that a rerun adds."""
+    """Return the name that a user chose for a job, without the time stamp of a rerun; otherwise empty."""
     base = job_name.base_name(job.name)
     is_generated = base != job.name and base in (target.path.stem, target.folder.name, Path(job.spec.entry_point).stem)
     return "" if is_generated else base

@@ -1,4 +1,4 @@
-"""What a job takes from an earlier one: its spec with changes, its checkpoints, the files of its folder."""
+"""Values that a job takes from an earlier one: its spec with changes, its checkpoints, files of its folder."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..storage.base import Storage
 
 __all__ = ["CHANNEL", "changed", "checkpoints", "has_other_needs", "is_generated", "path_name", "unfilled", "used_jobs"]
 
-# The output of a job that is the input of one that resumes it.
+# The output channel that is the input of a resumed job.
 CHANNEL = "checkpoints"
 
 
 def changed(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
-    """The spec with a merge patch (RFC 7396) applied: tables are merged by name, None removes a name or resets a field.
+    """Return the spec with a merge patch (RFC 7396): tables are merged by name, None removes a name or resets a field.
 
     Raises:
-        SpecError: naming each field that is wrong, and what is to be removed and is not there.
+        SpecError: naming each invalid field, and names to remove that do not exist.
     """
     return parse_spec(_merged(spec.model_dump(mode="json"), changes, ""))
 
@@ -36,47 +36,47 @@ def changed(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
 def _merged(value: object, change: object, place: str) -> object:
     if not isinstance(change, Mapping):
         return change
-    found = dict(value) if isinstance(value, dict) else {}
+    merged = dict(value) if isinstance(value, dict) else {}
     for name, inner in change.items():
         where = f"{place}.{name}" if place else str(name)
         if inner is not None:
-            found[name] = _merged(found.get(name), inner, where)
-        elif name in found:
-            del found[name]
+            merged[name] = _merged(merged.get(name), inner, where)
+        elif name in merged:
+            del merged[name]
         else:
-            near = get_close_matches(str(name), list(found), 1)
+            near = get_close_matches(str(name), list(merged), 1)
             fix = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
-            raise SpecError(_("{place}: there is nothing to remove.").format(place=where), fix=fix, fields=[where])
-    return found
+            raise SpecError(_("{place} does not exist.").format(place=where), fix=fix, fields=[where])
+    return merged
 
 
 def checkpoints(job: Job, storage_of: Callable[[str, str], Storage]) -> str:
-    """The URI of the checkpoints that a job which has ended has left. May block.
+    """Return the URI of a finished job's checkpoints. May block.
 
-    `storage_of` gives the storage of a URI with the account of a profile.
+    `storage_of` returns the storage of a URI with the account of a profile.
 
     Raises:
-        Conflict: if it has not ended, or left none; saying what to do.
+        Conflict: if the job is active or has no checkpoints.
     """
     if not job.status.ended:
         raise Conflict(
-            _("The job {job} has not ended: its checkpoints may be half written.").format(job=job.id),
+            _("Job {job} is active, so its checkpoints may be incomplete.").format(job=job.id),
             fix=_("Stop it first: %pai stop {job}").format(job=job.id),
         )
     uri = job.outputs.get(CHANNEL, "")
     if not uri or not storage_of(uri, job.profile).list(uri):
-        fix = _("Scripts write them to the folder in PAI_OUTPUT_CHECKPOINTS. From the beginning: %pai rerun {job}")
+        fix = _("Write them to the folder in PAI_OUTPUT_CHECKPOINTS. To start over: %pai rerun {job}")
         if job.resumed_from:
             fix = _("Resume the job before it: %pai rerun {job} --resume")
         raise Conflict(
-            _("The job {job} has left no checkpoints in {place}.").format(job=job.id, place=uri or "-"),
+            _("Job {job} has no checkpoints in {place}.").format(job=job.id, place=uri or "-"),
             fix=fix.format(job=job.resumed_from or job.id),
         )
     return uri
 
 
 def has_other_needs(before: JobSpec, now: JobSpec) -> bool:
-    """Whether a spec asks by sizes for another machine than an earlier one, or for one of another profile."""
+    """Return whether a spec with sizes has other sizes or another profile than an earlier one."""
     return now.is_sized and any(
         getattr(before, field) != getattr(now, field) for field in ("profile", "cpu", "gpu", "memory")
     )
@@ -93,22 +93,22 @@ def unfilled(spec: JobSpec, name: str, defaults: ProfileSettings | None) -> dict
 
 
 def is_generated(output_path: str, name: str) -> bool:
-    """Whether an output path is one that the profile gave a job of that name, so that another job gets its own."""
+    """Return whether an output path was generated for a job of that name."""
     return bool(re.search(rf"/{re.escape(path_name(name))}-\d{{14}}-[0-9a-f]{{6}}/$", output_path))
 
 
 def path_name(name: str) -> str:
-    """A job's name as a part of a path."""
+    """Return a job's name as a path segment."""
     return re.sub(r"[^\w.-]+", "_", name).strip(".") or "job"
 
 
 def used_jobs(spec: JobSpec, home: Home) -> set[str]:
-    """The jobs in whose folders inputs or outputs of a spec lie: they must stay while it runs."""
-    found: set[str] = set()
+    """Return the jobs whose folders have inputs or outputs of a spec. They cannot be deleted while it runs."""
+    jobs: set[str] = set()
     for uri in filter(None, (*spec.inputs.values(), *spec.outputs.values(), spec.output_path)):
         path = unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri
-        # As it is written and as it is: a link in a job's folder goes with the folder.
+        # Both the path and its target: a link in a job's folder is removed with the folder.
         for place, root in ((os.path.normpath(path), home.jobs), (os.path.realpath(path), os.path.realpath(home.jobs))):
             if Path(place).is_relative_to(root):
-                found.update(Path(place).relative_to(root).parts[:1])
-    return found
+                jobs.update(Path(place).relative_to(root).parts[:1])
+    return jobs

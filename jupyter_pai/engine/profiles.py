@@ -1,8 +1,9 @@
-"""Profiles: the settings as their files say now, and a backend for each profile."""
+"""The current settings, and the backend of each profile."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from ..backends import load_backends
@@ -21,7 +22,7 @@ __all__ = ["Profiles"]
 
 
 class Profiles:
-    """Reads the settings at each question: a file that was edited counts at once."""
+    """Reads the settings for each request, so that edits take effect at once."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -30,19 +31,19 @@ class Profiles:
         self._backends: dict[str, tuple[Profile, Backend]] = {}
 
     def settings(self) -> Settings:
-        """The settings as their files say now."""
+        """Return the current settings."""
         return settings_files.load(self.models, _discovered())
 
     def policy(self) -> Policy:
-        """What the administrator's file allows now."""
+        """Return the administrator's current policy."""
         return settings_files.policy()
 
     def chosen(self, profile: str = "", backend: str = "") -> Profile:
-        """The profile that is meant, for jobs to go with.
+        """Return a profile for jobs.
 
         Raises:
-            NotFound: naming what was meant.
-            NotAllowed: if the administrator does not allow it.
+            NotFound: if the profile does not exist.
+            NotAllowed: if the policy forbids it.
         """
         settings = self.settings()
         chosen = settings.pick(profile, backend)
@@ -70,57 +71,54 @@ class Profiles:
         return settings
 
     def log_in(self, profile: str, body: object) -> None:
-        """Keep credentials of its own for a profile, in place of earlier ones. May block.
+        """Store credentials for a profile, in place of earlier ones. May block.
 
         Raises:
-            NotFound: if there is no such profile.
+            NotFound: if the profile does not exist.
             NotAllowed: if the administrator has locked it.
-            Unsupported: if its backend wants none.
-            SpecError: if they cannot be right, naming the field.
+            Unsupported: if its backend uses none.
+            SpecError: if they are invalid, naming the field.
         """
         model = load_backends()[self._changeable(profile).backend].credentials_model
         if model is None:
-            raise Unsupported(
-                _("The backend of the profile `{name}` wants no credentials of its own.").format(name=profile)
-            )
+            raise Unsupported(_("The backend of profile `{name}` does not use credentials.").format(name=profile))
         reference = self.credentials.keep(model, body)
-        try:
+        with ExitStack() as stack:
+            stack.callback(self.credentials.forget, reference)
             self.edit(profile, {"own_credentials": reference})
-        except BaseException:
-            self.credentials.forget(reference)
-            raise
+            stack.pop_all()
 
     def log_out(self, profile: str) -> None:
-        """Forget a profile's own credentials. May block.
+        """Delete a profile's own credentials. May block.
 
         Raises:
-            NotFound: if there is no such profile, or it has none.
+            NotFound: if the profile does not exist or has no credentials.
             NotAllowed: if the administrator has locked it.
         """
         if not self._changeable(profile).settings.own_credentials:
-            raise NotFound(_("The profile `{name}` has no credentials of its own.").format(name=profile))
+            raise NotFound(_("Profile `{name}` has no credentials of its own.").format(name=profile))
         self.edit(profile, {"own_credentials": None})
 
     def _changeable(self, profile: str) -> Profile:
         settings = self.settings()
-        found = settings.pick(profile)
+        chosen = settings.pick(profile)
         settings.policy.check_change(profile, settings.locked)
-        return found
+        return chosen
 
     def names_own(self, profile: str) -> bool:
-        """Whether the user's file has a profile of this name that names credentials of its own."""
+        """Return whether the profile has its own credentials in the user's file."""
         return bool(_reference(SettingsFile(settings_files.user_file()), profile))
 
     def kept(self, profile: Profile) -> StoredCredentials:
-        """Which credentials of its own a profile has; empty if none, or if they are not to be had. May block."""
+        """Return a profile's own credentials, masked; empty if there are none or they cannot be read. May block."""
         reference = profile.settings.own_credentials
         try:
             return (self.credentials.kept() if reference else {}).get(reference, StoredCredentials("", ""))
         except PaiError:
-            return StoredCredentials("", "")  # Whoever logs in with them is told.
+            return StoredCredentials("", "")  # A request with them raises the error.
 
     def backend(self, profile: Profile) -> Backend:
-        """The backend of a profile; a new one when the profile has changed."""
+        """Return the backend of a profile; a new one if the profile has changed."""
         known = self._backends.get(profile.name)
         if known is None or known[0] != profile:
             backend = load_backends()[profile.backend](profile.settings, self.home)
@@ -129,17 +127,17 @@ class Profiles:
         return known[1]
 
     def capabilities(self, backend: str) -> frozenset[Capability]:
-        """What a backend can do: nothing, if it is not installed any more."""
+        """Return the capabilities of a backend; none if it is not installed."""
         known = load_backends().get(backend)
         return known.capabilities if known else frozenset()
 
     def with_capability(self, capability: Capability, profile: str = "", backend: str = "") -> Profile:
-        """The profile that is meant; if none is named and the default one cannot do this, the first that can.
+        """Return a profile with a capability: the named one, else the default one, else the first.
 
         Raises:
-            NotFound: naming what was meant.
-            NotAllowed: if the administrator does not allow it.
-            Unsupported: if the profile that is meant cannot do this.
+            NotFound: if the profile does not exist.
+            NotAllowed: if the policy forbids it.
+            Unsupported: if the named profile does not have it.
         """
         settings = self.settings()
         chosen = self.chosen(profile, backend) if profile or backend else settings.pick()
@@ -153,12 +151,12 @@ class Profiles:
         if profile or backend or not able:
             raise Unsupported(
                 _("The backend `{name}` does not support: {what}.").format(name=chosen.backend, what=capability.value),
-                fix=_("Name a profile of another backend: --profile."),
+                fix=_("Choose a profile of another backend: --profile."),
             )
         return able[0]
 
     def backend_of(self, job: Job) -> Backend:
-        """The backend that runs a job.
+        """Return the backend of a job.
 
         Raises:
             NotFound: if its profile was removed.
@@ -167,10 +165,10 @@ class Profiles:
 
 
 def _reference(file: SettingsFile, profile: str) -> str:
-    """Which credentials of its own a profile names, as it stands there: the rest of the file may be wrong."""
+    """Return the reference to a profile's own credentials, also from an invalid file."""
     return str(file.profiles().get(profile, {}).get("own_credentials", ""))
 
 
 def _discovered() -> dict[str, dict[str, Any]]:
-    """The profiles that need no file."""
-    return {name: found for name, backend in load_backends().items() if (found := backend.discover())}
+    """Return the profiles that backends find on this machine."""
+    return {name: values for name, backend in load_backends().items() if (values := backend.discover())}

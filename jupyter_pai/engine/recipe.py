@@ -93,7 +93,7 @@ def _cli(spec: JobSpec, values: Mapping[str, Any], pairs: _Pairs, backend: str) 
 
 
 def _is_plain(option: str, value: str) -> bool:
-    """Whether a value means in a magic's line what it means here."""
+    """Return whether a value has the same meaning in a magic's line."""
     return value.isprintable() and (option in _VERBATIM or not _VARIABLE.search(value))
 
 
@@ -139,7 +139,7 @@ def _plain(spec: JobSpec) -> Iterator[tuple[str, str]]:
 
 
 def _are_pairs(spec: JobSpec) -> bool:
-    """Whether each name can stand before its `=`."""
+    """Return whether all names can be written as NAME=VALUE."""
     names = [name for field in _TABLES for name in getattr(spec, field)]
     return all(name and "=" not in name for name in [*names, *(one.name for one in spec.metric_definitions)])
 
@@ -157,7 +157,7 @@ def _target(spec: JobSpec) -> str | None:
 
 
 def _code_of(spec: JobSpec) -> str:
-    """What stood below `%%pai_train`, if the script was made of such a cell."""
+    """Return the code of the cell below `%%pai_train`, if the script was made of one."""
     files = spec.source.files
     text = files.get(spec.entry_point, "")
     if len(files) != 1 or not re.fullmatch(r"pai_cell(_\d+)?\.py", spec.entry_point) or not text.startswith(_HEADER):

@@ -1,4 +1,4 @@
-"""What is asked of the engine in one call: to submit, or to look at what would be submitted."""
+"""The bodies of requests to the engine, and the replies to a submit and its preview."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class SubmitRequest(BaseModel):
-    """A spec, and what is not part of it."""
+    """A spec, and the options of its submit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     spec: JobSpec
     backend: str = Field("", description="Use this backend's default profile.")
-    python: str = Field("", description="The interpreter of the kernel or command line that submits.")
-    key: str = Field("", max_length=200, description="A submit that is repeated with the same key makes no second job.")
-    attach: bool = Field(False, description="Attach to a job of the same spec that runs or has succeeded.")
-    confirmed: bool = Field(False, description="The user knows what it costs; else that is asked about first.")
+    python: str = Field("", description="The Python interpreter of the kernel or command line.")
+    key: str = Field("", max_length=200, description="Requests with the same key create one job.")
+    attach: bool = Field(False, description="Attach to an existing job of the same spec if it is running or succeeded.")
+    confirmed: bool = Field(False, description="The user has confirmed the cost.")
     script_if_needed: bool = Field(
         False,
-        description="Where the platform runs no notebooks, cell by cell, the code goes as a plain script.",
+        description="Send the code of a notebook as a script if the platform does not run notebooks.",
     )
     staged: str = Field("", max_length=200, description="The id of the transfer that staged the inputs, if any.")
     notebook: str = Field(
@@ -51,7 +51,7 @@ class SubmitRequest(BaseModel):
 
     @property
     def attach_key(self) -> str:
-        """What makes two submits of a cell the same: all of the spec but the name, which has the time in it."""
+        """The digest of the spec without its name, which contains the time. Empty without `attach`."""
         if not self.attach:
             return ""
         text = json.dumps(self.spec.model_dump(mode="json", exclude={"name"}), sort_keys=True)
@@ -67,11 +67,11 @@ class Rerun(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    key: str = Field("", max_length=200, description="A rerun that is repeated with the same key makes no second job.")
-    changes: dict[str, Any] = Field({}, description="What is not as it was: a part of a spec.")
+    key: str = Field("", max_length=200, description="Requests with the same key create one job.")
+    changes: dict[str, Any] = Field({}, description="Changes to the spec of the job.")
     backend: str = Field("", description="Use this backend's default profile.")
     resume: bool = Field(False, description="The job's checkpoints become the input channel `checkpoints`.")
-    confirmed: bool = Field(False, description="The user knows what it costs; else that is asked about first.")
+    confirmed: bool = Field(False, description="The user has confirmed the cost.")
 
 
 class Submitted(BaseModel):
@@ -83,8 +83,8 @@ class Submitted(BaseModel):
 
 
 class Preview(BaseModel):
-    """What would be submitted and packed. A platform is asked only for what it has to settle: the instance type of a
-    job that names sizes, the price of a spot machine."""
+    """The result of a submit without doing it. The platform resolves only the instance type of a job with sizes and the
+    price of a spot instance."""
 
     spec: JobSpec
     backend: str
@@ -92,42 +92,42 @@ class Preview(BaseModel):
     command: str
     python: str
     notes: tuple[str, ...]
-    questions: tuple[str, ...] = Field((), description="What is to be confirmed before it is submitted: what it costs.")
+    questions: tuple[str, ...] = Field((), description="Questions to confirm before the submit, such as the cost.")
     cost: str = Field(
         "",
         description="On which machines it runs, what they cost and for how long; empty where nothing is to be paid. "
         "Where that is to be confirmed, it is one of the questions.",
     )
-    hyperparameters: tuple[Hyperparameter, ...] = Field(description="Those that the code declares.")
+    hyperparameters: tuple[Hyperparameter, ...] = Field(description="The hyperparameters that the code declares.")
     files: int
     bytes: int
-    biggest: list[dict[str, Any]] = Field(description="The largest files: path and bytes.")
-    left_out: list[dict[str, str]] = Field(description="What is not taken along: path and why.")
+    biggest: list[dict[str, Any]] = Field(description="The largest files with path and bytes.")
+    left_out: list[dict[str, str]] = Field(description="Excluded paths and the reasons.")
     leaks: list[dict[str, Any]] | None = Field(
         None,
-        description="What looks like a key and goes along: path, line, cell (of a notebook, else 0), kind, and what "
-        "that is in words. Null where nobody looked.",
+        description="Possible secrets in the files: path, line, cell of a notebook (else 0), kind, and a description. "
+        "Null if the files were not scanned.",
     )
 
 
 def parse(model: type[M], body: object) -> M:
-    """A request's body as what it is to be.
+    """Parse the body of a request.
 
     Raises:
-        SpecError: naming each field that is wrong.
+        SpecError: naming each invalid field.
     """
     try:
         return model.model_validate(body)
     except ValidationError as error:
         faults = validation_errors(error, fields=model.model_fields)
-        raise SpecError("\n".join(f"{place}: {said}" for place, said in faults.items()), faults=faults) from None
+        raise SpecError("\n".join(f"{field}: {message}" for field, message in faults.items()), faults=faults) from None
 
 
 def submit_request(body: object) -> SubmitRequest:
-    """The body of a submit. A spec that names its job not, or with an empty text, gets a name.
+    """Parse the body of a submit. A spec without a name gets a generated one.
 
     Raises:
-        SpecError: naming each field that is wrong.
+        SpecError: naming each invalid field.
     """
     if isinstance(body, dict) and "spec" in body:
         spec, notebook = body["spec"], body.get("notebook")

@@ -76,7 +76,7 @@ class SubmitPlan:
         if self.check.questions and not self.request.confirmed:
             raise Unconfirmed(
                 " ".join(self.check.questions),
-                fix=_("Submit it all the same with --yes."),
+                fix=_("Confirm with --yes."),
                 questions=list(self.check.questions),
             )
 
@@ -160,7 +160,7 @@ def script_for_notebook(
     with fields("entry_point"):
         name, text = script_of(Path(spec.source.folder), spec.entry_point)
     code = spec.source.model_copy(update={"files": {**spec.source.files, name: text}})
-    note = _("The backend `{name}` runs no notebooks, cell by cell: the code goes as the script {script}.")
+    note = _("Backend `{name}` does not run notebooks cell by cell. The code is sent as the script {script}.")
     return spec.model_copy(update={"entry_point": name, "source": code}), (note.format(name=backend, script=name),)
 
 

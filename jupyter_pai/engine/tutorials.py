@@ -1,4 +1,4 @@
-"""The tutorial notebooks, as they come with the package: in English, and in Chinese with another name."""
+"""The tutorial notebooks of the package, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ..core.i18n import _
 
 __all__ = ["FIRST", "give", "notebooks"]
 
-# What each language begins with.
+# The first notebook of each language.
 FIRST = {"en": "tutorial.ipynb", "zh-CN": "tutorial.zh-CN.ipynb"}
 
 
 def notebooks(language: str = "") -> list[Path]:
-    """All of them, or those in one language; by name, the first one first.
+    """Return the tutorials, of one language or all, sorted by name with the first one first.
 
     Raises:
-        NotFound: if they were not installed.
+        NotFound: if they are not installed.
     """
     here = Path(__file__).parents[1]
-    # In the installed package, or in the repository that it runs from.
+    # The installed package, or the repository.
     for folder in (here / "_tutorial", here.parent / "binder/tutorials"):
         if (folder / FIRST["en"]).exists():
             found = sorted(folder.glob("*.ipynb"), key=lambda path: (path.name not in FIRST.values(), path.name))
@@ -29,9 +29,9 @@ def notebooks(language: str = "") -> list[Path]:
 
 
 def give(folder: Path, language: str) -> list[str]:
-    """Put those in one language into a folder, which is made. What is there already is the user's, and stays as it is.
+    """Copy the tutorials of one language to a folder. Existing files are not overwritten.
 
-    Returns the names of those that were put there.
+    Returns the names of the copied files.
 
     Raises:
         Conflict: if the folder cannot be written.
@@ -45,11 +45,11 @@ def give(folder: Path, language: str) -> list[str]:
                     file.write(path.read_bytes())
                 given.append(path.name)
             except FileExistsError:
-                pass  # Never over what the user has.
+                pass  # Keep the user's file.
     except OSError as error:
         raise Conflict(
             _("{file} cannot be written: {error}.").format(file=folder, error=error.strerror or error),
-            fix=_("Go to another folder in the file browser."),
+            fix=_("Choose another folder in the file browser."),
         ) from error
     return given
 

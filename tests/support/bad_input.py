@@ -41,10 +41,10 @@ REFUSED = [
 
 # Jobs that start and fail: why, and what to do.
 FAILING = [
-    ("--command 'trian --x 1'", "There is no command `trian`.", "./trian"),
+    ("--command 'trian --x 1'", "Command `trian` not found.", "./trian"),
     ("needs_module.py", "`no_such_module` is missing", "--requirement no_such_module"),
-    ("asks.py", "asks for input", "--hp"),
-    ("asks.ipynb", "cell 1: The script asks for input", "--hp"),
+    ("asks.py", "reads standard input", "--hp"),
+    ("asks.ipynb", "cell 1: The script reads standard input", "--hp"),
     ("raises.py", "ValueError: bad shape (part/deep.py, line 2)", ""),
     ("unfinished.py", "was never closed (unfinished.py, line 1)", ""),
     ("takes_lr.py --hp lerning-rate=0.1", "unrecognized arguments: --lerning-rate 0.1", "--hp lerning-rate"),

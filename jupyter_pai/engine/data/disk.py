@@ -1,4 +1,4 @@
-"""Files on the disk: what they take, how that is written, how they are removed, and the environments that may go."""
+"""Files in the state folder: their sizes, their removal, and unused environments."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 _BLOCK = 512
-# Seconds: what was begun longer ago and is not complete was cut short.
+# Seconds after which an incomplete entry was interrupted.
 _CUT_SHORT = 86_400.0
 _NOTES_KEPT = 30 * 86_400.0
-# Packed code that no job has may be that of a job which is just being submitted.
+# Packed code without a job may belong to a running submit.
 _FRESH = 3600.0
 
 
@@ -68,10 +68,10 @@ def taken(path: Path, seen: set[tuple[int, int]] | None = None) -> int:
 
 
 def remove(path: Path) -> bool:
-    """Remove a folder and all below it; whether nothing is left. Follows no link."""
+    """Remove a folder recursively. Return whether it is gone. Links are not followed."""
     shutil.rmtree(path, ignore_errors=True)
     if os.path.lexists(path):
-        # Jobs leave read-only folders, as Go's and conda's caches are.
+        # Jobs leave read-only folders, such as the caches of Go and conda.
         with contextlib.suppress(OSError):
             os.chmod(path, 0o700)
             for folder, names, _files in os.walk(path):
@@ -83,7 +83,7 @@ def remove(path: Path) -> bool:
 
 
 def environments(home: Home) -> list[Environment]:
-    """All environments, also those that were never completed: `used_at` is 0 for them."""
+    """Return all environments. `used_at` is 0 for incomplete ones."""
     found = []
     for path in sorted(home.environments.iterdir()):
         if path.is_dir():
@@ -97,21 +97,21 @@ def environments(home: Home) -> list[Environment]:
 
 
 def inputs(home: Home) -> list[Environment]:
-    """All data that was brought here for jobs, also what was never completed. Which jobs use it, their inputs tell."""
+    """Return all staged inputs, including incomplete ones."""
     found = []
     for path in sorted(home.inputs.iterdir()):
         if (path / "data").is_dir():
             with contextlib.suppress(FileNotFoundError):
                 ready = path / "ready"
                 used_at = ready.stat().st_mtime if ready.exists() else 0.0
-                # A job that is just being submitted is not known yet.
+                # A job that is being submitted is not stored yet.
                 is_fresh = time.time() - path.stat().st_mtime < _FRESH or time.time() - used_at < _FRESH
                 found.append(Environment(path.name, used_at, is_fresh, ready.read_text("utf-8") if used_at else ""))
     return found
 
 
 def remove_input(home: Home, key: str) -> bool:
-    """Remove data that was brought here, unless that is just being done; whether it has gone."""
+    """Remove a staged input, unless it is being staged. Return whether it is gone."""
     folder, lease = home.inputs / key, Lease(home.inputs / f"{key}.lock")
     if not lease.acquire():
         return False
@@ -123,14 +123,14 @@ def remove_input(home: Home, key: str) -> bool:
 
 
 def remove_environment(home: Home, key: str) -> bool:
-    """Remove an environment unless it is in use; whether it has gone. A job that starts meanwhile waits, and makes it
-    anew."""
+    """Remove an environment unless it is in use. Return whether it is gone. A job that starts meanwhile waits and
+    creates it again."""
     folder = home.environments / key
     lease = Lease(home.environments / f"{key}.lock")
     if not lease.acquire():
         return False
     try:
-        # First: one that is half removed must not be taken for complete.
+        # First, so that a partly removed one does not count as complete.
         (folder / "ready").unlink(missing_ok=True)
         return remove(folder)
     finally:
@@ -138,14 +138,14 @@ def remove_environment(home: Home, key: str) -> bool:
 
 
 def remove_source(path: Path) -> None:
-    """Remove packed code if no job has it. (Jobs have hard links; where there are none, copies.)"""
+    """Remove packed code without a job. Jobs have hard links to it, or copies if the disk has no links."""
     with contextlib.suppress(FileNotFoundError):
         if path.stat().st_nlink == 1:
             path.unlink()
 
 
 def remove_sources(home: Home, fresh: float = _FRESH) -> None:
-    """Remove packed code that no job has, and what was noted long ago of folders, or by a process that was killed."""
+    """Remove packed code without a job, old caches of folders, and files of killed processes."""
     for path in home.sources.iterdir():
         with contextlib.suppress(FileNotFoundError):
             if path.name.endswith(".tar.gz"):
@@ -156,7 +156,7 @@ def remove_sources(home: Home, fresh: float = _FRESH) -> None:
 
 
 def orphaned_sources(home: Home, jobs: Collection[str], fresh: float = _FRESH) -> int:
-    """Bytes of packed code that no job has, once those `jobs` have gone."""
+    """Return the bytes of packed code without a job, once `jobs` are removed."""
     links: dict[int, int] = {}
     for job_id in jobs:
         with contextlib.suppress(FileNotFoundError):
@@ -173,15 +173,15 @@ def orphaned_sources(home: Home, jobs: Collection[str], fresh: float = _FRESH) -
 
 
 def leftovers(home: Home, known: Callable[[], set[str]]) -> list[str]:
-    """Folders of jobs that were never stored, since the process that submitted them was killed."""
+    """Return folders of jobs that were never stored because their submit was killed."""
     now = time.time()
     old = []
     for entry in os.scandir(home.jobs):
         with contextlib.suppress(FileNotFoundError):
             is_old = entry.is_dir(follow_symlinks=False) and now - entry.stat().st_mtime > _CUT_SHORT
-            # One with a record was stored; a database that was made anew may not have been able to read it.
+            # A job with a record was stored, even if a rebuilt database could not read it.
             if is_old and not home.job(entry.name).record.exists():
                 old.append(entry.name)
-    # Asked afterwards: a job that was stored meanwhile is known.
+    # Read afterwards, to include jobs stored meanwhile.
     there = known()
     return [name for name in old if name not in there]

@@ -1,7 +1,7 @@
 """Digests of data on this machine, so that the same content is known again.
 
 What was read once is noted with size, time of change and inode, and not read again before one of them changes. The time
-of change, since nobody can set it back: a file may keep its size, and be given its old modification time.
+of change, which cannot be set back: a file may keep its size, and be given its old modification time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...storage.walk import read_error, walk
 __all__ = ["fingerprint"]
 
 _LENGTH = 32
-# A file that was changed this shortly ago may be written again without another time: it is not noted yet.
+# A file changed this recently may change again with the same time stamp, so it is not cached yet.
 _RACY_NS = 2_000_000_000
 
 
@@ -65,7 +65,7 @@ def _read(note: Path) -> dict[str, list[object]]:
 
 
 def _write(note: Path, found: dict[str, list[object]]) -> None:
-    """What may change unseen is left out. On a full disk it is read again next time."""
+    """Cache the digests of files that cannot change unnoticed. On a full disk nothing is cached."""
     old = time.time_ns() - _RACY_NS
     settled = {name: entry for name, entry in found.items() if int(str(entry[1])) < old}
     with contextlib.suppress(OSError):

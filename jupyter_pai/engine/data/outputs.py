@@ -1,4 +1,4 @@
-"""What jobs have written to their output channels: lists of files, their bytes, and text to look at."""
+"""Output channels of jobs: lists of files, their bytes, and text previews."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .storages import Storages
 __all__ = ["FileChunk", "Page", "channel_uri", "describe", "peek", "pieces"]
 
 _PIECE = 1 << 18
-# What is shown of a text.
+# Bytes of a text preview.
 _PEEK = 1 << 18
-# What browsers may draw: pictures, in which no script runs. All else are bytes to them.
+# Types that browsers may display: images without scripts. Other files are sent as bytes.
 _PICTURES = {
     "png": "image/png",
     "jpg": "image/jpeg",
@@ -46,8 +46,7 @@ class FileChunk(NamedTuple):
     data: bytes
 
     def headers(self) -> dict[str, str]:
-        """The file's headers, which its first chunk tells: whatever a job wrote, nothing of it runs as a page of the
-        server."""
+        """The HTTP headers of the first chunk. They prevent scripts in a file from running on the server's origin."""
         name = self.path.rpartition("/")[2]
         return {
             "Content-Type": _PICTURES.get(name.rpartition(".")[2].lower(), "application/octet-stream"),
@@ -64,11 +63,11 @@ class FileChunk(NamedTuple):
 
 @dataclass(frozen=True)
 class Page:
-    """Which of a channel's files are asked for: those whose path has the text `match`, sorted; `limit` of them after
+    """A query for the files of a channel whose path contains `match`, sorted; `limit` of them after
     the first `offset`.
 
     Raises:
-        UsageError: if they cannot be.
+        UsageError: if the order is invalid.
     """
 
     match: str = ""
@@ -87,28 +86,28 @@ class Page:
             raise UsageError(_("Invalid order `{text}`: expected asc or desc.").format(text=self.order))
 
     def of(self, files: list[File]) -> tuple[list[File], int]:
-        """The page, and how many files match."""
+        """Return the page, and the number of matching files."""
         found = [file for file in files if self.match.casefold() in file.path.casefold()]
         found.sort(key=_SORTS[self.sort or "path"], reverse=self.order == "desc")
         return found[self.offset : self.offset + self.limit], len(found)
 
 
 def channel_uri(job: Job, channel: str) -> str:
-    """Where an output channel of a job is.
+    """Return the URI of an output channel.
 
     Raises:
-        NotFound: if it has none of that name.
+        NotFound: if the job does not have it.
     """
     if channel not in job.outputs:
         raise NotFound(
-            _("The job {job} has no output channel `{name}`.").format(job=job.id, name=channel),
+            _("Job {job} has no output channel `{name}`.").format(job=job.id, name=channel),
             fix=_("Known are: {names}.").format(names=", ".join(job.outputs)),
         )
     return job.outputs[channel]
 
 
 def describe(storages: Storages, job: Job, uri: str, page: Page) -> dict[str, Any]:
-    """What is in a channel, as `replies.OutputChannel` has it. May block."""
+    """Return a page of the files in a channel as JSON (`OutputChannel`). May block."""
     try:
         storage = storages.of(uri, job.profile)
         files = storage.list(uri)
@@ -134,10 +133,10 @@ def describe(storages: Storages, job: Job, uri: str, page: Page) -> dict[str, An
 
 
 async def pieces(storage: Storage, uri: str, path: str, offset: int, limit: int) -> AsyncIterator[FileChunk]:
-    """The bytes of a file from `offset` on, `limit` of them or all. There is a first chunk also of nothing.
+    """Stream the bytes of a file from `offset` on, at most `limit`. Always yields at least one chunk, possibly empty.
 
     Raises:
-        NotFound: if there is no such file; said before the first chunk.
+        NotFound: if the file does not exist; raised before the first chunk.
     """
     file = await asyncio.to_thread(storage.open, uri, path)
     return _chunks(file, path, offset, limit)
@@ -157,10 +156,10 @@ async def _chunks(file: OpenFile, path: str, offset: int, limit: int) -> AsyncIt
 
 
 def peek(storage: Storage, uri: str, path: str) -> dict[str, Any]:
-    """The beginning of a file as text, as `replies.FileText` has it. May block.
+    """Return the beginning of a file as text (`FileText`). May block.
 
     Raises:
-        NotFound: if there is no such file.
+        NotFound: if the file does not exist.
     """
     with storage.open(uri, path) as file:
         data, size = file.read(0, _PEEK), file.file.size
@@ -169,7 +168,7 @@ def peek(storage: Storage, uri: str, path: str) -> dict[str, Any]:
 
 
 def _text(data: bytes, *, final: bool) -> str | None:
-    """The text in bytes; None if they are none. A character that the end cuts is left out."""
+    """Decode bytes as text; None if they are binary. An incomplete last character is dropped."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return codecs.getincrementaldecoder("utf-16")("replace").decode(data, final)
     if b"\0" in data:

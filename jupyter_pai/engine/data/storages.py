@@ -14,12 +14,12 @@ from ..profiles import Profiles
 
 __all__ = ["Root", "Storages"]
 
-# Seconds in which an account is to say where its data is.
+# Seconds to wait for an account's list of folders.
 _PATIENCE = 5.0
 
 
 class Root(NamedTuple):
-    """Where one can begin to look: a folder's URI, the profile whose account it takes. Without a URI, why not."""
+    """A root folder: its URI, and the profile with its account. Without a URI, `trouble` is the error."""
 
     uri: str
     profile: str
@@ -28,7 +28,7 @@ class Root(NamedTuple):
 
 
 class Storages:
-    """Reads the settings at each question, as `Profiles` does."""
+    """Reads the settings for each request, as `Profiles` does."""
 
     def __init__(self, profiles: Profiles) -> None:
         self.profiles = profiles
@@ -39,7 +39,7 @@ class Storages:
         first profile that has: the default one before the others.
 
         Raises:
-            Unsupported: if there is no storage for its scheme.
+            Unsupported: if no storage supports its scheme.
             SettingsError: if no profile has an account for it.
         """
         kind = _kind(uri)
@@ -71,10 +71,10 @@ class Storages:
             return [Root("", profile, kind.scheme, error)]
         except TimeoutError:
             late = Unreachable(
-                _("The account of the profile `{name}` does not answer.").format(name=profile), fix=_("Try it again.")
+                _("The account of profile `{name}` does not respond.").format(name=profile), fix=_("Try again.")
             )
             return [Root("", profile, kind.scheme, late)]
-        except Exception as error:  # Whatever somebody else's storage does.
+        except Exception as error:  # A plug-in may raise any error.
             return [Root("", profile, kind.scheme, EngineError(f"{type(error).__name__}: {error}"))]
         return [Root(uri, profile, kind.scheme) for uri in uris]
 
@@ -90,7 +90,7 @@ class Storages:
         )
 
     def _backend(self, kind: type[Storage]) -> str:
-        """The backend whose profiles have an account for a storage."""
+        """Return the backend whose profiles have an account for a storage."""
         model = kind.settings_model
         return next((name for name, its in self.profiles.models.items() if model and issubclass(its, model)), "NAME")
 
@@ -100,7 +100,7 @@ def _kind(uri: str) -> type[Storage]:
     scheme = uri.partition("://")[0].lower() if "://" in uri else ""
     if scheme not in storages:
         raise Unsupported(
-            _("There is no storage for `{uri}`.").format(uri=uri),
+            _("No storage supports `{uri}`.").format(uri=uri),
             fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in storages)),
         )
     return storages[scheme]

@@ -21,7 +21,7 @@ __all__ = ["diagnose"]
 _REPORTED = re.compile(r'\[pai\] (\{"failure": .*\})$', re.MULTILINE)
 _LONGEST = 300
 _LINES = 400
-# Lines at the end in which a trouble is looked for that no traceback tells of.
+# The last lines searched for a known error without a traceback.
 _LAST = 40
 _ROOT_CAUSE = re.compile(r"\s*exitcode\s*: (-?\d{1,5})\b")
 
@@ -39,15 +39,17 @@ def diagnose(exit_code: int, tail: str) -> tuple[str, str]:
 
 def _diagnose(exit_code: int, rows: Sequence[str]) -> tuple[str, str]:
     if exit_code == 126:
-        return _("The command could not be executed (exit code 126)."), _("Is the file executable? chmod +x …")
+        return _("The command could not be executed (exit code 126)."), _(
+            "Check that the file is executable: chmod +x …"
+        )
     found = last_traceback(rows)
     if found and exit_code > 128 and found.left > _LAST:
-        found = None  # Of something that went well after all: a signal came much later.
+        found = None  # An earlier error that the job survived; the signal came much later.
     said = f"{found.kind}: {found.message}".split("\n") if found else rows[-_LAST:]
     if known := troubles.find(exit_code, said):
         return known
     if exit_code == launcher.FAILED:
-        return _("The requirements could not be installed."), _("The log says which; check names and network.")
+        return _("The requirements could not be installed."), _("See the log for their names; check names and network.")
     if found and found.name == "ChildFailedError":
         return _from_launcher(rows)
     if found:
@@ -58,12 +60,12 @@ def _diagnose(exit_code: int, rows: Sequence[str]) -> tuple[str, str]:
 
 
 def _failure(tail: str) -> tuple[str, int] | None:
-    """What the job itself reported, by `report.failure`: the error, and the cell that it is of, if any."""
+    """Return the error that the job reported with `report.failure`, and its cell, if any."""
     try:
         said = json.loads((_REPORTED.findall(tail) or ["null"])[-1])
         return (str(said["failure"]), int(said["cell"])) if said else None
     except (ValueError, TypeError, KeyError):
-        return None  # Somebody else's line that looks like ours.
+        return None  # A similar line of another program.
 
 
 def _from_report(exit_code: int, error: str, cell: int) -> tuple[str, str]:
@@ -75,7 +77,7 @@ def _from_report(exit_code: int, error: str, cell: int) -> tuple[str, str]:
 
 
 def _raised(found: Traceback) -> str:
-    """``ValueError: bad shape (train.py, line 12)``; the place stays, however long the message."""
+    """Return ``ValueError: bad shape (train.py, line 12)``. Long messages are cut before the place."""
     if found.name == "KeyboardInterrupt":
         return _("Interrupted (KeyboardInterrupt).")
     place = f" ({found.place})" if found.place else ""
@@ -86,7 +88,7 @@ def _raised(found: Traceback) -> str:
 
 
 def _from_launcher(rows: Sequence[str]) -> tuple[str, str]:
-    """torchrun names the process that failed first; what that one said may be gone."""
+    """Diagnose torchrun's summary, which names the process that failed first. Its own output may be gone."""
     codes = [int(match[1]) for row in rows if (match := _ROOT_CAUSE.match(row))]
     code = codes[-1] if codes else 1
     if code < 0:
@@ -102,10 +104,10 @@ def _from_signal(number: int) -> tuple[str, str]:
     except ValueError:
         name = str(number)
     fixes: dict[int, str] = {
-        signal.SIGKILL: _("Often the system's answer to a lack of memory: use a smaller batch or model."),
+        signal.SIGKILL: _("Often caused by a lack of memory: use a smaller batch or model."),
         signal.SIGSEGV: _("A crash in native code: check the versions of the packages that have some."),
         signal.SIGILL: _("A package is built for another processor than this machine's: install another build of it."),
         signal.SIGABRT: _("A crash in native code: the log's last lines may say why."),
         signal.SIGBUS: _("Often too little shared memory: use fewer data loader workers (num_workers=0)."),
     }
-    return _("Ended by the signal {name}.").format(name=name), fixes.get(number, "")
+    return _("Ended by signal {name}.").format(name=name), fixes.get(number, "")

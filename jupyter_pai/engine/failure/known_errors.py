@@ -1,4 +1,4 @@
-"""Troubles that are known by what they say: a table of patterns, each with a reason and a fix."""
+"""Known errors: a table of patterns, each with a reason and a fix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...core.i18n import _
 
 __all__ = ["find"]
 
-# Names under which packages are installed that differ from those under which they are imported.
+# Package names that differ from their import names.
 _PACKAGES = {
     "Crypto": "pycryptodome",
     "OpenSSL": "pyopenssl",
@@ -44,7 +44,7 @@ Match = re.Match[str]
 
 
 def find(exit_code: int, lines: Sequence[str]) -> Trouble | None:
-    """The trouble that these lines tell of; of one kind, the last."""
+    """Return the reason and fix of a known error in these lines; of several matches of a pattern, the last."""
     for codes, pattern, answer in _TABLE:
         for line in reversed(lines):
             if (not codes or exit_code in codes) and (match := pattern.search(line)):
@@ -62,13 +62,13 @@ def _missing_module(match: Match) -> Trouble:
 
 
 def _no_input(match: Match) -> Trouble:
-    return _("The script asks for input, and a job has none (input() met the end)."), _(
+    return _("The script reads standard input, which is empty in a job (input() raised EOFError)."), _(
         "Pass the value as a hyperparameter: --hp NAME=VALUE."
     )
 
 
 def _no_command(match: Match) -> Trouble:
-    return _("There is no command `{name}`.").format(name=match[1]), _(
+    return _("Command `{name}` not found.").format(name=match[1]), _(
         "Check its spelling; a program of your folder is called ./{name}, a package's needs --requirement."
     ).format(name=match[1])
 
@@ -129,7 +129,7 @@ def _gpu_checkpoint(match: Match) -> Trouble:
 
 
 def _no_gpu(match: Match) -> Trouble:
-    return _("There is no GPU that the job can use: {said}.").format(said=match[0]), _(
+    return _("No GPU is available to the job: {said}.").format(said=match[0]), _(
         "Run it where there is one, with --gpu or --instance-type on backends that have them, or let it use the CPU."
     )
 
@@ -141,7 +141,7 @@ def _gpu_index(match: Match) -> Trouble:
 
 
 def _gpu_network(match: Match) -> Trouble:
-    return _("The GPUs or nodes could not talk to each other (NCCL)."), _(
+    return _("The GPUs or nodes could not communicate (NCCL)."), _(
         "--env NCCL_DEBUG=INFO says why; often a process had failed before: look further up in the log."
     )
 
@@ -164,13 +164,13 @@ def _no_permission(match: Match) -> Trouble:
 
 def _no_file(match: Match) -> Trouble:
     path = match[1]
-    fix = _("Is that path right on the machine where the job ran?")
+    fix = _("Check the path on the machine where the job ran.")
     if not path.startswith("/") or path.startswith("/ml/"):
         fix = _(
             "Code is packed from the notebook's folder: see --dry-run. "
             "Data comes by --input NAME=PATH, as PAI_INPUT_NAME."
         )
-    return _("There is no file `{path}`.").format(path=path[-150:]), fix
+    return _("File `{path}` not found.").format(path=path[-150:]), fix
 
 
 def _no_network(match: Match) -> Trouble:
@@ -186,7 +186,7 @@ def _refused(match: Match) -> Trouble:
 
 
 def _address_in_use(match: Match) -> Trouble:
-    return _("A port that the script wants is taken: another job or program listens there."), _(
+    return _("A port of the script is in use by another job or program."), _(
         "Choose another port, or 0 for any that is free; torchrun takes --rdzv-endpoint=localhost:0."
     )
 
@@ -211,7 +211,7 @@ def _row(pattern: str, answer: Callable[[Match], Trouble], *codes: int) -> Row:
     return codes, re.compile(pattern), answer
 
 
-# In this order. No pattern has two repetitions that can meet the same characters side by side.
+# Checked in this order. No pattern has two adjacent repetitions that match the same characters.
 _TABLE: tuple[Row, ...] = (
     _row(r"(?:ModuleNotFound|Import)Error: No module named '?([\w.]{1,200})", _missing_module),
     _row(r"(?:EOFError: EOF when reading a line|StdinNotImplementedError)", _no_input),

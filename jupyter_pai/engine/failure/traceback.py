@@ -1,4 +1,4 @@
-"""Tracebacks in the end of a log: what was raised, and where in the user's own code."""
+"""Find the last traceback of a log: the exception, and its place in the user's code."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 __all__ = ["Traceback", "last_traceback"]
 
 _HEADER = "Traceback (most recent call last):"
-# What stands before each line: the rank of a process of torch's, the frame of an exception group.
+# Line prefixes: the rank of a torch process, the frame of an exception group.
 _PREFIX = re.compile(r"\[[\w .:]{1,40}\]:? |\s*(?:\| |\+ (?=Exception Group ))")
 _FRAME = re.compile(r'\s+File "([^"]{1,1000})", line (\d{1,9})')
 _RAISED = re.compile(r"([A-Za-z_][\w.]{0,200})(?::(?: (.*))?)?$")
 _CLASS = re.compile(r"(?:\w+\.)*_*[A-Z]\w*$")
-# Folders of installed code, and names that are no files.
+# Folders of installed code, and names that are not files.
 _FOREIGN = re.compile(r"/(?:site|dist)-packages/|/lib/python\d|/bin/[^/]+$|^<")
 _CODE = re.compile(r".*/(?:usercode|ml/code)/")
 _MOST_LINES = 20
-# Launchers whose own traceback comes after that of the process that failed.
+# Launchers whose traceback follows that of the failed process.
 _LAUNCHERS = ("ChildFailedError", "CalledProcessError", "ProcessExitedException", "MultiprocessingException")
 
 
@@ -34,12 +34,12 @@ class Traceback:
 
     @property
     def name(self) -> str:
-        """The class without its modules."""
+        """The class name without its module."""
         return self.kind.rpartition(".")[2]
 
 
 def last_traceback(rows: Sequence[str]) -> Traceback | None:
-    """The last traceback in lines of a log; of those of a launcher and of the process that it launched, the latter."""
+    """Return the last traceback of a log. The traceback of a launched process precedes that of its launcher."""
     found = list(_tracebacks(rows))
     own = [one for one in found if one.name not in _LAUNCHERS or one.place]
     return (own or found)[-1] if found else None
@@ -47,7 +47,7 @@ def last_traceback(rows: Sequence[str]) -> Traceback | None:
 
 def _tracebacks(rows: Sequence[str]) -> Iterator[Traceback]:
     frames: list[tuple[str, str]] = []
-    inside = False  # Of frames and their code: what is not indented ends them.
+    inside = False  # Inside the frames, which end at a line without indentation.
     rows = [_without_prefix(row) for row in rows]
     for number, row in enumerate(rows):
         if row.endswith(_HEADER):
@@ -56,7 +56,7 @@ def _tracebacks(rows: Sequence[str]) -> Iterator[Traceback]:
             frames.append((frame[1], frame[2]))
             inside = True
         elif frames and row and not row[0].isspace() and (raised := _RAISED.match(row)):
-            # Lines of other processes may stand between the frames and what was raised.
+            # Lines of other processes may come between the frames and the exception.
             if inside or _CLASS.match(raised[1]):
                 yield Traceback(
                     raised[1], _message(raised[2] or "", rows[number + 1 :]), _place(frames), len(rows) - number
@@ -73,7 +73,7 @@ def _without_prefix(row: str) -> str:
 
 
 def _message(first: str, rest: Sequence[str]) -> str:
-    """The message up to a blank line, or to the next traceback."""
+    """Return the message up to a blank line or the next traceback."""
     lines = [first] if first.strip() else []
     for row in rest[:_MOST_LINES]:
         if row.endswith(_HEADER) or (lines and not row.strip()):

@@ -1,5 +1,6 @@
-"""Runs a TensorBoard for as long as whoever started it holds the other end of standard input: also a server that was
-killed lets go of it. Standard library and TensorBoard only; runs in whichever interpreter has TensorBoard.
+"""Runs TensorBoard until standard input is closed, which also happens when the server is killed.
+
+Uses only the standard library and TensorBoard, and runs in any interpreter that has it.
 
 Reads a line of JSON, ``{runs: {name: folder}, arguments: [...]}``, and writes one: ``{url}`` when it serves, or
 ``{missing: true}`` if this interpreter has no TensorBoard. The secret in its address is in no command line, which
@@ -19,7 +20,7 @@ __all__ = ["main"]
 def main() -> None:
     """Serve until standard input ends."""
     answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # What libraries print is no answer.
+    os.dup2(2, 1)  # Output of libraries must not mix with the reply.
     asked = json.loads(sys.stdin.readline())
     try:
         from tensorboard import program

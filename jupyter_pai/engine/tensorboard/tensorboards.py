@@ -1,8 +1,7 @@
-"""TensorBoards: the real thing, in processes of their own, started when somebody asks and ended when nobody looks.
+"""TensorBoard processes, started on request and stopped when they are not used.
 
-Each listens on loopback, where every user of the machine can knock; it answers only below a path that holds a secret,
-which the proxy in front of it knows (`server.tensorboard`) and nobody else is told. Its data server would answer
-anybody, so it does without.
+Each listens on loopback, which all users of the machine can reach. It replies only below a path with a secret, known to
+its proxy (`server.tensorboard_proxy`). TensorBoard's data server has no such protection and is disabled.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ __all__ = ["TensorBoard", "TensorBoards"]
 CHANNEL = "tensorboard"
 _LAUNCH = f"import runpy; runpy.run_path({launcher.__file__!r}, run_name='__main__')"
 _ARGUMENTS = ("--host=127.0.0.1", "--port=0", "--load_fast=false", "--reload_multifile=true", "--reload_interval=5")
-# Seconds: how long one may take to serve, which is long where it loads TensorFlow from a network disk; and to end.
-_PATIENCE = 55.0
+# Seconds until it serves, which is long if TensorFlow is on a network disk, and until it exits.
+_START_TIMEOUT = 55.0
 _GRACE = 5.0
 _MOST_ENTRIES = 20_000
 _LAST_WORDS = 2_000
@@ -54,11 +53,11 @@ class TensorBoard:
     process: Process = field(repr=False)
     started_at: float = field(default_factory=time.time)
     used: float = field(default_factory=time.monotonic)
-    # Told of each look.
+    # Called on each use.
     on_use: Callable[[], None] = field(default=lambda: None, repr=False)
 
     def touch(self) -> None:
-        """Somebody looks at it."""
+        """Record a use."""
         self.used = time.monotonic()
         self.on_use()
 
@@ -70,7 +69,7 @@ class TensorBoard:
 
 
 class TensorBoards:
-    """Those of one server. `base` is the path below which it shows them, and ends in a slash."""
+    """The TensorBoards of one server. `base` is the path of its proxy, with a slash at its end."""
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -79,20 +78,18 @@ class TensorBoards:
         self._starting = asyncio.Lock()
 
     def all(self) -> list[TensorBoard]:
-        """Those that run, the oldest first."""
+        """Return the running TensorBoards, oldest first."""
         return list(self._running.values())
 
     def find(self, board_id: str) -> TensorBoard:
-        """One that runs.
+        """Return a running TensorBoard.
 
         Raises:
-            NotFound: if it does not.
+            NotFound: if it does not run.
         """
         if board_id not in self._running:
             raise NotFound(
-                _("The TensorBoard {name} does not run: it was stopped, or nobody looked at it for long.").format(
-                    name=board_id
-                ),
+                _("TensorBoard {name} is not running. It was stopped, or not used for too long.").format(name=board_id),
                 fix=_("Start it from the job's view, or by %pai tensorboard ID"),
             )
         return self._running[board_id]
@@ -104,13 +101,13 @@ class TensorBoards:
         folders: Mapping[str, Path] | None = None,
         on_use: Callable[[], None] = lambda: None,
     ) -> TensorBoard:
-        """The TensorBoard of these jobs; the one that runs, if one does. `folders` has where the event files of those
-        are that ran elsewhere, by their ids; `on_use` is told whenever somebody looks at it.
+        """Start the TensorBoard of these jobs, or return the running one. `folders` has the folders with event files of
+        remote jobs, by their ids. `on_use` is called on each use.
 
         Raises:
-            NotFound: if none of them has written anything for it, or no TensorBoard is installed.
+            NotFound: if no job has written event files, or TensorBoard is not installed.
             Unsupported: if their output is not on this machine.
-            BackendError: if it does not start, with its last words.
+            BackendError: if it does not start, with its last output.
         """
         jobs = sorted({job.id: job for job in jobs}.values(), key=lambda job: job.id)
         board_id = "-".join(job.id for job in jobs)
@@ -129,7 +126,7 @@ class TensorBoards:
         return board
 
     async def stop(self, board_id: str) -> None:
-        """End one.
+        """Stop a TensorBoard.
 
         Raises:
             NotFound: if it does not run.
@@ -137,11 +134,11 @@ class TensorBoards:
         await self._end(self.find(board_id))
 
     async def close(self) -> None:
-        """End them all."""
+        """Stop all TensorBoards."""
         await asyncio.gather(*map(self._end, self.all()))
 
     async def _watch(self, board: TensorBoard) -> None:
-        """Wait until it has ended, or nobody has looked at it for too long."""
+        """Stop a TensorBoard when it has exited or was not used for too long."""
         while (left := board.used + board.idle_timeout - time.monotonic()) > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(board.process.wait(), left)
@@ -160,7 +157,7 @@ class TensorBoards:
 
 
 def _runs(jobs: Sequence[Job], elsewhere: Mapping[str, Path]) -> dict[str, str]:
-    """The folder of each job's event files, by the name of the run that TensorBoard is to show."""
+    """Return the folder of each job's event files, by the name of its run in TensorBoard."""
     folders = {job.id: elsewhere.get(job.id) or _folder(job) for job in jobs}
     if not any(_has_events(folder) for folder in folders.values()):
         ids = ", ".join(job.id for job in jobs)
@@ -195,12 +192,12 @@ def _has_events(folder: Path) -> bool:
             return True
         seen += len(folders) + len(files)
         if seen > _MOST_ENTRIES:
-            return True  # Not for us to say.
+            return True  # Too many files to search: let TensorBoard do it.
     return False
 
 
 def _run_name(job: Job) -> str:
-    """A job's name as that of a folder."""
+    """Return a job's name as a folder name."""
     return re.sub(r"[^\w.+=-]+", "-", job.name).strip("-.")[:60] or job.id
 
 
@@ -209,26 +206,25 @@ def _title(jobs: Sequence[Job]) -> str:
 
 
 async def _launch(interpreters: list[str], runs: dict[str, str], title: str) -> tuple[Process, str]:
-    """A process that serves, and where: by the first interpreter that has TensorBoard."""
+    """Start TensorBoard with the first interpreter that has it. Return its process and URL."""
     arguments = [*_ARGUMENTS, f"--path_prefix=/{secrets.token_urlsafe(32)}", f"--window_title={title}"]
-    asked = json.dumps({"runs": runs, "arguments": arguments}).encode() + b"\n"
+    request = json.dumps({"runs": runs, "arguments": arguments}).encode() + b"\n"
     for python in interpreters:
         with tempfile.TemporaryFile() as words:
             process = await _spawn(python, words)
             if process is None:
                 continue
-            try:
-                said = await asyncio.wait_for(_ask(process, asked), _PATIENCE)
-            except BaseException as error:
-                await _finish(process)
-                if isinstance(error, TimeoutError):
-                    raise _silent(python, words) from None
-                raise
-            if "url" in said:
-                return process, str(said["url"]).rstrip("/")
-            await _finish(process)
-            if "missing" not in said:
-                raise _silent(python, words)
+            async with contextlib.AsyncExitStack() as stack:
+                stack.push_async_callback(_finish, process)
+                try:
+                    reply = await asyncio.wait_for(_request(process, request), _START_TIMEOUT)
+                except TimeoutError:
+                    raise _start_error(python, words) from None
+                if "url" in reply:
+                    stack.pop_all()
+                    return process, str(reply["url"]).rstrip("/")
+            if "missing" not in reply:
+                raise _start_error(python, words)
     raise NotFound(
         _("TensorBoard is not installed for {python}.").format(python=", ".join(interpreters)),
         fix=_("Install it: {python} -m pip install tensorboard").format(python=interpreters[0]),
@@ -236,12 +232,12 @@ async def _launch(interpreters: list[str], runs: dict[str, str], title: str) -> 
 
 
 async def _spawn(python: str, words: IO[bytes]) -> Process | None:
-    """The process; None if there is no such interpreter any more."""
+    """Start a process; return None if the interpreter does not exist."""
     # TensorFlow, where it is installed, would take the GPUs' memory.
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     command = (python, "-c", _LAUNCH)
     try:
-        # From a folder without modules: they would be found before those that are installed.
+        # A folder without modules, which would be imported before the installed ones.
         return await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=words, env=environment, cwd="/", start_new_session=True
         )
@@ -249,29 +245,29 @@ async def _spawn(python: str, words: IO[bytes]) -> Process | None:
         return None
 
 
-async def _ask(process: Process, asked: bytes) -> dict[str, Any]:
-    """What the launcher says; nothing if it ended without a word."""
+async def _request(process: Process, request: bytes) -> dict[str, Any]:
+    """Return the launcher's reply; empty if it exited."""
     assert process.stdin
     assert process.stdout
     with contextlib.suppress(ConnectionError):
-        process.stdin.write(asked)
+        process.stdin.write(request)
         await process.stdin.drain()
     line = await process.stdout.readline()
     return dict(json.loads(line)) if line else {}
 
 
-def _silent(python: str, words: IO[bytes]) -> BackendError:
-    """The error for one that did not start, with the last that it wrote."""
+def _start_error(python: str, words: IO[bytes]) -> BackendError:
+    """Return the error of a failed start, with the last output."""
     words.seek(max(words.seek(0, os.SEEK_END) - _LAST_WORDS, 0))
-    said = words.read().decode("utf-8", "replace").strip()
+    text = words.read().decode("utf-8", "replace").strip()
     return BackendError(
-        _("TensorBoard did not start: {words}").format(words="\n".join(said.splitlines()[-8:]) or "-"),
+        _("TensorBoard did not start: {words}").format(words="\n".join(text.splitlines()[-8:]) or "-"),
         fix=_("See whether it works by itself: {python} -m tensorboard.main --version").format(python=python),
     )
 
 
 async def _finish(process: Process) -> None:
-    """Let go of it, which ends it; kill it if that does not."""
+    """Close standard input, which ends the process; kill it after a grace period."""
     if process.stdin:
         process.stdin.close()
     try:

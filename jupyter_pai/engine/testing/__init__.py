@@ -1,4 +1,4 @@
-"""What is promised by every backend and every storage, as tests: for this project's own, and for those of plug-ins.
+"""Conformance suites of backends and storages, for this project and for plug-ins.
 
     class TestMine(RemoteBackendPromises):
         @pytest.fixture
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import pytest
 
-# Before they are imported: what fails is to show its values in a plug-in's tests too.
+# Before the imports, so that failed assertions show their values in a plug-in's tests too.
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("backend", "harness", "storage")))
 
 from .backend import BackendPromises, RemoteBackendPromises  # noqa: E402

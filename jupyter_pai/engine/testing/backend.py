@@ -1,4 +1,4 @@
-"""What every backend promises."""
+"""The conformance suites of backends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["BackendPromises", "RemoteBackendPromises"]
 
 
 class BackendPromises:
-    """Inherited by a test class that gives `keys`: what a profile of the backend says, in the settings of a user."""
+    """Base of a test class with the fixture `keys`: the settings of a profile of the backend."""
 
     @pytest.fixture
     def keys(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class BackendPromises:
         assert (report.status, report.exit_code, report.reason) == (JobStatus.SUCCEEDED, 0, "")
         assert report.started_at
         assert report.ended_at
-        # Platforms tell times in seconds.
+        # Platforms report times in seconds.
         assert job.submitted_at - timedelta(seconds=1) <= report.started_at <= report.ended_at <= now()
         assert {"model", "checkpoints", "tensorboard"} <= job.outputs.keys()
         assert all(uri.endswith("/") for uri in job.outputs.values())
@@ -124,7 +124,7 @@ class BackendPromises:
 
     @story
     async def test_a_job_that_was_never_started_has_failed(self, bench: Bench) -> None:
-        """What is left of a submit during which everything died."""
+        """Submit a job, and simulate a crash before the reply is stored."""
         bench.home.job("gone").path.mkdir()
         if Capability.RUNS_HERE not in bench.backend.capabilities:
             assert await bench.backend.find("gone") == ""
@@ -188,7 +188,7 @@ class BackendPromises:
 
 
 class RemoteBackendPromises(BackendPromises):
-    """Promises of a backend whose jobs run elsewhere, beside those of `BackendPromises`."""
+    """Further tests for a backend of a remote platform."""
 
     @story
     async def test_its_folders_can_be_written_and_read(self, bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""A backend on the bench: jobs are made for it as the service makes them, and looked at from outside."""
+"""Test harness for a backend: submits jobs as the service does, and observes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["PROFILE", "Bench", "story"]
 
 T = TypeVar("T")
 PROFILE = "bench"
-# Seconds after which what was waited for will not happen any more.
+# The timeout of every wait, in seconds.
 _PATIENCE = 60.0
 _SOURCE = {"files": {"a.txt": "from the code\n"}}
 
@@ -47,11 +47,11 @@ class Bench:
         return self.profiles.settings().pick(PROFILE)
 
     def another(self) -> Backend:
-        """The backend as another process has it, which knows nothing of what this one has seen."""
+        """Return a new backend, as another process has it."""
         return Profiles(self.home).backend(self.profile)
 
     async def submit(self, command: str, values: dict[str, Secret] | None = None, **fields: Any) -> tuple[Job, str]:
-        """Submit a command beside which lies a file `a.txt`: the job, and the platform's name for it."""
+        """Submit a command with a file `a.txt` in its folder. Return the job and its remote id."""
         defaults = self.backend.settings
         places = {"image": defaults.default_image, "instance_type": defaults.default_instance_type}
         spec = parse_spec({"name": "x", "command": command, "source": _SOURCE} | places | fields)
@@ -71,7 +71,7 @@ class Bench:
         return job, (await self.backend.submit(job, folder, values or {})).remote_id
 
     async def put(self, data: bytes, elsewhere: Path) -> str:
-        """A file where the platform reads inputs: its URI. One that runs here reads it `elsewhere`."""
+        """Write a file that the platform can read and return its URI. A local backend reads it from `elsewhere`."""
         if not (base := await self.backend.input_uri()):
             elsewhere.write_bytes(data)
             return elsewhere.as_uri()
@@ -81,7 +81,7 @@ class Bench:
         return uri
 
     def outputs(self, job: Job, channel: str) -> dict[str, bytes]:
-        """What is in an output channel: path to bytes."""
+        """Return the files of an output channel: path to bytes."""
         uri = job.outputs[channel]
         storage = self.storages.of(uri, PROFILE)
         found = {}
@@ -91,7 +91,7 @@ class Bench:
         return found
 
     async def until(self, remote_id: str, wanted: Callable[[Report], bool]) -> Report:
-        """The first report of a job that is wanted."""
+        """Return the first report that meets a condition."""
         async with asyncio.timeout(_PATIENCE):
             while True:
                 report = (await self.backend.poll([remote_id]))[remote_id]
@@ -103,13 +103,13 @@ class Bench:
         return await self.until(remote_id, lambda report: report.status.ended)
 
     async def instances(self, job: Job, remote_id: str) -> Sequence[str]:
-        """The instances that have a log."""
+        """Return the instances that have a log."""
         if Capability.RUNS_HERE in self.backend.capabilities:
             return logs.instances(self.folder(job).log)
         return await self.backend.instances(remote_id)
 
     async def log(self, job: Job, remote_id: str, instance: str, wanted: bytes) -> bytes:
-        """The log of an instance of a job that has ended, when it has what is wanted: once, whoever reads on."""
+        """Return the log of a finished job's instance once it contains `wanted`; another process continues the read."""
         before, data, cursor = b"-", b"", ""
         async with asyncio.timeout(_PATIENCE):
             while wanted not in data or data != before:
@@ -128,7 +128,7 @@ class Bench:
         return self.home.job(job.id)
 
     def run(self, told: Coroutine[Any, Any, T]) -> T:
-        """Run a story to its end."""
+        """Run a coroutine to its end."""
 
         async def to_its_end() -> T:
             try:
@@ -140,7 +140,7 @@ class Bench:
 
 
 def story(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """A test that waits: run in an event loop of its own, as pytest alone does not."""
+    """Run an async test in an event loop of its own, without a pytest plug-in."""
 
     @functools.wraps(test)
     def run(self: object, bench: Bench, **fixtures: Any) -> None:

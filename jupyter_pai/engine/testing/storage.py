@@ -1,4 +1,4 @@
-"""What every storage promises."""
+"""The conformance suite of storages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["StoragePromises"]
 
 
 class StoragePromises:
-    """Inherited by a test class that gives `storage` and `empty`."""
+    """Base of a test class with the fixtures `storage` and `empty`."""
 
     @pytest.fixture
     def storage(self) -> Storage:
@@ -24,7 +24,7 @@ class StoragePromises:
 
     @pytest.fixture
     def empty(self) -> str:
-        """The URI of an empty folder in it, another one for each test."""
+        """The URI of an empty folder in the storage, a new one for each test."""
         raise NotImplementedError("the URI of an empty folder")
 
     @pytest.fixture

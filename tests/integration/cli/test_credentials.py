@@ -80,7 +80,7 @@ def test_where_they_cannot_be_forgotten_the_profile_stays(
         ((), f"{ID}\n", "jupyter pai profile login NAME"),
         ((), "", "Cannot prompt"),
         ((), f"{ID}\n{SECRET} x\n", "access_key_secret: Keys consist of ASCII letters"),
-        (("local",), f"{ID}\n{SECRET}\n", "wants no credentials of its own"),
+        (("local",), f"{ID}\n{SECRET}\n", "does not use credentials"),
         (("nobody",), f"{ID}\n{SECRET}\n", "Unknown profile `nobody`"),
     ],
 )

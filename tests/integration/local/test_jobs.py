@@ -233,10 +233,10 @@ def test_an_unknown_backend_is_named(engine: EmbeddedClient) -> None:
 @pytest.mark.parametrize(
     ("command", "code", "reason", "fix"),
     [
-        ("trian --x 1", 127, "There is no command `trian`.", "./trian"),
+        ("trian --x 1", 127, "Command `trian` not found.", "./trian"),
         ("python nope.py", 2, "`nope.py` is not in the folder", "--dry-run"),
         ("python -c 'import no_such_module'", 1, "`no_such_module` is missing", "--requirement no_such_module"),
-        ("python -c 'input()'", 1, "asks for input", "--hp"),
+        ("python -c 'input()'", 1, "reads standard input", "--hp"),
         ("kill -SEGV $$", 139, "SIGSEGV", "native"),
         ("kill -KILL $$", 137, "SIGKILL", "memory"),
         ("ulimit -v 300000; python -c 'x = bytearray(10**9)'", 1, "Out of memory", "smaller"),

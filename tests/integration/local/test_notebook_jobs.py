@@ -142,7 +142,7 @@ def test_a_cell_that_fails(engine: EmbeddedClient, folder: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("code", "exit_code", "reason"),
     [
-        ("os.kill(os.getpid(), 11)", 139, "The kernel died in cell 2. Ended by the signal SIGSEGV."),
+        ("os.kill(os.getpid(), 11)", 139, "The kernel died in cell 2. Ended by signal SIGSEGV."),
         ("sys.exit(4)", 4, "cell 2: SystemExit: 4"),
     ],
 )

@@ -207,7 +207,7 @@ def test_what_is_wrong_is_said_by_its_field_and_without_what_was_given(
 
 
 def test_who_has_no_use_for_them_or_is_not_there(engine: EmbeddedClient, pai: StandIn) -> None:
-    with pytest.raises(Unsupported, match="wants no credentials"):
+    with pytest.raises(Unsupported, match="does not use credentials"):
         engine.call("set_credentials", profile="local", body=body(pai.key))
     with pytest.raises(NotFound, match="`nobody`"):
         engine.call("set_credentials", profile="nobody", body=body(pai.key))

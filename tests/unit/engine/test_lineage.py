@@ -34,7 +34,7 @@ def test_tables_are_merged_null_removes_and_all_else_replaces() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"hyperparameters": {"epoch": None}}, r"hyperparameters\.epoch: .*nothing to remove.*`epochs`"),
+        ({"hyperparameters": {"epoch": None}}, r"hyperparameters\.epoch does not exist.*`epochs`"),
         ({"hyperparameter": {"a": "1"}}, "hyperparameter: .*`hyperparameters`"),
         ({"labels": {"nobody": None}}, r"labels\.nobody"),
         ({"max_run_time": -1}, "max_run_time"),
