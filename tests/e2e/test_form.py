@@ -31,6 +31,9 @@ def test_a_form_is_filled_in_and_submits(lab: Lab, page: Page) -> None:
     name.fill("bad\tname")
     expect(output.locator(".jp-pai-Trouble", has_text="must not contain control").first).to_be_visible(timeout=LONG)
     expect(name).to_have_attribute("aria-invalid", "true")
+    # JupyterLab's keys for cells do nothing here: A inserts one.
+    output.locator("summary", has_text="Metrics").press("a")
+    expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(2)
     name.fill("mine")
     expect(output.locator(".jp-pai-Trouble", has_text="must not contain control")).to_have_count(0, timeout=LONG)
     # The preview is that of a dry run: nothing is submitted.

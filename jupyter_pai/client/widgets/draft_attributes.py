@@ -18,7 +18,7 @@ _SETTABLE = ("value", "backend")
 
 
 class Attributes:
-    """A draft from Python. The verb `backends` lists the fields of a spec and the backends."""
+    """A draft whose attributes are the fields of its spec. The verb `backends` lists the fields and the backends."""
 
     draft: Draft
     _schema: dict[str, Any]

@@ -1,4 +1,4 @@
-"""`form`: the form that submits a job, for a notebook. Widgets are imported by the first call."""
+"""`form`: a form that submits a job from a notebook. The first call imports the widgets."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def form(path: str | os.PathLike[str] = "", *, profile: str = "", backend: str =
         BadInput: if a form cannot submit the file.
     """
     shell = current_shell()
-    place = shell_context(shell) if shell else command_line_context()
-    return form_at(place, os.fspath(path), profile=profile, backend=backend)
+    context = shell_context(shell) if shell else command_line_context()
+    return form_at(context, os.fspath(path), profile=profile, backend=backend)
 
 
-def form_at(place: NotebookContext, path: str, *, profile: str = "", backend: str = "") -> Form:
-    """Return a form for a path relative to a place."""
+def form_at(context: NotebookContext, path: str, *, profile: str = "", backend: str = "") -> Form:
+    """Return a form for a path relative to the caller's folder."""
     from .form_view import Form
 
-    target = place.path(path) if path else place.notebook or place.path(".")
+    target = context.path(path) if path else context.notebook or context.path(".")
     return Form(connect(), str(target), profile, backend)

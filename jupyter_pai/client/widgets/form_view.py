@@ -1,11 +1,11 @@
-"""Form: submits a job from a cell's output, wherever widgets are shown; and the same from Python.
+"""`Form`: submit a job from a cell's output or from Python.
 
     form = jupyter_pai.form("train.py")
     form.hyperparameters["lr"] = 0.1
     form.submit()
 
-The page shows the form of the Train panel (`labextension/src/anywidget/form.tsx`). A synchronized trait holds the
-request, so changes from Python and from the page reach each other.
+The page shows the form of the Train panel (`labextension/src/anywidget/form.tsx`). Python and the page edit the same
+request, a synchronized trait of the widget.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ __all__ = ["Form"]
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 # The verbs that the page of a form calls.
 _VERBS = frozenset(
-    "backends bring cancel_copy copy images inspect instances list_data preview profiles recipe secrets storages submit"
-    "".split()
+    (
+        "backends bring cancel_copy copy images inspect instances list_data preview profiles recipe secrets storages "
+        "submit"
+    ).split()
 )
 
 
 class FormWidget(PageWidget):
-    """The page's side of a form. `form` is the answer of the verb `form` with the path, without the request."""
+    """The widget of a form. `form` holds the path and the reply of the verb `form`, without its request."""
 
     form = traitlets.Dict().tag(sync=True)
     request = traitlets.Dict().tag(sync=True)
@@ -90,7 +92,7 @@ class Form(Attributes):
         return self._job
 
     def _call(self, client: Client, verb: str, body: Any, arguments: Mapping[str, Any]) -> Any:
-        """Call a verb for the page. The kernel's interpreter and notebook are used, as for a submit from Python."""
+        """Call a verb for the page, with the interpreter and the notebook of the kernel."""
         if ROUTES[verb].body == "SubmitRequest":
             body = {**body, "python": sys.executable}
         if verb in ("bring", "submit"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import queue
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.uri_completion import continuations
+from jupyter_pai.client.widgets.comm import Bridge
 from jupyter_pai.core.errors import BadInput, PaiError, SpecError
 from jupyter_pai.jobs.state_dir import Home
 
@@ -174,6 +177,10 @@ def test_without_a_page_it_is_words_and_python(home: Home, script: Path, monkeyp
     assert (job.status, form.job) == ("succeeded", job)
     with pytest.raises(AttributeError):
         form.nonsense  # noqa: B018
+    # As nbconvert and GitHub show it.
+    bundle = form._repr_mimebundle_()
+    assert bundle.keys() == {"text/plain", "text/html"}
+    assert "hyperparameters: {&#x27;lr&#x27;: 0.1}" in bundle["text/html"]
 
 
 def test_what_is_set_from_python_has_its_effect_or_is_refused(
@@ -256,4 +263,21 @@ def test_what_storages_have_is_offered_for_what_is_typed(home: Home, folder: Pat
         with pytest.raises(PaiError):
             continuations(client, "none/", home=str(folder))
     finally:
+        client.close()
+
+
+def test_a_page_hears_of_a_kernel_whose_answer_takes_long(home: Home) -> None:
+    class Slow(EmbeddedClient):
+        def call(self, verb: str, *, body: object = None, **arguments: Any) -> Any:
+            assert may_answer.wait(60)
+            return super().call(verb, body=body, **arguments)
+
+    may_answer, client, messages = threading.Event(), Slow(), queue.Queue[dict[str, Any]]()
+    try:
+        Bridge(client, messages.put).receive({"type": "call", "page": "p", "id": 1, "verb": "about"})
+        assert messages.get(timeout=30) == {"type": "alive", "page": "p"}
+        may_answer.set()
+        assert messages.get(timeout=30)["type"] == "answer"
+    finally:
+        may_answer.set()
         client.close()
