@@ -84,7 +84,7 @@ class BareForm:
     def close(self) -> None:
         """Leave the page, and wait for the calls in progress."""
         self.page.goto("about:blank")
-        self.widget._comm_server._callers.shutdown(wait=True)
+        self.widget._comm_server._executor.shutdown(wait=True)
 
     def wait(self, condition: Callable[[], bool]) -> None:
         """Let the page work until something is so."""
@@ -278,10 +278,10 @@ def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai:
     with closing(EmbeddedClient()) as client, closing(BareForm(page, client, script, "pai")) as bare:
         bare.form.instance_type = "ecs.gn6i-c4g1.xlarge"
         bare.open()
-        expect(bare.root.locator(".jp-pai-Train-cost").first).to_contain_text("until it ends", timeout=LONG)
+        expect(bare.root.locator(".jp-pai-Train-cost").first).to_contain_text("until the job ends", timeout=LONG)
         submit, dialog = bare.root.get_by_role("button", name="Submit", exact=True), page.get_by_role("dialog")
         submit.first.click()
-        expect(dialog).to_contain_text("until it ends", timeout=LONG)
+        expect(dialog).to_contain_text("until the job ends", timeout=LONG)
         assert faults(page, ".jp-pai-Dialog") == []
         dialog.get_by_role("button", name="Cancel").click()
         expect(dialog).to_have_count(0)

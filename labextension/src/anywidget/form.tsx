@@ -20,7 +20,7 @@ import { synchronize } from './synchronize.js';
 /** Show the form of a widget in a node; return a function that removes it. `texts` is a catalog, empty for English. */
 export function show(widget: IFormWidget, node: HTMLElement, texts: unknown): () => void {
   const { place, ...page } = prepare(node, texts);
-  node.dataset['lmSuppressShortcuts'] = 'true';
+  node.addEventListener('keydown', keepKey);
   const submitted = (name: string) => page.host.notify(page.trans.__('Submitted: %1', name), 'success');
   const engine = new FormEngine(widget, page.trans, submitted);
   const context = { ...page, engine };
@@ -36,11 +36,20 @@ export function show(widget: IFormWidget, node: HTMLElement, texts: unknown): ()
     }
   });
   return () => {
+    node.removeEventListener('keydown', keepKey);
     attention.dispose();
     stop();
     root.unmount();
     engine.dispose();
   };
+}
+
+/** Keep keys of the form from the page, where single letters and Enter are shortcuts for cells. */
+function keepKey(event: KeyboardEvent): void {
+  const isShortcut = event.ctrlKey || event.metaKey || event.altKey || event.key === 'Escape';
+  if (!isShortcut || event.key === 'Enter') {
+    event.stopPropagation();
+  }
 }
 
 /** The engine of a form whose first request is in its widget. */

@@ -14,7 +14,7 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.uri_completion import continuations
-from jupyter_pai.client.widgets.comm import Bridge
+from jupyter_pai.client.widgets.comm import CommServer
 from jupyter_pai.core.errors import BadInput, PaiError, SpecError
 from jupyter_pai.jobs.state_dir import Home
 
@@ -274,7 +274,7 @@ def test_a_page_hears_of_a_kernel_whose_answer_takes_long(home: Home) -> None:
 
     may_answer, client, messages = threading.Event(), Slow(), queue.Queue[dict[str, Any]]()
     try:
-        Bridge(client, messages.put).receive({"type": "call", "page": "p", "id": 1, "verb": "about"})
+        CommServer(client, messages.put).receive({"type": "call", "page": "p", "id": 1, "verb": "about"})
         assert messages.get(timeout=30) == {"type": "alive", "page": "p"}
         may_answer.set()
         assert messages.get(timeout=30)["type"] == "answer"
