@@ -16,7 +16,7 @@ REFUSED = [
     ("nowhere.py", "nowhere.py", "Relative paths"),
     ("data.csv", "data.csv", ".ipynb"),
     ("broken.ipynb", "broken.ipynb", "save it again"),
-    ("other.ipynb", "written in R", "--command"),
+    ("other.ipynb", "is R, not Python", "--command"),
     ("--as-script asks.py", "--as-script", "omit the option"),
     ("--command true --backend lokal", "`lokal`", "`local`"),
     ("--command true --profile wrok", "`wrok`", "`local`"),
@@ -32,11 +32,11 @@ REFUSED = [
     ("--command true --max-run-time soon", "soon", "--max-run-time"),
     ("--command true --python no-such-env", "`no-such-env`", "python3"),
     ("--command true --spec nowhere.toml", "nowhere.toml", ""),
-    ("--command true --secret NOWHERE", "no secret `NOWHERE`", "secret set NOWHERE"),
+    ("--command true --secret NOWHERE", "Unknown secret `NOWHERE`", "secret set NOWHERE"),
     ("--command true --secret a-b", "Invalid variable for a secret", "VARIABLE=NAME"),
-    ("--command true --secret A=b/c", "What `A` asks for", "secret set NAME"),
+    ("--command true --secret A=b/c", "The secret of `A`", "secret set NAME"),
     ("--source leaky --command true", "conf/run.yaml, line 2 (GitHub token)", "--allow-secret FILE"),
-    ("--command 'open", "split into words", "quot"),
+    ("--command 'open", "Cannot parse the line", "quot"),
 ]
 
 # Jobs that start and fail: why, and what to do.

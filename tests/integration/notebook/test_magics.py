@@ -167,7 +167,7 @@ def test_what_is_wrong_is_one_message_without_our_frames(server: RealServer) -> 
     for line, words in (
         ("%pai sumbit", "Did you mean `submit`?"),
         ("%%pai_train --instnce-type x\nprint(1)", "Did you mean `--instance-type`?"),
-        ("%%pai_train\nthis is no python!", "no Python"),
+        ("%%pai_train\nthis is no python!", "not valid Python"),
         ("%%pai_train --as 3x\nprint(1)", "`3x`"),
         ("%pai logs nothing", "`nothing`"),
     ):
