@@ -37,7 +37,7 @@ def test_plain_names_that_exist_and_nothing_else(line: str, words: list[str]) ->
 
 
 def test_an_open_quote_is_said() -> None:
-    with pytest.raises(UsageError, match="split into words"):
+    with pytest.raises(UsageError, match="Cannot parse the line"):
         words_of("--name 'open", {})
 
 
