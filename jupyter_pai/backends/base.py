@@ -308,8 +308,8 @@ class Backend(ABC):
 
     def _has_no_other_jobs(self) -> Unsupported:
         return Unsupported(
-            _("The backend `{name}` has no jobs but those that are listed here.").format(name=self.name),
-            fix=_("Name a profile of a platform: --profile, --backend."),
+            _("All jobs of the backend `{name}` are listed already.").format(name=self.name),
+            fix=_("Select the profile of a remote platform: --profile, --backend."),
         )
 
     @abstractmethod
@@ -326,11 +326,11 @@ class Backend(ABC):
         Raises:
             ImageError: if no image has the framework or version; it lists the existing ones.
         """
-        raise Unsupported(_("The backend `{name}` lists no images.").format(name=self.name))
+        raise Unsupported(_("The backend `{name}` does not list images.").format(name=self.name))
 
     async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
         """List the models that a job has registered so far. For `Capability.OUTPUT_MODELS`."""
-        raise Unsupported(_("The backend `{name}` notes no models of its jobs.").format(name=self.name))
+        raise Unsupported(_("The backend `{name}` does not register models.").format(name=self.name))
 
     async def terminal(self, remote_id: str, instance: str) -> str:
         """Return the address of a new terminal in a running instance: a web page or a WebSocket.
@@ -338,7 +338,7 @@ class Backend(ABC):
         Anyone who has the address can open the terminal for a short time; it is stored nowhere. For
         `Capability.TERMINAL`.
         """
-        raise Unsupported(_("The backend `{name}` opens no terminals.").format(name=self.name))
+        raise Unsupported(_("The backend `{name}` does not support terminals.").format(name=self.name))
 
     @abstractmethod
     def examine(self) -> list[Finding]:

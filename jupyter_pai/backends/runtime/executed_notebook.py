@@ -1,4 +1,4 @@
-"""An executed notebook as files: the `.ipynb` with its outputs, and HTML that asks nothing of any other host."""
+"""The files of an executed notebook: `.ipynb` with outputs, and self-contained HTML."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from . import parameters
 
 __all__ = ["ExecutedNotebook", "bounded"]
 
-# Characters of one stream of text; of what is longer, beginning and end are kept.
+# Maximum characters of a text stream; longer ones lose their middle.
 _LONGEST_TEXT = 1 << 20
 _CUT = "\n[…]\n"
 _OVERWRITTEN = re.compile(r"^.*\r(?=[^\r\n])", re.MULTILINE)
 _REPORTED = re.compile(r"^\[pai\] \{.*\}\n?", re.MULTILINE)
-# JupyterLab's look, without what it would load from the network: MathJax, require.js, widgets, Mermaid.
+# JupyterLab's style without network resources: MathJax, require.js, widgets, Mermaid.
 _OFFLINE = """{% extends "lab/index.html.j2" %}
 {% block html_head_js %}{% endblock %}{% block jupyter_widgets %}{% endblock %}
 {% block html_head_js_mathjax %}{% endblock %}{% block html_head_js_mermaidjs %}{% endblock %}"""
 
 
 class ExecutedNotebook:
-    """A notebook that is being executed; `folder` is where it is saved under its own name."""
+    """A notebook during execution, saved under its own name in `folder`."""
 
     def __init__(self, path: Path, folder: Path) -> None:
-        """Read it.
+        """Read the notebook.
 
         Raises:
             OSError: if it cannot be read.
-            ValueError: if it is no notebook.
+            ValueError: if it is not a notebook.
         """
         self.path = path
         self.folder = folder
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # About ids that are missing: they are made below.
+                warnings.simplefilter("ignore")  # Warnings about missing ids, which are added below.
                 self.node: NotebookNode = nbformat.read(path, as_version=4)
             self._complete()
         except (AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
             raise ValueError(str(error)) from None
 
     def _complete(self) -> None:
-        """What format 4.5 demands, and others leave out."""
+        """Add the fields required by format 4.5."""
         node = self.node
         node.nbformat_minor = max(node.get("nbformat_minor", 0), 5)
         node.metadata.setdefault("language_info", {"name": "python"})
@@ -58,7 +58,7 @@ class ExecutedNotebook:
                 cell.outputs, cell.execution_count = [], None
 
     def set_parameters(self, hyperparameters: Mapping[str, str]) -> list[str]:
-        """Put in the cell that sets them, where papermill puts it; what the user should know."""
+        """Insert the cell that sets hyperparameters, at papermill's position; return notes."""
         cells = self.node.cells
         place = {tag: n for n, cell in reversed([*enumerate(cells)]) for tag in cell.metadata.get("tags", [])}
         tagged = place.get(parameters.TAG)
@@ -68,13 +68,13 @@ class ExecutedNotebook:
             cell = nbformat.v4.new_code_cell(source, metadata={"tags": [parameters.INJECTED]})
             earlier = place.get(parameters.INJECTED)
             if earlier is not None:
-                cells[earlier] = cell  # The notebook is one that was executed with other parameters.
+                cells[earlier] = cell  # The notebook was executed before with other parameters.
             else:
                 cells.insert(0 if tagged is None else tagged + 1, cell)
         return notes
 
     def save(self) -> None:
-        """Replace the file as a whole.
+        """Replace the file atomically.
 
         Raises:
             OSError: if it cannot be written.
@@ -82,18 +82,18 @@ class ExecutedNotebook:
         self._write(self.path.name, nbformat.writes(self._tidy()))
 
     def save_html(self) -> None:
-        """Write the HTML beside it.
+        """Write the HTML file.
 
         Raises:
             ImportError: without nbconvert.
-            Exception: whatever nbconvert or one of its filters cannot do.
+            Exception: if nbconvert or one of its filters fails.
         """
         from jinja2 import DictLoader
         from nbconvert.exporters import HTMLExporter
 
         _find_templates()
         node = self._tidy()
-        node.metadata.pop("widgets", None)  # Without a script that draws them, their text says more.
+        node.metadata.pop("widgets", None)  # Without scripts, the text output of widgets is more useful.
         exporter = HTMLExporter(  # type: ignore[no-untyped-call]
             extra_loaders=[DictLoader({"offline.html.j2": _OFFLINE})],
             template_file="offline.html.j2",
@@ -109,7 +109,7 @@ class ExecutedNotebook:
         os.replace(temporary, self.folder / name)
 
     def _tidy(self) -> NotebookNode:
-        """A copy fit to be read. The original stays as it is: displays that are updated are found by their places."""
+        """Return a readable copy. The original is unchanged, since display updates refer to its outputs."""
         node = NotebookNode(self.node)
         node.cells = [_tidy(cell) if cell.cell_type == "code" else cell for cell in node.cells]
         return node
@@ -128,7 +128,7 @@ def _tidy(cell: NotebookNode) -> NotebookNode:
 
 
 def bounded(text: str) -> str:
-    """The text of a stream, without its middle where it is very long."""
+    """Return the text of a stream; very long text loses its middle."""
     if len(text) <= 2 * _LONGEST_TEXT:
         return text
     half = _LONGEST_TEXT // 2
@@ -136,7 +136,7 @@ def bounded(text: str) -> str:
 
 
 def _find_templates() -> None:
-    """Let nbconvert find its templates also if it is not installed in this environment, but in one below it."""
+    """Add the template path of nbconvert if it is installed in a parent environment."""
     import nbconvert
 
     share = str(Path(nbconvert.__file__).parents[4] / "share" / "jupyter")

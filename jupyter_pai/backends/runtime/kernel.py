@@ -1,9 +1,8 @@
-"""What is special about a kernel in which a notebook runs as a job. `notebook_runner` starts it.
+"""The kernel of a notebook job, started by `notebook_client`.
 
-What cells write goes straight to the job's log, once, and to the notebook. `OutStream` watches the descriptors 1 and 2,
-so that the output of programs reaches the notebook as well, and copies what it reads there to where they led before:
-the log. What Python writes it sends to the notebook alone; here it is written to the log on the spot, as a script's
-output is, so that nothing is lost when the kernel dies.
+Output of cells goes to the job's log and to the notebook. `OutStream` watches the descriptors 1 and 2, and copies the
+output of programs to the notebook and to the log. It sends the output of Python to the notebook only; here, it is also
+written to the log at once, so that nothing is lost if the kernel dies.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ARGUMENTS", "JobStream", "load_ipython_extension"]
 
-# The variable that has `sys.argv` for the cells, as JSON.
+# The variable with `sys.argv` for the cells, as JSON.
 ARGUMENTS = "JUPYTER_PAI_ARGUMENTS"
-# Seconds for a kernel to close.
+# Seconds until a closing kernel is killed.
 _CLOSING = 2
 
 
@@ -43,7 +42,7 @@ class JobStream(OutStream):
 
     def write(self, string: str) -> int | None:  # type: ignore[override]  # as in the class above
         written = super().write(string)
-        # What the watching thread hands on, it copies to the log itself.
+        # The watching thread copies its data to the log itself.
         if threading.current_thread() is not getattr(self, "watch_fd_thread", None):
             _write_all(self.log, string.encode("utf-8", "backslashreplace"))
         return written
@@ -55,7 +54,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Called by the kernel, before any cell runs."""
+    """Set up the kernel before the first cell."""
     if isinstance(sys.stdout, JobStream):
         report.log = sys.stdout.log
     sys.argv = json.loads(os.environ.pop(ARGUMENTS, "null")) or sys.argv
@@ -65,14 +64,16 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def _interrupt_once(*_: object) -> None:
-    """A stop interrupts the cell, which may tidy up; being told twice must not interrupt that."""
-    __tracebackhide__ = True  # In IPython's own words.
+    """Interrupt the cell on a stop. A second signal must not interrupt its clean-up."""
+    __tracebackhide__ = True  # Hides this frame from IPython's traceback.
     signal.signal(signal.SIGTERM, lambda *_: None)
     signal.raise_signal(signal.SIGINT)
 
 
 def _close_in_time() -> None:
-    """When a kernel closes, its control thread may wait for ever for the one that publishes, which has gone already.
-    What cells have registered runs before this, and so has all the time that it needs."""
+    """Limit the time of a closing kernel, whose control thread may wait for its ended publishing thread.
+
+    Exit handlers of cells run before this one, without a limit.
+    """
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(_CLOSING)

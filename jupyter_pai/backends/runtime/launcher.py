@@ -1,7 +1,6 @@
 """Prepares a job's interpreter inside the job, then becomes the job's command.
 
-Runs with the job's own interpreter, which may be one that we do not own: standard library only. What it prints goes
-to the job's log.
+Runs with the job's interpreter, which may lack this package: standard library only. Its output goes to the job's log.
 
     python launcher.py requirements=FILE environments=DIR shims=DIR uv=PATH image=NAME -- command …
 """
@@ -23,11 +22,11 @@ import time
 
 __all__ = ["FAILED", "key", "main", "satisfied", "search_path", "write_packages", "write_shims"]
 
-# The exit code of a job whose environment could not be made; no shell gives it.
+# Exit code of a job whose environment could not be created; not used by shells.
 FAILED = 97
 
 _HIGH = 200
-# Beside this file in a container; in our package two folders up.
+# Beside this file in a container; two folders up in the package.
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _LOCALE = os.path.join(
     _FOLDER, os.path.join("..", "..", "locale") if os.path.basename(_FOLDER) == "runtime" else "locale"
@@ -38,27 +37,28 @@ _ = gettext.translation(
 
 
 def main() -> None:
-    """Make or find the environment, put its interpreter first on the path, and become the command."""
+    """Find or create the environment, put its interpreter first on the path, and run the command."""
     split = sys.argv.index("--")
-    given = dict(word.split("=", 1) for word in sys.argv[1:split])
+    arguments = dict(word.split("=", 1) for word in sys.argv[1:split])
     command = sys.argv[split + 1 :]
+    shims = arguments.pop("shims")
     try:
-        python = prepare(given["requirements"], given["environments"], given.get("uv", ""), given.get("image", ""))
+        python = prepare(**arguments)
     except subprocess.CalledProcessError as error:
-        print(_("pai: the requirements could not be installed (exit code {code})").format(code=error.returncode))
+        print(_("pai: installing the requirements failed (exit code {code})").format(code=error.returncode))
         sys.exit(FAILED)
-    write_shims(given["shims"], python)
+    write_shims(shims, python)
     if python != sys.executable:
-        write_packages(given["shims"], python)
-    os.environ["PATH"] = search_path(given["shims"], python, os.environ.get("PATH", os.defpath))
+        write_packages(shims, python)
+    os.environ["PATH"] = search_path(shims, python, os.environ.get("PATH", os.defpath))
     os.execv(command[0], command)
 
 
-def prepare(requirements: str, environments: str, uv: str, image: str = "") -> str:
-    """The interpreter that has what the file `requirements` asks for.
+def prepare(requirements: str, environments: str, uv: str = "", image: str = "") -> str:
+    """Return an interpreter with the packages of the file `requirements`.
 
-    Our own if it has all of it; else that of an environment layered on ours, which is made once for the same
-    requirements and interpreter, and in a container for the same image.
+    This is the current one if it has all packages. Otherwise, it is that of an environment layered on the current one,
+    created once per requirements, interpreter and image.
     """
     with open(requirements, encoding="utf-8") as file:
         text = file.read()
@@ -74,7 +74,7 @@ def prepare(requirements: str, environments: str, uv: str, image: str = "") -> s
         if os.path.exists(ready):
             os.utime(ready)
             return python
-        # Not at once both: going from one kind of lock to the other lets go of it, so look again afterwards.
+        # Changing the kind of a lock releases it in between: check again afterwards.
         _flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(ready):
             _make(folder, python, requirements, uv)
@@ -87,17 +87,17 @@ def _flock(lock: int, how: int) -> None:
         fcntl.flock(lock, how)
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
-            raise  # A disk without locks: only jobs that begin in the same moment can be in each other's way.
+            raise  # Without locks, only jobs that start at the same moment may conflict.
 
 
 def _open_lock(path: str) -> int:
-    """The lock of an environment, which the job holds from now on until its last process has ended: what removes
-    environments leaves this one alone. Its number is one that scripts do not use for files of their own."""
+    """Open the lock of an environment. The job's processes inherit it, so that the environment is not removed while one
+    of them runs. Its descriptor number is high, to avoid conflicts with scripts."""
     file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         lock = fcntl.fcntl(file, fcntl.F_DUPFD, _HIGH)
     except OSError:
-        lock = os.dup(file)  # So many files may not be open here.
+        lock = os.dup(file)  # The limit of open files is lower.
     os.close(file)
     os.set_inheritable(lock, True)
     return lock
@@ -116,13 +116,13 @@ def _make(folder: str, python: str, requirements: str, uv: str) -> None:
 
 
 def key(requirements: str, image: str = "") -> str:
-    """The name of the environment for these requirements on this interpreter, of this image if it is one's."""
+    """Return the folder name of an environment for requirements, this interpreter and an image."""
     text = "\0".join(filter(None, (requirements, sys.executable, sys.version, image)))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def satisfied(requirements: str) -> bool:
-    """Whether our own interpreter has all that is asked for. In doubt, no."""
+    """Return whether this interpreter certainly has all required packages."""
     lines = [line.split(" #")[0].strip() for line in requirements.splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
     if not lines:
@@ -137,7 +137,7 @@ def satisfied(requirements: str) -> bool:
     try:
         return all(_has(packaging.Requirement(line)) for line in lines)
     except packaging.InvalidRequirement:
-        return False  # A path, an address, an option: the installer knows what to do.
+        return False  # A path, URL or option, for the installer.
 
 
 def _has(requirement) -> bool:  # type: ignore[no-untyped-def]  # packaging may be pip's vendored one
@@ -155,26 +155,28 @@ def _has(requirement) -> bool:  # type: ignore[no-untyped-def]  # packaging may 
 
 def _make_with_uv(folder: str, python: str, requirements: str, uv: str) -> None:
     subprocess.run([uv, "venv", "-q", "--no-project", "--python", sys.executable, folder], check=True)
-    _see_our_packages(folder)
+    _add_parent_packages(folder)
     install = [uv, "pip", "install", "--python", python, "-r", requirements]
-    # A job's /ml is made of mounts, over which uv's hard links do not reach.
+    # Hard links do not work across the mounts of a job's /ml.
     environment = {"UV_LINK_MODE": "copy", **os.environ}
-    # What uv has in its cache needs no network: that saves a second or so, and a train may have none.
+    # Packages in uv's cache need no network, which is faster and works offline.
     quick = subprocess.run([*install, "-q", "--offline"], check=False, stderr=subprocess.DEVNULL, env=environment)
     if quick.returncode != 0:
         subprocess.run(install, check=True, env={**_pip_settings(), **environment})
 
 
 def _pip_settings() -> dict[str, str]:
-    """What pip is configured to use (a mirror, a certificate), in the variables that uv reads."""
-    told = subprocess.run([sys.executable, "-m", "pip", "config", "list"], check=False, capture_output=True, text=True)
-    found: dict[str, str] = {}
-    for line in told.stdout.splitlines():
+    """Return pip's configuration (mirror, certificate) as environment variables of uv."""
+    config = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], check=False, capture_output=True, text=True
+    )
+    variables: dict[str, str] = {}
+    for line in config.stdout.splitlines():
         key, _equals, value = line.partition("=")
         variable = _UV_VARIABLES.get(key.rpartition(".")[2])
         if variable:
-            found[variable] = " ".join(str(ast.literal_eval(value)).split())
-    return found
+            variables[variable] = " ".join(str(ast.literal_eval(value)).split())
+    return variables
 
 
 _UV_VARIABLES = {
@@ -188,14 +190,14 @@ _UV_VARIABLES = {
 
 def _make_with_pip(folder: str, python: str, requirements: str, uv: str) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    _see_our_packages(folder)
+    _add_parent_packages(folder)
     pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "install"]
     subprocess.run([*pip, "--progress-bar", "off", "-r", requirements], check=True)
 
 
-def _see_our_packages(folder: str) -> None:
-    """Layer the environment on ours. Not by ``--system-site-packages``: made from an environment, that shows the
-    packages of the interpreter below it."""
+def _add_parent_packages(folder: str) -> None:
+    """Add the packages of this interpreter to the environment. ``--system-site-packages`` would add those of the base
+    interpreter instead, if this one is a virtual environment."""
     version = "python%d.%d" % sys.version_info[:2]
     ours = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     with open(os.path.join(folder, "lib", version, "site-packages", "_pai_below.pth"), "w", encoding="utf-8") as file:
@@ -204,9 +206,9 @@ def _see_our_packages(folder: str) -> None:
 
 
 def write_shims(folder: str, python: str) -> None:
-    """Make `python`, `python3` and `pip` in `folder` mean that interpreter.
+    """Write `python`, `python3` and `pip` commands for an interpreter into a folder.
 
-    Scripts, not links: an interpreter that is started by a link elsewhere does not find its environment.
+    They are scripts: an interpreter started by a link does not find its environment.
     """
     os.makedirs(folder, exist_ok=True)
     quoted = "'" + python.replace("'", "'\\''") + "'"
@@ -219,7 +221,7 @@ def write_shims(folder: str, python: str) -> None:
 
 
 def write_packages(shims: str, python: str) -> None:
-    """Note beside the shims what the environment of `python` adds to ours: `environment.json` has {name: version}."""
+    """Write the packages that the environment adds, {name: version}, to `environment.json` beside the shims."""
     folder = os.path.dirname(os.path.dirname(python))
     packages = {}
     for name in os.listdir(os.path.join(folder, "lib", "python%d.%d" % sys.version_info[:2], "site-packages")):
@@ -233,7 +235,7 @@ def write_packages(shims: str, python: str) -> None:
 
 
 def search_path(shims: str, python: str, path: str) -> str:
-    """PATH with the shims and the interpreter's own commands (torchrun, accelerate) first."""
+    """Return PATH with the shims and the interpreter's commands (torchrun, accelerate) first."""
     first = [shims, os.path.dirname(python)]
     return os.pathsep.join(first + [part for part in path.split(os.pathsep) if part not in first])
 

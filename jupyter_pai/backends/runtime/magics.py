@@ -1,5 +1,7 @@
-"""Our magics inside a job, from where nothing is submitted: a cell of ``%%pai_train`` runs in place, ``%pai …`` is
-passed over. Standard library only; travels with jobs that run a notebook."""
+"""The magics inside a job, which do not submit: ``%%pai_train`` runs its cell in place, ``%pai …`` is skipped.
+
+Standard library only; copied into jobs that run a notebook.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ __all__ = ["register"]
 
 
 def register(shell: InteractiveShell) -> None:
-    """Add them to a shell. They have no options: what a job runs with was said when it was submitted."""
+    """Register the magics without options; those were used by the submit."""
     transformers = shell.input_transformers_cleanup
     if _in_place not in transformers:
         transformers.insert(0, _in_place)
@@ -22,7 +24,7 @@ def register(shell: InteractiveShell) -> None:
 
 
 def _in_place(lines: list[str]) -> list[str]:
-    """A cell's lines, that of ``%%pai_train`` made a comment: lines keep their numbers in tracebacks."""
+    """Return a cell's lines with ``%%pai_train`` as a comment, so that line numbers are unchanged."""
     first = next((n for n, line in enumerate(lines) if line.strip()), None)
     if first is None or lines[first].split()[0] != "%%pai_train":
         return lines
@@ -30,4 +32,4 @@ def _in_place(lines: list[str]) -> list[str]:
 
 
 def _pai(line: str) -> None:
-    print(_("`%pai {line}` is passed over: this is a job itself.").format(line=line))
+    print(_("`%pai {line}` is skipped inside a job.").format(line=line))

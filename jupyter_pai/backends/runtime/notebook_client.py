@@ -1,4 +1,4 @@
-"""nbclient's client, for a notebook that runs as a job: what its cells show goes to the job's log as text."""
+"""nbclient's client for notebook jobs: displayed outputs are also written to the job's log as text."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from .executed_notebook import bounded
 
 __all__ = ["JobClient"]
 
-# Escape sequences of terminals: tracebacks are coloured.
+# Terminal escape sequences in tracebacks.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-# Seconds for what a notebook does when its kernel ends: `atexit` may send results away.
+# Seconds for exit handlers of the kernel, which may upload results.
 _LAST_WORDS = 60.0
 # Seconds for the kernel's start on a busy machine.
 _START = 300
-# Seconds from a cell's reply to its last output. More than nbclient's own: nothing is to be lost on a busy machine.
+# Seconds from a cell's reply to its last output; longer than nbclient's default, for busy machines.
 _LAST_OUTPUT = 60
 
 
 class _OwnPython(KernelSpecManager):
-    """Knows one kernel: this interpreter's. The notebook's own word names one of the machine that it is from."""
+    """Provides the kernel of this interpreter, whatever kernel the notebook names."""
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         module = job_kernel.__name__
         options = [f"--IPKernelApp.outstream_class={module}.JobStream", f"--IPKernelApp.extensions={module}"]
-        # Without the first option, its debugger complains about frozen modules.
+        # The option silences a warning of the debugger about frozen modules.
         python = [sys.executable, "-Xfrozen_modules=off"]
         return KernelSpec(
             argv=[*python, "-m", "ipykernel_launcher", "-f", "{connection_file}", *options],
@@ -60,29 +60,29 @@ class JobClient(NotebookClient):
             shutdown_wait_time=_LAST_WORDS,
         )
         super().__init__(node, km=manager, startup_timeout=_START, iopub_timeout=_LAST_OUTPUT)
-        self.on_cell_executed = self._look_at_reply
+        self.on_cell_executed = self._handle_reply
         self.was_left = False
 
     async def start(self, cwd: str, arguments: list[str]) -> None:
-        """Start the kernel, and wait until it answers.
+        """Start the kernel and wait until it responds.
 
         Raises:
-            RuntimeError: if it does not.
+            RuntimeError: if it does not respond.
         """
         environment = os.environ | {job_kernel.ARGUMENTS: json.dumps(arguments)}
         await self.async_start_new_kernel(cwd=cwd, env=environment)
         await self.async_start_new_kernel_client()
 
     def interrupt(self) -> None:
-        """Tell the kernel to interrupt its cell. Not what the cell started: that was told by who told us."""
+        """Interrupt the cell. Processes of the cell have received the signal already."""
         if self.km and (pid := getattr(self.km.provisioner, "pid", None)):
             try:
                 os.kill(pid, signal.SIGTERM)
             except ProcessLookupError:
-                pass  # It was told as well, before it could listen.
+                pass  # It ended by the same signal.
 
     async def end(self) -> None:
-        """End the kernel, and wait for its last words."""
+        """Shut down the kernel and wait for its exit handlers."""
         if self.km:
             if await ensure_async(self.km.is_alive()):
                 await ensure_async(self.km.shutdown_kernel())
@@ -91,14 +91,14 @@ class JobClient(NotebookClient):
             self.kc.stop_channels()
 
     async def exit_status(self) -> int | None:
-        """The kernel's, as `subprocess` gives it; None while it lives."""
+        """Return the kernel's exit status as `subprocess` does; None while it runs."""
         provisioner = self.km.provisioner if self.km else None
         return await provisioner.poll() if provisioner else None
 
     def output(
         self, outs: list[NotebookNode], msg: dict[str, Any], display_id: str | None, cell_index: int
     ) -> NotebookNode | None:
-        """As nbclient's, but a stream that goes on is no further output, and what is shown is printed too."""
+        """Extend nbclient: consecutive stream output is merged, and displayed output is printed too."""
         last = outs[-1] if outs else None
         content = msg["content"]
         hooked = self.clear_before_next_output or self.output_hook_stack[msg["parent_header"].get("msg_id")]
@@ -110,12 +110,12 @@ class JobClient(NotebookClient):
             print(_plain(out.data.get("text/plain", "")))
         return out
 
-    def _look_at_reply(self, *, execute_reply: dict[str, Any], **_: object) -> None:
-        """Print a traceback; `was_left` after ``exit()``."""
+    def _handle_reply(self, *, execute_reply: dict[str, Any], **_: object) -> None:
+        """Print a traceback; set `was_left` after ``exit()``."""
         content = execute_reply["content"]
         if content["status"] == "error":
             print(_plain("\n".join(content.get("traceback") or [])))
-        self.was_left |= any(said.get("source") == "ask_exit" for said in content.get("payload") or [])
+        self.was_left |= any(item.get("source") == "ask_exit" for item in content.get("payload") or [])
 
 
 def _plain(text: object) -> str:

@@ -1,6 +1,6 @@
-"""Hyperparameters as Python: the cell that sets them in a notebook, typed like the defaults in its `parameters` cell.
+"""Generates the notebook cell that sets hyperparameters, with the types of the defaults in the `parameters` cell.
 
-Cells are read, never run. Travels with jobs that run a notebook.
+Cells are parsed, never run. Copied into jobs that run a notebook.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ...core.i18n import _
 
 __all__ = ["INJECTED", "TAG", "assignments", "defaults"]
 
-# The tags that papermill gave these cells.
+# Cell tags of papermill.
 TAG = "parameters"
 INJECTED = "injected-parameters"
 
 
 class _NoDefault:
-    """A name that is set to something else than a literal."""
+    """Stands for a default that is not a literal."""
 
 
 def defaults(code: str) -> dict[str, object]:
-    """The names that a `parameters` cell sets, and their values; of those that are no literals, some other object."""
+    """Return the names and values of a `parameters` cell; values that are not literals are `_NoDefault` objects."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError):
@@ -51,35 +51,39 @@ def _literal(node: ast.expr) -> object:
 
 
 def assignments(hyperparameters: Mapping[str, str], known: Mapping[str, object] | None) -> tuple[str, list[str]]:
-    """The code that sets the hyperparameters, empty if none can be set; and what the user should know.
+    """Return the code that sets the hyperparameters, empty if there are none, and notes.
 
-    `known` is what the `parameters` cell sets; None if the notebook has no such cell.
+    `known` are the names and defaults of the `parameters` cell; None without such a cell.
     """
     lines, notes = [], []
     for name, text in hyperparameters.items():
         if not name.isidentifier() or keyword.iskeyword(name):
-            notes.append(_("`{name}` is no name in Python: read it from PAI_HPS.").format(name=name))
+            notes.append(_("`{name}` is not a Python name: read it from PAI_HPS.").format(name=name))
             continue
         if known is not None and name not in known:
-            notes.append(_("The cell `parameters` does not know `{name}`.").format(name=name))
+            notes.append(_("The cell `parameters` does not define `{name}`.").format(name=name))
         default = (known or {}).get(name, _NoDefault())
         try:
             value = _typed(text, default)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             value = text
             kind = type(default).__name__
-            notes.append(_("`{name}` stays a text: it is no {type}, as its default is.").format(name=name, type=kind))
+            notes.append(
+                _("`{name}` is passed as text: it is not a valid {type}, the type of its default.").format(
+                    name=name, type=kind
+                )
+            )
         lines.append(f"{name} = {_code(value)}")
     if lines and known is None:
-        notes.append(_("No cell is tagged `parameters`: the hyperparameters are set at the top."))
+        notes.append(_("No cell is tagged `parameters`: the hyperparameters are set in the first cell."))
     return "\n".join(["# Parameters", *lines]) if lines else "", notes
 
 
 def _typed(text: str, default: object) -> object:
-    """The value that `text` spells for a name with this default.
+    """Return the value of `text` with the type of a default.
 
     Raises:
-        ValueError: if it spells none of that type. Also what `ast.literal_eval` raises.
+        ValueError: if it does not have this type. Errors of `ast.literal_eval` as well.
     """
     if isinstance(default, str):
         return text
@@ -103,7 +107,7 @@ def _truth(text: str) -> bool:
 
 
 def _container(text: str, kind: type) -> object:
-    """A list, tuple, set or dict that JSON or Python spells."""
+    """Return a list, tuple, set or dict written in JSON or Python."""
     try:
         value = json.loads(text, parse_constant=_refuse)
     except ValueError:
@@ -114,7 +118,7 @@ def _container(text: str, kind: type) -> object:
 
 
 def _refuse(word: str) -> object:
-    raise ValueError(word)  # NaN: it has no literal in Python.
+    raise ValueError(word)  # NaN has no Python literal.
 
 
 def _code(value: object) -> str:

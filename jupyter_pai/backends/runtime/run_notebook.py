@@ -2,9 +2,9 @@
 
     python -m jupyter_pai.backends.runtime.run_notebook NOTEBOOK [ARGUMENTS …]
 
-The executed notebook goes to the output channel `notebook`: saved after every cell, with HTML at the end. The
-interpreter may be one that we do not own: it needs nbclient and ipykernel, for HTML nbconvert. What is printed here
-goes to the job's log; what cells print, their kernel writes there itself (see `job_kernel`).
+The executed notebook is saved to the output channel `notebook` after every cell, with HTML at the end. The interpreter
+needs nbclient and ipykernel, and nbconvert for HTML. Output of this process goes to the job's log; the kernel writes
+the output of cells there itself (see `kernel`).
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _STOPPED = 128 + signal.SIGTERM
-# The path of a socket has at most 107 bytes.
+# Paths of sockets have at most 107 bytes.
 _LONGEST_FOLDER = 70
-# Seconds from a stop to the HTML, if the cell has not obeyed: there may not be many more.
+# Seconds from a stop to the HTML if the cell continues: the process may be killed soon.
 _PATIENCE = 2
 _LONGEST_LINE = 80
 _LONGEST_ERROR = 1000
 
 
 def main() -> None:
-    """Run the notebook that the command line names; end with its exit code."""
-    # The code's folder is first on the path, and a module there must not be taken for one of a library's.
+    """Run the notebook of the command line and exit with its exit code."""
+    # Modules in the code's folder must not shadow those of libraries.
     sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]
     sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]  # a text stream
     temporary = tempfile.gettempdir()
     scratch = tempfile.mkdtemp(prefix="pai-", dir=temporary if len(temporary) < _LONGEST_FOLDER else "/tmp")  # noqa: S108
-    # Neither the user's settings of IPython nor a server of theirs is the job's business.
+    # Ignore the user's IPython settings and Jupyter servers.
     os.environ |= {"IPYTHONDIR": f"{scratch}/ipython", "JUPYTER_RUNTIME_DIR": scratch}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_STOPPED))
     try:
@@ -85,7 +85,7 @@ def _failed(why: str, cell: int = 0) -> int:
 
 
 class Runner:
-    """Runs one notebook to its end."""
+    """Runs one notebook."""
 
     def __init__(self, notebook: ExecutedNotebook, scratch: str) -> None:
         from .notebook_client import JobClient
@@ -96,7 +96,7 @@ class Runner:
         self.late: asyncio.TimerHandle | None = None
 
     async def run(self, arguments: list[str]) -> int:
-        """Run it; the exit code of the job."""
+        """Run the notebook and return the exit code of the job."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.stop)
         self.save()
         try:
@@ -134,7 +134,7 @@ class Runner:
         return 0
 
     def after_error(self, name: str, value: str, cell: int) -> int:
-        """The exit code after a cell that failed. ``sys.exit`` ends a notebook as it ends a script."""
+        """Return the exit code after a failed cell. ``sys.exit`` behaves as in a script."""
         if self.stopping:
             return _STOPPED
         if name == "SystemExit" and value in ("", "0", "None"):
@@ -143,7 +143,7 @@ class Runner:
         return int(value) & 255 if name == "SystemExit" and value.isdecimal() else 1
 
     async def after_death(self, cell: int) -> int:
-        """The exit code after the kernel has died: its own, or 128 + n where signal n ended it."""
+        """Return the exit code after the kernel died: its own, or 128 + n for signal n."""
         if self.stopping:
             return _STOPPED
         status = await self.client.exit_status() or 1
@@ -152,7 +152,7 @@ class Runner:
         return status if status > 0 else 128 - status
 
     def stop(self) -> None:
-        """Interrupt the cell, and keep what there is: this process may be killed before the cell has obeyed."""
+        """Interrupt the cell and save the notebook: this process may be killed before the cell ends."""
         if not self.stopping:
             self.stopping = True
             print(_("pai: stopping …"))
@@ -161,22 +161,22 @@ class Runner:
             self.late = asyncio.get_running_loop().call_later(_PATIENCE, self.save_html)
 
     def save(self) -> bool:
-        """Save the executed notebook; whether that was possible. A full disk does not end a training."""
+        """Save the executed notebook and return whether it succeeded. A full disk does not end a training."""
         try:
             self.notebook.save()
         except OSError as error:
-            print(_("pai: the executed notebook could not be saved: {error}").format(error=error))
+            print(_("pai: saving the executed notebook failed: {error}").format(error=error))
             return False
         return True
 
     def save_html(self) -> None:
-        """Make the HTML, if that can be."""
+        """Write the HTML if possible."""
         try:
             self.notebook.save_html()
         except ImportError:
-            print(_("pai: no HTML was made, nbconvert is not installed: --requirement nbconvert"))
-        except Exception as error:  # Whatever a template or a filter cannot do: the notebook is there.
-            print(_("pai: no HTML was made: {error}").format(error=error))
+            print(_("pai: HTML not created, since nbconvert is not installed: --requirement nbconvert"))
+        except Exception as error:  # Templates and filters may raise anything; the notebook is saved.
+            print(_("pai: HTML not created: {error}").format(error=error))
 
 
 def _runs(cell: NotebookNode) -> bool:

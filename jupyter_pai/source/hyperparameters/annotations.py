@@ -1,4 +1,4 @@
-"""What an annotation says of a value: its type in a word, and the values that are allowed."""
+"""Reads type annotations: the name of the type and the allowed values."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TYPES = {
 
 
 def type_of(value: object) -> str:
-    """The word for a value's type; empty for None and what has no word."""
+    """Return the type name of a value; empty for None and other types."""
     return _TYPES.get(type(value).__name__, "")
 
 
 def annotation(module: Module, node: ast.expr | None, values: Values, depth: int = 0) -> Annotation:
-    """The type in a word, and the choices. `Optional[int]` is int: None is no value that can be given."""
+    """Return the type name and the choices. `Optional[int]` is int, since None cannot be passed."""
     if node is None or depth > 10:
         return "", ()
     if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -1,4 +1,4 @@
-"""The hyperparameters that a job's code declares: which of its files to read, what they say, and what is doubtful."""
+"""Finds the hyperparameters that a job's code declares, and checks those of the spec."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["InspectedFile", "Inspection", "inspect"]
 _MOST_FILES = 50
 _LARGEST = 500_000
 _LARGEST_TOGETHER = 2_000_000
-# Stands in a command where the hyperparameters will.
+# Placeholder for the hyperparameters in a command.
 _MARK = "jupyter-pai-hyperparameters"
 _SEPARATORS = ";&|()<>\n"
 
 
 @dataclass(frozen=True)
 class InspectedFile:
-    """A file that was looked at, below the folder of code; and why it could not be read, if so."""
+    """An inspected file, relative to the code folder, and the error of an unreadable one."""
 
     path: str
     problem: str = ""
@@ -37,7 +37,7 @@ class InspectedFile:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a job's code declares. `closed`: it takes no others; `notes` doubt those that the spec has."""
+    """The declared hyperparameters. `closed`: others are rejected; `notes` name problems of those in the spec."""
 
     hyperparameters: tuple[Hyperparameter, ...]
     files: tuple[InspectedFile, ...]
@@ -47,14 +47,14 @@ class Inspection:
 
 @dataclass(frozen=True)
 class _Script:
-    """A script that a job runs; `gets` tells whether it is started with the hyperparameters."""
+    """A script of a job; `gets`: it is started with the hyperparameters."""
 
     path: str
     gets: bool
 
 
 def inspect(spec: JobSpec) -> Inspection:
-    """Read the scripts that a job runs, and the modules beside them that these import. Nothing is run."""
+    """Parse the scripts of a job and the local modules that they import. No code runs."""
     code = _Code(spec.source.folder, spec.source.files)
     declared: dict[str, Hyperparameter] = {}
     notes: dict[str, None] = {}
@@ -66,34 +66,34 @@ def inspect(spec: JobSpec) -> Inspection:
         if one.gets:
             closed.append(is_closed)
             notes |= dict.fromkeys(hyperparameters.check_values(found, spec.hyperparameters) if is_closed else ())
-    files = tuple(code.looked_at.values())
+    files = tuple(code.inspected.values())
     return Inspection(tuple(declared.values()), files, bool(closed) and all(closed), tuple(notes))
 
 
 def _declared(one: _Script, code: _Code) -> tuple[list[Hyperparameter], bool]:
-    """What a script declares, and whether it takes nothing else."""
+    """Return the hyperparameters of a script, and whether it rejects others."""
     program, whole = _program(one.path, code)
     if one.path not in program.modules:
         return [], False
     try:
         return hyperparameters.read(program), whole and hyperparameters.is_closed(program)
     except Exception as error:
-        # Code is of endless variety, and a job must not fail because we did not understand its.
-        code.looked_at[one.path] = InspectedFile(one.path, f"{type(error).__name__}: {error}")
+        # Unusual code must never make a job fail here.
+        code.inspected[one.path] = InspectedFile(one.path, f"{type(error).__name__}: {error}")
         return [], False
 
 
 @dataclass
 class _Code:
-    """The files of a job: those of its folder, and those that are laid over it."""
+    """The files of a job: of its folder, and of the spec, which take precedence."""
 
     folder: str
     files: dict[str, str]
-    looked_at: dict[str, InspectedFile] = field(default_factory=dict)
+    inspected: dict[str, InspectedFile] = field(default_factory=dict)
     read: int = 0
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file, inside the folder."""
+        """Return whether the file exists inside the folder."""
         if path in self.files:
             return True
         if not self.folder or path.startswith(("/", "../")) or "\0" in path:
@@ -101,17 +101,22 @@ class _Code:
         try:
             root, real = Path(self.folder).resolve(), Path(self.folder, path).resolve()
             return real.is_relative_to(root) and real.is_file()
-        except (OSError, RuntimeError):  # a loop of links; a name that is too long
+        except (OSError, RuntimeError):  # a loop of links; a name too long
             return False
 
     def module(self, path: str) -> Module | None:
-        """A file as a module; None, and noted why, if it cannot be read."""
+        """Return a file as a module; None if it cannot be read, with the error recorded."""
         try:
             module = hyperparameters.parse(self._text(path), path)
-        except (BadInput, OSError, SyntaxError, ValueError) as error:  # the last two: an encoding that is none
-            self.looked_at[path] = InspectedFile(path, getattr(error, "message", "") or str(error))
+        except (
+            BadInput,
+            OSError,
+            SyntaxError,
+            ValueError,
+        ) as error:  # an invalid source encoding
+            self.inspected[path] = InspectedFile(path, getattr(error, "message", "") or str(error))
             return None
-        self.looked_at[path] = InspectedFile(path)
+        self.inspected[path] = InspectedFile(path)
         return module
 
     def _text(self, path: str) -> str:
@@ -128,12 +133,12 @@ class _Code:
 
     def _count(self, size: int) -> None:
         self.read += size
-        if size > _LARGEST or self.read > _LARGEST_TOGETHER or len(self.looked_at) >= _MOST_FILES:
-            raise SourceError(_("Too much code to look through."))
+        if size > _LARGEST or self.read > _LARGEST_TOGETHER or len(self.inspected) >= _MOST_FILES:
+            raise SourceError(_("Too much code to inspect."))
 
 
 def _program(entry: str, code: _Code) -> tuple[Program, bool]:
-    """A script with the modules beside it that it imports, and whether all of it could be read."""
+    """Return a script with its local modules, and whether all could be read."""
     modules: dict[str, Module] = {}
     waiting, whole = [entry], True
     while waiting:
@@ -151,7 +156,7 @@ def _program(entry: str, code: _Code) -> tuple[Program, bool]:
 
 
 def _file_of(name: str, importer: str, entry: str, code: _Code) -> str:
-    """The file of a module of the job's own: beside the script, or below the folder; empty if it is none."""
+    """Return the file of a local module, beside the script or below the folder; empty for other modules."""
     bare = name.lstrip(".")
     below = bare.replace(".", "/")
     if level := len(name) - len(bare):
@@ -168,11 +173,11 @@ def _file_of(name: str, importer: str, entry: str, code: _Code) -> str:
 
 
 def _scripts(spec: JobSpec, code: _Code) -> Iterator[_Script]:
-    """The scripts that a job runs, as far as its command names them."""
+    """Yield the scripts that a job's command names."""
     if not spec.command.strip():
         path = posixpath.normpath(spec.entry_point)
         if path.endswith((".py", ".ipynb")) and code.has(path):
-            yield _Script(path, path.endswith(".py"))  # A notebook takes any name.
+            yield _Script(path, path.endswith(".py"))  # Notebooks accept any name.
         return
     place = ""
     for words in _commands(contract.expand_user_args(spec.command, {_MARK: ""})):
@@ -183,7 +188,7 @@ def _scripts(spec: JobSpec, code: _Code) -> Iterator[_Script]:
 
 
 def _commands(line: str) -> Iterator[list[str]]:
-    """The simple commands of a line of shell, in words."""
+    """Yield the simple commands of a shell command, as words."""
     lexer = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars=_SEPARATORS)
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     words: list[str] = []
@@ -196,13 +201,13 @@ def _commands(line: str) -> Iterator[list[str]]:
             else:
                 words.append(word)
     except ValueError:
-        pass  # A quotation that does not end: who runs it will say so.
+        pass  # An unclosed quotation, which the shell reports.
     if words and not words[0].startswith("#"):
         yield words
 
 
 def _script_of(words: list[str], place: str, code: _Code) -> str:
-    """The script that a command runs: the first of its words that names one; empty if none does."""
+    """Return the script of a command: the first word that names one; empty if there is none."""
     for number, word in enumerate(words):
         if word == f"--{_MARK}" or (number == 0 and word.startswith("#")):
             return ""

@@ -1,4 +1,4 @@
-"""Reads what a program adds to parsers of `argparse`."""
+"""Finds the arguments that a program adds to `argparse` parsers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONVERTERS = {"int": "int", "float": "float", "str": "str", "bool": "bool", "pa
 
 
 def read_argparse(program: Program, values: Values) -> Iterator[Hyperparameter]:
-    """Every argument that is added to a parser or a group of one, in the order of the text."""
+    """Yield the arguments of all parsers and groups, in the order of the code."""
     for module, nodes in program.reached:
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         defaults = _defaults(calls)
@@ -31,7 +31,7 @@ def _is_method(call: ast.Call, name: str) -> bool:
 
 
 def _defaults(calls: list[ast.Call]) -> dict[str, ast.expr]:
-    """What `set_defaults` says, by destination."""
+    """Return the defaults of `set_defaults` by destination."""
     return {
         key.arg: key.value for call in calls if _is_method(call, "set_defaults") for key in call.keywords if key.arg
     }
@@ -69,7 +69,7 @@ def _argument(module: Module, call: ast.Call, defaults: dict[str, ast.expr], val
 
 
 def _word(module: Module, node: ast.expr | None, values: Values) -> str:
-    """An action or a number of words as it is called, be it a text or a class."""
+    """Return the name of an action or `nargs`, given as text or class."""
     found = values.known(module, node)
     return str(found) if found is not None else (module.meaning(node).rpartition(".")[2] if node else "")
 
@@ -91,7 +91,7 @@ def _type(module: Module, options: dict[str, ast.expr], action: str, default: as
     if action in ("append", "extend") or count in ("*", "+", "REMAINDER", "...") or count.isdecimal():
         return "list"
     if "type" not in options:
-        # Without a type argparse gives the text, whatever the default is. A class of action may do anything.
+        # Without a type, argparse passes text, whatever the default is. Action classes may do anything.
         return "str" if action in ("", "store") else ""
     converter = module.meaning(options["type"])
     if "bool" in converter or isinstance(values.known(module, default), bool):
@@ -112,7 +112,7 @@ def _required(module: Module, options: dict[str, ast.expr], form: Form, values: 
 
 
 def _help(module: Module, node: ast.expr | None, default: ast.expr | None, values: Values) -> str:
-    """With the default put in, as `--help` shows it."""
-    said = values.words(module, node)
+    """Return the help with the default substituted, as `--help` shows it."""
+    text = values.words(module, node)
     shown = values.known(module, default)
-    return said.replace("%(default)s", str(shown)).replace("%%", "%")
+    return text.replace("%(default)s", str(shown)).replace("%%", "%")

@@ -1,4 +1,4 @@
-"""Reads the options and arguments of commands that are made with click and typer."""
+"""Finds the options and arguments of click and typer commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES = {
 
 
 def read_click(program: Program, values: Values) -> Iterator[Hyperparameter]:
-    """Every `click.option` and `click.argument`, in the order of the text."""
+    """Yield each `click.option` and `click.argument`, in the order of the code."""
     for module, nodes in program.reached:
         for node in nodes:
             if isinstance(node, ast.Call):
@@ -67,14 +67,14 @@ def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperp
 
 
 def _click_required(module: Module, options: dict[str, ast.expr], form: Form, values: Values) -> bool:
-    said = values.known(module, options.get("required"))
-    if form == "argument" and said is None:
+    required = values.known(module, options.get("required"))
+    if form == "argument" and required is None:
         return "default" not in options and values.known(module, options.get("nargs")) != -1
-    return said is True
+    return required is True
 
 
 def _names(words: list[str]) -> tuple[list[str], list[str]]:
-    """The names of an option, and those that switch it off: `--shout/--no-shout` has one of each."""
+    """Return the names of an option, and those that turn it off: `--shout/--no-shout` has one of each."""
     on, off = [], []
     for word in words:
         first, _slash, second = word.partition("/")
@@ -89,7 +89,7 @@ def _click_type(module: Module, options: dict[str, ast.expr], values: Values) ->
     if values.known(module, options.get("multiple")) is True or values.known(module, options.get("nargs"), 1) != 1:
         return "list", ()
     if node is None:
-        # click takes the type of the default, and text without one.
+        # click uses the type of the default; text without one.
         unknown = "" if "default" in options else "str"
         return (type_of(default) if type_of(default) in ("int", "float", "bool", "str") else unknown), ()
     if isinstance(node, ast.Call):
@@ -102,13 +102,13 @@ def _click_type(module: Module, options: dict[str, ast.expr], values: Values) ->
 
 def _choice(module: Module, call: ast.Call, values: Values) -> tuple[str, tuple[str, ...]]:
     strict = all(values.known(module, key.value) is not False for key in call.keywords if key.arg == "case_sensitive")
-    # An enumeration is chosen from by the names of its members, which are not read here.
+    # Enumerations are chosen by member names, which are not supported here.
     words = call.args[0] if call.args and not values.members(module, call.args[0]) else None
     return "str" if strict else "", values.choices(module, words)
 
 
 def commands(program: Program) -> Iterator[tuple[Module, Function, str]]:
-    """The functions that are commands: each with its module and `click` or `typer`."""
+    """Yield each command function with its module and library, `click` or `typer`."""
     run = {
         module.meaning(node.args[0])
         for module, nodes in program.reached
@@ -125,7 +125,7 @@ def commands(program: Program) -> Iterator[tuple[Module, Function, str]]:
 
 
 def _decorators(module: Module, function: Function, library: str) -> bool:
-    """Whether a decorator makes it a command: `@click.command()`, `@app.command()` of a `typer.Typer()`."""
+    """Return whether a decorator makes a command: `@click.command()`, `@app.command()` of a `typer.Typer()`."""
     for decorator in function.decorator_list:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
         if library == "click" and module.meaning(target) in ("click.command", "click.group"):
@@ -139,7 +139,7 @@ def _decorators(module: Module, function: Function, library: str) -> bool:
 
 
 def read_typer(program: Program, values: Values) -> Iterator[Hyperparameter]:
-    """Every parameter of every command, in the order of the text."""
+    """Yield the parameters of all commands, in the order of the code."""
     for module, function, library in commands(program):
         if library == "typer":
             arguments = function.args
@@ -167,7 +167,7 @@ def _parameter(module: Module, argument: ast.arg, default: ast.expr | None, valu
     options = {key.arg: key.value for key in info.keywords if key.arg} if info else {}
     default = options.get("default", default)
     if "case_sensitive" in options or "parser" in options:
-        type_word = ""  # What is taken is not what is written here.
+        type_word = ""  # Accepted values differ from the declared ones.
     words = [word for part in (info.args if info else []) if isinstance(word := values.known(module, part), str)]
     names, off = _names([word for word in words if word.startswith("-")] or ["--" + argument.arg.replace("_", "-")])
     form: Form = "flag" if type_word == "bool" else "option"
@@ -199,7 +199,7 @@ def _kind(module: Module, node: ast.expr | None) -> str:
 
 
 def _info(module: Module, node: ast.expr | None) -> ast.Call | None:
-    """The `typer.Option(…)` in an `Annotated[…]`."""
+    """Return the `typer.Option(…)` in an `Annotated[…]`."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
         for part in node.slice.elts:
             if isinstance(part, ast.Call) and _kind(module, part):

@@ -1,4 +1,4 @@
-"""`Hyperparameter`: one that code declares."""
+"""A hyperparameter declared in code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Hyperparameter:
     file: str
     line: int
     origin: Origin
-    """Where it was found."""
+    """The kind of declaration."""
     form: Form = "option"
     """How a command line takes it. `--hp` gives values to options; to the others it can give none."""
     aliases: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Reads hyperparameters that are plain values: a cell tagged `parameters`, a dict at the top, a dataclass."""
+"""Finds hyperparameters in cells tagged `parameters`, top-level dicts and dataclasses."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _TABLE = re.compile(r"(default_)?(h(yper)?_?param(eter)?s|hps|param(eter)?s|conf
 _SETTINGS = re.compile(
     r"(config|configuration|args|arguments|h?params|(hyper)?parameters|options|settings)$", re.IGNORECASE
 )
-# A cell begins with `# %% … tags=["parameters"]`, as in jupytext's files and in our scripts of notebooks.
+# Cells begin with `# %% … tags=["parameters"]`, as in jupytext's files and in scripts made of notebooks.
 _CELL = re.compile(r"#\s(%%(?!\w)|\[\d+\])(?P<rest>.*)")
 _TAG = re.compile(r"""tags=\[[^\]]*["']parameters["']""")
-# papermill's way to say a type in a comment.
+# papermill's type comments.
 _TYPED = re.compile(r"#?\s*type:\s*(?P<type>[\w\[\], .]+?)(\s{2,}|\s*#|$)")
-# What makes options of a dataclass's fields.
+# Parsers that make options of dataclass fields.
 _PARSERS = ("HfArgumentParser", "tyro.cli", "simple_parsing.parse", "add_arguments", "pyrallis.parse", "draccus.parse")
 
 
 def read_cells(program: Program, values: Values) -> Iterator[Hyperparameter]:
-    """Assignments in cells tagged `parameters` of the script, comments behind them as help."""
+    """Yield assignments in cells tagged `parameters`; trailing comments are the help."""
     module = program.modules[program.entry]
     lines = set(_tagged(module.text))
     if lines:
@@ -65,7 +65,7 @@ def _written(
     module: Module, name: str, hint: ast.expr | None, value: ast.expr | None, said: str,
     node: ast.stmt | ast.expr, origin: Origin, values: Values, form: Form = "none",
 ) -> Hyperparameter:  # fmt: skip
-    """A value that stands in the code under a name."""
+    """Return the hyperparameter of a named value."""
     known = values.known(module, value)
     type_word, choices = annotation(module, hint, values)
     return Hyperparameter(
@@ -83,7 +83,7 @@ def _written(
 
 
 def read_dicts(program: Program, values: Values) -> Iterator[Hyperparameter]:
-    """The entries of dicts at the top of a module that are named like `hyperparameters`."""
+    """Yield the entries of top-level dicts with names like `hyperparameters`."""
     for module in program.modules.values():
         for statement in module.tree.body:
             if isinstance(statement, ast.Assign | ast.AnnAssign):
@@ -104,7 +104,7 @@ def _entries(node: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
 
 
 def read_dataclasses(program: Program, values: Values) -> Iterator[Hyperparameter]:
-    """The fields of dataclasses that a parser is made of, and of those named like a configuration."""
+    """Yield the fields of dataclasses passed to parsers, and of those named like a configuration."""
     parsed = set(_parsed(program))
     for module, nodes in program.reached:
         for node in nodes:
@@ -156,7 +156,7 @@ def _field(
 
 
 def _made(factory: ast.expr | None) -> ast.expr | None:
-    """What a `default_factory` makes: a lambda's body, an empty list or dict."""
+    """Return the value of a `default_factory`: a lambda's body, an empty list or dict."""
     if isinstance(factory, ast.Lambda):
         return factory.body
     return ast.Call(factory, [], []) if factory else None

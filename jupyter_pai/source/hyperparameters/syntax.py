@@ -1,4 +1,4 @@
-"""The modules of a program as syntax trees: which names mean what, and which parts a script reaches."""
+"""The syntax trees of a program: resolved names, and the code that the script reaches."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Definition", "Module", "Program", "dotted", "parse"]
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 _FILE = "code read by jupyter-pai"
-# Names in a chain of attributes; what is longer means nothing to us.
+# Maximum names in a chain of attributes.
 _LONGEST = 20
-# Decorators that only describe a command: who has one is reached when it is called, as anything else.
+# Decorators that only describe a command; its function is reached by calls, like others.
 _DESCRIBING = ("command", "group", "option", "argument", "callback", "dataclass")
 
 
 @dataclass
 class Module:
-    """A module. `paths` has the modules of the same program that it imports: the name in its code, and the file."""
+    """A module. `paths` maps the imported modules of the program, by their names in the code, to files."""
 
     file: str
     text: str
@@ -35,12 +35,12 @@ class Module:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All of it, in the order of the text."""
+        """All nodes in the order of the code."""
         return list(_walk(self.tree.body))
 
     @cached_property
     def imports(self) -> dict[str, str]:
-        """What imported names mean: `lr` is `.options.lr` after ``from .options import lr``."""
+        """The full names of imported names: `lr` is `.options.lr` after ``from .options import lr``."""
         found = {}
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -56,7 +56,7 @@ class Module:
 
     @cached_property
     def stars(self) -> list[str]:
-        """The modules all of whose names are imported."""
+        """The modules of ``from … import *``."""
         return [
             "." * node.level + (node.module or "")
             for node in self.nodes
@@ -65,7 +65,7 @@ class Module:
 
     @cached_property
     def imported(self) -> set[str]:
-        """Every module that is imported, or may be: ``from a import b`` has `a` and `a.b`."""
+        """All modules that may be imported: ``from a import b`` yields `a` and `a.b`."""
         plain = {alias.name for node in self.nodes if isinstance(node, ast.Import) for alias in node.names}
         bases = {
             (base, alias.name)
@@ -78,12 +78,12 @@ class Module:
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
-        """Functions and classes at the top, by name."""
+        """Top-level functions and classes by name."""
         return {node.name: node for node in self.tree.body if isinstance(node, Definition)}
 
     @cached_property
     def constants(self) -> dict[str, ast.expr]:
-        """Names that are assigned at the top or in a class, once, and nowhere else."""
+        """Names assigned exactly once, at the top level or in a class."""
         found: dict[str, ast.expr] = {}
         for prefix, body in [("", self.tree.body), *((f"{c.name}.", c.body) for c in self._classes())]:
             for statement in body:
@@ -97,7 +97,7 @@ class Module:
 
     @cached_property
     def _times(self) -> dict[str, int]:
-        """How often a name gets a value, wherever: one that is more than once is no constant."""
+        """The number of assignments of each name. A name with several is not constant."""
         times: dict[str, int] = {}
         for node in self.nodes:
             name = None
@@ -124,7 +124,7 @@ class Module:
         return found
 
     def meaning(self, node: ast.expr) -> str:
-        """What a name or chain of attributes means, imports put in: `argparse.ArgumentParser`; else empty."""
+        """Return the full name of a name or attribute, such as `argparse.ArgumentParser`; empty for other nodes."""
         head, _dot, rest = dotted(node).partition(".")
         if head in self.definitions or head in self.constants:
             return dotted(node)
@@ -133,13 +133,13 @@ class Module:
 
 @dataclass
 class Program:
-    """A script, and the modules beside it that it imports. `entry` is the script's file."""
+    """A script and its local modules. `entry` is the script's file."""
 
     entry: str
     modules: Mapping[str, Module]
 
     def owner(self, module: Module, name: str) -> tuple[Module, str]:
-        """The module of the program in which a name is defined, and its name there."""
+        """Return the module that defines a name, and its name there."""
         for _step in range(len(self.modules) + 1):
             if name.split(".", maxsplit=1)[0] in module.definitions.keys() | module.constants.keys():
                 break
@@ -153,7 +153,7 @@ class Program:
         return module, name
 
     def _elsewhere(self, module: Module, name: str) -> tuple[Module, str] | None:
-        """Where a name comes from, one import on."""
+        """Return the module and name that one import refers to."""
         for prefix in sorted(module.paths, key=len, reverse=True):
             if (rest := below(prefix, name)) and module.paths[prefix] in self.modules:
                 return self.modules[module.paths[prefix]], rest
@@ -165,16 +165,16 @@ class Program:
         return None
 
     def definition(self, module: Module, node: ast.expr) -> tuple[Module, Definition] | None:
-        """The function or class of the program that an expression names."""
+        """Return the function or class that an expression names, with its module."""
         owner, name = self.owner(module, module.meaning(node))
         found = owner.definitions.get(name)
         return (owner, found) if found else None
 
     @cached_property
     def reached(self) -> list[tuple[Module, list[ast.AST]]]:
-        """Each module with the nodes of what the script reaches of it, in the order of the text.
+        """Each module with its reached nodes, in the order of the code.
 
-        Of the script that is all. Of a module, what runs at its import and what others name: not its own `main`.
+        All nodes of the script are reached. In a module, these are the code run by its import and named definitions.
         """
         names: dict[str, set[str]] = {path: set() for path in self.modules}
         for module in self.modules.values():
@@ -186,7 +186,7 @@ class Program:
         ]
 
     def _used(self, module: Module) -> Iterator[tuple[str, str]]:
-        """The names of other modules that a module uses; `*` for all of one."""
+        """Yield the names that a module uses of others, with their files; `*` for all names."""
         names = {module.meaning(node) for node in module.nodes if isinstance(node, ast.Attribute)}
         names |= set(module.imports.values()) | {join(base, "*") for base in module.stars}
         for prefix, path in module.paths.items():
@@ -195,12 +195,12 @@ class Program:
 
 
 def parse(text: str, file: str) -> Module:
-    """The module in a text.
+    """Parse a module.
 
     Raises:
-        SourceError: naming the line, if it is no Python.
+        SourceError: naming the line, if it is not valid Python.
     """
-    # A filter of our file's own: what a parser has to say about the user's strings is for the job's log.
+    # The parser's warnings on user code belong in the job's log.
     warnings.filterwarnings("ignore", module=_FILE)
     try:
         return Module(file, text, ast.parse(text, _FILE))
@@ -210,11 +210,11 @@ def parse(text: str, file: str) -> Module:
     except (RecursionError, MemoryError):  # the parser's own stack
         raise SourceError(_("nested too deeply")) from None
     except ValueError as error:  # a NUL, a lone surrogate
-        raise SourceError(_("no Python: {error}").format(error=error)) from None
+        raise SourceError(_("not valid Python: {error}").format(error=error)) from None
 
 
 def dotted(node: ast.AST) -> str:
-    """`a.b.c` of a name or a chain of attributes; empty for anything else."""
+    """Return `a.b.c` for a name or attribute; empty for other nodes."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute) and len(parts) < _LONGEST:
         parts.append(node.attr)
@@ -223,12 +223,12 @@ def dotted(node: ast.AST) -> str:
 
 
 def join(base: str, name: str) -> str:
-    """A name below a module: `.` and `options` are `.options`."""
+    """Join a module and a name: `.` and `options` are `.options`."""
     return base + name if not base.strip(".") else f"{base}.{name}"
 
 
 def below(base: str, name: str) -> str:
-    """What follows a module in a name: `lr` in `.options.lr` below `.options`; empty if it is not below."""
+    """Return the rest of a name below a module: `lr` for `.options.lr` below `.options`; empty if not below."""
     start = base if not base.strip(".") else base + "."
     rest = name[len(start) :] if name.startswith(start) else ""
     return "" if rest.startswith(".") else rest
@@ -242,7 +242,7 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _live(module: Module, names: set[str]) -> list[ast.stmt]:
-    """The statements of an imported module that run, or that may be called by these names."""
+    """Return the statements that an import runs, and the definitions reached by these names."""
     live = [node for node in module.tree.body if not isinstance(node, Definition) and not _is_guard(node)]
     defined = dict(module.definitions)
     wanted = {name for name, node in defined.items() if "*" in names or name in names or _is_registered(node)}
@@ -256,7 +256,7 @@ def _live(module: Module, names: set[str]) -> list[ast.stmt]:
 
 
 def _is_registered(node: Definition) -> bool:
-    """Whether a decorator may call it, or keep it for others."""
+    """Return whether a decorator may call or register a function."""
     calls = (decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in node.decorator_list)
     return any(dotted(call).rpartition(".")[2] not in _DESCRIBING for call in calls)
 
@@ -268,7 +268,7 @@ def _is_guard(node: ast.stmt) -> bool:
 
 
 def _walk(statements: list[ast.stmt]) -> Iterator[ast.AST]:
-    """All nodes below these, in the order of the text. `ast.walk` gives them by depth."""
+    """Yield all nodes below these in the order of the code; `ast.walk` yields them by depth."""
     waiting: list[ast.AST] = [*reversed(statements)]
     while waiting:
         yield (node := waiting.pop())

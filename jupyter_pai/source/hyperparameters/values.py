@@ -1,4 +1,4 @@
-"""What an expression is worth, as far as the code says it: constants, arithmetic, names of constants."""
+"""Evaluates constant expressions statically: literals, arithmetic, names of constants; and limits of numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNARY: dict[type[ast.unaryop], Callable[..., object]] = {
 
 
 class Unknown(Exception):
-    """The code does not say it."""
+    """The value is not constant."""
 
 
 def _range(*bounds: int) -> list[int]:
@@ -41,7 +41,7 @@ def _range(*bounds: int) -> list[int]:
     return list(numbers)
 
 
-# Calls that are worth what they seem. A path is its text.
+# Calls evaluated statically; Path(x) evaluates to the string x.
 _CALLS: dict[str, Callable[..., object]] = {
     "str": str, "int": int, "float": float, "bool": bool, "list": list, "tuple": tuple, "sorted": sorted, "set": sorted,
     "dict": dict, "range": _range,
@@ -51,32 +51,32 @@ _ENUMS = ("Enum", "StrEnum", "IntEnum")
 
 
 class Values:
-    """Reads expressions of a program. Bounded in steps, depth and size, whatever the code is."""
+    """Evaluates expressions of a program, with limits on steps, depth and size."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self._steps = 0
 
     def known(self, module: Module, node: ast.expr | None, otherwise: object = None) -> object:
-        """The value of an expression; `otherwise` where the code does not say it."""
+        """Return the value of an expression; `otherwise` if it is not constant."""
         self._steps = 0
         try:
             return self._value(module, node, 0) if node else otherwise
         except Exception:
-            # Arithmetic on what a user wrote may fail in any way that it would fail in when it ran.
+            # User code may raise anything, as when it runs.
             return otherwise
 
     def text(self, module: Module, node: ast.expr | None) -> str | None:
-        """A value as the training contract writes it; None where it is not known."""
+        """Return a value in the training contract's format; None if unknown."""
         return default_text(self.known(module, node))
 
     def words(self, module: Module, node: ast.expr | None) -> str:
-        """A text for people; empty where it is not known."""
+        """Return display text; empty if unknown."""
         found = self.known(module, node)
         return one_line(found) if isinstance(found, str) else ""
 
     def choices(self, module: Module, node: ast.expr | None) -> tuple[str, ...]:
-        """The values in a list, or of an enumeration; empty where they are not known."""
+        """Return the values of a list or enumeration; empty if unknown."""
         if node and (members := self.members(module, node)):
             return members
         found = self.known(module, node)
@@ -86,7 +86,7 @@ class Values:
         return tuple(text for text in texts if text is not None) if all(text is not None for text in texts) else ()
 
     def members(self, module: Module, node: ast.expr) -> tuple[str, ...]:
-        """The values of an `Enum` of the program that an expression names; empty if it names none."""
+        """Return the values of the program's `Enum` that an expression names; empty for other expressions."""
         found = self.program.definition(module, node)
         if not found:
             return ()
@@ -165,9 +165,9 @@ def _binary(operation: ast.operator, left: object, right: object) -> object:
     if kind is ast.Mult and many and (isinstance(left, Sized) or isinstance(right, Sized)):
         raise Unknown
     if kind is ast.Mod and isinstance(left, Sized):
-        raise Unknown  # Formatting, which can make texts of any length.
+        raise Unknown  # Formatting may create text of any length.
     if kind is ast.Div and isinstance(left, str):
-        return posixpath.join(left, str(right))  # A path, which is its text here.
+        return posixpath.join(left, str(right))  # A path, represented by its text.
     return _BINARY[kind](left, right)
 
 

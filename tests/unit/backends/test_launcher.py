@@ -103,7 +103,7 @@ def test_an_environment_is_made_once_and_sees_ours(tmp_path: Path, with_uv: bool
 def test_what_cannot_be_installed_ends_the_job(tmp_path: Path) -> None:
     done = launch(tmp_path, "/nowhere/to/be-found.whl\n", "echo never", find_uv())
     assert done.returncode == launcher.FAILED
-    assert "could not be installed" in done.stdout
+    assert "installing the requirements failed" in done.stdout
     assert "never" not in done.stdout
     assert [path.name for path in (tmp_path / "environments").iterdir() if path.is_dir()] == []
 

@@ -51,7 +51,7 @@ def test_values_are_of_the_defaults_type(default: str, text: str, value: object)
 def test_what_is_not_of_the_type_stays_text_and_is_said(default: str, text: str) -> None:
     code, notes = parameters.assignments({"x": text}, parameters.defaults(f"x = {default}"))
     assert ast.literal_eval(code.partition("x = ")[2]) == text
-    assert "`x` stays a text" in notes[0]
+    assert "`x` is passed as text" in notes[0]
 
 
 def test_names() -> None:

@@ -28,7 +28,7 @@ class ResultFile:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the guard finished."""
+        """The guard finished."""
         return self.reports.endswith(ALL_GONE)
 
     def lines(self) -> list[str]:
