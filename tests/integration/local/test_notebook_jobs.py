@@ -106,7 +106,7 @@ def test_a_notebook_from_submit_to_html(engine: EmbeddedClient, folder: Path, mo
     assert values(engine, handle) == {"loss": [0, 1, 2, 7, 8], "accuracy": [0, 1, 2, 9]}
     once = ["误差", "{'a': 1}", "ZeroDivisionError: division", "<IPython.core.display.HTML object>", "at the very end"]
     assert [log.count(words) for words in once] == [1] * len(once)
-    assert "`a-b` is no name" in log
+    assert "`a-b` is not a Python name" in log
     assert "`%pai submit --command true` is skipped inside a job" in log
     assert engine.call("list_jobs")["total"] == 1
     assert "never" not in log

@@ -112,7 +112,7 @@ def test_html_in_an_environment_that_is_layered_on_ours(tmp_path: Path) -> None:
     """nbconvert's templates lie in the one below, where it does not look for them."""
     layer = tmp_path / "layer"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", layer], check=True)
-    launcher._see_our_packages(str(layer))
+    launcher._add_parent_packages(str(layer))
     written(tmp_path / "n.ipynb", code("1"))
     make = "from pathlib import Path; from jupyter_pai.backends.runtime.executed_notebook import ExecutedNotebook as E"
     make += f"; E(Path({str(tmp_path / 'n.ipynb')!r}), Path({str(tmp_path)!r})).save_html()"
