@@ -167,7 +167,7 @@ def test_the_form_in_a_notebook_has_it(den: Cli, folder: Path) -> None:
         assert field["title"] == "Niceness"
         assert "stands back" in field["description"]
         page.edit(options={"nice": 20})
-        assert "19 or less is needed" in page.call("preview")["details"]["faults"]["options.nice"]
+        assert "must be 19 or less" in page.call("preview")["details"]["faults"]["options.nice"]
         page.edit(options={"nice": 7})
         assert page.call("submit")["type"] == "answer"
         kernel.run("job = form.job.wait()")
