@@ -119,7 +119,7 @@ def test_notebooks_that_a_command_names(folder: Path) -> None:
     assert names(look(folder, command="papermill work.ipynb out.ipynb -p depth 4")) == ["depth"]
     (file,) = look(folder, command="papermill broken.ipynb out.ipynb").files
     assert "save" not in file.problem
-    assert "not a notebook" in file.problem
+    assert "not a valid notebook" in file.problem
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_read(folder: Path) -> None:
