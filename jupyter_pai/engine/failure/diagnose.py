@@ -39,9 +39,7 @@ def diagnose(exit_code: int, tail: str) -> tuple[str, str]:
 
 def _diagnose(exit_code: int, rows: Sequence[str]) -> tuple[str, str]:
     if exit_code == 126:
-        return _("The command could not be executed (exit code 126)."), _(
-            "Check that the file is executable: chmod +x …"
-        )
+        return _("The command could not be executed (exit code 126)."), _("Make the file executable: chmod +x …")
     found = last_traceback(rows)
     if found and exit_code > 128 and found.left > _LAST:
         found = None  # An earlier error that the job survived; the signal came much later.

@@ -78,7 +78,7 @@ def test_resuming_takes_the_checkpoints_of_the_job_before(engine: EmbeddedClient
 
 def test_what_cannot_be_resumed_says_what_to_do(engine: EmbeddedClient, folder: Path, home: Home) -> None:
     running = submit(engine, "sleep 1000")
-    with pytest.raises(Conflict, match=f"not ended.*%pai stop {running.id}"):
+    with pytest.raises(Conflict, match=f"is active.*%pai stop {running.id}"):
         running.rerun(resume=True)
     running.stop().wait()
     with pytest.raises(Conflict, match=f"no checkpoints in .*PAI_OUTPUT_CHECKPOINTS.*rerun {running.id}"):
