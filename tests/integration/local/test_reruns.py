@@ -92,7 +92,7 @@ def test_what_cannot_be_resumed_says_what_to_do(engine: EmbeddedClient, folder: 
     with pytest.raises(Conflict, match=first.id):
         first.rerun(resume=True)
     home.job(first.id).source.unlink()
-    with pytest.raises(NotFound, match=r"code of the job .*--source"):
+    with pytest.raises(NotFound, match=r"code of job .*--source"):
         first.rerun()
 
 
