@@ -1,4 +1,4 @@
-"""Endpoints of TensorBoards: those of the Jupyter server, and those that a platform runs."""
+"""Endpoints of TensorBoards, on the Jupyter server and on platforms."""
 
 from __future__ import annotations
 

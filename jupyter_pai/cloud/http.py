@@ -82,7 +82,7 @@ class Transport:
 
         Raises:
             PaiError: as mapped by `read`.
-            Unreachable: if there is no response after all attempts.
+            Unreachable: if all attempts get no response.
             ReplyLost: if the call may have been executed.
         """
         import stamina

@@ -21,7 +21,7 @@ _BATCH = 20
 
 
 def _pin(ctx: CommandContext, options: Options) -> None:
-    pinned, unpinned = _("{job} is pinned: neither deleted nor pruned."), _("{job} is no longer pinned.")
+    pinned, unpinned = _("{job} is pinned: neither deleted nor pruned."), _("Unpinned {job}.")
     for reference in options.jobs:
         job = ctx.client.call(options.verb, job=reference)
         ctx.console.print((pinned if job["pinned"] else unpinned).format(job=job["id"]))

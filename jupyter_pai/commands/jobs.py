@@ -230,7 +230,7 @@ def parse_label(text: str) -> tuple[str, str]:
     """Return the key and the value of `KEY=VALUE`.
 
     Raises:
-        UsageError: if there is no equals sign.
+        UsageError: if the equals sign is missing.
     """
     key, equals, value = text.partition("=")
     if not equals:

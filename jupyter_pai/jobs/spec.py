@@ -97,7 +97,7 @@ class JobSpec(Value):
     )
     command: str = Field("", title=N_("Command"), description=N_("Shell command to run in the code folder."))
     entry_point: str = Field(
-        "", title=N_("Script or notebook"), description=N_("Script or notebook to run if there is no command.")
+        "", title=N_("Script or notebook"), description=N_("Script or notebook to run, unless a command is set.")
     )
     source: Source = Field(
         Source(), title=N_("Code"), description=N_("Folder of code, with the files to include and exclude.")

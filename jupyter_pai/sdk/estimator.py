@@ -49,7 +49,7 @@ class Estimator:
         command: The shell command to run in the code's folder. A list is quoted, so the shell does not interpret it.
         source_dir: The folder of code. Default: the current folder. An ``oss://`` URI of a folder or a ``.tar.gz`` is
             downloaded first.
-        entry_point: The script to run if there is no command. All hyperparameters are passed as ``--name value``.
+        entry_point: The script to run, unless a command is set. All hyperparameters are passed as ``--name value``.
         hyperparameters: Name to value. ``docs/contract.md`` describes how the script receives them.
         environments: Environment variables of the job.
         requirements: Packages to install, in addition to the code's requirements.txt.

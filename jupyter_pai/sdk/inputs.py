@@ -22,7 +22,7 @@ class FileSystemInputBase(ABC):
         """Return the URI of an input channel. Default region: that of the default session.
 
         Raises:
-            SettingsError: if there is no session.
+            SettingsError: without a session.
         """
 
 

@@ -57,7 +57,7 @@ class OssUriObj:
         """Return the URI with this endpoint, or with its own.
 
         Raises:
-            UsageError: if there is no endpoint.
+            UsageError: without an endpoint.
         """
         host = (endpoint or self._uri.endpoint).partition("://")[2] or endpoint or self._uri.endpoint
         if not host:

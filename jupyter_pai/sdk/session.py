@@ -208,7 +208,7 @@ def setup_default_session(
     in the same region.
 
     Raises:
-        SettingsError: if the region is missing and there is no default session.
+        SettingsError: if the region is missing and no default session is set.
         UsageError: if the access key is incomplete.
     """
     global _set_up

@@ -54,7 +54,7 @@ class Attributes:
 
     @backend.setter
     def backend(self, name: str) -> None:
-        _check_names([name] if name else [], self._backends, _("There is no backend `{name}`."))
+        _check_names([name] if name else [], self._backends, _("Unknown backend: `{name}`."))
         self.draft.backend = name
 
     def __getattr__(self, name: str) -> Any:

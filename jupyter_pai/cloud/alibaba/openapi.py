@@ -100,7 +100,7 @@ class OpenApi:
 
         Raises:
             PaiError: as mapped by `jupyter_pai.cloud.alibaba.error_codes`.
-            Unreachable: if there is no response.
+            Unreachable: if no response is received.
             ReplyLost: if a non-idempotent operation may have been executed.
         """
         operation = _Operation(self, service, action)

@@ -1,4 +1,4 @@
-"""The arguments of verbs as data, and those that several verbs share."""
+"""The arguments of verbs as data, with the arguments shared by several verbs."""
 
 from __future__ import annotations
 

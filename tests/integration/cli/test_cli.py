@@ -343,7 +343,7 @@ def test_pruning_shows_asks_and_removes(cli: Cli, folder: Path, home: Home) -> N
     assert [one["name"] for one in json.loads(cli("list", "--json").stdout)] == ["kept"]
     assert "kept" in cli("disk").stdout
     assert json.loads(cli("disk", "--json").stdout)["parts"][0]["count"] == 1
-    assert "no longer pinned" in cli("unpin", "kept").stdout
+    assert "Unpinned" in cli("unpin", "kept").stdout
     assert cli("prune", "--status", "succeeded", "--yes").returncode == 0
     assert list(home.jobs.iterdir()) == []
 
