@@ -1,6 +1,6 @@
 /**
- * The form that submits as a widget of a cell's output, fed by a kernel. The widget's trait `request` holds what stands
- * in it, so that Python and the page edit the same request.
+ * The Train form as a widget in a cell output, fed by a kernel. The trait `request` of the widget contains the request
+ * of the form, so that Python and the page edit the same one.
  */
 
 import * as React from 'react';
@@ -11,33 +11,33 @@ import type { Parameters } from '../api/engine.js';
 import type { Verb } from '../api/routes.js';
 import { record, string } from '../api/wire.js';
 import { TrainForm } from '../train/form.js';
-import { TrainModel } from '../train/panelmodel.js';
-import { Attention } from '../ui/visibility.js';
+import { TrainPanelModel } from '../train/panelmodel.js';
+import { VisibilityObserver } from '../ui/visibility.js';
 import { prepare } from './page.js';
 import type { IFormWidget } from './synchronize.js';
 import { synchronize } from './synchronize.js';
 
 /** Show the form of a widget in a node; return a function that removes it. `texts` is a catalog, empty for English. */
 export function show(widget: IFormWidget, node: HTMLElement, texts: unknown): () => void {
-  const { place, ...page } = prepare(node, texts);
-  node.addEventListener('keydown', keepKey);
-  const submitted = (name: string) => page.host.notify(page.trans.__('Submitted: %1', name), 'success');
-  const engine = new FormEngine(widget, page.trans, submitted);
+  const { container, ...page } = prepare(node, texts);
+  node.addEventListener('keydown', stopKey);
+  const onSubmitted = (name: string) => page.host.notify(page.trans.__('Submitted: %1', name), 'success');
+  const engine = new FormEngine(widget, page.trans, onSubmitted);
   const context = { ...page, engine };
-  const model = new TrainModel(context);
-  model.turn(string(record(widget.get('form'))['path']));
-  const stop = model.desk ? synchronize(widget, model.desk) : () => undefined;
-  const root = createRoot(place);
+  const model = new TrainPanelModel(context);
+  model.activate(string(record(widget.get('form'))['path']));
+  const stop = model.form ? synchronize(widget, model.form) : () => undefined;
+  const root = createRoot(container);
   root.render(<TrainForm {...context} model={model} />);
-  // A form out of sight calls nothing.
-  const attention = new Attention(node, isSeen => {
-    if (isSeen) {
-      model.isSeen = true;
+  // A form that was never visible makes no calls.
+  const visibility = new VisibilityObserver(node, isVisible => {
+    if (isVisible) {
+      model.isVisible = true;
     }
   });
   return () => {
-    node.removeEventListener('keydown', keepKey);
-    attention.dispose();
+    node.removeEventListener('keydown', stopKey);
+    visibility.dispose();
     stop();
     root.unmount();
     engine.dispose();
@@ -45,36 +45,36 @@ export function show(widget: IFormWidget, node: HTMLElement, texts: unknown): ()
 }
 
 /** Keep keys of the form from the page, where single letters and Enter are shortcuts for cells. */
-function keepKey(event: KeyboardEvent): void {
+function stopKey(event: KeyboardEvent): void {
   const isShortcut = event.ctrlKey || event.metaKey || event.altKey || event.key === 'Escape';
   if (!isShortcut || event.key === 'Enter') {
     event.stopPropagation();
   }
 }
 
-/** The engine of a form whose first request is in its widget. */
+/** The engine of a form whose initial request is stored in its widget. */
 class FormEngine extends KernelEngine {
   constructor(
     private readonly widget: IFormWidget,
     trans: ConstructorParameters<typeof KernelEngine>[1],
-    private readonly submitted: (name: string) => void
+    private readonly onSubmitted: (name: string) => void
   ) {
     super(widget, trans);
   }
 
   override async call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
     if (verb === 'form') {
-      this.start ??= this.widget.get('request');
-      return { ...record(this.widget.get('form')), request: this.start };
+      this.initialRequest ??= this.widget.get('request');
+      return { ...record(this.widget.get('form')), request: this.initialRequest };
     }
-    const answer = await super.call(verb, parameters, body);
+    const response = await super.call(verb, parameters, body);
     if (verb === 'submit') {
-      this.start = this.widget.get('request');
-      this.submitted(string(record(record(answer)['job'])['name']));
+      this.initialRequest = this.widget.get('request');
+      this.onSubmitted(string(record(record(response)['job'])['name']));
     }
-    return answer;
+    return response;
   }
 
-  /** The request that the form starts with: the widget's when it was shown, later the submitted one. */
-  private start: unknown = undefined;
+  /** The initial request: the widget's when it was shown, later the submitted one. */
+  private initialRequest: unknown = undefined;
 }

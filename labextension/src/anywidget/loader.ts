@@ -19,58 +19,58 @@ declare global {
 }
 
 // Milliseconds. A busy kernel sends the view late; the kernel of another widget may be faster.
-const PATIENCE = 10_000;
+const WAIT_FOR_OTHER = 10_000;
 
 function render({ model, el }: { model: IWidgetModel; el: HTMLElement }): () => void {
-  const life = new AbortController();
-  const words = document.createElement('pre');
-  const write = () => (words.textContent = String(model.get('snapshot')));
+  const controller = new AbortController();
+  const text = document.createElement('pre');
+  const write = () => (text.textContent = String(model.get('snapshot')));
   write();
-  el.append(words);
+  el.append(text);
   model.on('change:snapshot', write);
-  void load(model, life.signal).then(({ view, texts }) => {
+  void load(model, controller.signal).then(({ view, texts }) => {
     model.off('change:snapshot', write);
-    if (!life.signal.aborted) {
+    if (!controller.signal.aborted) {
       const end = view.show(model, el, texts);
-      life.signal.addEventListener('abort', end);
+      controller.signal.addEventListener('abort', end);
     }
   });
-  return () => life.abort();
+  return () => controller.abort();
 }
 
 /** Return the view loaded on this page, else load it from the kernel. */
 async function load(model: IWidgetModel, signal: AbortSignal): Promise<ILoaded> {
   const views = (globalThis.jupyterPaiViews ??= new Map<string, Promise<ILoaded>>());
   const key = String(model.get('bundle'));
-  const known = views.get(key);
-  if (known) {
-    const found = await Promise.race([known, pause()]);
-    if (found) {
-      return found;
+  const loading = views.get(key);
+  if (loading) {
+    const loaded = await Promise.race([loading, pause()]);
+    if (loaded) {
+      return loaded;
     }
   }
-  const asked = ask(model, signal);
-  views.set(key, asked);
-  return known ? Promise.race([known, asked]) : asked;
+  const requested = requestView(model, signal);
+  views.set(key, requested);
+  return loading ? Promise.race([loading, requested]) : requested;
 }
 
 function pause(): Promise<null> {
-  return new Promise(resolve => setTimeout(resolve, PATIENCE, null));
+  return new Promise(resolve => setTimeout(resolve, WAIT_FOR_OTHER, null));
 }
 
-function ask(model: IWidgetModel, signal: AbortSignal): Promise<ILoaded> {
+function requestView(model: IWidgetModel, signal: AbortSignal): Promise<ILoaded> {
   const page = Math.random().toString(36).slice(2);
   return new Promise((resolve, reject) => {
-    const heard = (message: unknown, buffers: readonly DataView[] = []): void => {
-      const said = message as { type?: unknown; page?: unknown; texts?: unknown };
+    const receive = (message: unknown, buffers: readonly DataView[] = []): void => {
+      const data = message as { type?: unknown; page?: unknown; texts?: unknown };
       const [script, style] = buffers;
-      if (said.type === 'bundle' && said.page === page && script && style) {
-        model.off('msg:custom', heard);
-        install(script, style).then(view => resolve({ view, texts: said.texts }), reject);
+      if (data.type === 'bundle' && data.page === page && script && style) {
+        model.off('msg:custom', receive);
+        install(script, style).then(view => resolve({ view, texts: data.texts }), reject);
       }
     };
-    model.on('msg:custom', heard);
-    signal.addEventListener('abort', () => model.off('msg:custom', heard));
+    model.on('msg:custom', receive);
+    signal.addEventListener('abort', () => model.off('msg:custom', receive));
     model.send({ type: 'load', page });
   });
 }

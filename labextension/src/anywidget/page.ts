@@ -1,5 +1,5 @@
 /**
- * The page around a widget: its language, its colours, its dialogs.
+ * The environment of a widget on a page: language, colors and dialogs.
  */
 
 import { Gettext } from '@jupyterlab/translation/lib/gettext.js';
@@ -7,11 +7,11 @@ import { Gettext } from '@jupyterlab/translation/lib/gettext.js';
 import { PageHost } from '../host/page.js';
 import type { IContext } from '../ui/context.js';
 import { setLocale } from '../ui/format.js';
-import { DOMAIN, catalogue, languageOf, localeOf } from '../ui/translation.js';
+import { DOMAIN, toGettextCatalog, languageOf, localeOf } from '../ui/translation.js';
 
-/** What a view needs beside its engine. `place` is the node that it is rendered into. */
+/** The context of a view without its engine. The view is rendered into `container`. */
 interface IPage extends Omit<IContext, 'engine'> {
-  readonly place: HTMLElement;
+  readonly container: HTMLElement;
 }
 
 /** Prepare a widget's node for a view. `texts` is a catalog, empty for English. */
@@ -22,16 +22,16 @@ export function prepare(node: HTMLElement, texts: unknown): IPage {
   node.lang = lang;
   const trans = new Gettext({ domain: DOMAIN, locale: lang });
   if (language) {
-    trans.loadJSON(catalogue(texts), DOMAIN);
+    trans.loadJSON(toGettextCatalog(texts), DOMAIN);
   }
   node.classList.add('jp-pai-Page');
   const colors = theme();
   if (colors) {
     node.dataset['theme'] = colors;
   }
-  const place = document.createElement('div');
-  node.replaceChildren(place);
-  return { place, trans, lang, host: new PageHost(node, trans) };
+  const container = document.createElement('div');
+  node.replaceChildren(container);
+  return { container, trans, lang, host: new PageHost(node, trans) };
 }
 
 /** Return the theme of the page: `vscode`, `light` or `dark`; empty in JupyterLab, whose variables apply directly. */
@@ -43,7 +43,7 @@ function theme(): string {
   if (document.body.dataset['jpThemeName']) {
     return '';
   }
-  const chosen = document.documentElement.getAttribute('theme'); // Set by Colab
-  const isDark = chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  const colabTheme = document.documentElement.getAttribute('theme'); // Set by Colab
+  const isDark = colabTheme ? colabTheme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   return isDark ? 'dark' : 'light';
 }

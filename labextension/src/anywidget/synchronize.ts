@@ -1,5 +1,5 @@
 /**
- * Keeps the draft of a form and the trait `request` of its widget equal, in both directions.
+ * Two-way synchronization of the draft of a form and the trait `request` of its widget.
  */
 
 import { JSONExt } from '@lumino/coreutils';
@@ -10,24 +10,24 @@ import type { Json } from '../api/wire.js';
 import { record } from '../api/wire.js';
 import type { IDraft } from '../train/draft.js';
 import { TABLES, requestOf, textOf } from '../train/draft.js';
-import type { Desk } from '../train/formmodel.js';
-import type { IDeclared } from '../train/preview.js';
+import type { TrainFormModel } from '../train/formmodel.js';
+import type { IDeclaredHyperparameter } from '../train/preview.js';
 
-/** What a form uses of its widget's model. */
+/** The part of an anywidget model used by a form. */
 export interface IFormWidget extends IWidgetModel {
   set(name: string, value: unknown): void;
   save_changes(): void;
 }
 
-/** Write changes of the draft into the widget, and changes of the widget into the draft. Return a function that stops it. */
-export function synchronize(widget: IFormWidget, desk: Desk): () => void {
+/** Copy changes of the draft to the widget, and changes of the widget to the draft. Return a function that stops it. */
+export function synchronize(widget: IFormWidget, form: TrainFormModel): () => void {
   const requests = (draft: IDraft) => {
     const stored = record(widget.get('request'));
-    return { stored, edited: requestFor(draft, stored, desk.declared) };
+    return { stored, edited: requestFor(draft, stored, form.declared) };
   };
   const send = () => {
-    if (desk.draft) {
-      const { stored, edited } = requests(desk.draft);
+    if (form.draft) {
+      const { stored, edited } = requests(form.draft);
       if (!isEqual(stored, edited)) {
         widget.set('request', edited);
         widget.save_changes();
@@ -35,26 +35,26 @@ export function synchronize(widget: IFormWidget, desk: Desk): () => void {
     }
   };
   const receive = () => {
-    if (desk.draft) {
-      const { stored, edited } = requests(desk.draft);
+    if (form.draft) {
+      const { stored, edited } = requests(form.draft);
       if (!isEqual(stored, edited)) {
-        desk.put(stored);
+        form.setRequest(stored);
       }
     }
   };
-  desk.changed.connect(send);
+  form.changed.connect(send);
   widget.on('change:request', receive);
   return () => {
-    desk.changed.disconnect(send);
+    form.changed.disconnect(send);
     widget.off('change:request', receive);
   };
 }
 
 /**
- * The request of a draft with the types of Python. A value whose text did not change keeps the type that it has in
- * `stored`; a changed hyperparameter gets the type that the code declares.
+ * Return the request of a draft with the types of Python. A value with an unchanged text keeps its type in `stored`; a
+ * changed hyperparameter gets the type that the code declares.
  */
-export function requestFor(draft: IDraft, stored: Json, declared: readonly IDeclared[]): Json {
+export function requestFor(draft: IDraft, stored: Json, declared: readonly IDeclaredHyperparameter[]): Json {
   const request = requestOf(draft);
   const [spec, before] = [record(request['spec']), record(stored['spec'])];
   const types = new Map(declared.flatMap(one => [one.name, ...one.aliases].map(name => [name, one.type] as const)));
@@ -63,7 +63,7 @@ export function requestFor(draft: IDraft, stored: Json, declared: readonly IDecl
       const text = String(value);
       const old = record(before[table])[name];
       const type = table === 'hyperparameters' ? (types.get(name) ?? '') : '';
-      return [name, old !== undefined && textOf(old) === text ? old : typed(text, type)] as const;
+      return [name, old !== undefined && textOf(old) === text ? old : parseTyped(text, type)] as const;
     });
     return [table, Object.fromEntries(values)] as const;
   });
@@ -73,7 +73,7 @@ export function requestFor(draft: IDraft, stored: Json, declared: readonly IDecl
 const INTEGER = /^[+-]?\d+$/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-function typed(text: string, type: string): unknown {
+function parseTyped(text: string, type: string): unknown {
   const number = Number(text);
   if (type === 'int') {
     return INTEGER.test(text) && Number.isSafeInteger(number) ? number : text;

@@ -11,15 +11,15 @@ import { KernelEngine } from '../api/comm.js';
 import { JobModel } from '../api/jobmodel.js';
 import { string } from '../api/wire.js';
 import { JobView } from '../job/view.js';
-import { Attention } from '../ui/visibility.js';
+import { VisibilityObserver } from '../ui/visibility.js';
 import { prepare } from './page.js';
 
 /** Show the job of a widget in a node; return a function that removes it. `texts` is a catalog, empty for English. */
 export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): () => void {
-  const { place, ...page } = prepare(node, texts);
+  const { container, ...page } = prepare(node, texts);
   const engine = new KernelEngine(widget, page.trans);
   const model = new JobModel(engine, string(widget.get('job_id')));
-  const root = createRoot(place);
+  const root = createRoot(container);
   const draw = (isVisible: boolean) =>
     root.render(
       <JobView
@@ -31,9 +31,9 @@ export function show(widget: IWidgetModel, node: HTMLElement, texts: unknown): (
       />
     );
   draw(false);
-  const attention = new Attention(node, draw);
+  const visibility = new VisibilityObserver(node, draw);
   return () => {
-    attention.dispose();
+    visibility.dispose();
     root.unmount();
     engine.dispose();
   };

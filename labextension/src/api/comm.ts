@@ -19,24 +19,24 @@ import { number, record, string } from './wire.js';
 export interface IWidgetModel {
   get(name: string): unknown;
   send(message: object): void;
-  on(event: string, heard: (message: unknown, buffers?: readonly DataView[]) => void): void;
-  off(event: string, heard: (message: unknown, buffers?: readonly DataView[]) => void): void;
+  on(event: string, receive: (message: unknown, buffers?: readonly DataView[]) => void): void;
+  off(event: string, receive: (message: unknown, buffers?: readonly DataView[]) => void): void;
 }
 
 // Milliseconds without any message after which the kernel counts as silent. It sends a heartbeat every five seconds.
-const SILENCE = 16_000;
+const TIMEOUT = 16_000;
 
 export class KernelEngine implements IEngine {
   constructor(
     private readonly model: IWidgetModel,
     private readonly trans: Pick<TranslationBundle, '__'>
   ) {
-    model.on('msg:custom', this.heard);
+    model.on('msg:custom', this.receive);
     this.stream = new JobStream(() => {
-      this.socket = new KernelSocket(message => this.send(message), ++this.streams);
+      this.socket = new KernelSocket(message => this.send(message), ++this.streamCount);
       return this.socket;
     });
-    this.watchdog = setInterval(() => this.giveUp(), SILENCE / 4);
+    this.watchdog = setInterval(() => this.rejectOverdue(), TIMEOUT / 4);
   }
 
   readonly kind = 'kernel';
@@ -45,15 +45,15 @@ export class KernelEngine implements IEngine {
   dispose(): void {
     clearInterval(this.watchdog);
     this.socket?.close();
-    this.model.off('msg:custom', this.heard);
-    this.waiting.forEach(({ reject }) => reject(this.silence()));
-    this.waiting.clear();
+    this.model.off('msg:custom', this.receive);
+    this.pending.forEach(({ reject }) => reject(this.timeoutError()));
+    this.pending.clear();
   }
 
   call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
-    const id = ++this.calls;
+    const id = ++this.callCount;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject, since: Date.now() });
+      this.pending.set(id, { resolve, reject, since: Date.now() });
       this.send({ type: 'call', id, verb, parameters, ...(body === undefined ? {} : { body }) });
     });
   }
@@ -66,7 +66,7 @@ export class KernelEngine implements IEngine {
     this.stream.watch(receive, signal);
   }
 
-  address(): null {
+  url(): null {
     return null;
   }
 
@@ -74,15 +74,15 @@ export class KernelEngine implements IEngine {
     this.model.send({ ...message, page: this.page });
   }
 
-  private readonly heard = (said: unknown): void => {
-    const message = record(said);
+  private readonly receive = (data: unknown): void => {
+    const message = record(data);
     if (message['page'] !== this.page) {
       return; // Addressed to another view of this widget.
     }
-    this.lastHeard = Date.now();
-    const call = this.waiting.get(number(message['id']) ?? 0);
+    this.lastMessageAt = Date.now();
+    const call = this.pending.get(number(message['id']) ?? 0);
     if (message['type'] === 'answer' || message['type'] === 'failure') {
-      this.waiting.delete(number(message['id']) ?? 0);
+      this.pending.delete(number(message['id']) ?? 0);
       if (message['type'] === 'answer') {
         call?.resolve(message['value']);
       } else {
@@ -90,7 +90,7 @@ export class KernelEngine implements IEngine {
         call?.reject(new EngineError(string(text), string(fix), string(code), number(status) ?? 0, record(details)));
       }
     } else {
-      this.socket?.hear(message);
+      this.socket?.receive(message);
     }
   };
 
@@ -98,17 +98,17 @@ export class KernelEngine implements IEngine {
    * Reject calls that have waited too long. A live kernel sends heartbeats, even if its answer is late because a cell
    * runs.
    */
-  private giveUp(): void {
+  private rejectOverdue(): void {
     const now = Date.now();
-    this.waiting.forEach(({ reject, since }, id) => {
-      if (now - Math.max(since, this.lastHeard) > SILENCE) {
-        this.waiting.delete(id);
-        reject(this.silence());
+    this.pending.forEach(({ reject, since }, id) => {
+      if (now - Math.max(since, this.lastMessageAt) > TIMEOUT) {
+        this.pending.delete(id);
+        reject(this.timeoutError());
       }
     });
   }
 
-  private silence(): EngineError {
+  private timeoutError(): EngineError {
     return new EngineError(
       this.trans.__('The kernel does not respond: it is busy or has exited.'),
       this.trans.__('Wait for the running cell, or rerun the cell that shows the job.')
@@ -117,28 +117,28 @@ export class KernelEngine implements IEngine {
 
   private readonly stream: JobStream;
   private readonly page = `${Math.random().toString(36).slice(2)}${Date.now().toString(36)}`;
-  private readonly waiting = new Map<
+  private readonly pending = new Map<
     number,
     { resolve: (value: unknown) => void; reject: (error: EngineError) => void; since: number }
   >();
   private readonly watchdog: ReturnType<typeof setInterval>;
   private socket: KernelSocket | null = null;
-  private streams = 0;
-  private calls = 0;
-  private lastHeard = 0;
+  private streamCount = 0;
+  private callCount = 0;
+  private lastMessageAt = 0;
 }
 
 /** The stream of one page. It closes when a message was lost or no heartbeat arrives. */
 class KernelSocket implements ISocket {
   constructor(
-    private readonly tell: (message: object) => void,
+    private readonly post: (message: object) => void,
     private readonly number: number
   ) {
-    this.timer = setTimeout(() => this.break(), SILENCE);
+    this.timer = setTimeout(() => this.fail(), TIMEOUT);
     // The creator attaches its handlers first.
-    queueMicrotask(() => this.isOver || tell({ type: 'open', stream: number }));
+    queueMicrotask(() => this.isClosed || post({ type: 'open', stream: number }));
     // The kernel treats a page without heartbeats as closed.
-    this.pulse = setInterval(() => tell({ type: 'here' }), SILENCE);
+    this.heartbeat = setInterval(() => post({ type: 'here' }), TIMEOUT);
   }
 
   onopen: ((event: never) => void) | null = null;
@@ -146,23 +146,23 @@ class KernelSocket implements ISocket {
   onclose: ((event: never) => void) | null = null;
 
   send(text: string): void {
-    this.tell({ type: 'send', stream: this.number, text });
+    this.post({ type: 'send', stream: this.number, text });
   }
 
   close(): void {
-    if (!this.isOver) {
+    if (!this.isClosed) {
       this.end();
-      this.tell({ type: 'close', stream: this.number });
+      this.post({ type: 'close', stream: this.number });
     }
   }
 
   /** Process a stream message from the kernel. */
-  hear(message: Json): void {
-    if (this.isOver || message['stream'] !== this.number) {
+  receive(message: Json): void {
+    if (this.isClosed || message['stream'] !== this.number) {
       return;
     }
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.break(), SILENCE);
+    this.timer = setTimeout(() => this.fail(), TIMEOUT);
     const n = number(message['n']) ?? 0;
     switch (message['type']) {
       case 'opened':
@@ -173,33 +173,33 @@ class KernelSocket implements ISocket {
           this.count = n;
           this.onmessage?.({ data: string(message['text']) } as MessageEvent);
         } else {
-          this.break();
+          this.fail();
         }
         break;
       case 'alive':
         if (n !== this.count) {
-          this.break();
+          this.fail();
         }
         break;
       default:
-        this.break();
+        this.fail();
     }
   }
 
-  private break(): void {
+  private fail(): void {
     const { onclose } = this;
     this.close();
     onclose?.(undefined as never);
   }
 
   private end(): void {
-    this.isOver = true;
+    this.isClosed = true;
     clearTimeout(this.timer);
-    clearInterval(this.pulse);
+    clearInterval(this.heartbeat);
   }
 
-  private isOver = false;
+  private isClosed = false;
   private count = 0;
   private timer: ReturnType<typeof setTimeout>;
-  private readonly pulse: ReturnType<typeof setInterval>;
+  private readonly heartbeat: ReturnType<typeof setInterval>;
 }

@@ -10,9 +10,9 @@ import { EngineError } from './engine.js';
  * @param call - makes the call; repeated with `confirmed` once the user agrees.
  * @param ask - asks the user to confirm the engine's message.
  */
-export async function agreed<T>(
+export async function withConfirmation<T>(
   call: (confirmed: boolean) => Promise<T>,
-  ask: (text: string) => Promise<boolean>
+  confirm: (text: string) => Promise<boolean>
 ): Promise<T | null> {
   try {
     return await call(false);
@@ -20,6 +20,6 @@ export async function agreed<T>(
     if (!(error instanceof EngineError && error.code === 'Unconfirmed')) {
       throw error;
     }
-    return (await ask(error.message)) ? call(true) : null;
+    return (await confirm(error.message)) ? call(true) : null;
   }
 }

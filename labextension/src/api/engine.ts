@@ -33,7 +33,7 @@ export interface IEngine {
   subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void;
 
   /** Return the URL from which a browser downloads the response of a verb, such as a file; null if there is none. */
-  address(verb: Verb, parameters: Parameters): string | null;
+  url(verb: Verb, parameters: Parameters): string | null;
 
   /** Report the state of the connection, now and on every change, until `signal` is aborted. */
   watch(receive: (connection: IConnection) => void, signal: AbortSignal): void;

@@ -7,21 +7,21 @@ import type { ISocket } from './stream.js';
 
 // Milliseconds between two pings. A message must arrive in between. Timers of hidden pages fire late, so times are not
 // compared.
-const BEAT = 10_000;
+const PING_INTERVAL = 10_000;
 
-export class Lifeline implements ISocket {
+export class HeartbeatSocket implements ISocket {
   constructor(private readonly socket: ISocket) {
     socket.onopen = event => {
       this.isOpen = true;
-      this.isAsked = false;
+      this.isPingPending = false;
       this.onopen?.(event);
     };
     socket.onmessage = event => {
-      this.isAsked = false;
+      this.isPingPending = false;
       this.onmessage?.(event);
     };
-    socket.onclose = () => this.break();
-    this.timer = setInterval(() => this.check(), BEAT);
+    socket.onclose = () => this.fail();
+    this.timer = setInterval(() => this.check(), PING_INTERVAL);
   }
 
   onopen: ((event: never) => void) | null = null;
@@ -40,22 +40,22 @@ export class Lifeline implements ISocket {
 
   /** Send a ping; close the connection if the previous ping was not answered. */
   check(): void {
-    if (this.isAsked) {
-      this.break();
+    if (this.isPingPending) {
+      this.fail();
       return;
     }
-    this.isAsked = true;
+    this.isPingPending = true;
     if (this.isOpen) {
       this.socket.send('{"type":"ping"}');
     }
   }
 
-  private break(): void {
+  private fail(): void {
     this.close();
     this.onclose?.(undefined as never);
   }
 
   private readonly timer: ReturnType<typeof setInterval>;
   private isOpen = false;
-  private isAsked = false;
+  private isPingPending = false;
 }

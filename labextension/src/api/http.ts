@@ -6,10 +6,10 @@ import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { NO_SERVER_PART, missing } from './compatibility.js';
+import { NO_SERVER_EXTENSION, missingExtensionError } from './compatibility.js';
 import type { IConnection, IEngine, Parameters } from './engine.js';
 import { EngineError } from './engine.js';
-import { Lifeline } from './heartbeat.js';
+import { HeartbeatSocket } from './heartbeat.js';
 import type { Verb } from './routes.js';
 import { PREFIX, ROUTES } from './routes.js';
 import { JobStream } from './stream.js';
@@ -22,7 +22,7 @@ export class ServerEngine implements IEngine {
     private readonly trans: () => TranslationBundle,
     private readonly language: string
   ) {
-    this.stream = new JobStream(() => new Lifeline(this.openSocket()));
+    this.stream = new JobStream(() => new HeartbeatSocket(this.openSocket()));
     // These listeners live as long as the page.
     ['online', 'offline'].forEach(event => addEventListener(event, () => this.stream.check()));
     document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.stream.check());
@@ -31,44 +31,44 @@ export class ServerEngine implements IEngine {
   readonly kind = 'server';
 
   call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
-    return this.ask(verb, parameters, body === undefined ? {} : { body: JSON.stringify(body) });
+    return this.request(verb, parameters, body === undefined ? {} : { body: JSON.stringify(body) });
   }
 
   sendBytes(verb: Verb, parameters: Parameters, bytes: Blob, signal: AbortSignal): Promise<unknown> {
-    return this.ask(verb, parameters, { body: bytes, signal }, { 'Content-Type': 'application/octet-stream' });
+    return this.request(verb, parameters, { body: bytes, signal }, { 'Content-Type': 'application/octet-stream' });
   }
 
-  private async ask(
+  private async request(
     verb: Verb,
     parameters: Parameters,
-    more: RequestInit,
+    options: RequestInit,
     headers: Record<string, string> = {}
   ): Promise<unknown> {
-    const init = { ...more, method: ROUTES[verb].method, headers: { 'Accept-Language': this.language, ...headers } };
+    const init = { ...options, method: ROUTES[verb].method, headers: { 'Accept-Language': this.language, ...headers } };
     let response: Response;
     try {
-      response = await ServerConnection.makeRequest(this.url(verb, parameters), init, this.settings);
+      response = await ServerConnection.makeRequest(this.routeUrl(verb, parameters), init, this.settings);
     } catch (error) {
       throw new EngineError(error instanceof Error ? error.message : String(error));
     }
-    const said: unknown = await response.json().catch(() => null);
+    const body: unknown = await response.json().catch(() => null);
     if (!response.ok) {
-      const { message, fix, code, details } = record(said);
+      const { message, fix, code, details } = record(body);
       if (response.status === 404 && !string(code)) {
-        throw missing(this.trans()); // Errors of the engine have a code.
+        throw missingExtensionError(this.trans()); // Errors of the engine have a code.
       }
       const text = string(message) || response.statusText;
       throw new EngineError(text, string(fix), string(code), response.status, record(details));
     }
-    return said;
+    return body;
   }
 
   subscribe(topic: Topic, receive: (message: Message) => void, signal: AbortSignal): void {
-    void this.look().then(fault => {
-      if (!fault) {
+    void this.checkExtension().then(error => {
+      if (!error) {
         this.stream.subscribe(topic, receive, signal);
       } else if (!signal.aborted) {
-        receive({ id: 0, type: 'error', message: fault.message, fix: fault.fix, code: fault.code });
+        receive({ id: 0, type: 'error', message: error.message, fix: error.fix, code: error.code });
       }
     });
   }
@@ -77,26 +77,26 @@ export class ServerEngine implements IEngine {
     this.stream.watch(receive, signal);
   }
 
-  address(verb: Verb, parameters: Parameters): string {
-    const url = this.url(verb, parameters);
+  url(verb: Verb, parameters: Parameters): string {
+    const url = this.routeUrl(verb, parameters);
     const { appendToken, token } = this.settings;
     return appendToken && token ? `${url}${url.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}` : url;
   }
 
-  private url(verb: Verb, parameters: Parameters): string {
-    const [path, query] = addressed(ROUTES[verb].path, parameters);
+  private routeUrl(verb: Verb, parameters: Parameters): string {
+    const [path, query] = expandRoute(ROUTES[verb].path, parameters);
     return URLExt.join(this.settings.baseUrl, PREFIX, path) + query;
   }
 
   /**
    * Return the error of a missing server extension, checked once a page. No socket is opened to a server without it.
    */
-  private look(): Promise<EngineError | null> {
-    this.looked ??= this.call('about').then(
+  private checkExtension(): Promise<EngineError | null> {
+    this.extensionCheck ??= this.call('about').then(
       () => null,
-      (error: unknown) => (error instanceof EngineError && error.code === NO_SERVER_PART ? error : null)
+      (error: unknown) => (error instanceof EngineError && error.code === NO_SERVER_EXTENSION ? error : null)
     );
-    return this.looked;
+    return this.extensionCheck;
   }
 
   private openSocket(): WebSocket {
@@ -108,13 +108,13 @@ export class ServerEngine implements IEngine {
   }
 
   private readonly stream: JobStream;
-  private looked: Promise<EngineError | null> | null = null;
+  private extensionCheck: Promise<EngineError | null> | null = null;
 }
 
 /**
  * Return the path and query of a route with its parameters. Undefined, false and empty query parameters are left out.
  */
-export function addressed(path: string, parameters: Parameters): [string, string] {
+export function expandRoute(path: string, parameters: Parameters): [string, string] {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     const slot = `{${name}}`;

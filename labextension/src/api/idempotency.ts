@@ -15,21 +15,21 @@ export class SubmitKey {
    *
    * An error response is a response: the next attempt gets a new key.
    *
-   * @param what - the request, serializable as JSON.
+   * @param request - the request, serializable as JSON.
    */
-  async use<T>(what: unknown, submit: (key: string) => Promise<T>): Promise<T> {
-    const text = JSON.stringify(what);
-    const key = this.lost?.what === text ? this.lost.key : UUID.uuid4();
-    this.lost = null;
+  async use<T>(request: unknown, submit: (key: string) => Promise<T>): Promise<T> {
+    const text = JSON.stringify(request);
+    const key = this.unanswered?.text === text ? this.unanswered.key : UUID.uuid4();
+    this.unanswered = null;
     try {
       return await submit(key);
     } catch (error) {
-      this.lost = isLost(error) ? { what: text, key } : null;
+      this.unanswered = isLost(error) ? { text, key } : null;
       throw error;
     }
   }
 
-  private lost: { readonly what: string; readonly key: string } | null = null;
+  private unanswered: { readonly text: string; readonly key: string } | null = null;
 }
 
 /** Whether the outcome of a call is unknown. Errors of the engine have a code; those of a proxy have none. */

@@ -14,15 +14,15 @@ export interface IEvent {
 }
 
 /** A period of one status. `until` is null for the current one. */
-export interface IStep {
+export interface IStatusPeriod {
   readonly status: JobStatus;
   readonly from: number;
   readonly until: number | null;
 }
 
 /** Return the events of a response of the verb `events`. */
-export function parseEvents(answer: unknown): readonly IEvent[] {
-  return list(record(answer)['events']).map(value => {
+export function parseEvents(response: unknown): readonly IEvent[] {
+  return list(record(response)['events']).map(value => {
     const event = record(value);
     return {
       id: number(event['id']) ?? 0,
@@ -37,38 +37,38 @@ export function parseEvents(answer: unknown): readonly IEvent[] {
  * Return the periods of a job's status in order. The times stored with the job take precedence over those of events:
  * they are more exact, and events are lost when the database is rebuilt.
  */
-export function steps(events: readonly IEvent[], job: IJob): readonly IStep[] {
-  const found: { status: JobStatus; from: number }[] = [];
+export function statusPeriods(events: readonly IEvent[], job: IJob): readonly IStatusPeriod[] {
+  const periods: { status: JobStatus; from: number }[] = [];
   const add = (status: JobStatus, from: number) => {
-    const last = found.at(-1);
+    const last = periods.at(-1);
     if (last?.status !== status) {
-      found.push({ status, from: Math.max(from, last?.from ?? 0) });
+      periods.push({ status, from: Math.max(from, last?.from ?? 0) });
     }
   };
-  const told = events.filter(event => event.kind === 'status');
-  for (const { data, time } of told) {
+  const statusEvents = events.filter(event => event.kind === 'status');
+  for (const { data, time } of statusEvents) {
     const status = string(data['status']);
-    if (isStatus(status) && !isEnd(status) && status !== 'running') {
-      add(status, found.length ? time : job.submittedAt);
+    if (isStatus(status) && !isTerminal(status) && status !== 'running') {
+      add(status, periods.length ? time : job.submittedAt);
     }
   }
-  if (!found.length) {
+  if (!periods.length) {
     add(job.status === 'queued' ? 'queued' : 'starting', job.submittedAt);
   }
   if (job.startedAt !== null) {
     add('running', job.startedAt);
   }
-  const last = told.at(-1)?.time ?? job.submittedAt;
+  const last = statusEvents.at(-1)?.time ?? job.submittedAt;
   add(job.status, job.endedAt ?? job.startedAt ?? last);
-  return found.map((step, n) => ({ ...step, until: found[n + 1]?.from ?? null }));
+  return periods.map((step, n) => ({ ...step, until: periods[n + 1]?.from ?? null }));
 }
 
-function isEnd(status: JobStatus): boolean {
+function isTerminal(status: JobStatus): boolean {
   return status !== 'queued' && status !== 'starting' && status !== 'running';
 }
 
 /** Return a text that changes whenever a job may have new events. */
-export function eventKey(job: IJob): string {
+export function eventsKey(job: IJob): string {
   const { status, platformStatus, pinned, startedAt, endedAt, labels, consoleUrl } = job;
   return JSON.stringify([status, platformStatus, pinned, startedAt, endedAt, [...labels], consoleUrl]);
 }
@@ -78,17 +78,17 @@ export function eventKey(job: IJob): string {
  *
  * @param seenAt - the time of the last progress report.
  */
-export function remaining(job: IJob, seenAt: number, now: number): number | null {
+export function remainingTime(job: IJob, reportedAt: number, now: number): number | null {
   const { progress, startedAt } = job;
   if (progress === null || progress <= 0 || startedAt === null || hasEnded(job)) {
     return null;
   }
-  const end = startedAt + Math.max(seenAt - startedAt, 0) / Math.min(progress, 1);
+  const end = startedAt + Math.max(reportedAt - startedAt, 0) / Math.min(progress, 1);
   return Math.max(end - now, 0);
 }
 
 /** Return the output channels that are stored with the job and deleted with it. */
-export function keptWith(job: IJob): readonly string[] {
+export function ownChannels(job: IJob): readonly string[] {
   return [...job.outputs].filter(([, uri]) => uri.includes(`/jobs/${job.id}/`)).map(([name]) => name);
 }
 

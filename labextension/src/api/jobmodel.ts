@@ -10,7 +10,7 @@ import type { IJob, Message } from './wire.js';
 import { hasEnded, parseJob } from './wire.js';
 
 /** A message for the user, and how to fix the problem. */
-export interface ITrouble {
+export interface IErrorMessage {
   readonly message: string;
   readonly fix: string;
 }
@@ -23,7 +23,7 @@ export class JobModel {
 
   /** The latest state of the job; null until it is loaded. */
   job: IJob | null = null;
-  trouble: ITrouble | null = null;
+  error: IErrorMessage | null = null;
   connection: IConnection = { state: 'idle', retryAt: null };
 
   /** Emitted when one of the fields above changes. */
@@ -41,8 +41,8 @@ export class JobModel {
   }
 
   /** Store the job returned by an action such as `stop`. */
-  take(answer: unknown): void {
-    const job = parseJob(answer);
+  update(response: unknown): void {
+    const job = parseJob(response);
     if (job?.id === this.jobId) {
       this.job = job;
       this.signal.emit();
@@ -50,9 +50,9 @@ export class JobModel {
   }
 
   /** Mark the job as deleted; `message` explains why. */
-  forget(message: string): void {
+  markDeleted(message: string): void {
     this.job = null;
-    this.trouble = { message, fix: '' };
+    this.error = { message, fix: '' };
     this.signal.emit();
   }
 
@@ -63,13 +63,13 @@ export class JobModel {
   private receive(message: Message): void {
     if (message.type === 'job') {
       this.job = message.job;
-      this.trouble = null;
+      this.error = null;
     } else if (message.type === 'error') {
       if (message.code === 'NotFound') {
-        this.trouble = this.job || !this.trouble ? message : this.trouble;
+        this.error = this.job || !this.error ? message : this.error;
         this.job = null;
       } else {
-        this.trouble = message;
+        this.error = message;
       }
     } else {
       return;

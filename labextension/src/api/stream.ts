@@ -24,11 +24,11 @@ interface ISubscription {
   readonly topic: Topic;
   readonly receive: (message: Message) => void;
   /** The position to resume from: fields that replace those of the topic. */
-  place: Readonly<Record<string, unknown>>;
+  position: Readonly<Record<string, unknown>>;
 }
 
-const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 30_000;
+const FIRST_DELAY = 500;
+const LONGEST_DELAY = 30_000;
 
 export class JobStream {
   /**
@@ -42,11 +42,11 @@ export class JobStream {
       return;
     }
     const id = this.nextId++;
-    const subscription: ISubscription = { topic, receive, place: {} };
+    const subscription: ISubscription = { topic, receive, position: {} };
     this.subscriptions.set(id, subscription);
-    signal.addEventListener('abort', () => this.drop(id), { once: true });
+    signal.addEventListener('abort', () => this.unsubscribe(id), { once: true });
     if (this.isOpen) {
-      this.ask(id, subscription);
+      this.sendSubscribe(id, subscription);
     } else {
       this.connect();
     }
@@ -70,7 +70,7 @@ export class JobStream {
     }
   }
 
-  private drop(id: number): void {
+  private unsubscribe(id: number): void {
     if (!this.subscriptions.delete(id)) {
       return;
     }
@@ -89,13 +89,13 @@ export class JobStream {
     const socket = this.open();
     this.socket = socket;
     if (this.connection.state === 'idle') {
-      this.tell('connecting');
+      this.setState('connecting');
     }
     socket.onopen = () => {
       this.isOpen = true;
-      this.pause = FIRST_PAUSE;
-      this.tell('open');
-      this.subscriptions.forEach((subscription, id) => this.ask(id, subscription));
+      this.retryDelay = FIRST_DELAY;
+      this.setState('open');
+      this.subscriptions.forEach((subscription, id) => this.sendSubscribe(id, subscription));
     };
     socket.onmessage = event => this.receive(String(event.data));
     socket.onclose = () => this.reconnect();
@@ -112,32 +112,32 @@ export class JobStream {
     }
     this.socket = null;
     this.isOpen = false;
-    this.tell('idle');
+    this.setState('idle');
   }
 
   private reconnect(): void {
     this.socket = null;
     this.isOpen = false;
     if (this.subscriptions.size === 0) {
-      this.tell('idle');
+      this.setState('idle');
       return;
     }
     this.timer = setTimeout(() => {
       this.timer = null;
       this.connect();
-    }, this.pause);
-    this.tell('broken', Date.now() + this.pause);
-    this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
+    }, this.retryDelay);
+    this.setState('broken', Date.now() + this.retryDelay);
+    this.retryDelay = Math.min(this.retryDelay * 2, LONGEST_DELAY);
   }
 
-  private tell(state: IConnection['state'], retryAt: number | null = null): void {
+  private setState(state: IConnection['state'], retryAt: number | null = null): void {
     if (this.connection.state !== state || this.connection.retryAt !== retryAt) {
       this.connection = { state, retryAt };
       this.watchers.forEach(receive => receive(this.connection));
     }
   }
 
-  private ask(id: number, { topic, place }: ISubscription): void {
+  private sendSubscribe(id: number, { topic, position: place }: ISubscription): void {
     this.socket?.send(JSON.stringify({ type: 'subscribe', id, ...topic, ...place }));
   }
 
@@ -147,7 +147,7 @@ export class JobStream {
     if (!message || !subscription) {
       return;
     }
-    subscription.place = placeAfter(message, subscription.place);
+    subscription.position = positionAfter(message, subscription.position);
     if (message.type === 'end' || message.type === 'error') {
       this.subscriptions.delete(message.id);
     }
@@ -163,12 +163,15 @@ export class JobStream {
   private socket: ISocket | null = null;
   private isOpen = false;
   private nextId = 1;
-  private pause = FIRST_PAUSE;
+  private retryDelay = FIRST_DELAY;
   private timer: ReturnType<typeof setTimeout> | null = null;
 }
 
 /** Return the position of a subscription after a message. An offset replaces a `tail`. */
-function placeAfter(message: Message, before: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function positionAfter(
+  message: Message,
+  position: Readonly<Record<string, unknown>>
+): Readonly<Record<string, unknown>> {
   switch (message.type) {
     case 'log':
       return { offset: message.end, tail: 0 };
@@ -176,9 +179,9 @@ function placeAfter(message: Message, before: Readonly<Record<string, unknown>>)
       return { after: message.event };
     case 'metrics': {
       const ends = [...message.metrics].map(([name, points]) => [name, points.end] as const);
-      return { counts: { ...(before['counts'] as Record<string, number> | undefined), ...Object.fromEntries(ends) } };
+      return { counts: { ...(position['counts'] as Record<string, number> | undefined), ...Object.fromEntries(ends) } };
     }
     default:
-      return before;
+      return position;
   }
 }

@@ -7,7 +7,7 @@ import type { IJobView, ILatestPoint, IPoints as IPointsReply, JobStatus } from 
 export type { JobStatus } from './schema.js';
 
 const STATUSES: readonly string[] = ['queued', 'starting', 'running', 'succeeded', 'failed', 'stopped', 'lost'];
-const ENDED: readonly JobStatus[] = ['succeeded', 'failed', 'stopped', 'lost'];
+const TERMINAL_STATUSES: readonly JobStatus[] = ['succeeded', 'failed', 'stopped', 'lost'];
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -126,39 +126,39 @@ export interface IOutput {
 
 /** Whether a job has a terminal status. */
 export function hasEnded(job: IJob): boolean {
-  return ENDED.includes(job.status);
+  return TERMINAL_STATUSES.includes(job.status);
 }
 
 /** Parse a message; null for unknown ones, as from a newer server. */
 export function parseMessage(text: string): Message | null {
-  const said = record(parseJson(text));
-  if (typeof said['id'] !== 'number') {
+  const data = record(parseJson(text));
+  if (typeof data['id'] !== 'number') {
     return null;
   }
-  const id = said['id'];
-  switch (said['type']) {
+  const id = data['id'];
+  switch (data['type']) {
     case 'job': {
-      const job = parseJob(said['job']);
+      const job = parseJob(data['job']);
       return job && { id, type: 'job', job };
     }
     case 'jobs': {
-      const jobs = list(said['jobs']).map(parseJob).filter(isThere);
-      const [deleted, ended] = [strings(said['deleted']), strings(said['ended'])];
-      return { id, type: 'jobs', jobs, deleted, ended, event: number(said['event']) ?? 0 };
+      const jobs = list(data['jobs']).map(parseJob).filter(isNotNull);
+      const [deleted, ended] = [strings(data['deleted']), strings(data['ended'])];
+      return { id, type: 'jobs', jobs, deleted, ended, event: number(data['event']) ?? 0 };
     }
     case 'log': {
-      const [offset, end] = [number(said['offset']) ?? 0, number(said['end']) ?? 0];
-      return { id, type: 'log', offset, end, text: string(said['text']) };
+      const [offset, end] = [number(data['offset']) ?? 0, number(data['end']) ?? 0];
+      return { id, type: 'log', offset, end, text: string(data['text']) };
     }
     case 'metrics':
-      return { id, type: 'metrics', metrics: mapped(said['metrics'], parsePoints) };
+      return { id, type: 'metrics', metrics: parseMap(data['metrics'], parsePoints) };
     case 'error':
       return {
         id,
         type: 'error',
-        message: string(said['message']),
-        fix: string(said['fix']),
-        code: string(said['code'])
+        message: string(data['message']),
+        fix: string(data['fix']),
+        code: string(data['code'])
       };
     case 'end':
       return { id, type: 'end' };
@@ -190,11 +190,11 @@ export function parseJob(value: unknown): IJob | null {
     startedAt: time(job.started_at),
     endedAt: time(job.ended_at),
     progress: number(job.progress),
-    metrics: mapped(job.metrics, parseLatest),
-    usage: mapped(job.usage, parseLatest),
+    metrics: parseMap(job.metrics, parseLatest),
+    usage: parseMap(job.usage, parseLatest),
     instances: strings(job.instances),
-    outputs: mapped(job.outputs, string),
-    labels: mapped(job.labels ?? spec['labels'], string),
+    outputs: parseMap(job.outputs, string),
+    labels: parseMap(job.labels ?? spec['labels'], string),
     python: string(job.python),
     consoleUrl: string(job.console_url),
     rerunOf: string(job.rerun_of),
@@ -237,11 +237,11 @@ export function parseOutput(value: unknown): IOutput {
 }
 
 /** Whether a text is a job status. */
-export function isStatus(word: string): word is JobStatus {
-  return STATUSES.includes(word);
+export function isStatus(text: string): text is JobStatus {
+  return STATUSES.includes(text);
 }
 
-function isThere<T>(value: T | null): value is T {
+function isNotNull<T>(value: T | null): value is T {
   return value !== null;
 }
 
@@ -286,6 +286,6 @@ function time(value: unknown): number | null {
 }
 
 /** Return the entries of a JSON object, parsed by `look`. */
-export function mapped<T>(value: unknown, look: (value: unknown) => T): ReadonlyMap<string, T> {
-  return new Map(Object.entries(record(value)).map(([name, item]) => [name, look(item)]));
+export function parseMap<T>(value: unknown, parse: (value: unknown) => T): ReadonlyMap<string, T> {
+  return new Map(Object.entries(record(value)).map(([name, item]) => [name, parse(item)]));
 }

@@ -8,7 +8,7 @@ import * as React from 'react';
 import type { IEngine } from '../api/engine.js';
 import type { IDifferences, IFileDifference } from './differences.js';
 import { parseDifferences } from './differences.js';
-import { CompareTable, Folded } from './table.js';
+import { CompareTable, Collapsible } from './table.js';
 
 interface IProps {
   readonly engine: IEngine;
@@ -20,25 +20,29 @@ interface IProps {
 }
 
 export function Difference(props: IProps): React.JSX.Element {
-  return <Folded title={props.trans.__('Differences in code and packages')}>{() => <Found {...props} />}</Folded>;
+  return (
+    <Collapsible title={props.trans.__('Differences in code and packages')}>
+      {() => <LoadedDifference {...props} />}
+    </Collapsible>
+  );
 }
 
-function Found({ engine, trans, jobIds, labels }: IProps): React.JSX.Element {
-  const [found, setFound] = React.useState<IDifferences | null>(null);
-  const [trouble, setTrouble] = React.useState('');
+function LoadedDifference({ engine, trans, jobIds, labels }: IProps): React.JSX.Element {
+  const [difference, setDifference] = React.useState<IDifferences | null>(null);
+  const [error, setError] = React.useState('');
   const [job = '', other = ''] = jobIds;
   React.useEffect(() => {
     engine.call('diff', { job, other }).then(
-      answer => setFound(parseDifferences(answer)),
-      (error: unknown) => setTrouble(error instanceof Error ? error.message : String(error))
+      response => setDifference(parseDifferences(response)),
+      (error: unknown) => setError(error instanceof Error ? error.message : String(error))
     );
   }, [engine, job, other]);
-  if (!found) {
-    return <p className={trouble && 'jp-pai-Job-trouble'}>{trouble || trans.__('Comparing…')}</p>;
+  if (!difference) {
+    return <p className={error && 'jp-pai-Job-trouble'}>{error || trans.__('Comparing…')}</p>;
   }
-  const { files } = found;
+  const { files } = difference;
   // Hyperparameters are shown above.
-  const values = found.values.filter(({ name }) => !name.startsWith('hyperparameters.'));
+  const values = difference.values.filter(({ name }) => !name.startsWith('hyperparameters.'));
   return (
     <>
       {!values.length && !files.length && <p>{trans.__('No differences.')}</p>}
@@ -57,14 +61,14 @@ function Found({ engine, trans, jobIds, labels }: IProps): React.JSX.Element {
 }
 
 function File({ file, trans }: { file: IFileDifference; trans: TranslationBundle }): React.JSX.Element {
-  const words = {
+  const labels = {
     added: trans.__('only in the second'),
     removed: trans.__('only in the first'),
     changed: trans.__('changed')
   };
   return (
     <div className="jp-pai-Compare-file">
-      <code>{file.path}</code> {words[file.change]} {file.why && `(${file.why})`}
+      <code>{file.path}</code> {labels[file.change]} {file.why && `(${file.why})`}
       {file.lines.length > 0 && (
         <pre tabIndex={0} aria-label={file.path}>
           {file.lines.map((line, i) => (

@@ -26,11 +26,11 @@ export interface IDifferences {
 
 /** Parse the differences. Statuses are left out, since the view shows them. */
 export function parseDifferences(value: unknown): IDifferences {
-  const found = record(value);
+  const data = record(value);
   const values = ['spec', 'provenance', 'packages'].flatMap(section =>
-    list(found[section]).map(item => parseDifference(section === 'spec' ? '' : `${section}.`, item))
+    list(data[section]).map(item => parseDifference(section === 'spec' ? '' : `${section}.`, item))
   );
-  return { values, files: list(found['files']).map(parseFile) };
+  return { values, files: list(data['files']).map(parseFile) };
 }
 
 function parseDifference(prefix: string, value: unknown): IDifference {

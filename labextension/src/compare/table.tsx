@@ -76,7 +76,7 @@ function Lines({ rows }: { rows: readonly IRow[] }): React.JSX.Element {
 }
 
 /** A section whose content is rendered only while open. */
-export function Folded(props: {
+export function Collapsible(props: {
   readonly title: string;
   readonly isOpen?: boolean;
   readonly children: () => React.ReactNode;

@@ -5,9 +5,9 @@
 import * as React from 'react';
 
 import type { IBoard } from '../tensorboard/boards.js';
-import { boardAddress, parseBoard } from '../tensorboard/boards.js';
+import { boardUrl, parseBoard } from '../tensorboard/boards.js';
 import type { IContext } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
+import { ErrorMessage } from '../ui/errormessage.js';
 import { useTask } from '../ui/hooks.js';
 
 /** A button that starts or finds the TensorBoard of these jobs and shows it. */
@@ -16,13 +16,13 @@ export function CompareBoard(props: IContext & { readonly jobIds: readonly strin
   const [board, setBoard] = React.useState<IBoard | null>(null);
   const task = useTask();
   const start = async () => {
-    const found = parseBoard(await engine.call('start_tensorboard', {}, { jobs: jobIds }));
-    setBoard(found);
-    if (found) {
-      host.openPage?.(`TensorBoard: ${found.jobs.map(job => job.name).join(', ')}`, found.address);
+    const started = parseBoard(await engine.call('start_tensorboard', {}, { jobs: jobIds }));
+    setBoard(started);
+    if (started) {
+      host.openPage?.(`TensorBoard: ${started.jobs.map(job => job.name).join(', ')}`, started.path);
     }
   };
-  const link = board && boardAddress(engine, board);
+  const link = board && boardUrl(engine, board);
   return (
     <div className="jp-pai-Compare-board">
       <button type="button" className="jp-mod-styled" disabled={task.isBusy} onClick={() => task.run(start)}>
@@ -34,7 +34,7 @@ export function CompareBoard(props: IContext & { readonly jobIds: readonly strin
         </a>
       )}
       <span role="status">{task.isBusy && trans.__('Starting…')}</span>
-      <Trouble trouble={task.trouble} />
+      <ErrorMessage error={task.error} />
     </div>
   );
 }

@@ -9,9 +9,9 @@ import type { IPoints } from '../api/wire.js';
 import { hasEnded } from '../api/wire.js';
 import { valueLabel } from '../metrics/axislabels.js';
 import { Charts } from '../metrics/charts.js';
-import { useFollowed } from '../metrics/hooks.js';
+import { useMetrics } from '../metrics/hooks.js';
 import { MetricsModel } from '../metrics/model.js';
-import { bestOf, unitOf } from '../metrics/names.js';
+import { bestDirection, unitOf } from '../metrics/names.js';
 import { Swatch } from '../metrics/palette.js';
 import { best, latest } from '../metrics/points.js';
 import { loadChartSettings } from '../metrics/settings.js';
@@ -20,11 +20,11 @@ import type { IContext } from '../ui/context.js';
 import { useClock } from '../ui/context.js';
 import { duration, moment, plural } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
-import { Status } from '../ui/statusbadge.js';
+import { StatusBadge } from '../ui/statusbadge.js';
 import { Difference } from './difference.js';
 import { hyperparameterRows } from './hyperparameters.js';
 import type { IRow, IRows } from './table.js';
-import { CompareTable, Folded } from './table.js';
+import { CompareTable, Collapsible } from './table.js';
 import { CompareBoard } from './tensorboard.js';
 
 interface IProps extends IContext {
@@ -34,7 +34,7 @@ interface IProps extends IContext {
 }
 
 /** A job and its metrics. */
-interface IOne {
+interface IComparedJob {
   readonly model: JobModel;
   readonly metrics: MetricsModel;
   readonly count: number;
@@ -47,7 +47,7 @@ export function Compare(props: IProps): React.JSX.Element {
   const ids = props.jobIds.join(' ');
   const all = React.useMemo(
     () =>
-      [...new Set(ids.split(' '))].map((jobId): IOne => {
+      [...new Set(ids.split(' '))].map((jobId): IComparedJob => {
         return {
           model: new JobModel(engine, jobId),
           metrics: new MetricsModel(engine, jobId),
@@ -57,7 +57,7 @@ export function Compare(props: IProps): React.JSX.Element {
     [engine, ids]
   );
   useJobs(all, isVisible);
-  useFollowed(all, isVisible);
+  useMetrics(all, isVisible);
   const box = React.useRef<HTMLElement>(null);
   useKeptFocus(box);
   const labels = labelsOf(all);
@@ -75,11 +75,11 @@ export function Compare(props: IProps): React.JSX.Element {
   return (
     <section ref={box} className="jp-pai-Compare jp-pai-Charts" role="group" aria-label={trans.__('Job comparison')}>
       {all.map(({ model, metrics }) => {
-        const trouble = model.trouble ?? metrics.trouble;
+        const error = model.error ?? metrics.error;
         return (
-          trouble && (
+          error && (
             <p key={model.jobId} className="jp-pai-Job-trouble">
-              {trouble.message} {trouble.fix}
+              {error.message} {error.fix}
             </p>
           )
         );
@@ -95,7 +95,7 @@ export function Compare(props: IProps): React.JSX.Element {
 }
 
 /** Follow the jobs while the view is visible. */
-function useJobs(all: readonly IOne[], isVisible: boolean): void {
+function useJobs(all: readonly IComparedJob[], isVisible: boolean): void {
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   React.useEffect(() => {
     const slot = () => redraw();
@@ -106,14 +106,14 @@ function useJobs(all: readonly IOne[], isVisible: boolean): void {
     if (!isVisible) {
       return;
     }
-    const life = new AbortController();
-    all.forEach(({ model }) => model.follow(life.signal));
-    return () => life.abort();
+    const controller = new AbortController();
+    all.forEach(({ model }) => model.follow(controller.signal));
+    return () => controller.abort();
   }, [all, isVisible]);
 }
 
 /** Return the names of the jobs, with ids where names are equal. */
-function labelsOf(all: readonly IOne[]): string[] {
+function labelsOf(all: readonly IComparedJob[]): string[] {
   const names = all.map(({ model }) => model.job?.name ?? model.jobId);
   return names.map((name, i) => {
     const jobId = all[i]?.model.jobId ?? '';
@@ -121,7 +121,7 @@ function labelsOf(all: readonly IOne[]): string[] {
   });
 }
 
-function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[] }): React.JSX.Element {
+function Tables(props: IProps & { all: readonly IComparedJob[]; labels: readonly string[] }): React.JSX.Element {
   const { all, labels, trans, host, isVisible } = props;
   const jobs = all.map(({ model }) => model.job);
   const now = useClock(isVisible && jobs.some(job => job?.startedAt && !hasEnded(job)));
@@ -139,14 +139,14 @@ function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[
       )}
     </>
   ));
-  const texts = (rows: readonly { name: string; values: readonly (string | null)[] }[]): IRow[] =>
+  const textRows = (rows: readonly { name: string; values: readonly (string | null)[] }[]): IRow[] =>
     rows.map(({ name, values }) => ({
       name,
       cells: values.map(value => value ?? '–'),
       isOther: values.map((value, i) => jobs[i] !== null && value !== values[0])
     }));
   const facts: IRow[] = [
-    { name: trans.__('Status'), cells: jobs.map(job => job && <Status status={job.status} trans={trans} />) },
+    { name: trans.__('Status'), cells: jobs.map(job => job && <StatusBadge status={job.status} trans={trans} />) },
     {
       name: trans.__('Duration'),
       cells: jobs.map(job => (job?.startedAt ? duration((job.endedAt ?? now) - job.startedAt, trans) : '–'))
@@ -163,37 +163,37 @@ function Tables(props: IProps & { all: readonly IOne[]; labels: readonly string[
     <>
       {table(trans.__('Jobs and differing hyperparameters'), facts, {
         title: trans.__('Differing hyperparameters'),
-        rows: texts(different)
+        rows: textRows(different)
       })}
       {same.length > 0 && (
-        <Folded
+        <Collapsible
           title={plural(
             same.length,
             trans.__('%1 identical hyperparameter', same.length),
             trans.__('%1 identical hyperparameters', same.length)
           )}
         >
-          {() => table(trans.__('Hyperparameters'), texts(same))}
-        </Folded>
+          {() => table(trans.__('Hyperparameters'), textRows(same))}
+        </Collapsible>
       )}
       {metrics.length > 0 && (
-        <Folded title={trans.__('Metrics: latest and best')} isOpen={metrics.length <= MOST_ROWS}>
+        <Collapsible title={trans.__('Metrics: latest and best')} isOpen={metrics.length <= MOST_ROWS}>
           {() => table(trans.__('Metrics'), metrics)}
-        </Folded>
+        </Collapsible>
       )}
     </>
   );
 }
 
 /** Return a row for each metric: latest and best value of each job. */
-function metricRows(all: readonly IOne[]): IRow[] {
-  const chosen = loadChartSettings().best;
+function metricRows(all: readonly IComparedJob[]): IRow[] {
+  const directions = loadChartSettings().best;
   const names = new Set(all.flatMap(({ metrics }) => [...metrics.series.keys()]));
   return [...names].map(name => {
-    const which = chosen.get(name) ?? bestOf(name);
-    const say = (value: number | undefined) => (value === undefined ? '–' : valueLabel(value, unitOf(name)));
+    const which = directions.get(name) ?? bestDirection(name);
+    const format = (value: number | undefined) => (value === undefined ? '–' : valueLabel(value, unitOf(name)));
     const cell = (points: IPoints | undefined) =>
-      points ? `${say(latest(points)?.value)} · ${which} ${say(best(points, which)?.value)}` : '–';
+      points ? `${format(latest(points)?.value)} · ${which} ${format(best(points, which)?.value)}` : '–';
     return { name, cells: all.map(({ metrics }) => cell(metrics.series.get(name))) };
   });
 }

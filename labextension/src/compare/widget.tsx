@@ -6,7 +6,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
-import { Attention } from '../ui/visibility.js';
+import { VisibilityObserver } from '../ui/visibility.js';
 import { Compare } from './view.js';
 
 export class CompareWidget extends ReactWidget {
@@ -17,17 +17,17 @@ export class CompareWidget extends ReactWidget {
     super();
     this.addClass('jp-pai-CompareWidget');
     this.node.lang = context.lang;
-    this.attention = new Attention(this.node, () => this.update());
+    this.visibility = new VisibilityObserver(this.node, () => this.update());
   }
 
   override dispose(): void {
-    this.attention.dispose();
+    this.visibility.dispose();
     super.dispose();
   }
 
   protected override render(): React.JSX.Element {
-    return <Compare {...this.context} jobIds={this.jobIds} isVisible={this.attention.isSeen} />;
+    return <Compare {...this.context} jobIds={this.jobIds} isVisible={this.visibility.isVisible} />;
   }
 
-  private readonly attention: Attention;
+  private readonly visibility: VisibilityObserver;
 }

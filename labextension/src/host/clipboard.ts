@@ -3,7 +3,7 @@
  */
 
 /** Copy a text; return whether that succeeded. */
-export async function copy(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -13,7 +13,7 @@ export async function copy(text: string): Promise<boolean> {
 }
 
 function copyBySelection(text: string): boolean {
-  const before = document.activeElement;
+  const previous = document.activeElement;
   const area = document.createElement('textarea');
   area.value = text;
   area.style.position = 'fixed';
@@ -26,8 +26,8 @@ function copyBySelection(text: string): boolean {
     return document.execCommand('copy');
   } finally {
     area.remove();
-    if (before instanceof HTMLElement) {
-      before.focus();
+    if (previous instanceof HTMLElement) {
+      previous.focus();
     }
   }
 }

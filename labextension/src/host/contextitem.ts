@@ -12,7 +12,7 @@ type Item = Pick<Contents.IModel, 'path' | 'type'>;
 
 /** Return the file or folder under the pointer; undefined if there is none. */
 export function itemAt(app: JupyterFrontEnd, files: IFileBrowserFactory | null): Item | undefined {
-  const [node, browser] = pointed(app, files);
+  const [node, browser] = targetOf(app, files);
   if (!node || !browser) {
     return undefined;
   }
@@ -23,11 +23,11 @@ export function itemAt(app: JupyterFrontEnd, files: IFileBrowserFactory | null):
 
 /** Return the paths of all selected items of the file browser whose context menu was opened. */
 export function selectedAt(app: JupyterFrontEnd, files: IFileBrowserFactory | null): string[] {
-  const [, browser] = pointed(app, files);
+  const [, browser] = targetOf(app, files);
   return Array.from(browser?.selectedItems() ?? [], item => item.path);
 }
 
-function pointed(
+function targetOf(
   app: JupyterFrontEnd,
   files: IFileBrowserFactory | null
 ): [HTMLElement | undefined, FileBrowser | undefined] {

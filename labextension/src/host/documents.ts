@@ -14,15 +14,15 @@ export class Documents {
     private readonly app: JupyterFrontEnd,
     private readonly renamed: (from: string, to: string) => void
   ) {
-    app.shell.currentChanged?.connect(() => this.look());
+    app.shell.currentChanged?.connect(() => this.update());
   }
 
   /** Report the paths of unsaved documents, now and on every change, until `signal` is aborted. */
   watchUnsaved(receive: (paths: readonly string[]) => void, signal: AbortSignal): void {
-    const tell = (_: this, paths: readonly string[]) => receive(paths);
-    this.changed.connect(tell);
-    signal.addEventListener('abort', () => this.changed.disconnect(tell), { once: true });
-    this.look();
+    const slot = (_: this, paths: readonly string[]) => receive(paths);
+    this.changed.connect(slot);
+    signal.addEventListener('abort', () => this.changed.disconnect(slot), { once: true });
+    this.update();
     receive(this.unsaved);
   }
 
@@ -33,11 +33,11 @@ export class Documents {
 
   /** Activate a document; return whether it is open. */
   show(path: string): boolean {
-    const found = this.find(path);
-    if (found) {
-      this.app.shell.activateById(found.id);
+    const widget = this.find(path);
+    if (widget) {
+      this.app.shell.activateById(widget.id);
     }
-    return found !== undefined;
+    return widget !== undefined;
   }
 
   /** Insert a text as a new cell below the active cell of a notebook; return whether the notebook is open. */
@@ -62,19 +62,19 @@ export class Documents {
     return this.app.serviceManager.contents.localPath(context.path);
   }
 
-  private look(): void {
+  private update(): void {
     const open = this.open();
     for (const widget of open.filter(one => !this.known.has(one))) {
       let from = this.pathOf(widget);
       this.known.add(widget);
-      widget.context.model.stateChanged.connect(() => this.look());
+      widget.context.model.stateChanged.connect(() => this.update());
       widget.context.pathChanged.connect(() => {
         const to = this.pathOf(widget);
         this.renamed(from, to);
         from = to;
-        this.look();
+        this.update();
       });
-      widget.disposed.connect(() => this.look());
+      widget.disposed.connect(() => this.update());
     }
     // A document may be open in several widgets.
     const paths = [

@@ -15,7 +15,7 @@ export interface IHost {
   /** Ask the user; return whether they agree. */
   confirm(question: IQuestion): Promise<boolean>;
   /** Ask the user for a text; null if they cancel. */
-  ask(title: string, label: string, value: string): Promise<string | null>;
+  askText(title: string, label: string, value: string): Promise<string | null>;
   /** Show a notification that closes automatically. */
   notify(text: string, kind: 'info' | 'success' | 'warning' | 'error'): void;
   /** Open the tab of a job. Closing it returns to the document with the path `back`. */
@@ -40,7 +40,7 @@ export interface IHost {
   /** Return the path of that notebook; empty if there is none. */
   notebook?(): string;
   /** Return the path of the active notebook or script; empty if another widget is active. */
-  inFront?(): string;
+  activePath?(): string;
   /** Report renamed open documents, until `signal` is aborted. */
   watchRenamed?(receive: (from: string, to: string) => void, signal: AbortSignal): void;
   /** Report the paths of unsaved open documents, until `signal` is aborted. */

@@ -25,13 +25,13 @@ export class LabHost implements IHost {
     shell: ILabShell | null = null,
     private readonly files: IDefaultFileBrowser | null = null
   ) {
-    app.shell.currentChanged?.connect(() => this.look());
-    this.documents = new Documents(app, (from, to) => this.follow(from, to));
+    app.shell.currentChanged?.connect(() => this.update());
+    this.documents = new Documents(app, (from, to) => this.handleRename(from, to));
     // Notebook 7 opens one document per window and has no area for other pages.
     if (shell) {
       this.openPage = (title, address) => this.showPage(shell, title, address);
       if (app.serviceManager.terminals.isAvailable()) {
-        this.openTerminal = line => this.sayInTerminal(line);
+        this.openTerminal = line => this.runInTerminal(line);
       }
     }
   }
@@ -51,7 +51,7 @@ export class LabHost implements IHost {
     return (await dialog.launch()).button.accept;
   }
 
-  async ask(title: string, label: string, text: string): Promise<string | null> {
+  async askText(title: string, label: string, text: string): Promise<string | null> {
     return (await InputDialog.getText({ title, label, text })).value;
   }
 
@@ -76,19 +76,19 @@ export class LabHost implements IHost {
   }
 
   notebook(): string {
-    const path = this.current();
-    return isNotebook(path) ? path : this.path;
+    const path = this.documentPath();
+    return isNotebook(path) ? path : this.notebookPath;
   }
 
-  inFront(): string {
-    const path = this.current();
+  activePath(): string {
+    const path = this.documentPath();
     return canTrain({ path, type: 'file' }) ? path : '';
   }
 
   watchRenamed(receive: (from: string, to: string) => void, signal: AbortSignal): void {
-    const tell = (_: this, [from, to]: readonly [string, string]) => receive(from, to);
-    this.renamed.connect(tell);
-    signal.addEventListener('abort', () => this.renamed.disconnect(tell), { once: true });
+    const slot = (_: this, [from, to]: readonly [string, string]) => receive(from, to);
+    this.renamed.connect(slot);
+    signal.addEventListener('abort', () => this.renamed.disconnect(slot), { once: true });
   }
 
   watchUnsaved(receive: (paths: readonly string[]) => void, signal: AbortSignal): void {
@@ -108,41 +108,41 @@ export class LabHost implements IHost {
   }
 
   watchFolder(receive: (path: string) => void, signal: AbortSignal): void {
-    const tell = () => receive(this.folder());
-    this.files?.model.pathChanged.connect(tell);
-    signal.addEventListener('abort', () => this.files?.model.pathChanged.disconnect(tell), { once: true });
+    const slot = () => receive(this.folder());
+    this.files?.model.pathChanged.connect(slot);
+    signal.addEventListener('abort', () => this.files?.model.pathChanged.disconnect(slot), { once: true });
   }
 
   watchNotebook(receive: (path: string) => void, signal: AbortSignal): void {
-    const tell = (_: this, path: string) => receive(path);
-    this.notebookChanged.connect(tell);
-    signal.addEventListener('abort', () => this.notebookChanged.disconnect(tell), { once: true });
-    this.look();
-    receive(this.path);
+    const slot = (_: this, path: string) => receive(path);
+    this.notebookChanged.connect(slot);
+    signal.addEventListener('abort', () => this.notebookChanged.disconnect(slot), { once: true });
+    this.update();
+    receive(this.notebookPath);
   }
 
   /** Update the current notebook. It stays the same while another kind of tab is active. */
-  private look(): void {
-    const path = this.current();
-    if (isNotebook(path) && path !== this.path) {
-      this.enter(path);
+  private update(): void {
+    const path = this.documentPath();
+    if (isNotebook(path) && path !== this.notebookPath) {
+      this.setNotebook(path);
     }
   }
 
-  private follow(from: string, to: string): void {
+  private handleRename(from: string, to: string): void {
     this.renamed.emit([from, to]);
-    if (from === this.path) {
-      this.enter(to);
+    if (from === this.notebookPath) {
+      this.setNotebook(to);
     }
   }
 
-  private enter(notebook: string): void {
-    this.path = notebook;
+  private setNotebook(notebook: string): void {
+    this.notebookPath = notebook;
     this.notebookChanged.emit(notebook);
   }
 
   /** Return the path of the active document; empty if there is none. */
-  private current(): string {
+  private documentPath(): string {
     const { shell, serviceManager } = this.app;
     const { currentWidget } = shell;
     return currentWidget instanceof DocumentWidget ? serviceManager.contents.localPath(currentWidget.context.path) : '';
@@ -154,9 +154,9 @@ export class LabHost implements IHost {
   private showPage(shell: ILabShell, title: string, address: string): void {
     const url = new URL(address, this.app.serviceManager.serverSettings.baseUrl).href;
     const id = `jp-pai-page-${encodeURIComponent(address)}`;
-    const shown = [...shell.widgets('main')].find(widget => widget.id === id);
-    if (shown instanceof MainAreaWidget && shown.content instanceof IFrame) {
-      shown.content.url = url; // The server behind it may have been restarted.
+    const tab = [...shell.widgets('main')].find(widget => widget.id === id);
+    if (tab instanceof MainAreaWidget && tab.content instanceof IFrame) {
+      tab.content.url = url; // The server behind it may have been restarted.
     } else {
       const content = new IFrame({
         sandbox: ['allow-scripts', 'allow-same-origin', 'allow-forms', 'allow-popups', 'allow-downloads']
@@ -172,7 +172,7 @@ export class LabHost implements IHost {
     shell.activateById(id);
   }
 
-  private async sayInTerminal(line: string): Promise<void> {
+  private async runInTerminal(line: string): Promise<void> {
     const session = await this.app.serviceManager.terminals.startNew();
     session.send({ type: 'stdin', content: [`${line}\r`] });
     await this.app.commands.execute('terminal:open', { name: session.name });
@@ -181,7 +181,7 @@ export class LabHost implements IHost {
   private readonly renamed = new Signal<this, readonly [string, string]>(this);
   private readonly notebookChanged = new Signal<this, string>(this);
   private readonly documents: Documents;
-  private path = '';
+  private notebookPath = '';
 }
 
 function isNotebook(path: string): boolean {

@@ -25,16 +25,16 @@ export class PageHost implements IHost {
   async confirm({ title, text, yes, warn }: IQuestion): Promise<boolean> {
     const paragraph = document.createElement('p');
     paragraph.textContent = text;
-    return this.question(title, [paragraph], yes, warn);
+    return this.showDialog(title, [paragraph], yes, warn);
   }
 
-  async ask(title: string, label: string, value: string): Promise<string | null> {
+  async askText(title: string, label: string, value: string): Promise<string | null> {
     const field = document.createElement('label');
     field.textContent = label;
     const input = document.createElement('input');
     input.value = value;
     field.append(input);
-    return (await this.question(title, [field], this.trans.__('OK'))) ? input.value : null;
+    return (await this.showDialog(title, [field], this.trans.__('OK'))) ? input.value : null;
   }
 
   notify(text: string, kind: 'info' | 'success' | 'warning' | 'error'): void {
@@ -46,7 +46,7 @@ export class PageHost implements IHost {
     setTimeout(() => notice.remove(), NOTICE_TIME);
   }
 
-  private question(title: string, content: readonly Node[], yes: string, warn = false): Promise<boolean> {
+  private showDialog(title: string, content: readonly Node[], yes: string, warn = false): Promise<boolean> {
     const dialog = document.createElement('dialog');
     dialog.className = 'jp-pai-Dialog';
     const heading = document.createElement('h2');
@@ -73,9 +73,9 @@ export class PageHost implements IHost {
 }
 
 function button(text: string, value: string): HTMLButtonElement {
-  const made = document.createElement('button');
-  made.type = 'submit';
-  made.value = value;
-  made.textContent = text;
-  return made;
+  const element = document.createElement('button');
+  element.type = 'submit';
+  element.value = value;
+  element.textContent = text;
+  return element;
 }

@@ -4,54 +4,38 @@
 
 import * as React from 'react';
 
-import { agreed } from '../api/confirm.js';
+import { withConfirmation } from '../api/confirm.js';
 import { SubmitKey } from '../api/idempotency.js';
-import { keptWith } from '../api/jobhistory.js';
-import type { Json } from '../api/wire.js';
+import { ownChannels } from '../api/jobhistory.js';
+import type { IJob, Json } from '../api/wire.js';
 import { hasEnded, parseJob, record } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
+import { ErrorMessage } from '../ui/errormessage.js';
 import { useTask } from '../ui/hooks.js';
 import { JobLink } from '../ui/joblink.js';
-import { EditForm } from './rerunform.js';
+import { RerunForm } from './rerunform.js';
 
-export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element | null {
-  const { engine, host, model, trans } = props;
-  const task = useTask();
-  const [isEdited, setEdited] = React.useState(false);
-  const editButton = React.useRef<HTMLButtonElement>(null);
-  const [started, setStarted] = React.useState('');
+type IProps = Omit<ITabProps, 'isVisible'>;
+
+interface IJobActions {
+  readonly stop: () => Promise<void>;
+  readonly remove: () => Promise<void>;
+  readonly togglePin: () => Promise<void>;
+  readonly openTerminal: () => Promise<void>;
+  /** Submit the job again with changes; return the id of the new job, null if the user declined. */
+  readonly rerun: (changes: Json) => Promise<string | null>;
+}
+
+function useJobActions({ engine, host, model, trans }: IProps, job: IJob): IJobActions {
   const [key] = React.useState(() => new SubmitKey());
-  const { job } = model;
-  if (!job) {
-    return null;
-  }
   const parameters = { job: job.id };
-
-  /**
-   * Close the form. If it had the focus, or nothing has it since the form was busy, focus the button that opened it.
-   */
-  const close = () => {
-    const { activeElement, body } = document;
-    const opener = editButton.current;
-    setEdited(false);
-    if (isEdited && (activeElement === body || opener?.closest('header')?.contains(activeElement))) {
-      opener?.focus();
-    }
-  };
   const rerun = async (changes: Json) => {
     const question = { title: trans.__('Run %1 again?', job.name), yes: trans.__('Run'), warn: true };
-    const answer = await key.use([job.id, changes], once => {
+    const response = await key.use([job.id, changes], once => {
       const call = (confirmed: boolean) => engine.call('rerun', parameters, { key: once, changes, confirmed });
-      return agreed(call, text => host.confirm({ ...question, text }));
+      return withConfirmation(call, text => host.confirm({ ...question, text }));
     });
-    if (answer === null) {
-      return;
-    }
-    const jobId = parseJob(record(answer)['job'])?.id ?? '';
-    setStarted(jobId);
-    close();
-    host.openJob?.(jobId);
+    return response === null ? null : (parseJob(record(response)['job'])?.id ?? '');
   };
   const stop = async () => {
     const question = {
@@ -63,24 +47,57 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
       warn: true
     };
     if (await host.confirm(question)) {
-      model.take(await engine.call('stop', parameters));
+      model.update(await engine.call('stop', parameters));
     }
   };
   const remove = async () => {
-    const files = keptWith(job).join(', ');
+    const files = ownChannels(job).join(', ');
     const text = files
       ? trans.__('Its log, metrics, code and these outputs are permanently deleted: %1.', files)
       : trans.__('Its log, metrics and code are permanently deleted. Its outputs are kept.');
     const question = { title: trans.__('Delete %1?', job.name), text, yes: trans.__('Delete'), warn: true };
     if (await host.confirm(question)) {
       await engine.call('delete', parameters);
-      model.forget(trans.__('The job was deleted.'));
+      model.markDeleted(trans.__('The job was deleted.'));
     }
   };
   // The URL of a terminal is a short-lived credential, so the command that needs it requests it.
-  const terminal = async () => host.openTerminal?.(job.terminal);
-  const pin = async () =>
-    model.take(await engine.call(job.pinned ? 'unpin' : 'pin', parameters, job.pinned ? undefined : {}));
+  const openTerminal = async () => host.openTerminal?.(job.terminal);
+  const togglePin = async () =>
+    model.update(await engine.call(job.pinned ? 'unpin' : 'pin', parameters, job.pinned ? undefined : {}));
+  return { stop, remove, togglePin, openTerminal, rerun };
+}
+
+export function Actions(props: IProps): React.JSX.Element | null {
+  const { job } = props.model;
+  return job && <JobActions {...props} job={job} />;
+}
+
+function JobActions(props: IProps & { job: IJob }): React.JSX.Element {
+  const { host, trans, job } = props;
+  const task = useTask();
+  const [isEdited, setEdited] = React.useState(false);
+  const editButton = React.useRef<HTMLButtonElement>(null);
+  const [newJob, setNewJob] = React.useState('');
+  const { stop, remove, togglePin, openTerminal, rerun } = useJobActions(props, job);
+
+  /** Close the form. If it had the focus, or lost it while it was busy, focus the button that opened it. */
+  const close = () => {
+    const { activeElement, body } = document;
+    const opener = editButton.current;
+    setEdited(false);
+    if (isEdited && (activeElement === body || opener?.closest('header')?.contains(activeElement))) {
+      opener?.focus();
+    }
+  };
+  const rerunAndShow = async (changes: Json) => {
+    const jobId = await rerun(changes);
+    if (jobId !== null) {
+      setNewJob(jobId);
+      close();
+      host.openJob?.(jobId);
+    }
+  };
   const button = (text: string, work: () => Promise<void>, title = text) => (
     <button type="button" className="jp-pai-Button" title={title} disabled={task.isBusy} onClick={() => task.run(work)}>
       {text}
@@ -90,7 +107,7 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
     <>
       <div className="jp-pai-Actions" role="group" data-lm-suppress-shortcuts="true" aria-label={trans.__('Actions')}>
         {!hasEnded(job) && button(trans.__('Stop'), stop)}
-        {button(trans.__('Rerun'), () => rerun({}), trans.__('Submit the same spec and code again'))}
+        {button(trans.__('Rerun'), () => rerunAndShow({}), trans.__('Submit the same spec and code again'))}
         <button
           ref={editButton}
           type="button"
@@ -102,20 +119,20 @@ export function Actions(props: Omit<ITabProps, 'isVisible'>): React.JSX.Element 
           {trans.__('Edit and rerun')}
         </button>
         {job.pinned
-          ? button(trans.__('Unpin'), pin, trans.__('Allow this job to be deleted'))
-          : button(trans.__('Pin'), pin, trans.__('Protect this job from deletion and pruning'))}
+          ? button(trans.__('Unpin'), togglePin, trans.__('Allow this job to be deleted'))
+          : button(trans.__('Pin'), togglePin, trans.__('Protect this job from deletion and pruning'))}
         {job.terminal &&
           host.openTerminal &&
-          button(trans.__('Terminal'), terminal, trans.__('Open a terminal in the job'))}
+          button(trans.__('Terminal'), openTerminal, trans.__('Open a terminal in the job'))}
         {hasEnded(job) && button(trans.__('Delete'), remove)}
       </div>
-      <Trouble trouble={task.trouble} />
-      {started && (
+      <ErrorMessage error={task.error} />
+      {newJob && (
         <p className="jp-pai-Started" role="status">
-          {trans.__('Started as')} <JobLink host={host} jobId={started} />
+          {trans.__('Started as')} <JobLink host={host} jobId={newJob} />
         </p>
       )}
-      {isEdited && <EditForm {...props} rerun={rerun} onCancel={close} />}
+      {isEdited && <RerunForm {...props} rerun={rerunAndShow} onCancel={close} />}
     </>
   );
 }

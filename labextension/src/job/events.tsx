@@ -8,18 +8,18 @@ import * as React from 'react';
 import type { IEvent } from '../api/jobhistory.js';
 import { isStatus, record, string, strings } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
+import { ErrorMessage } from '../ui/errormessage.js';
 import { moment } from '../ui/format.js';
 import { useEvents } from '../ui/hooks.js';
-import { word } from '../ui/statusbadge.js';
+import { statusName } from '../ui/statusbadge.js';
 
 export function Events(props: ITabProps): React.JSX.Element {
   const { trans } = props;
-  const [all, trouble] = useEvents(props);
-  const events = all.filter((event, n) => !isRepeated(event, all.slice(0, n)));
+  const [all, error] = useEvents(props);
+  const events = all.filter((event, n) => !isRepeatedStatus(event, all.slice(0, n)));
   return (
     <div className="jp-pai-Table">
-      <Trouble trouble={trouble} />
+      <ErrorMessage error={error} />
       <table>
         <thead>
           <tr>
@@ -30,13 +30,13 @@ export function Events(props: ITabProps): React.JSX.Element {
         </thead>
         <tbody>
           {events.map(event => {
-            const [what, details] = words(event, trans);
+            const [title, details] = describeEvent(event, trans);
             return (
               <tr key={event.id}>
                 <td>
                   <time dateTime={new Date(event.time).toISOString()}>{moment(event.time)}</time>
                 </td>
-                <td>{what}</td>
+                <td>{title}</td>
                 <td>{details}</td>
               </tr>
             );
@@ -48,17 +48,17 @@ export function Events(props: ITabProps): React.JSX.Element {
 }
 
 /** Whether an event repeats the previous status; only the platform's name for it changed. */
-function isRepeated({ kind, data }: IEvent, before: readonly IEvent[]): boolean {
+function isRepeatedStatus({ kind, data }: IEvent, before: readonly IEvent[]): boolean {
   const last = before.filter(event => event.kind === 'status').at(-1);
   const same = (name: string) => string(last?.data[name]) === string(data[name]);
   return kind === 'status' && last !== undefined && same('status') && same('reason');
 }
 
 /** Describe an event. Unknown kinds are shown as they are. */
-function words({ kind, data }: IEvent, trans: TranslationBundle): [string, string] {
+function describeEvent({ kind, data }: IEvent, trans: TranslationBundle): [string, string] {
   const status = string(data['status']);
   if (kind === 'status' && isStatus(status)) {
-    return [word(status, trans), string(data['reason'])];
+    return [statusName(status, trans), string(data['reason'])];
   }
   if (kind === 'platform') {
     return [trans.__('platform'), string(data['text'])];

@@ -6,7 +6,7 @@ import * as React from 'react';
 
 import type { IJob } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
+import { ErrorMessage } from '../ui/errormessage.js';
 import { useTask } from '../ui/hooks.js';
 
 export function Labels({ engine, model, trans, job }: ITabProps & { job: IJob }): React.JSX.Element {
@@ -15,7 +15,7 @@ export function Labels({ engine, model, trans, job }: ITabProps & { job: IJob })
   const [value, setValue] = React.useState('');
   const change = (changes: Readonly<Record<string, string | null>>) =>
     task.run(async () => {
-      model.take(await engine.call('label', { job: job.id }, changes));
+      model.update(await engine.call('label', { job: job.id }, changes));
       setName('');
       setValue('');
     });
@@ -58,7 +58,7 @@ export function Labels({ engine, model, trans, job }: ITabProps & { job: IJob })
           {trans.__('Add label')}
         </button>
       </form>
-      <Trouble trouble={task.trouble} />
+      <ErrorMessage error={task.error} />
     </div>
   );
 }

@@ -5,14 +5,14 @@
 import * as React from 'react';
 
 import type { ITabProps } from '../ui/context.js';
-import { Tail } from './tail.js';
+import { LogTailBuffer } from './tail.js';
 
 const LINES = 10;
 // Bytes. Of larger pieces only the end is needed.
-const LATEST = 1 << 16;
+const MAX_PIECE = 1 << 16;
 
 /** Renders nothing until the job has written output. */
-export function TailView({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element | null {
+export function LogTail({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element | null {
   const [text, setText] = React.useState('');
   const box = React.useRef<HTMLPreElement>(null);
   const isAtEnd = React.useRef(true);
@@ -20,33 +20,33 @@ export function TailView({ engine, model, trans, isVisible }: ITabProps): React.
     if (!isVisible) {
       return;
     }
-    const life = new AbortController();
-    let tail = new Tail(LINES);
+    const controller = new AbortController();
+    let tail = new LogTailBuffer(LINES);
     let end = 0;
     // More than displayed, since lines of `report` are hidden.
-    const topic = { topic: 'log', job: model.jobId, tail: 10 * LINES, latest: LATEST } as const;
+    const topic = { topic: 'log', job: model.jobId, tail: 10 * LINES, latest: MAX_PIECE } as const;
     engine.subscribe(
       topic,
       message => {
         if (message.type === 'log') {
           if (message.offset > end) {
-            tail = new Tail(LINES); // A part of the log was skipped.
+            tail = new LogTailBuffer(LINES); // A part of the log was skipped.
           }
           end = message.end;
           tail.push(message.text);
           setText(tail.toString());
         }
       },
-      life.signal
+      controller.signal
     );
-    return () => life.abort();
+    return () => controller.abort();
   }, [engine, model, isVisible]);
   React.useLayoutEffect(() => {
     if (isAtEnd.current) {
       box.current?.scrollTo(0, box.current.scrollHeight);
     }
   }, [text]);
-  const look = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }: React.UIEvent) => {
+  const onScroll = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }: React.UIEvent) => {
     isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 4;
   };
   return text ? (
@@ -56,7 +56,7 @@ export function TailView({ engine, model, trans, isVisible }: ITabProps): React.
       aria-label={trans.__('Last log lines')}
       tabIndex={0}
       ref={box}
-      onScroll={look}
+      onScroll={onScroll}
     >
       {text}
     </pre>

@@ -6,15 +6,15 @@ import * as React from 'react';
 
 import { safeLink } from '../api/jobhistory.js';
 import type { IJob } from '../api/wire.js';
-import { list, mapped, number, record, string, strings } from '../api/wire.js';
+import { list, parseMap, number, record, string, strings } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { moment } from '../ui/format.js';
 import { JobLink } from '../ui/joblink.js';
 import { Facts, Section } from '../ui/section.js';
 import { Labels } from './labels.js';
-import { TailView } from './logtail.js';
+import { LogTail } from './logtail.js';
 import { Provenance } from './provenance.js';
-import { Code } from './recipe.js';
+import { Recipe } from './recipe.js';
 import { Progress, Timeline } from './timeline.js';
 
 export function Overview(props: ITabProps): React.JSX.Element {
@@ -24,13 +24,13 @@ export function Overview(props: ITabProps): React.JSX.Element {
     return <></>;
   }
   const open = !isCompact;
-  const hyperparameters = [...mapped(job.spec['hyperparameters'], string)];
-  const [inputs, labels] = [[...mapped(job.spec['inputs'], string)], job.labels.size];
+  const hyperparameters = [...parseMap(job.spec['hyperparameters'], string)];
+  const [inputs, labels] = [[...parseMap(job.spec['inputs'], string)], job.labels.size];
   return (
     <div className="jp-pai-Overview">
       <Progress job={job} trans={trans} isVisible={props.isVisible} />
       {job.reason && <p className="jp-pai-Job-trouble">{[job.reason, job.fix].filter(Boolean).join(' ')}</p>}
-      <TailView {...props} />
+      <LogTail {...props} />
       {job.notes.length > 0 && (
         <ul className="jp-pai-Notes" aria-label={trans.__('Notes')}>
           {job.notes.map((note, n) => (
@@ -51,7 +51,7 @@ export function Overview(props: ITabProps): React.JSX.Element {
         <Facts facts={[...job.outputs]} />
       </Section>
       <Section title={trans.__('Job')} isOpen={open}>
-        <About {...props} job={job} />
+        <JobFacts {...props} job={job} />
       </Section>
       <Section title={labels ? trans.__('Labels (%1)', labels) : trans.__('Labels')} isOpen={open || labels > 0}>
         <Labels {...props} job={job} />
@@ -60,19 +60,19 @@ export function Overview(props: ITabProps): React.JSX.Element {
         <Provenance {...props} />
       </Section>
       <Section title={trans.__('Export as code')}>
-        <Code {...props} />
+        <Recipe {...props} />
       </Section>
     </div>
   );
 }
 
-function About({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.Element {
+function JobFacts({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.Element {
   const { spec } = job;
   const link = safeLink(job.consoleUrl);
   const count = number(spec['instance_count']) ?? 1;
   const limit = number(spec['max_run_time']);
   const names = (field: string) => Object.keys(record(spec[field])).join(', ');
-  const secrets = [...mapped(spec['secrets'], string)];
+  const secrets = [...parseMap(spec['secrets'], string)];
   return (
     <Facts
       facts={[
@@ -102,7 +102,10 @@ function About({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.Eleme
         [trans.__('Interpreter'), job.python || string(spec['python'])],
         [trans.__('Requirements'), strings(spec['requirements']).join(', ')],
         [trans.__('Environment variables'), names('environment')],
-        [trans.__('Secrets'), secrets.map(([name, kept]) => (name === kept ? name : `${name}=${kept}`)).join(', ')],
+        [
+          trans.__('Secrets'),
+          secrets.map(([name, secret]) => (name === secret ? name : `${name}=${secret}`)).join(', ')
+        ],
         [
           trans.__('Metrics from the log'),
           list(spec['metric_definitions'])
@@ -116,6 +119,6 @@ function About({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.Eleme
 }
 
 function amount(value: unknown): string {
-  const found = number(value);
-  return found === null ? '' : String(found);
+  const count = number(value);
+  return count === null ? '' : String(count);
 }

@@ -4,25 +4,25 @@
 
 import * as React from 'react';
 
-import { mapped, record, string } from '../api/wire.js';
+import { parseMap, record, string } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
-import { useAnswer } from '../ui/hooks.js';
+import { ErrorMessage } from '../ui/errormessage.js';
+import { useQuery } from '../ui/hooks.js';
 import { Facts, Section } from '../ui/section.js';
 
 export function Provenance({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element {
-  const ask = async () => record(await engine.call('provenance', { job: model.jobId }));
+  const fetch = async () => record(await engine.call('provenance', { job: model.jobId }));
   // Collected after the start, so it is fetched again when the status changes.
-  const [found, trouble] = useAnswer(ask, model.job?.status ?? '', isVisible);
-  if (!found) {
-    return <Trouble trouble={trouble} />;
+  const [provenance, error] = useQuery(fetch, model.job?.status ?? '', isVisible);
+  if (!provenance) {
+    return <ErrorMessage error={error} />;
   }
-  const git = record(found['git']);
+  const git = record(provenance['git']);
   const changes = [
     git['dirty'] === true && trans.__('with uncommitted changes'),
     git['untracked'] === true && trans.__('with untracked files')
   ].filter(Boolean);
-  const packages = [...mapped(found['packages'], string)];
+  const packages = [...parseMap(provenance['packages'], string)];
   return (
     <>
       <Facts
@@ -30,10 +30,13 @@ export function Provenance({ engine, model, trans, isVisible }: ITabProps): Reac
           [trans.__('Commit'), string(git['commit']) && [string(git['commit']), ...changes].join(', ')],
           [trans.__('Branch'), string(git['branch'])],
           [trans.__('Repository'), string(git['remote'])],
-          [trans.__('Code digest'), string(found['source_digest'])],
-          [trans.__('Interpreter'), [string(found['python']), string(found['python_version'])].join(' ').trim()],
-          [trans.__('Environment'), string(found['environment'])],
-          ['jupyter-pai', string(found['jupyter_pai'])]
+          [trans.__('Code digest'), string(provenance['source_digest'])],
+          [
+            trans.__('Interpreter'),
+            [string(provenance['python']), string(provenance['python_version'])].join(' ').trim()
+          ],
+          [trans.__('Environment'), string(provenance['environment'])],
+          ['jupyter-pai', string(provenance['jupyter_pai'])]
         ]}
       />
       {packages.length > 0 && (
@@ -41,7 +44,7 @@ export function Provenance({ engine, model, trans, isVisible }: ITabProps): Reac
           <Facts facts={packages} />
         </Section>
       )}
-      <Trouble trouble={trouble} />
+      <ErrorMessage error={error} />
     </>
   );
 }

@@ -5,45 +5,45 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import type { ITrouble } from '../api/jobmodel.js';
+import type { IErrorMessage } from '../api/jobmodel.js';
 import type { Json } from '../api/wire.js';
 import { record, string } from '../api/wire.js';
-import { copy } from '../host/clipboard.js';
+import { copyText } from '../host/clipboard.js';
 import type { ITabProps } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
-import { useAnswer } from '../ui/hooks.js';
+import { ErrorMessage } from '../ui/errormessage.js';
+import { useQuery } from '../ui/hooks.js';
 
-const FORMS = ['cell', 'cli', 'python', 'json'] as const;
-type Form = (typeof FORMS)[number];
+const FORMATS = ['cell', 'cli', 'python', 'json'] as const;
+type CodeFormat = (typeof FORMATS)[number];
 
-export function Code({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element {
-  const ask = async () => record(await engine.call('code', { job: model.jobId }));
-  const [code, trouble] = useAnswer(ask, model.jobId, isVisible);
-  return <CodeForms trans={trans} code={code} trouble={trouble} />;
+export function Recipe({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element {
+  const fetch = async () => record(await engine.call('code', { job: model.jobId }));
+  const [code, error] = useQuery(fetch, model.jobId, isVisible);
+  return <CodeFormats trans={trans} code={code} error={error} />;
 }
 
-interface ICodeForms {
+interface ICodeFormats {
   readonly trans: TranslationBundle;
   /** The code by format. */
   readonly code: Json | null;
-  readonly trouble: ITrouble | null;
+  readonly error: IErrorMessage | null;
   /** Insert the code of a cell into a notebook. */
   readonly insert?: ((cell: string) => Promise<void>) | undefined;
 }
 
 /** Show one format at a time. */
-export function CodeForms({ trans, code, trouble, insert }: ICodeForms): React.JSX.Element {
-  const [form, setForm] = React.useState<Form>('cell');
-  const [said, setSaid] = React.useState('');
-  const titles: Readonly<Record<Form, string>> = {
+export function CodeFormats({ trans, code, error, insert }: ICodeFormats): React.JSX.Element {
+  const [format, setFormat] = React.useState<CodeFormat>('cell');
+  const [status, setStatus] = React.useState('');
+  const titles: Readonly<Record<CodeFormat, string>> = {
     cell: trans.__('Cell'),
     cli: trans.__('Command line'),
     python: trans.__('Python'),
     json: trans.__('JSON')
   };
-  const text = string(code?.[form]);
-  const copyIt = async () => {
-    setSaid((await copy(text)) ? trans.__('Copied') : trans.__('The browser blocked copying.'));
+  const text = string(code?.[format]);
+  const copyCode = async () => {
+    setStatus((await copyText(text)) ? trans.__('Copied') : trans.__('The browser blocked copying.'));
   };
   return (
     <div className="jp-pai-Code">
@@ -53,36 +53,36 @@ export function CodeForms({ trans, code, trouble, insert }: ICodeForms): React.J
         data-lm-suppress-shortcuts="true"
         aria-label={trans.__('Export as code')}
       >
-        {FORMS.map(name => (
+        {FORMATS.map(name => (
           <button
             key={name}
             type="button"
             className="jp-pai-Button"
-            aria-pressed={name === form}
+            aria-pressed={name === format}
             onClick={() => {
-              setForm(name);
-              setSaid('');
+              setFormat(name);
+              setStatus('');
             }}
           >
             {titles[name]}
           </button>
         ))}
-        <button type="button" className="jp-pai-Button" disabled={!text} onClick={() => void copyIt()}>
+        <button type="button" className="jp-pai-Button" disabled={!text} onClick={() => void copyCode()}>
           {trans.__('Copy')}
         </button>
-        {insert && form === 'cell' && (
+        {insert && format === 'cell' && (
           <button type="button" className="jp-pai-Button" disabled={!text} onClick={() => void insert(text)}>
             {trans.__('Insert as cell below')}
           </button>
         )}
-        <span role="status">{said}</span>
+        <span role="status">{status}</span>
       </div>
       {text && (
-        <pre className="jp-pai-Code-text" tabIndex={0} aria-label={titles[form]}>
+        <pre className="jp-pai-Code-text" tabIndex={0} aria-label={titles[format]}>
           {text}
         </pre>
       )}
-      <Trouble trouble={trouble} />
+      <ErrorMessage error={error} />
     </div>
   );
 }

@@ -8,34 +8,34 @@ const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 // Lines of `report` are hidden, since metrics are shown elsewhere. They may follow an incomplete line, such as a
 // progress bar.
 const REPORT = '[pai] {';
-const LONGEST_LINE = 2_000;
+const MAX_LINE_LENGTH = 2_000;
 // Including control sequences, which are removed.
-const LONGEST_RAW = 10 * LONGEST_LINE;
+const MAX_RAW_LENGTH = 10 * MAX_LINE_LENGTH;
 
 /** Keeps the last lines of a text that arrives in pieces. */
-export class Tail {
+export class LogTailBuffer {
   constructor(private readonly lines: number) {}
 
   /** Append a piece of log. */
   push(text: string): void {
     const rows = (this.rest + text).split('\n');
     const rest = rows.pop() ?? '';
-    const whole: string[] = [];
-    let begun = '';
+    const complete: string[] = [];
+    let pending = '';
     for (const row of rows) {
-      const before = beforeReport(row);
-      if (before === null) {
-        whole.push(shortened(begun + row));
+      const beforeText = textBeforeReport(row);
+      if (beforeText === null) {
+        complete.push(visiblePart(pending + row));
       }
-      begun = before === null ? '' : shortened(begun + before);
+      pending = beforeText === null ? '' : visiblePart(pending + beforeText);
     }
-    this.rest = shortened(begun + rest);
-    this.rows = [...this.rows, ...whole].slice(-this.lines);
+    this.rest = visiblePart(pending + rest);
+    this.rows = [...this.rows, ...complete].slice(-this.lines);
   }
 
   /** Return the lines as a terminal would show them. */
   toString(): string {
-    const rest = beforeReport(this.rest) ?? this.rest;
+    const rest = textBeforeReport(this.rest) ?? this.rest;
     const rows = rest ? [...this.rows, rest] : this.rows;
     return rows.slice(-this.lines).map(printable).join('\n');
   }
@@ -48,7 +48,7 @@ export class Tail {
  * Return the text before a report at the end of a row; null if there is none. The report's line end completes that
  * text.
  */
-function beforeReport(row: string): string | null {
+function textBeforeReport(row: string): string | null {
   const end = row.endsWith('\r') ? row.length - 1 : row.length;
   const start = row[end - 1] === '}' ? row.lastIndexOf(REPORT) : -1;
   return start < 0 ? null : row.slice(0, start);
@@ -58,16 +58,16 @@ function beforeReport(row: string): string | null {
  * Return the part of a row that may still be visible: the text after the last carriage return, unless nothing follows
  * it.
  */
-function shortened(row: string): string {
+function visiblePart(row: string): string {
   let end = row.length;
   while (row[end - 1] === '\r') {
     end--; // A loop, since `\r+$` takes quadratic time.
   }
   const start = row.lastIndexOf('\r', end - 1) + 1;
-  return row.slice(start, Math.min(end, start + LONGEST_RAW)) + (end < row.length ? '\r' : '');
+  return row.slice(start, Math.min(end, start + MAX_RAW_LENGTH)) + (end < row.length ? '\r' : '');
 }
 
 function printable(row: string): string {
   // Text after a carriage return overwrites the line, as in a progress bar.
-  return row.replace(SEQUENCES, '').replace(/\r$/, '').slice(0, LONGEST_LINE).replace(CONTROL, '\ufffd');
+  return row.replace(SEQUENCES, '').replace(/\r$/, '').slice(0, MAX_LINE_LENGTH).replace(CONTROL, '\ufffd');
 }

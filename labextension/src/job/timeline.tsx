@@ -5,32 +5,32 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import { remaining, steps } from '../api/jobhistory.js';
+import { remainingTime, statusPeriods } from '../api/jobhistory.js';
 import type { IJob } from '../api/wire.js';
 import { hasEnded } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { useClock } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
-import { about, duration, moment } from '../ui/format.js';
+import { ErrorMessage } from '../ui/errormessage.js';
+import { approximateDuration, duration, moment } from '../ui/format.js';
 import { useEvents } from '../ui/hooks.js';
-import { Status } from '../ui/statusbadge.js';
+import { StatusBadge } from '../ui/statusbadge.js';
 
 export function Timeline(props: ITabProps & { job: IJob }): React.JSX.Element {
   const { job, trans, isVisible } = props;
-  const [events, trouble] = useEvents(props);
+  const [events, error] = useEvents(props);
   const now = useClock(isVisible && !hasEnded(job));
   return (
     <>
       <ol className="jp-pai-Timeline" aria-label={trans.__('Timeline')}>
-        {steps(events, job).map(({ status, from, until }, n) => (
+        {statusPeriods(events, job).map(({ status, from, until }, n) => (
           <li key={n}>
-            <Status status={status} trans={trans} />
+            <StatusBadge status={status} trans={trans} />
             <time dateTime={new Date(from).toISOString()}>{moment(from)}</time>
             {until === null && hasEnded(job) ? null : <span>{duration((until ?? now) - from, trans)}</span>}
           </li>
         ))}
       </ol>
-      <Trouble trouble={trouble} />
+      <ErrorMessage error={error} />
     </>
   );
 }
@@ -40,12 +40,12 @@ export function Progress(props: { job: IJob; trans: TranslationBundle; isVisible
   const { job, trans, isVisible } = props;
   const isShown = job.progress !== null && !hasEnded(job);
   const now = useClock(isShown && isVisible);
-  const seenAt = React.useMemo(() => Date.now(), [job.progress]);
+  const reportedAt = React.useMemo(() => Date.now(), [job.progress]);
   if (!isShown) {
     return null;
   }
   const percent = Math.round(Math.min(Math.max(job.progress, 0), 1) * 100);
-  const left = remaining(job, seenAt, now);
+  const remaining = remainingTime(job, reportedAt, now);
   return (
     <div className="jp-pai-Progress">
       <div
@@ -58,7 +58,10 @@ export function Progress(props: { job: IJob; trans: TranslationBundle; isVisible
         <div style={{ width: `${percent}%` }} />
       </div>
       <span>
-        {percent} %{left !== null && left > 0 && ` · ${trans.__('about %1 left', about(left, trans))}`}
+        {percent} %
+        {remaining !== null &&
+          remaining > 0 &&
+          ` · ${trans.__('about %1 left', approximateDuration(remaining, trans))}`}
       </span>
     </div>
   );

@@ -14,9 +14,9 @@ import { TensorBoard } from '../tensorboard/view.js';
 import { Connection } from '../ui/connectionbanner.js';
 import type { IContext, ITabProps } from '../ui/context.js';
 import { useChanges, useClock } from '../ui/context.js';
-import { duration, short } from '../ui/format.js';
+import { duration, shortNumber } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
-import { Status } from '../ui/statusbadge.js';
+import { StatusBadge } from '../ui/statusbadge.js';
 import { Actions } from './actions.js';
 import { Events } from './events.js';
 import { Overview } from './overview.js';
@@ -50,11 +50,11 @@ export function JobView(props: IProps): React.JSX.Element {
     if (!isVisible) {
       return;
     }
-    const life = new AbortController();
-    model.follow(life.signal);
-    return () => life.abort();
+    const controller = new AbortController();
+    model.follow(controller.signal);
+    return () => controller.abort();
   }, [model, isVisible]);
-  const { job, trouble } = model;
+  const { job, error } = model;
   return (
     <section
       ref={box}
@@ -63,8 +63,8 @@ export function JobView(props: IProps): React.JSX.Element {
       aria-label={job ? trans.__('Training job %1', job.name) : trans.__('Training job')}
     >
       <Connection {...props} connection={model.connection} />
-      {job && <Head {...props} job={job} />}
-      {trouble && <p className="jp-pai-Job-trouble">{[trouble.message, trouble.fix].filter(Boolean).join(' ')}</p>}
+      {job && <Header {...props} job={job} />}
+      {error && <p className="jp-pai-Job-trouble">{[error.message, error.fix].filter(Boolean).join(' ')}</p>}
       {job ? <Tabs {...props} /> : <Snapshot {...props} />}
     </section>
   );
@@ -82,7 +82,7 @@ function Snapshot({ snapshot, trans }: IProps): React.JSX.Element | null {
   ) : null;
 }
 
-function Head(props: IProps & { job: IJob }): React.JSX.Element {
+function Header(props: IProps & { job: IJob }): React.JSX.Element {
   const { job, trans } = props;
   const now = useClock(props.isVisible && job.startedAt !== null && !hasEnded(job));
   const facts = [job.id, job.backend];
@@ -92,12 +92,12 @@ function Head(props: IProps & { job: IJob }): React.JSX.Element {
   if (job.progress !== null && !hasEnded(job)) {
     facts.push(`${Math.round(job.progress * 100)} %`);
   }
-  const metrics = [...job.metrics].slice(0, 5).map(([name, point]) => `${name} ${short(point.value)}`);
+  const metrics = [...job.metrics].slice(0, 5).map(([name, point]) => `${name} ${shortNumber(point.value)}`);
   return (
     <header className="jp-pai-Job-head">
       <div className="jp-pai-Job-title">
         <span role="status">
-          <Status status={job.status} trans={trans} />
+          <StatusBadge status={job.status} trans={trans} />
         </span>
         <span className="jp-pai-Job-name">{job.name}</span>
         <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
@@ -113,7 +113,7 @@ function Head(props: IProps & { job: IJob }): React.JSX.Element {
 /** Tabs that follow the ARIA pattern: arrow keys move, and only the selected tab is in the tab order. */
 function Tabs(props: IProps): React.JSX.Element {
   const { trans } = props;
-  const [selected, select] = React.useState<Tab>('overview');
+  const [selected, setSelected] = React.useState<Tab>('overview');
   const id = React.useId();
   const strip = React.useRef<HTMLDivElement>(null);
   const titles: Readonly<Record<Tab, string>> = {
@@ -130,7 +130,7 @@ function Tabs(props: IProps): React.JSX.Element {
     const next = step && names[(names.indexOf(selected) + step + names.length) % names.length];
     if (next) {
       event.preventDefault();
-      select(next);
+      setSelected(next);
       strip.current?.querySelector<HTMLElement>(`[data-tab="${next}"]`)?.focus();
     }
   };
@@ -147,7 +147,7 @@ function Tabs(props: IProps): React.JSX.Element {
             aria-selected={name === selected}
             aria-controls={`${id}-panel`}
             tabIndex={name === selected ? 0 : -1}
-            onClick={() => select(name)}
+            onClick={() => setSelected(name)}
           >
             {titles[name]}
           </button>

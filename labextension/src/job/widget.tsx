@@ -8,7 +8,7 @@ import * as React from 'react';
 
 import { JobModel } from '../api/jobmodel.js';
 import type { IContext } from '../ui/context.js';
-import { Attention } from '../ui/visibility.js';
+import { VisibilityObserver } from '../ui/visibility.js';
 import { JobView } from './view.js';
 
 export class JobWidget extends ReactWidget {
@@ -24,13 +24,13 @@ export class JobWidget extends ReactWidget {
     this.addClass('jp-pai-JobWidget');
     this.node.lang = context.lang;
     this.model = new JobModel(context.engine, jobId);
-    this.attention = new Attention(this.node, () => this.update());
+    this.visibility = new VisibilityObserver(this.node, () => this.update());
   }
 
   readonly model: JobModel;
 
   override dispose(): void {
-    this.attention.dispose();
+    this.visibility.dispose();
     super.dispose();
   }
 
@@ -45,12 +45,12 @@ export class JobWidget extends ReactWidget {
       <JobView
         {...this.context}
         model={this.model}
-        isVisible={this.attention.isSeen}
+        isVisible={this.visibility.isVisible}
         snapshot={this.snapshot}
         isCompact={isOutput}
       />
     );
   }
 
-  private readonly attention: Attention;
+  private readonly visibility: VisibilityObserver;
 }

@@ -16,9 +16,9 @@ interface IProps extends IContext {
 }
 
 // Number of concurrent calls.
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 // Maximum number of job names in a question.
-const NAMED = 5;
+const MAX_NAMES = 5;
 
 export function JobSelection(props: IProps): React.JSX.Element | null {
   const { selection, host, trans, clear } = props;
@@ -72,12 +72,12 @@ async function stop(props: IProps): Promise<void> {
   const jobs = selection.running;
   const question = {
     title: jobs.length === 1 ? trans.__('Stop %1?', jobs[0]?.name) : trans.__('Stop %1 jobs?', jobs.length),
-    text: jobs.length > 1 ? named(jobs) : '',
+    text: jobs.length > 1 ? nameList(jobs) : '',
     yes: trans.__('Stop'),
     warn: true
   };
   if (await host.confirm(question)) {
-    await each(props, 'stop', jobs);
+    await callForEach(props, 'stop', jobs);
   }
 }
 
@@ -85,45 +85,47 @@ async function stop(props: IProps): Promise<void> {
 export async function remove(props: Omit<IProps, 'clear'>): Promise<void> {
   const { selection, host, trans } = props;
   const jobs = selection.deletable;
-  const rest = selection.size - jobs.length;
+  const keptCount = selection.size - jobs.length;
   if (jobs.length === 0) {
     return;
   }
-  const kept = rest ? trans.__('%1 of the selected jobs are running or pinned and will be kept.', rest) : '';
+  const keptText = keptCount
+    ? trans.__('%1 of the selected jobs are running or pinned and will be kept.', keptCount)
+    : '';
   const question = {
     title:
       jobs.length === 1
         ? trans.__('Delete %1 with all its files?', jobs[0]?.name)
         : trans.__('Delete %1 jobs with all their files?', jobs.length),
-    text: [jobs.length > 1 ? named(jobs) : '', kept].filter(Boolean).join('\n'),
+    text: [jobs.length > 1 ? nameList(jobs) : '', keptText].filter(Boolean).join('\n'),
     yes: trans.__('Delete'),
     warn: true
   };
   if (await host.confirm(question)) {
-    await each(props, 'delete', jobs);
+    await callForEach(props, 'delete', jobs);
   }
 }
 
-function named(jobs: readonly IJob[]): string {
-  const names = jobs.slice(0, NAMED).map(job => job.name);
-  return [...names, ...(jobs.length > NAMED ? ['…'] : [])].join(', ');
+function nameList(jobs: readonly IJob[]): string {
+  const names = jobs.slice(0, MAX_NAMES).map(job => job.name);
+  return [...names, ...(jobs.length > MAX_NAMES ? ['…'] : [])].join(', ');
 }
 
 /** Call a verb for each job, then report how many calls failed, and the first error. */
-async function each({ engine, host, trans }: IContext, verb: Verb, jobs: readonly IJob[]): Promise<void> {
-  const waiting = [...jobs];
-  const faults: string[] = [];
+async function callForEach({ engine, host, trans }: IContext, verb: Verb, jobs: readonly IJob[]): Promise<void> {
+  const queue = [...jobs];
+  const errors: string[] = [];
   const work = async () => {
-    for (let job = waiting.shift(); job; job = waiting.shift()) {
+    for (let job = queue.shift(); job; job = queue.shift()) {
       try {
         await engine.call(verb, { job: job.id });
       } catch (error) {
-        faults.push(error instanceof EngineError ? `${error.message} ${error.fix}` : String(error));
+        errors.push(error instanceof EngineError ? `${error.message} ${error.fix}` : String(error));
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  if (faults[0] !== undefined) {
-    host.notify(trans.__('Failed for %1 of %2 jobs: %3', faults.length, jobs.length, faults[0]), 'error');
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  if (errors[0] !== undefined) {
+    host.notify(trans.__('Failed for %1 of %2 jobs: %3', errors.length, jobs.length, errors[0]), 'error');
   }
 }

@@ -6,14 +6,14 @@ import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
 import type { JobsModel } from './model.js';
-import { EVERYTHING } from './model.js';
+import { NO_FILTERS } from './model.js';
 
 export function NoJobs({ model, trans }: IContext & { readonly model: JobsModel }): React.JSX.Element {
   if (model.isFiltered) {
     return (
       <div className="jp-pai-Jobs-none">
         <p>{trans.__('No matching jobs.')}</p>
-        <button type="button" onClick={() => model.search(EVERYTHING)}>
+        <button type="button" onClick={() => model.search(NO_FILTERS)}>
           {trans.__('Show all jobs')}
         </button>
       </div>

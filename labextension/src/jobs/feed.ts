@@ -12,7 +12,7 @@ import { number, record } from '../api/wire.js';
 // Milliseconds. Changes within one pause are counted together.
 const PAUSE = 300;
 
-export class JobNews {
+export class JobFeed {
   constructor(private readonly engine: IEngine) {}
 
   /** The number of active jobs; null until it is loaded. */
@@ -24,8 +24,8 @@ export class JobNews {
   }
 
   /** Emitted once, with the number of the last event before the reported ones. */
-  get begun(): ISignal<this, number> {
-    return this.begunSignal;
+  get started(): ISignal<this, number> {
+    return this.startedSignal;
   }
 
   /** Emitted with jobs that ended, and the number of the last event. */
@@ -42,7 +42,7 @@ export class JobNews {
       }
       if (isFirst) {
         isFirst = false;
-        this.begunSignal.emit(message.event);
+        this.startedSignal.emit(message.event);
       }
       const jobs = message.jobs.filter(job => message.ended.includes(job.id));
       if (jobs.length) {
@@ -57,8 +57,8 @@ export class JobNews {
   private async count(): Promise<void> {
     this.timer = undefined;
     try {
-      const found = await this.engine.call('list_jobs', { status: ['queued', 'starting', 'running'], limit: 1 });
-      const running = number(record(found)['total']);
+      const response = await this.engine.call('list_jobs', { status: ['queued', 'starting', 'running'], limit: 1 });
+      const running = number(record(response)['total']);
       if (running !== this.running) {
         this.running = running;
         this.runningSignal.emit();
@@ -69,7 +69,7 @@ export class JobNews {
   }
 
   private readonly runningSignal = new Signal<this, void>(this);
-  private readonly begunSignal = new Signal<this, number>(this);
+  private readonly startedSignal = new Signal<this, number>(this);
   private readonly endedSignal = new Signal<this, { readonly jobs: readonly IJob[]; readonly event: number }>(this);
   private timer: ReturnType<typeof setTimeout> | undefined;
 }

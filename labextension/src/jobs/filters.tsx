@@ -9,7 +9,7 @@ import type { IEngine } from '../api/engine.js';
 import type { IJob, JobStatus } from '../api/wire.js';
 import { record, strings } from '../api/wire.js';
 import type { IHost } from '../host/host.js';
-import { word } from '../ui/statusbadge.js';
+import { statusName } from '../ui/statusbadge.js';
 import type { IQuery, Sort } from './model.js';
 
 interface IProps {
@@ -23,30 +23,30 @@ interface IProps {
 }
 
 const STATUSES: readonly JobStatus[] = ['queued', 'starting', 'running', 'succeeded', 'failed', 'stopped', 'lost'];
-const LIVE: readonly JobStatus[] = ['queued', 'starting', 'running'];
+const ACTIVE: readonly JobStatus[] = ['queued', 'starting', 'running'];
 // Milliseconds after the last keystroke.
 const PAUSE = 200;
 
 export function JobFilters(props: IProps): React.JSX.Element {
   const { query, known, search, trans } = props;
-  const labels = React.useId();
-  const all = known.flatMap(job => [...job.labels].map(([key, value]) => `${key}=${value}`));
+  const labelsId = React.useId();
+  const labelTexts = known.flatMap(job => [...job.labels].map(([key, value]) => `${key}=${value}`));
   return (
     <div className="jp-pai-JobFilters" role="search" aria-label={trans.__('Filter jobs')}>
-      <Typed label={trans.__('Search by name')} value={query.name} take={name => search({ name })} />
+      <SearchField label={trans.__('Search by name')} value={query.name} onChange={name => search({ name })} />
       <StatusChoice {...props} />
       <Order {...props} />
       <Backends {...props} />
       <Notebooks {...props} />
-      <Typed
+      <SearchField
         label={trans.__('Label (KEY=VALUE)')}
         value={query.label}
-        options={labels}
+        options={labelsId}
         // Incomplete labels are not applied.
-        take={label => (label === '' || label.includes('=')) && search({ label })}
+        onChange={label => (label === '' || label.includes('=')) && search({ label })}
       />
-      <datalist id={labels}>
-        {[...new Set(all)].sort().map(label => (
+      <datalist id={labelsId}>
+        {[...new Set(labelTexts)].sort().map(label => (
           <option key={label} value={label} />
         ))}
       </datalist>
@@ -54,19 +54,19 @@ export function JobFilters(props: IProps): React.JSX.Element {
   );
 }
 
-interface ITyped {
+interface ISearchFieldProps {
   readonly label: string;
   readonly value: string;
-  readonly take: (text: string) => void;
+  readonly onChange: (text: string) => void;
   readonly options?: string;
 }
 
 /** A search field that applies its text after a pause in typing. */
-function Typed({ label, value, take, options }: ITyped): React.JSX.Element {
-  const [text, type] = React.useState(value);
-  const latest = React.useRef(take);
-  latest.current = take;
-  React.useEffect(() => type(value), [value]);
+function SearchField({ label, value, onChange, options }: ISearchFieldProps): React.JSX.Element {
+  const [text, setText] = React.useState(value);
+  const latest = React.useRef(onChange);
+  latest.current = onChange;
+  React.useEffect(() => setText(value), [value]);
   React.useEffect(() => {
     if (text === value) {
       return;
@@ -82,22 +82,22 @@ function Typed({ label, value, take, options }: ITyped): React.JSX.Element {
       value={text}
       list={options}
       spellCheck={false}
-      onChange={event => type(event.target.value)}
+      onChange={event => setText(event.target.value)}
     />
   );
 }
 
 function StatusChoice({ query, search, trans }: IProps): React.JSX.Element {
   const value = query.statuses.length > 1 ? 'live' : (query.statuses[0] ?? '');
-  const choose = (choice: string) =>
-    search({ statuses: choice === 'live' ? LIVE : STATUSES.filter(status => status === choice) });
+  const onChange = (choice: string) =>
+    search({ statuses: choice === 'live' ? ACTIVE : STATUSES.filter(status => status === choice) });
   return (
-    <select aria-label={trans.__('Status')} value={value} onChange={event => choose(event.target.value)}>
+    <select aria-label={trans.__('Status')} value={value} onChange={event => onChange(event.target.value)}>
       <option value="">{trans.__('Any status')}</option>
       <option value="live">{trans.__('Active')}</option>
       {STATUSES.map(status => (
         <option key={status} value={status}>
-          {word(status, trans)}
+          {statusName(status, trans)}
         </option>
       ))}
     </select>
@@ -106,15 +106,15 @@ function StatusChoice({ query, search, trans }: IProps): React.JSX.Element {
 
 /** Shown if there is more than one backend. */
 function Backends({ engine, query, search, trans }: IProps): React.JSX.Element | null {
-  const [backends, know] = React.useState<readonly string[]>([]);
+  const [backends, setKnown] = React.useState<readonly string[]>([]);
   React.useEffect(() => {
-    let isWanted = true;
+    let isCurrent = true;
     engine.call('about').then(
-      about => isWanted && know(strings(record(about)['backends'])),
+      about => isCurrent && setKnown(strings(record(about)['backends'])),
       () => undefined // The list reports the error.
     );
     return () => {
-      isWanted = false;
+      isCurrent = false;
     };
   }, [engine]);
   if (backends.length < 2) {
@@ -136,17 +136,17 @@ function Backends({ engine, query, search, trans }: IProps): React.JSX.Element |
 
 /** The current notebook is listed first. */
 function Notebooks({ host, query, known, search, trans }: IProps): React.JSX.Element | null {
-  const [here, know] = React.useState('');
+  const [current, setKnown] = React.useState('');
   React.useEffect(() => {
-    const life = new AbortController();
-    host.watchNotebook?.(know, life.signal);
-    return () => life.abort();
+    const controller = new AbortController();
+    host.watchNotebook?.(setKnown, controller.signal);
+    return () => controller.abort();
   }, [host]);
   // The server stores absolute paths; paths of this page are relative to the server root.
   const others = [query.notebook, ...known.map(job => job.notebook)]
-    .filter(path => path && path !== here && (path === query.notebook || !here || !path.endsWith(`/${here}`)))
+    .filter(path => path && path !== current && (path === query.notebook || !current || !path.endsWith(`/${current}`)))
     .sort();
-  if (!here && !others.length) {
+  if (!current && !others.length) {
     return null;
   }
   return (
@@ -156,9 +156,9 @@ function Notebooks({ host, query, known, search, trans }: IProps): React.JSX.Ele
       onChange={event => search({ notebook: event.target.value })}
     >
       <option value="">{trans.__('Any notebook')}</option>
-      {here && (
-        <option value={here} title={here}>
-          {trans.__('This notebook: %1', nameOf(here))}
+      {current && (
+        <option value={current} title={current}>
+          {trans.__('This notebook: %1', nameOf(current))}
         </option>
       )}
       {[...new Set(others)].map(path => (
@@ -184,12 +184,12 @@ function Order({ query, search, trans }: IProps): React.JSX.Element {
     ['took', 'asc', trans.__('Shortest first')]
   ];
   const value = orders.findIndex(([sort, order]) => sort === query.sort && order === query.order);
-  const choose = (index: number) => {
+  const onChange = (index: number) => {
     const [sort, order] = orders[index] ?? ['submitted', 'desc'];
     search({ sort, order });
   };
   return (
-    <select aria-label={trans.__('Sort by')} value={value} onChange={event => choose(Number(event.target.value))}>
+    <select aria-label={trans.__('Sort by')} value={value} onChange={event => onChange(Number(event.target.value))}>
       {orders.map(([, , text], index) => (
         <option key={text} value={index}>
           {text}

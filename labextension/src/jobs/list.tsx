@@ -4,7 +4,7 @@
 
 import * as React from 'react';
 
-import { faultOf } from '../api/compatibility.js';
+import { compatibilityError } from '../api/compatibility.js';
 import type { EngineError } from '../api/engine.js';
 import type { IJob } from '../api/wire.js';
 import { hasEnded } from '../api/wire.js';
@@ -29,18 +29,18 @@ interface IProps extends IContext {
 
 export function JobsList(props: IProps): React.JSX.Element {
   const { engine, model, trans, isVisible } = props;
-  const [fault, setFault] = React.useState<EngineError | null>(null);
-  const [selection, select] = React.useState(Selection.NONE);
+  const [error, setError] = React.useState<EngineError | null>(null);
+  const [selection, setSelection] = React.useState(Selection.NONE);
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   const root = React.useRef<HTMLElement>(null);
   useKeptFocus(root);
-  React.useEffect(() => void faultOf(engine, trans).then(setFault), [engine, trans]);
+  React.useEffect(() => void compatibilityError(engine, trans).then(setError), [engine, trans]);
   React.useEffect(() => {
     const changed = () => {
-      select(selected => selected.updated(model.known));
+      setSelection(selected => selected.updated(model.known));
       redraw();
     };
-    const deleted = (_: JobsModel, jobIds: readonly string[]) => select(selected => selected.without(jobIds));
+    const deleted = (_: JobsModel, jobIds: readonly string[]) => setSelection(selected => selected.without(jobIds));
     model.changed.connect(changed);
     model.deleted.connect(deleted);
     return () => {
@@ -52,16 +52,16 @@ export function JobsList(props: IProps): React.JSX.Element {
     if (!isVisible) {
       return;
     }
-    const life = new AbortController();
-    model.follow(life.signal);
-    return () => life.abort();
+    const controller = new AbortController();
+    model.follow(controller.signal);
+    return () => controller.abort();
   }, [model, isVisible]);
-  const clear = () => select(Selection.NONE);
+  const clear = () => setSelection(Selection.NONE);
   return (
     <section ref={root} className="jp-pai-Jobs" aria-label={trans.__('Training jobs')}>
-      {fault && <Trouble message={fault.message} fix={fault.fix} />}
-      {model.connection.state !== 'broken' && model.trouble && model.trouble.message !== fault?.message && (
-        <Trouble message={model.trouble.message} fix={model.trouble.fix} />
+      {error && <ErrorAlert message={error.message} fix={error.fix} />}
+      {model.connection.state !== 'broken' && model.error && model.error.message !== error?.message && (
+        <ErrorAlert message={model.error.message} fix={model.error.fix} />
       )}
       <Connection {...props} connection={model.connection} />
       <JobFilters {...props} query={model.query} known={model.known} search={change => model.search(change)} />
@@ -69,15 +69,19 @@ export function JobsList(props: IProps): React.JSX.Element {
       {selection.size === 0 && (
         // The toolbar of the selection takes the same space, so that rows do not move.
         <p className="jp-pai-Jobs-count" role="status">
-          {model.total === null ? !model.trouble && trans.__('Loading…') : jobCount(model.total, trans)}
+          {model.total === null ? !model.error && trans.__('Loading…') : jobCount(model.total, trans)}
         </p>
       )}
-      {model.total === 0 ? <NoJobs {...props} /> : <Rows {...props} selection={selection} select={select} />}
+      {model.total === 0 ? (
+        <NoJobs {...props} />
+      ) : (
+        <Rows {...props} selection={selection} setSelection={setSelection} />
+      )}
     </section>
   );
 }
 
-function Trouble({ message, fix }: { message: string; fix: string }): React.JSX.Element {
+function ErrorAlert({ message, fix }: { message: string; fix: string }): React.JSX.Element {
   return (
     <p className="jp-pai-Jobs-trouble" role="alert">
       {message} {fix}
@@ -87,22 +91,61 @@ function Trouble({ message, fix }: { message: string; fix: string }): React.JSX.
 
 interface IRows extends IProps {
   readonly selection: Selection;
-  readonly select: React.Dispatch<React.SetStateAction<Selection>>;
+  readonly setSelection: React.Dispatch<React.SetStateAction<Selection>>;
 }
 
 function Rows(props: IRows): React.JSX.Element {
-  const { model, host, trans, isVisible, selection, select } = props;
+  const { model, trans, isVisible, selection } = props;
   const id = React.useId();
-  const [current, setCurrent] = React.useState(0);
   const { box, first, count, reveal, top } = useRowWindow(ROW);
-  React.useEffect(() => model.look(first, count), [model, first, count]);
+  React.useEffect(() => model.setVisibleRows(first, count), [model, first, count]);
   React.useEffect(() => top(), [model, model.query]);
   const total = model.total ?? 0;
   const rows = Array.from({ length: Math.max(Math.min(first + count, total) - first, 0) }, (_, n) => first + n);
-  const now = useClock(isVisible && rows.some(row => isRunning(model.at(row))));
+  const now = useClock(isVisible && rows.some(row => isRunning(model.jobAt(row))));
+  const { current, open, toggle, onKeyDown } = useNavigation(props, Math.max(count - 2, 1), reveal);
+  return (
+    <div
+      ref={box}
+      className="jp-pai-Jobs-rows"
+      role="listbox"
+      tabIndex={0}
+      aria-multiselectable
+      aria-label={trans.__('Jobs')}
+      aria-activedescendant={`${id}-${current}`}
+      onKeyDown={onKeyDown}
+    >
+      <div style={{ height: total * ROW }}>
+        {rows.map(row => (
+          <JobRow
+            key={row}
+            id={`${id}-${row}`}
+            {...{ row, total, now, trans, open, toggle }}
+            job={model.jobAt(row)}
+            isSelected={selection.has(model.jobAt(row)?.id ?? '')}
+            isCurrent={row === current}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
 
+interface INavigation {
+  /** The focused row. */
+  readonly current: number;
+  readonly open: (row: number) => void;
+  readonly toggle: (row: number, isRange: boolean) => void;
+  readonly onKeyDown: (event: React.KeyboardEvent) => void;
+}
+
+/** Return the focused row of the list, and the handlers of mouse and keyboard. A page key moves by `page` rows. */
+function useNavigation(props: IRows, page: number, reveal: (row: number) => void): INavigation {
+  const { model, host, selection, setSelection } = props;
+  const [current, setCurrent] = React.useState(0);
+  const total = model.total ?? 0;
   const open = (row: number) => {
-    const job = model.at(row);
+    const job = model.jobAt(row);
     setCurrent(row);
     if (job) {
       host.openJob?.(job.id);
@@ -111,15 +154,15 @@ function Rows(props: IRows): React.JSX.Element {
   const extend = (from: number, to: number) =>
     void model
       .range(Math.min(from, to), Math.max(from, to) + 1)
-      .then(jobs => select(selected => selected.add(jobs)))
+      .then(jobs => setSelection(selected => selected.add(jobs)))
       .catch((error: unknown) => host.notify(String(error), 'error'));
   const toggle = (row: number, isRange: boolean) => {
-    const job = model.at(row);
+    const job = model.jobAt(row);
     setCurrent(row);
     if (isRange) {
       extend(selection.size ? selection.anchor : current, row);
     } else if (job) {
-      select(selected => selected.toggle(job, row));
+      setSelection(selected => selected.toggle(job, row));
     }
   };
   const move = (row: number, isRange: boolean) => {
@@ -130,9 +173,8 @@ function Rows(props: IRows): React.JSX.Element {
     setCurrent(to);
     reveal(to);
   };
-  const press = (event: React.KeyboardEvent) => {
-    const page = Math.max(count - 2, 1);
-    const steps: Readonly<Record<string, () => void>> = {
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    const actions: Readonly<Record<string, () => void>> = {
       ArrowDown: () => move(current + 1, event.shiftKey),
       ArrowUp: () => move(current - 1, event.shiftKey),
       PageDown: () => move(current + page, event.shiftKey),
@@ -141,42 +183,18 @@ function Rows(props: IRows): React.JSX.Element {
       End: () => move(total - 1, event.shiftKey),
       Enter: () => open(current),
       ' ': () => toggle(current, event.shiftKey),
-      Escape: () => select(Selection.NONE),
+      Escape: () => setSelection(Selection.NONE),
       Delete: () => void remove(props),
       ...(event.ctrlKey || event.metaKey ? { a: () => extend(0, total - 1) } : {})
     };
-    const step = steps[event.key];
-    if (step) {
+    const action = actions[event.key];
+    if (action) {
       event.preventDefault();
       event.stopPropagation();
-      step();
+      action();
     }
   };
-  return (
-    <div
-      ref={box}
-      className="jp-pai-Jobs-rows"
-      role="listbox"
-      tabIndex={0}
-      aria-multiselectable
-      aria-label={trans.__('Jobs')}
-      aria-activedescendant={`${id}-${current}`}
-      onKeyDown={press}
-    >
-      <div style={{ height: total * ROW }}>
-        {rows.map(row => (
-          <JobRow
-            key={row}
-            id={`${id}-${row}`}
-            {...{ row, total, now, trans, open, toggle }}
-            job={model.at(row)}
-            isSelected={selection.has(model.at(row)?.id ?? '')}
-            isCurrent={row === current}
-          />
-        ))}
-      </div>
-    </div>
-  );
+  return { current, open, toggle, onKeyDown };
 }
 
 /** Whether the duration of a job is increasing. */

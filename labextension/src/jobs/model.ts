@@ -10,7 +10,7 @@ import { Signal } from '@lumino/signaling';
 
 import type { IConnection, IEngine } from '../api/engine.js';
 import { EngineError } from '../api/engine.js';
-import type { ITrouble } from '../api/jobmodel.js';
+import type { IErrorMessage } from '../api/jobmodel.js';
 import type { IJob, JobStatus, Message } from '../api/wire.js';
 import { hasEnded, list, number, parseJob, record } from '../api/wire.js';
 
@@ -27,7 +27,7 @@ export interface IQuery {
   readonly order: 'asc' | 'desc';
 }
 
-export const EVERYTHING: IQuery = {
+export const NO_FILTERS: IQuery = {
   name: '',
   statuses: [],
   backend: '',
@@ -38,23 +38,23 @@ export const EVERYTHING: IQuery = {
 };
 
 // The largest page of the server.
-const LARGEST_PAGE = 500;
+const MAX_PAGE = 500;
 // Rows kept before and after the visible ones.
-const KEPT = 500;
+const KEPT_ROWS = 500;
 // Milliseconds: changes within one pause are fetched together; progress is polled once a beat.
 const PAUSE = 300;
-const BEAT = 2000;
+const POLL_INTERVAL = 2000;
 
 export class JobsModel {
   constructor(private readonly engine: IEngine) {}
 
   /** Number of matching jobs; null until it is loaded. */
   total: number | null = null;
-  trouble: ITrouble | null = null;
+  error: IErrorMessage | null = null;
   connection: IConnection = { state: 'idle', retryAt: null };
 
   get query(): IQuery {
-    return this.asked;
+    return this.currentQuery;
   }
 
   /** Emitted when a field above or a row changes. */
@@ -68,7 +68,7 @@ export class JobsModel {
   }
 
   /** Return the job of a row; null if it is not loaded. */
-  at(row: number): IJob | null {
+  jobAt(row: number): IJob | null {
     return this.rows.get(row) ?? null;
   }
 
@@ -85,10 +85,10 @@ export class JobsModel {
       this.signal.emit();
     }, signal);
     const beat = setInterval(() => {
-      if (this.trouble || this.seen().some(job => !hasEnded(job))) {
+      if (this.error || this.visibleJobs().some(job => !hasEnded(job))) {
         this.refresh();
       }
-    }, BEAT);
+    }, POLL_INTERVAL);
     signal.addEventListener('abort', () => {
       clearInterval(beat);
       clearTimeout(this.timer);
@@ -98,7 +98,7 @@ export class JobsModel {
 
   /** Change the filters or the order. */
   search(change: Partial<IQuery>): void {
-    this.asked = { ...this.asked, ...change };
+    this.currentQuery = { ...this.currentQuery, ...change };
     this.rows.clear();
     this.total = null;
     this.first = 0;
@@ -107,13 +107,13 @@ export class JobsModel {
   }
 
   /** Set the visible rows and load missing ones. */
-  look(first: number, count: number): void {
+  setVisibleRows(first: number, count: number): void {
     this.first = first;
     this.count = count;
     const end = Math.min(first + count, this.total ?? 0);
     for (let row = first; row < end; row++) {
       if (!this.rows.has(row)) {
-        this.isMore = true;
+        this.needsMore = true;
         void this.fetch();
         return;
       }
@@ -122,7 +122,7 @@ export class JobsModel {
 
   /** Fetch the visible rows again. */
   refresh(): void {
-    this.isAnew = true;
+    this.needsRefresh = true;
     void this.fetch();
   }
 
@@ -130,7 +130,7 @@ export class JobsModel {
   async range(first: number, end: number): Promise<readonly IJob[]> {
     const jobs: IJob[] = [];
     while (first < end) {
-      const page = await this.page(first, Math.min(end - first, LARGEST_PAGE));
+      const page = await this.fetchPage(first, Math.min(end - first, MAX_PAGE));
       if (page.jobs.length === 0) {
         break;
       }
@@ -142,15 +142,15 @@ export class JobsModel {
 
   /** Whether a filter is set. */
   get isFiltered(): boolean {
-    const { name, statuses, backend, label, notebook } = this.asked;
+    const { name, statuses, backend, label, notebook } = this.currentQuery;
     return Boolean(name || statuses.length || backend || label || notebook);
   }
 
   private receive(message: Message): void {
     if (message.type === 'error') {
-      this.trouble = message;
+      this.error = message;
     } else if (message.type === 'jobs') {
-      this.take(message.jobs, message.deleted);
+      this.applyChanges(message.jobs, message.deleted);
       // Also the first message after each reconnect; no later change is missed.
       this.timer ??= setTimeout(
         () => {
@@ -163,7 +163,7 @@ export class JobsModel {
     this.signal.emit();
   }
 
-  private take(jobs: readonly IJob[], deleted: readonly string[]): void {
+  private applyChanges(jobs: readonly IJob[], deleted: readonly string[]): void {
     const changed = new Map(jobs.map(job => [job.id, job]));
     for (const [row, { id }] of this.rows) {
       const job = changed.get(id);
@@ -183,49 +183,49 @@ export class JobsModel {
     }
     this.isFetching = true;
     try {
-      while (this.isAnew || this.isMore) {
-        const isAnew = this.isAnew;
-        this.isAnew = this.isMore = false;
-        await this.fetchOnce(isAnew);
+      while (this.needsRefresh || this.needsMore) {
+        const isRefresh = this.needsRefresh;
+        this.needsRefresh = this.needsMore = false;
+        await this.fetchOnce(isRefresh);
       }
     } finally {
       this.isFetching = false;
     }
   }
 
-  private async fetchOnce(isAnew: boolean): Promise<void> {
-    const { asked: query, first: top, count } = this;
+  private async fetchOnce(isRefresh: boolean): Promise<void> {
+    const { currentQuery: query, first: top, count } = this;
     const first = Math.max(0, top - count);
     try {
-      const { jobs, total } = await this.page(first, Math.min(3 * count, LARGEST_PAGE));
-      if (query !== this.asked) {
+      const { jobs, total } = await this.fetchPage(first, Math.min(3 * count, MAX_PAGE));
+      if (query !== this.currentQuery) {
         return; // The query changed in the meantime.
       }
       for (const row of this.rows.keys()) {
-        if (isAnew || Math.abs(row - first) > KEPT) {
+        if (isRefresh || Math.abs(row - first) > KEPT_ROWS) {
           this.rows.delete(row);
         }
       }
       jobs.forEach((job, n) => this.rows.set(first + n, job));
       this.total = total;
-      this.trouble = null;
+      this.error = null;
     } catch (error) {
-      this.trouble = error instanceof EngineError ? error : { message: String(error), fix: '' };
+      this.error = error instanceof EngineError ? error : { message: String(error), fix: '' };
     }
     this.signal.emit();
     if (top !== this.first || count !== this.count) {
-      this.look(this.first, this.count); // The list was scrolled in the meantime.
+      this.setVisibleRows(this.first, this.count); // The list was scrolled in the meantime.
     }
   }
 
-  private async page(offset: number, limit: number): Promise<{ jobs: readonly IJob[]; total: number }> {
-    const { statuses: status, ...asked } = this.asked;
-    const found = record(await this.engine.call('list_jobs', { status, ...asked, limit, offset }));
-    const jobs = list(found['jobs']).flatMap(value => parseJob(value) ?? []);
-    return { jobs, total: number(found['total']) ?? 0 };
+  private async fetchPage(offset: number, limit: number): Promise<{ jobs: readonly IJob[]; total: number }> {
+    const { statuses: status, ...query } = this.currentQuery;
+    const response = record(await this.engine.call('list_jobs', { status, ...query, limit, offset }));
+    const jobs = list(response['jobs']).flatMap(value => parseJob(value) ?? []);
+    return { jobs, total: number(response['total']) ?? 0 };
   }
 
-  private seen(): readonly IJob[] {
+  private visibleJobs(): readonly IJob[] {
     const { first, count } = this;
     return [...this.rows].filter(([row]) => row >= first && row < first + count).map(([, job]) => job);
   }
@@ -233,11 +233,11 @@ export class JobsModel {
   private readonly signal = new Signal<this, void>(this);
   private readonly deletedSignal = new Signal<this, readonly string[]>(this);
   private readonly rows = new Map<number, IJob>();
-  private asked = EVERYTHING;
+  private currentQuery = NO_FILTERS;
   private first = 0;
   private count = 30;
-  private isAnew = false;
-  private isMore = false;
+  private needsRefresh = false;
+  private needsMore = false;
   private isFetching = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 }

@@ -6,11 +6,11 @@
 import type { IEngine } from '../api/engine.js';
 import type { IJob, JobStatus } from '../api/wire.js';
 import { list, number, parseJob, record, string } from '../api/wire.js';
-import type { JobNews } from './feed.js';
-import type { Memory } from './notificationstore.js';
+import type { JobFeed } from './feed.js';
+import type { NotificationStore } from './notificationstore.js';
 
 /** Shows notifications. */
-export interface ITeller {
+export interface INotifier {
   one(job: IJob): void;
   many(counts: ReadonlyMap<string, number>): void;
 }
@@ -19,47 +19,47 @@ export interface ITeller {
 const FEW = 3;
 const ENDED: readonly string[] = ['succeeded', 'failed', 'stopped', 'lost'] satisfies JobStatus[];
 
-export class Ends {
+export class JobNotifications {
   /**
-   * @param attention - milliseconds to wait, so that a window in the foreground notifies first.
+   * @param delay - milliseconds to wait, so that a window in the foreground notifies first.
    */
   constructor(
     private readonly engine: IEngine,
-    private readonly memory: Memory,
-    private readonly teller: ITeller,
-    private readonly attention: () => number
+    private readonly store: NotificationStore,
+    private readonly notifier: INotifier,
+    private readonly delay: () => number
   ) {}
 
   /** Notify about the jobs of a feed. */
-  listen(news: JobNews): void {
-    news.begun.connect((_, event) => void this.catchUp(event).catch(() => undefined)); // Errors are reported elsewhere.
-    news.ended.connect((_, { jobs, event }) => void this.tell(jobs, event));
+  listen(feed: JobFeed): void {
+    feed.started.connect((_, event) => void this.catchUp(event).catch(() => undefined)); // Errors are reported elsewhere.
+    feed.ended.connect((_, { jobs, event }) => void this.notify(jobs, event));
   }
 
-  private async tell(jobs: readonly IJob[], event: number): Promise<void> {
+  private async notify(jobs: readonly IJob[], event: number): Promise<void> {
     const byId = new Map(jobs.map(job => [job.id, job]));
     const mine = await this.claim([...byId.keys()], event);
-    const told = mine.flatMap(jobId => byId.get(jobId) ?? []);
-    if (told.length > FEW) {
-      this.teller.many(counted(told.map(job => job.status)));
+    const mineJobs = mine.flatMap(jobId => byId.get(jobId) ?? []);
+    if (mineJobs.length > FEW) {
+      this.notifier.many(countStatuses(mineJobs.map(job => job.status)));
     } else {
-      told.forEach(job => this.teller.one(job));
+      mineJobs.forEach(job => this.notifier.one(job));
     }
   }
 
   /** Notify about jobs that ended since this browser was last open, up to an event. */
   private async catchUp(upTo: number): Promise<void> {
-    const last = this.memory.event;
+    const last = this.store.event;
     const statuses = last === null ? new Map<string, string>() : await this.endedBetween(last, upTo);
     const mine = await this.claim([...statuses.keys()], upTo);
     if (mine.length > FEW) {
-      this.teller.many(counted(mine.map(jobId => statuses.get(jobId) ?? '')));
+      this.notifier.many(countStatuses(mine.map(jobId => statuses.get(jobId) ?? '')));
       return;
     }
     for (const jobId of mine) {
       const job = parseJob(await this.engine.call('show', { job: jobId }));
       if (job) {
-        this.teller.one(job);
+        this.notifier.one(job);
       }
     }
   }
@@ -80,12 +80,12 @@ export class Ends {
   }
 
   private async claim(jobIds: readonly string[], event: number): Promise<readonly string[]> {
-    await new Promise(resolve => setTimeout(resolve, this.attention()));
-    return this.memory.claim(jobIds, event);
+    await new Promise(resolve => setTimeout(resolve, this.delay()));
+    return this.store.claim(jobIds, event);
   }
 }
 
-function counted(statuses: readonly string[]): ReadonlyMap<string, number> {
+function countStatuses(statuses: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   statuses.forEach(status => counts.set(status, (counts.get(status) ?? 0) + 1));
   return counts;

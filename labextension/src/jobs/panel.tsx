@@ -6,7 +6,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
-import { Attention } from '../ui/visibility.js';
+import { VisibilityObserver } from '../ui/visibility.js';
 import { JobsList } from './list.js';
 import { JobsModel } from './model.js';
 
@@ -16,18 +16,18 @@ export class JobsPanel extends ReactWidget {
     this.addClass('jp-pai-JobsPanel');
     this.node.lang = context.lang;
     this.model = new JobsModel(context.engine);
-    this.attention = new Attention(this.node, () => this.update());
+    this.visibility = new VisibilityObserver(this.node, () => this.update());
   }
 
   override dispose(): void {
-    this.attention.dispose();
+    this.visibility.dispose();
     super.dispose();
   }
 
   protected override render(): React.JSX.Element {
-    return <JobsList {...this.context} model={this.model} isVisible={this.attention.isSeen} />;
+    return <JobsList {...this.context} model={this.model} isVisible={this.visibility.isVisible} />;
   }
 
   private readonly model: JobsModel;
-  private readonly attention: Attention;
+  private readonly visibility: VisibilityObserver;
 }

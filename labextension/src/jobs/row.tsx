@@ -7,8 +7,8 @@ import * as React from 'react';
 
 import type { IJob } from '../api/wire.js';
 import { hasEnded } from '../api/wire.js';
-import { duration, short } from '../ui/format.js';
-import { Status, word } from '../ui/statusbadge.js';
+import { duration, shortNumber } from '../ui/format.js';
+import { StatusBadge, statusName } from '../ui/statusbadge.js';
 
 /** Height of all rows, in pixels. */
 export const ROW = 46;
@@ -49,14 +49,14 @@ export function JobRow(props: IProps): React.JSX.Element {
         }
       }}
     >
-      {job ? <Known {...props} job={job} /> : <span className="jp-pai-JobRow-facts">{trans.__('Loading…')}</span>}
+      {job ? <LoadedRow {...props} job={job} /> : <span className="jp-pai-JobRow-facts">{trans.__('Loading…')}</span>}
     </div>
   );
 }
 
-function Known({ job, now, row, isSelected, trans, toggle }: IProps & { job: IJob }): React.JSX.Element {
-  const facts = [word(job.status, trans), ...factsOf(job, now, trans)];
-  const isMoving = job.progress !== null && !hasEnded(job);
+function LoadedRow({ job, now, row, isSelected, trans, toggle }: IProps & { job: IJob }): React.JSX.Element {
+  const facts = [statusName(job.status, trans), ...factsOf(job, now, trans)];
+  const hasProgress = job.progress !== null && !hasEnded(job);
   return (
     <>
       <span
@@ -69,7 +69,7 @@ function Known({ job, now, row, isSelected, trans, toggle }: IProps & { job: IJo
         <span className="jp-pai-JobRow-box" aria-hidden data-checked={isSelected} />
       </span>
       <span className="jp-pai-JobRow-dot" aria-hidden>
-        <Status status={job.status} trans={trans} />
+        <StatusBadge status={job.status} trans={trans} />
       </span>
       <span className="jp-pai-JobRow-name" title={job.name}>
         {job.name}
@@ -77,7 +77,7 @@ function Known({ job, now, row, isSelected, trans, toggle }: IProps & { job: IJo
       <span className="jp-pai-JobRow-facts" title={job.reason || facts.join(' · ')}>
         {facts.join(' · ')}
       </span>
-      {isMoving && <progress className="jp-pai-JobRow-progress" aria-hidden value={job.progress} />}
+      {hasProgress && <progress className="jp-pai-JobRow-progress" aria-hidden value={job.progress} />}
     </>
   );
 }
@@ -95,7 +95,7 @@ function factsOf(job: IJob, now: number, trans: TranslationBundle): string[] {
   }
   const [newest] = [...job.metrics].sort(([, a], [, b]) => b.time - a.time);
   if (newest) {
-    facts.push(`${newest[0]} ${short(newest[1].value)}`);
+    facts.push(`${newest[0]} ${shortNumber(newest[1].value)}`);
   }
   return facts;
 }

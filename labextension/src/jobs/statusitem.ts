@@ -6,11 +6,11 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { jobCount } from '../ui/format.js';
-import type { JobNews } from './feed.js';
+import type { JobFeed } from './feed.js';
 
 export class StatusItem extends Widget {
   constructor(
-    private readonly news: JobNews,
+    private readonly feed: JobFeed,
     private readonly trans: TranslationBundle,
     click: () => void
   ) {
@@ -21,10 +21,10 @@ export class StatusItem extends Widget {
     node.title = trans.__('Active training jobs');
     this.addClass('jp-pai-StatusItem');
     this.addClass('jp-mod-highlighted');
-    news.runningChanged.connect(this.write);
+    feed.runningChanged.connect(this.updateText);
   }
 
-  private readonly write = (): void => {
-    this.node.textContent = jobCount(this.news.running ?? 0, this.trans);
+  private readonly updateText = (): void => {
+    this.node.textContent = jobCount(this.feed.running ?? 0, this.trans);
   };
 }

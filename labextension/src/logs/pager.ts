@@ -16,21 +16,21 @@ export interface ILogQuery {
 }
 
 /** A search result: the number of matching lines, and the found line with its 1-based position among them. */
-export interface ILogHit {
+export interface ILogMatch {
   readonly total: number;
   readonly isComplete: boolean;
-  readonly place: number;
+  readonly position: number;
   readonly line: number | null;
 }
 
 // Larger than the number of lines of any log.
 const END = 2 ** 52;
 const PAGE = 1000;
-const COUNT_EVERY = 2000;
+const POLL_INTERVAL = 2000;
 // Bytes. If the stream delivers more at once, the first part would scroll by unseen: the end is fetched again instead,
 // at most every `SKIP_EVERY` milliseconds.
-const LATEST = 1 << 15;
-const SKIP_EVERY = 200;
+const MAX_PIECE = 1 << 15;
+const SKIP_INTERVAL = 200;
 
 export class LogPager {
   /**
@@ -47,34 +47,34 @@ export class LogPager {
   readonly window = new LogWindow();
   /** New lines are appended as they arrive, and the view stays at the end. */
   isFollowing = false;
-  trouble = '';
+  error = '';
 
   /** Go to the end, and follow it while the job runs. */
   async follow(isRunning: boolean, lines = PAGE): Promise<void> {
-    const life = this.begin();
+    const controller = this.begin();
     this.isFollowing = isRunning;
-    const page = await this.page({ before: END, lines }, life.signal);
+    const page = await this.fetchPage({ before: END, lines }, controller.signal);
     if (!page) {
       return;
     }
     this.window.show(page);
     this.changed();
     if (isRunning) {
-      page.ends.forEach((_end, instance) => this.subscribe(instance, life.signal));
+      page.ends.forEach((_end, instance) => this.subscribe(instance, controller.signal));
     }
   }
 
   /** Stop following. The number of lines is still updated while the job runs. */
   pause(isRunning: boolean): void {
-    const life = this.begin();
+    const controller = this.begin();
     this.isFollowing = false;
-    void this.keepCounting(isRunning, life.signal);
+    void this.pollTotal(isRunning, controller.signal);
     this.changed();
   }
 
   /** Stop all activity until `follow` or `pause` is called. */
   stop(): void {
-    this.life.abort();
+    this.controller.abort();
   }
 
   /** Load the lines around a line. */
@@ -83,9 +83,12 @@ export class LogPager {
     if (line >= window.first && line < window.end) {
       return;
     }
-    const { signal } = this.life;
-    const around = [this.page({ before: line, lines: PAGE / 2 }, signal), this.page({ line, lines: PAGE }, signal)];
-    const [before, after] = await Promise.all(around);
+    const { signal } = this.controller;
+    const requests = [
+      this.fetchPage({ before: line, lines: PAGE / 2 }, signal),
+      this.fetchPage({ line, lines: PAGE }, signal)
+    ];
+    const [before, after] = await Promise.all(requests);
     if (before && after) {
       // A line number beyond the end shows the end.
       window.show(...(after.lines.length ? [before, after] : [before]));
@@ -95,16 +98,16 @@ export class LogPager {
 
   /** Return the number of the line logged at a time; null if unknown. */
   async lineAt(at: string): Promise<number | null> {
-    const page = await this.page({ at, lines: 1 }, this.life.signal);
+    const page = await this.fetchPage({ at, lines: 1 }, this.controller.signal);
     return page && page.line;
   }
 
   /** Load the lines before the first loaded one. */
-  async earlier(): Promise<void> {
+  async loadEarlier(): Promise<void> {
     const { first } = this.window;
     if (first > 0) {
-      await this.once(async signal => {
-        const page = await this.page({ before: first, lines: PAGE }, signal);
+      await this.exclusively(async signal => {
+        const page = await this.fetchPage({ before: first, lines: PAGE }, signal);
         if (page) {
           this.window.prepend(page);
         }
@@ -113,11 +116,11 @@ export class LogPager {
   }
 
   /** Load the lines after the last loaded one. */
-  async later(): Promise<void> {
+  async loadLater(): Promise<void> {
     const { window } = this;
     if (!window.isAtEnd) {
-      await this.once(async signal => {
-        const page = await this.page({ line: window.end - (window.isOpen ? 1 : 0), lines: PAGE }, signal);
+      await this.exclusively(async signal => {
+        const page = await this.fetchPage({ line: window.end - (window.isOpen ? 1 : 0), lines: PAGE }, signal);
         if (page) {
           window.append(page);
         }
@@ -126,55 +129,57 @@ export class LogPager {
   }
 
   /** Find the first match from `line` on; with `back`, the last match before it. The search wraps around. */
-  async search(query: ILogQuery, line: number, back: boolean, signal: AbortSignal): Promise<ILogHit | null> {
+  async search(query: ILogQuery, line: number, back: boolean, signal: AbortSignal): Promise<ILogMatch | null> {
     const { text, regex, case: isCase, errors } = query;
-    const wanted = errors ? { errors } : { text, regex, case: isCase };
-    const find = async (from: number) => {
-      const said = record(await this.engine.call('search', { ...this.which, ...wanted, line: from, back }));
-      const [found] = list(said['hits']).map(record);
-      const [total, first] = [number(said['total']) ?? 0, number(said['first']) ?? 0];
-      const isComplete = said['complete'] === true;
-      return { total, isComplete, place: first + 1, line: found ? number(found['line']) : null };
+    const criteria = errors ? { errors } : { text, regex, case: isCase };
+    const findFrom = async (from: number) => {
+      const response = record(
+        await this.engine.call('search', { ...this.logParameters, ...criteria, line: from, back })
+      );
+      const [match] = list(response['hits']).map(record);
+      const [total, first] = [number(response['total']) ?? 0, number(response['first']) ?? 0];
+      const isComplete = response['complete'] === true;
+      return { total, isComplete, position: first + 1, line: match ? number(match['line']) : null };
     };
-    let hit = await find(line);
-    if (hit.line === null && hit.total > 0 && hit.isComplete) {
-      hit = await find(back ? END : 0);
+    let result = await findFrom(line);
+    if (result.line === null && result.total > 0 && result.isComplete) {
+      result = await findFrom(back ? END : 0);
     }
-    return signal.aborted ? null : hit;
+    return signal.aborted ? null : result;
   }
 
-  private get which(): Parameters {
+  private get logParameters(): Parameters {
     return { job: this.jobId, ...(this.instance === null ? { merged: true } : { instance: this.instance }) };
   }
 
   /** Abort the current activity and begin a new one. */
   private begin(): AbortController {
-    this.life.abort();
-    this.life = new AbortController();
+    this.controller.abort();
+    this.controller = new AbortController();
     this.isFetching = false;
-    return this.life;
+    return this.controller;
   }
 
-  private async page(wanted: Parameters, signal: AbortSignal): Promise<ILogPage | null> {
+  private async fetchPage(parameters: Parameters, signal: AbortSignal): Promise<ILogPage | null> {
     try {
-      const page = parsePage(await this.engine.call('lines', { ...this.which, ...wanted }));
+      const page = parsePage(await this.engine.call('lines', { ...this.logParameters, ...parameters }));
       if (signal.aborted) {
         return null;
       }
-      this.trouble = '';
+      this.error = '';
       return page;
     } catch (error) {
       if (!signal.aborted) {
-        this.trouble = error instanceof Error ? error.message : string(error);
+        this.error = error instanceof Error ? error.message : string(error);
         this.changed();
       }
       return null;
     }
   }
 
-  private async once(fetch: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  private async exclusively(fetch: (signal: AbortSignal) => Promise<void>): Promise<void> {
     if (!this.isFetching) {
-      const { signal } = this.life;
+      const { signal } = this.controller;
       this.isFetching = true;
       await fetch(signal);
       if (!signal.aborted) {
@@ -188,10 +193,10 @@ export class LogPager {
     const offset = this.window.ends.get(instance) ?? 0;
     const isMerged = this.instance === null && this.window.ends.size > 1;
     this.engine.subscribe(
-      { topic: 'log', job: this.jobId, instance, offset, latest: LATEST },
+      { topic: 'log', job: this.jobId, instance, offset, latest: MAX_PIECE },
       message => {
         if (message.type === 'log' && message.offset !== this.window.ends.get(instance)) {
-          this.skip();
+          this.skipToEnd();
           return;
         }
         if (message.type === 'log') {
@@ -206,24 +211,24 @@ export class LogPager {
   }
 
   /** The job prints faster than lines can be shown: load the end again after a pause. */
-  private skip(): void {
+  private skipToEnd(): void {
     const { signal } = this.begin();
-    const timer = setTimeout(() => void this.follow(true, PAGE / 4), SKIP_EVERY);
+    const timer = setTimeout(() => void this.follow(true, PAGE / 4), SKIP_INTERVAL);
     signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   }
 
-  private async keepCounting(isRunning: boolean, signal: AbortSignal): Promise<void> {
-    const page = await this.page({ before: END, lines: 0 }, signal);
+  private async pollTotal(isRunning: boolean, signal: AbortSignal): Promise<void> {
+    const page = await this.fetchPage({ before: END, lines: 0 }, signal);
     if (page && page.total > this.window.total) {
       this.window.count(page.total);
       this.changed();
     }
     if (isRunning && !signal.aborted) {
-      const timer = setTimeout(() => void this.keepCounting(isRunning, signal), COUNT_EVERY);
+      const timer = setTimeout(() => void this.pollTotal(isRunning, signal), POLL_INTERVAL);
       signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
     }
   }
 
-  private life = new AbortController();
+  private controller = new AbortController();
   private isFetching = false;
 }

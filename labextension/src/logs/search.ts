@@ -4,61 +4,65 @@
 
 import * as React from 'react';
 
-import type { ILogHit, ILogQuery } from './pager.js';
+import type { ILogMatch, ILogQuery } from './pager.js';
 import type { LogSession } from './session.js';
 
 // Number of lines shown above a line that was searched for.
-export const ABOVE = 5;
+export const LINES_ABOVE = 5;
 
 export interface ISearch {
-  readonly look: (query: ILogQuery | null, step: -1 | 0 | 1) => Promise<ILogHit | null>;
-  readonly hit: ILogHit | null;
-  readonly trouble: string;
+  readonly search: (query: ILogQuery | null, step: -1 | 0 | 1) => Promise<ILogMatch | null>;
+  readonly match: ILogMatch | null;
+  readonly error: string;
 }
 
 /** Return the search state of a log. A new search aborts the previous one. */
 export function useSearch(session: LogSession): ISearch {
-  const [hit, setHit] = React.useState<ILogHit | null>(null);
-  const [trouble, setTrouble] = React.useState('');
-  const life = React.useRef(new AbortController());
-  React.useEffect(() => () => life.current.abort(), [session]);
-  const look = async (query: ILogQuery | null, step: -1 | 0 | 1) => {
-    life.current.abort();
-    const { signal } = (life.current = new AbortController());
-    setTrouble('');
+  const [match, setMatch] = React.useState<ILogMatch | null>(null);
+  const [error, setError] = React.useState('');
+  const controller = React.useRef(new AbortController());
+  React.useEffect(() => () => controller.current.abort(), [session]);
+  const search = async (query: ILogQuery | null, step: -1 | 0 | 1) => {
+    controller.current.abort();
+    const { signal } = (controller.current = new AbortController());
+    setError('');
     if (!query) {
-      setHit(null);
+      setMatch(null);
       session.terminal?.mark(null);
       return null;
     }
     // Continue from the current match; a new search starts at the top visible line.
-    const from = query.errors ? 0 : step === 0 || hit?.line == null ? session.seen.from : hit.line + (step > 0 ? 1 : 0);
-    const found = (next: ILogHit | null) => {
+    const from = query.errors
+      ? 0
+      : step === 0 || match?.line == null
+        ? session.visible.from
+        : match.line + (step > 0 ? 1 : 0);
+    const showMatch = (result: ILogMatch | null) => {
       if (!query.errors) {
-        setHit(next);
+        setMatch(result);
       }
-      return next?.line == null ? undefined : session.go(next.line, ABOVE, true);
+      return result?.line == null ? undefined : session.goToLine(result.line, LINES_ABOVE, true);
     };
     try {
-      let next = await session.pager.search(query, from, step < 0, signal);
-      await found(next);
+      let result = await session.pager.search(query, from, step < 0, signal);
+      await showMatch(result);
       // The server searches a long log in several steps.
-      while (next && !next.isComplete) {
-        const isShown = next.line !== null;
-        next = await session.pager.search(query, from, step < 0, signal);
-        if (next && isShown && !query.errors) {
-          setHit(next);
+      while (result && !result.isComplete) {
+        const isShown = result.line !== null;
+        result = await session.pager.search(query, from, step < 0, signal);
+        if (result && isShown && !query.errors) {
+          setMatch(result);
         } else if (!isShown) {
-          await found(next);
+          await showMatch(result);
         }
       }
-      return next;
+      return result;
     } catch (error) {
       if (!signal.aborted) {
-        setTrouble(error instanceof Error ? error.message : String(error));
+        setError(error instanceof Error ? error.message : String(error));
       }
       return null;
     }
   };
-  return { look, hit, trouble };
+  return { search, match, error };
 }

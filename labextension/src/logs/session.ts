@@ -7,11 +7,11 @@ import { LogPager } from './pager.js';
 import { LogTerminal } from './terminal.js';
 
 // The next page is fetched when fewer rows than this remain in the scroll direction.
-const NEAR = 150;
+const PREFETCH_ROWS = 150;
 const NOTHING = { from: 0, to: 0, text: '' };
 
 /** The visible lines: number of the first, number after the last, and their text. */
-export interface ISeen {
+export interface IVisibleLines {
   readonly from: number;
   readonly to: number;
   readonly text: string;
@@ -34,7 +34,7 @@ export class LogSession {
 
   readonly pager: LogPager;
   terminal: LogTerminal | null = null;
-  seen: ISeen = NOTHING;
+  visible: IVisibleLines = NOTHING;
 
   /** Render into a node until the signal is aborted. `bar` is the element of the scrollbar. */
   async attach(node: HTMLElement, bar: HTMLElement, signal: AbortSignal): Promise<void> {
@@ -45,23 +45,25 @@ export class LogSession {
     }
     this.terminal = terminal;
     this.bar = bar;
-    terminal.drew = () => this.look();
+    terminal.onDrawn = () => this.update();
     const sizes = new ResizeObserver(() => {
       terminal.fit();
-      this.keepBar();
-      this.lookSoon();
+      this.restoreBar();
+      this.scheduleUpdate();
     });
     sizes.observe(node);
     // JupyterLab publishes its theme in these attributes.
     const themes = new MutationObserver(() => terminal.restyle());
     themes.observe(document.body, { attributeFilter: ['data-jp-theme-name', 'data-jp-theme-light'] });
-    const move = () => (this.hasMoved = true);
+    const move = () => (this.hasUserScrolled = true);
     ['wheel', 'touchmove', 'keydown'].forEach(kind => node.addEventListener(kind, move, { passive: true, signal }));
-    node.addEventListener('wheel', event => this.hold(event), { passive: false, signal });
-    node.querySelector('.xterm-viewport')?.addEventListener('scroll', () => this.lookSoon(), { passive: true, signal });
-    terminal.terminal.attachCustomKeyEventHandler(event => this.press(event));
+    node.addEventListener('wheel', event => this.handleWheel(event), { passive: false, signal });
+    node
+      .querySelector('.xterm-viewport')
+      ?.addEventListener('scroll', () => this.scheduleUpdate(), { passive: true, signal });
+    terminal.terminal.attachCustomKeyEventHandler(event => this.handleKey(event));
     signal.addEventListener('abort', () => {
-      this.sleep();
+      this.suspend();
       cancelAnimationFrame(this.frame);
       sizes.disconnect();
       themes.disconnect();
@@ -72,105 +74,107 @@ export class LogSession {
   }
 
   /** The log became visible, or the job started or ended. */
-  wake(isRunning: boolean): void {
-    const isNews = !this.isAwake || isRunning !== this.isRunning;
-    const wasAwake = this.isAwake;
-    this.isAwake = true;
+  resume(isRunning: boolean): void {
+    const hasChanged = !this.isActive || isRunning !== this.isRunning;
+    const wasActive = this.isActive;
+    this.isActive = true;
     this.isRunning = isRunning;
-    if (isNews && this.isWantedAtEnd && !(wasAwake && this.pager.isFollowing)) {
-      this.toEnd();
-    } else if (isNews && !this.isWantedAtEnd) {
+    if (hasChanged && this.isPinnedToEnd && !(wasActive && this.pager.isFollowing)) {
+      this.jumpToEnd();
+    } else if (hasChanged && !this.isPinnedToEnd) {
       this.pager.pause(isRunning);
     }
   }
 
   /** The log became hidden: stop all activity. */
-  sleep(): void {
-    this.isAwake = false;
+  suspend(): void {
+    this.isActive = false;
     this.pager.stop();
   }
 
   /** Follow the end of the log; if the job has ended, go there. */
-  toEnd(): void {
-    this.isWantedAtEnd = true;
-    this.hasMoved = false;
+  jumpToEnd(): void {
+    this.isPinnedToEnd = true;
+    this.hasUserScrolled = false;
     void this.pager.follow(this.isRunning);
   }
 
   /** Scroll to a line, with `above` lines over it. `isMarked`: highlight it as a search result. */
-  async go(line: number, above = 0, isMarked = false): Promise<void> {
-    this.isWantedAtEnd = this.hasMoved = false;
+  async goToLine(line: number, above = 0, isMarked = false): Promise<void> {
+    this.isPinnedToEnd = this.hasUserScrolled = false;
     this.pager.pause(this.isRunning);
     await this.pager.show(line);
     const { first, end } = this.pager.window;
     this.terminal?.mark(isMarked ? line : null);
     this.terminal?.reveal(Math.min(Math.max(line - above, first), Math.max(end - 1, 0)));
-    this.lookSoon();
+    this.scheduleUpdate();
   }
 
   /** Handle a scroll event of the scrollbar; ignore those caused by `moveBar`. */
-  scrolledBar(): void {
+  handleBarScroll(): void {
     const { bar } = this;
-    if (!bar?.clientHeight || Math.abs(bar.scrollTop - this.barPlace) < 2) {
+    if (!bar?.clientHeight || Math.abs(bar.scrollTop - this.barPosition) < 2) {
       return;
     }
-    this.barPlace = bar.scrollTop;
+    this.barPosition = bar.scrollTop;
     const share = bar.scrollTop / Math.max(bar.scrollHeight - bar.clientHeight, 1);
     const { total } = this.pager.window;
     if (share > 0.9999) {
-      this.toEnd();
+      this.jumpToEnd();
     } else {
-      void this.go(Math.floor(share * Math.max(total - (this.seen.to - this.seen.from), 0)));
+      void this.goToLine(Math.floor(share * Math.max(total - (this.visible.to - this.visible.from), 0)));
     }
   }
 
   private refresh(): void {
-    if (this.isAwake) {
-      this.terminal?.draw(this.pager.window, () => this.isWantedAtEnd);
+    if (this.isActive) {
+      this.terminal?.draw(this.pager.window, () => this.isPinnedToEnd);
       this.changed();
     }
   }
 
-  private lookSoon(): void {
+  private scheduleUpdate(): void {
     cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.look());
+    this.frame = requestAnimationFrame(() => this.update());
   }
 
   /**
    * Update the visible lines: pause when the user scrolled up, follow again at the end, and fetch the next page when it
    * is near.
    */
-  private look(): void {
+  private update(): void {
     const { terminal, pager } = this;
     // A hidden scrollbar has no position.
-    if (!terminal || !this.isAwake || terminal.isDrawing || !this.bar?.clientHeight) {
+    if (!terminal || !this.isActive || terminal.isDrawing || !this.bar?.clientHeight) {
       return;
     }
     const isLast = terminal.isAtBottom && pager.window.isAtEnd;
-    if (!terminal.isAtBottom && this.hasMoved) {
-      this.stay();
-    } else if (isLast && this.hasMoved && this.isGoingDown && !this.isWantedAtEnd) {
-      this.isWantedAtEnd = true;
+    if (!terminal.isAtBottom && this.hasUserScrolled) {
+      this.pauseAtUser();
+    } else if (isLast && this.hasUserScrolled && this.isScrollingDown && !this.isPinnedToEnd) {
+      this.isPinnedToEnd = true;
       if (this.isRunning) {
-        this.toEnd();
+        this.jumpToEnd();
       }
     }
-    const { line: from } = terminal.top();
-    this.seen = pager.window.lines.length ? { from, to: terminal.bottom, text: terminal.seen(pager.window) } : NOTHING;
+    const { line: from } = terminal.topLine();
+    this.visible = pager.window.lines.length
+      ? { from, to: terminal.lineAfterLast, text: terminal.visibleText(pager.window) }
+      : NOTHING;
     this.moveBar(isLast);
-    const { above, below } = terminal.slack;
-    if (!this.isWantedAtEnd && above < NEAR && pager.window.first > 0) {
-      void pager.earlier();
-    } else if (!this.isWantedAtEnd && below < NEAR) {
-      void pager.later();
+    const { above, below } = terminal.scrollableRows;
+    if (!this.isPinnedToEnd && above < PREFETCH_ROWS && pager.window.first > 0) {
+      void pager.loadEarlier();
+    } else if (!this.isPinnedToEnd && below < PREFETCH_ROWS) {
+      void pager.loadLater();
     }
     this.changed();
   }
 
   /** The user scrolls up: pause at once, before pending lines are drawn. */
-  private stay(): void {
-    if (this.isWantedAtEnd) {
-      this.isWantedAtEnd = false;
+  private pauseAtUser(): void {
+    if (this.isPinnedToEnd) {
+      this.isPinnedToEnd = false;
       this.pager.pause(this.isRunning);
     }
   }
@@ -178,12 +182,12 @@ export class LogSession {
   /**
    * Do not scroll the surrounding page before the end of the log is reached, since the next page may still be loading.
    */
-  private hold(event: WheelEvent): void {
+  private handleWheel(event: WheelEvent): void {
     const { window } = this.pager;
-    const { above, below } = this.terminal?.slack ?? { above: 0, below: 0 };
-    this.isGoingDown = event.deltaY > 0;
+    const { above, below } = this.terminal?.scrollableRows ?? { above: 0, below: 0 };
+    this.isScrollingDown = event.deltaY > 0;
     if (event.deltaY < 0 && above > 0) {
-      this.stay();
+      this.pauseAtUser();
     }
     if (event.deltaY < 0 ? above > 0 || window.first > 0 : below > 0 || !window.isAtEnd) {
       event.preventDefault();
@@ -191,32 +195,32 @@ export class LogSession {
   }
 
   /** Restore the position of the scrollbar, which browsers reset while it is hidden. */
-  private keepBar(): void {
+  private restoreBar(): void {
     if (this.bar?.clientHeight) {
-      this.bar.scrollTop = this.barPlace;
-      this.barPlace = this.bar.scrollTop;
+      this.bar.scrollTop = this.barPosition;
+      this.barPosition = this.bar.scrollTop;
     }
   }
 
   private moveBar(isLast: boolean): void {
-    const { bar, seen } = this;
+    const { bar, visible } = this;
     if (bar) {
-      const share = seen.from / Math.max(this.pager.window.total - (seen.to - seen.from), 1);
+      const share = visible.from / Math.max(this.pager.window.total - (visible.to - visible.from), 1);
       bar.scrollTop = (isLast ? 1 : share) * (bar.scrollHeight - bar.clientHeight);
-      this.barPlace = bar.scrollTop;
+      this.barPosition = bar.scrollTop;
     }
   }
 
   /** Handle scroll keys. All others are left to the browser, such as copying, and Tab to leave the terminal. */
-  private press(event: KeyboardEvent): boolean {
+  private handleKey(event: KeyboardEvent): boolean {
     const terminal = this.terminal?.terminal;
     const actions: Readonly<Record<string, () => void>> = {
-      PageUp: () => this.up(() => terminal?.scrollPages(-1)),
-      PageDown: () => this.down(() => terminal?.scrollPages(1)),
-      ArrowUp: () => this.up(() => terminal?.scrollLines(-1)),
-      ArrowDown: () => this.down(() => terminal?.scrollLines(1)),
-      Home: () => void this.go(0),
-      End: () => this.toEnd()
+      PageUp: () => this.scrollUp(() => terminal?.scrollPages(-1)),
+      PageDown: () => this.scrollDown(() => terminal?.scrollPages(1)),
+      ArrowUp: () => this.scrollUp(() => terminal?.scrollLines(-1)),
+      ArrowDown: () => this.scrollDown(() => terminal?.scrollLines(1)),
+      Home: () => void this.goToLine(0),
+      End: () => this.jumpToEnd()
     };
     const action = event.type === 'keydown' ? actions[event.key] : undefined;
     if (action) {
@@ -226,24 +230,24 @@ export class LogSession {
     return false;
   }
 
-  private down(scroll: () => void): void {
-    this.isGoingDown = true;
+  private scrollDown(scroll: () => void): void {
+    this.isScrollingDown = true;
     scroll();
   }
 
-  private up(scroll: () => void): void {
-    this.isGoingDown = false;
-    this.stay();
+  private scrollUp(scroll: () => void): void {
+    this.isScrollingDown = false;
+    this.pauseAtUser();
     scroll();
   }
 
   private bar: HTMLElement | null = null;
-  private barPlace = 0;
+  private barPosition = 0;
   private frame = 0;
-  private isAwake = false;
+  private isActive = false;
   private isRunning = false;
-  private isWantedAtEnd = true;
+  private isPinnedToEnd = true;
   /** Whether the user scrolled since the last scroll by this class. */
-  private hasMoved = false;
-  private isGoingDown = true;
+  private hasUserScrolled = false;
+  private isScrollingDown = true;
 }

@@ -4,12 +4,12 @@
 
 import type { IDecoration, ITerminalOptions, Terminal } from '@xterm/xterm';
 
-import { drawn, plain } from './text.js';
+import { terminalText, plainText } from './text.js';
 import type { LogWindow } from './window.js';
 
 // More rows than the lines of a window take in a narrow view.
-const MOST_ROWS = 60_000;
-const LEAST_COLUMNS = 20;
+const SCROLLBACK = 60_000;
+const MIN_COLUMNS = 20;
 // Sent together with the new content: a separate reset would flicker.
 const CLEAR = '\x1b[0m\x1b[3J\x1b[2J\x1b[H';
 
@@ -33,54 +33,60 @@ export class LogTerminal {
   /** Draw the changes of a window. After a full redraw, the line at the top stays in place. */
   draw(window: LogWindow, isAtEnd: () => boolean): void {
     if (this.isDrawing) {
-      this.next = () => this.draw(window, isAtEnd);
+      this.pendingDraw = () => this.draw(window, isAtEnd);
       return;
     }
     if (window.version === this.version) {
       return;
     }
-    const { line, rows } = this.top();
-    const isNew = window.generation !== this.generation || this.isTall();
-    const from = isNew ? 0 : this.end - this.first;
-    const texts = window.lines.slice(from).map(one => drawn(one, this.terminal.cols));
-    const before = isNew ? CLEAR : this.isOpen ? this.erasing() : this.end > this.first ? '\r\n' : '';
-    if (isNew) {
+    const { line, rows } = this.topLine();
+    const isFullRedraw = window.generation !== this.generation || this.isBeyondCursor();
+    const from = isFullRedraw ? 0 : this.endOfComplete - this.first;
+    const texts = window.lines.slice(from).map(one => terminalText(one, this.terminal.cols));
+    const prefix = isFullRedraw
+      ? CLEAR
+      : this.isOpen
+        ? this.eraseSequence()
+        : this.endOfComplete > this.first
+          ? '\r\n'
+          : '';
+    if (isFullRedraw) {
       this.terminal.clearSelection();
     }
     this.generation = window.generation;
     this.version = window.version;
     this.first = window.first;
     this.isOpen = window.isOpen;
-    this.end = window.end - (window.isOpen ? 1 : 0);
-    this.lines = window.end;
+    this.endOfComplete = window.end - (window.isOpen ? 1 : 0);
+    this.endLine = window.end;
     this.isDrawing = true;
-    this.terminal.write(before + texts.join('\r\n'), () => {
+    this.terminal.write(prefix + texts.join('\r\n'), () => {
       this.isDrawing = false;
       this.starts = null;
       if (isAtEnd()) {
         this.terminal.scrollToBottom();
-      } else if (isNew) {
-        this.reveal(this.target ?? line, this.target === null ? rows : 0);
+      } else if (isFullRedraw) {
+        this.reveal(this.revealTarget ?? line, this.revealTarget === null ? rows : 0);
       }
-      this.afterwards();
+      this.finishDraw();
     });
   }
 
   /** Return the number of the line at the top, and how many of its rows are scrolled out of view. */
-  top(): { line: number; rows: number } {
-    const starts = this.rowsOfLines();
+  topLine(): { line: number; rows: number } {
+    const starts = this.startRows();
     const { viewportY } = this.terminal.buffer.active;
     const below = starts.findIndex(row => row > viewportY);
     const k = Math.max((below < 0 ? starts.length : below) - 1, 0);
-    return { line: this.lines - starts.length + k, rows: viewportY - (starts[k] ?? 0) };
+    return { line: this.endLine - starts.length + k, rows: viewportY - (starts[k] ?? 0) };
   }
 
   /** The number after the last visible line. */
-  get bottom(): number {
-    const starts = this.rowsOfLines();
+  get lineAfterLast(): number {
+    const starts = this.startRows();
     const under = this.terminal.buffer.active.viewportY + this.terminal.rows;
-    const seen = starts.findIndex(row => row >= under);
-    return this.lines - (seen < 0 ? 0 : starts.length - seen);
+    const lastRow = starts.findIndex(row => row >= under);
+    return this.endLine - (lastRow < 0 ? 0 : starts.length - lastRow);
   }
 
   get isAtBottom(): boolean {
@@ -89,17 +95,17 @@ export class LogTerminal {
   }
 
   /** Number of rows that can be scrolled up and down within the window. */
-  get slack(): { above: number; below: number } {
+  get scrollableRows(): { above: number; below: number } {
     const { viewportY, baseY } = this.terminal.buffer.active;
     return { above: viewportY, below: baseY - viewportY };
   }
 
   /** Scroll to a line, skipping its first `rows` rows, as soon as it is drawn. */
   reveal(line: number, rows = 0): void {
-    const starts = this.rowsOfLines();
-    const row = starts[line - (this.lines - starts.length)];
+    const starts = this.startRows();
+    const row = starts[line - (this.endLine - starts.length)];
     const isThere = !this.isDrawing && row !== undefined;
-    this.target = isThere ? null : line;
+    this.revealTarget = isThere ? null : line;
     if (isThere) {
       this.terminal.scrollToLine(row + rows);
     }
@@ -107,14 +113,14 @@ export class LogTerminal {
 
   /** Highlight a line and no other; null highlights none. */
   mark(line: number | null): void {
-    this.marked = line;
-    this.marks.forEach(mark => mark.dispose());
-    this.marks = [];
+    this.markedLine = line;
+    this.decorations.forEach(mark => mark.dispose());
+    this.decorations = [];
     if (line === null) {
       return;
     }
-    const starts = this.rowsOfLines();
-    const k = line - (this.lines - starts.length);
+    const starts = this.startRows();
+    const k = line - (this.endLine - starts.length);
     const start = starts[k];
     if (start === undefined || this.isDrawing) {
       return;
@@ -123,12 +129,12 @@ export class LogTerminal {
     const end = Math.min(starts[k + 1] ?? length, start + this.terminal.rows);
     for (let row = start; row < end; row++) {
       const marker = this.terminal.registerMarker(row - baseY - cursorY);
-      const backgroundColor = colour(this.node, '--jp-warn-color2');
+      const backgroundColor = cssColor(this.node, '--jp-warn-color2');
       const foregroundColor = '#000000';
       const width = this.terminal.cols;
       const mark = this.terminal.registerDecoration({ marker, backgroundColor, foregroundColor, width });
       if (mark) {
-        this.marks.push(mark);
+        this.decorations.push(mark);
       }
     }
   }
@@ -140,7 +146,7 @@ export class LogTerminal {
       return;
     }
     const [width, height] = [screen.width / this.terminal.cols, screen.height / this.terminal.rows];
-    const columns = Math.max(Math.floor(this.node.clientWidth / width), LEAST_COLUMNS);
+    const columns = Math.max(Math.floor(this.node.clientWidth / width), MIN_COLUMNS);
     const rows = Math.max(Math.floor(this.node.clientHeight / height), 2);
     if (columns !== this.terminal.cols || rows !== this.terminal.rows) {
       const isAtBottom = this.isAtBottom;
@@ -156,47 +162,47 @@ export class LogTerminal {
   restyle(): void {
     const { theme, fontFamily, fontSize } = options(this.node);
     Object.assign(this.terminal.options, { theme, fontFamily, fontSize });
-    this.mark(this.marked);
+    this.mark(this.markedLine);
     this.fit();
   }
 
   /** Return the visible lines as plain text. */
-  seen(window: LogWindow): string {
-    const [from, to] = [this.top().line - window.first, this.bottom - window.first];
-    return window.lines.slice(Math.max(from, 0), Math.max(to, 0)).map(plain).join('\n');
+  visibleText(window: LogWindow): string {
+    const [from, to] = [this.topLine().line - window.first, this.lineAfterLast - window.first];
+    return window.lines.slice(Math.max(from, 0), Math.max(to, 0)).map(plainText).join('\n');
   }
 
   /** Whether a write to the terminal is pending. */
   isDrawing = false;
 
   /** Called when all pending writes are drawn. */
-  drew: () => void = () => undefined;
+  onDrawn: () => void = () => undefined;
 
   dispose(): void {
-    this.drew = () => undefined;
-    this.next = null;
+    this.onDrawn = () => undefined;
+    this.pendingDraw = null;
     this.terminal.dispose();
   }
 
-  private afterwards(): void {
-    const { next } = this;
-    this.next = null;
+  private finishDraw(): void {
+    const { pendingDraw: next } = this;
+    this.pendingDraw = null;
     next?.();
     // The queued draw may have started another write.
     if (this.isDrawing) {
       return;
     }
-    this.mark(this.marked);
-    this.drew();
+    this.mark(this.markedLine);
+    this.onDrawn();
   }
 
   /** Return the first row of each line. If the scrollback dropped rows, only the last lines are included. */
-  private rowsOfLines(): readonly number[] {
+  private startRows(): readonly number[] {
     if (!this.starts) {
       const { active } = this.terminal.buffer;
       const last = active.baseY + active.cursorY;
       this.starts = [];
-      for (let row = 0; row <= last && this.lines > this.first; row++) {
+      for (let row = 0; row <= last && this.endLine > this.first; row++) {
         if (!active.getLine(row)?.isWrapped) {
           this.starts.push(row);
         }
@@ -206,7 +212,7 @@ export class LogTerminal {
   }
 
   /** Return the number of rows from the start of the last line to the cursor. */
-  private rowsBack(): number {
+  private rowsOfLastLine(): number {
     const { active } = this.terminal.buffer;
     let row = active.baseY + active.cursorY;
     const last = row;
@@ -217,12 +223,12 @@ export class LogTerminal {
   }
 
   /** Whether the last line is open and starts above the rows the cursor can reach. */
-  private isTall(): boolean {
-    return this.isOpen && this.rowsBack() > this.terminal.buffer.active.cursorY;
+  private isBeyondCursor(): boolean {
+    return this.isOpen && this.rowsOfLastLine() > this.terminal.buffer.active.cursorY;
   }
 
-  private erasing(): string {
-    const rows = this.rowsBack();
+  private eraseSequence(): string {
+    const rows = this.rowsOfLastLine();
     return `${rows ? `\x1b[${rows}A` : ''}\r\x1b[J`;
   }
 
@@ -230,47 +236,47 @@ export class LogTerminal {
   private version = -1;
   /** The drawn lines: number of the first, after the last complete one, and after the last one. */
   private first = 0;
-  private end = 0;
-  private lines = 0;
+  private endOfComplete = 0;
+  private endLine = 0;
   private isOpen = false;
-  private next: (() => void) | null = null;
-  private target: number | null = null;
+  private pendingDraw: (() => void) | null = null;
+  private revealTarget: number | null = null;
   private starts: number[] | null = null;
-  private marked: number | null = null;
-  private marks: IDecoration[] = [];
+  private markedLine: number | null = null;
+  private decorations: IDecoration[] = [];
 }
 
 function options(node: HTMLElement): ITerminalOptions {
   const style = getComputedStyle(node);
-  const of = (name: string) => colour(node, `--jp-${name}`);
+  const color = (name: string) => cssColor(node, `--jp-${name}`);
   return {
     allowProposedApi: true,
     disableStdin: true,
     convertEol: false,
     cursorInactiveStyle: 'none',
     cursorStyle: 'underline',
-    scrollback: MOST_ROWS,
+    scrollback: SCROLLBACK,
     linkHandler: { activate: () => undefined },
     logLevel: 'off',
     minimumContrastRatio: 4.5,
     fontFamily: style.fontFamily,
     fontSize: parseFloat(style.fontSize) || 13,
     theme: {
-      background: of('layout-color0'),
-      foreground: of('content-font-color1'),
-      cursor: of('layout-color0'),
-      selectionBackground: of('brand-color3'),
-      selectionInactiveBackground: of('brand-color3'),
-      red: of('error-color1'),
-      green: of('success-color1'),
-      yellow: of('warn-color1'),
-      blue: of('brand-color1')
+      background: color('layout-color0'),
+      foreground: color('content-font-color1'),
+      cursor: color('layout-color0'),
+      selectionBackground: color('brand-color3'),
+      selectionInactiveBackground: color('brand-color3'),
+      red: color('error-color1'),
+      green: color('success-color1'),
+      yellow: color('warn-color1'),
+      blue: color('brand-color1')
     }
   };
 }
 
 /** Return the color of a CSS variable in a node, in the format of the library. */
-function colour(node: HTMLElement, variable: string): string {
+function cssColor(node: HTMLElement, variable: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${variable})`;
   node.append(probe);

@@ -11,7 +11,7 @@ import { size } from '../ui/format.js';
 const SEQUENCES = /\x1b(?:\[([0-?]*)([ -/]*)([@-~])?|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]?|[0-Z\\`-~])?/g;
 const CONTROL = /[\x00-\x07\x0a-\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 // Colors; erase in line; cursor right, left, and to a column.
-const HARMLESS: Readonly<Record<string, RegExp>> = {
+const ALLOWED: Readonly<Record<string, RegExp>> = {
   m: /^[0-9;:]{0,60}$/,
   K: /^[0-2]?$/,
   C: /^[0-9]{0,4}$/,
@@ -21,7 +21,7 @@ const HARMLESS: Readonly<Record<string, RegExp>> = {
 const RESET = '\x1b[0m';
 const DIM = '\x1b[2m';
 const REPORT = '[pai] {';
-const MOST_REDRAWS = 50;
+const MAX_STATES = 50;
 
 /** A line of a window. `bytes` is its full length if `text` is truncated, else 0. */
 export interface ILogLine {
@@ -31,54 +31,54 @@ export interface ILogLine {
 }
 
 /** Return the text written to a terminal with a number of columns, without a line end. */
-export function drawn(line: ILogLine, columns: number): string {
-  const before = line.instance ? `${DIM}${harmless(line.instance)} ${RESET}` : '';
+export function terminalText(line: ILogLine, columns: number): string {
+  const before = line.instance ? `${DIM}${sanitize(line.instance)} ${RESET}` : '';
   const after = line.bytes ? `${RESET} ${DIM}… [${size(line.bytes)}]` : '';
-  return before + muted(redrawn(harmless(line.text), columns - line.instance.length - 1)) + after + RESET;
+  return before + dimReport(progressText(sanitize(line.text), columns - line.instance.length - 1)) + after + RESET;
 }
 
 /** Dim a line written by `report`, which may follow other output on the same line. */
-function muted(text: string): string {
+function dimReport(text: string): string {
   const at = text.endsWith('}') ? text.lastIndexOf(REPORT) : -1;
   return at < 0 ? text : text.slice(0, at) + DIM + text.slice(at);
 }
 
 /** Return a line as plain text, without colors and overwritten parts. */
-export function plain(line: ILogLine): string {
-  const text = last(harmless(line.text))
+export function plainText(line: ILogLine): string {
+  const text = lastState(sanitize(line.text))
     .replace(SEQUENCES, '')
     .replace(/[\r\b]/g, '');
   return (line.instance && `${line.instance} `) + text + (line.bytes ? ` … [${size(line.bytes)}]` : '');
 }
 
 /** Remove all control sequences except colors and movements within a line. */
-function harmless(text: string): string {
-  const kept = text.replace(SEQUENCES, (sequence: string, parameters?: string, between?: string, final?: string) =>
-    final !== undefined && !between && HARMLESS[final]?.test(parameters ?? '') ? sequence : ''
+function sanitize(text: string): string {
+  const result = text.replace(SEQUENCES, (sequence: string, parameters?: string, between?: string, final?: string) =>
+    final !== undefined && !between && ALLOWED[final]?.test(parameters ?? '') ? sequence : ''
   );
-  return kept.replace(CONTROL, '\ufffd');
+  return result.replace(CONTROL, '\ufffd');
 }
 
 /**
  * Keep the carriage returns of a progress bar while all states fit into one row. In a wrapped line, a carriage return
  * goes back to its last row only, so just the last state is kept.
  */
-function redrawn(text: string, columns: number): string {
+function progressText(text: string, columns: number): string {
   const states = text.split('\r').filter(state => state !== '');
   if (states.length < 2) {
     return states[0] ?? '';
   }
-  const recent = states.slice(-MOST_REDRAWS);
-  return recent.every(state => width(state) <= columns) ? recent.join('\r') : last(text);
+  const recent = states.slice(-MAX_STATES);
+  return recent.every(state => maxColumns(state) <= columns) ? recent.join('\r') : lastState(text);
 }
 
-function last(text: string): string {
+function lastState(text: string): string {
   const states = text.split('\r').filter(state => state !== '');
   return states.at(-1) ?? '';
 }
 
 /** Return an upper bound of the columns of a text. */
-function width(text: string): number {
+function maxColumns(text: string): number {
   let columns = 0;
   for (const character of text.replace(SEQUENCES, '')) {
     columns += (character.codePointAt(0) ?? 0) < 0x1100 ? 1 : 2;
@@ -87,8 +87,8 @@ function width(text: string): number {
 }
 
 /** Parse a line number, counted from 1, or a time during the run of the job. */
-export function destination(words: string, startedAt: number | null): { line: number } | { at: string } | null {
-  const text = words.trim();
+export function parseDestination(input: string, startedAt: number | null): { line: number } | { at: string } | null {
+  const text = input.trim();
   if (/^[0-9][0-9,. ]*$/.test(text)) {
     return { line: Math.max(Number(text.replace(/[,. ]/g, '')) - 1, 0) };
   }

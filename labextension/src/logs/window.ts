@@ -2,7 +2,7 @@
  * A window of lines of a log of any length. The terminal shows this window; the rest stays on the server.
  */
 
-import { list, mapped, number, record, string, strings } from '../api/wire.js';
+import { list, parseMap, number, record, string, strings } from '../api/wire.js';
 import type { ILogLine } from './text.js';
 
 /** A page of lines; see `LogPage` in the OpenAPI document. */
@@ -19,9 +19,9 @@ export interface ILogPage {
 }
 
 // Longer lines are truncated, as on the server.
-const LONGEST = 4096;
-const MOST_LINES = 3000;
-const MOST_CHARACTERS = 1 << 20;
+const MAX_LINE_LENGTH = 4096;
+const MAX_LINES = 3000;
+const MAX_CHARACTERS = 1 << 20;
 
 /** Parse a page. */
 export function parsePage(value: unknown): ILogPage {
@@ -34,7 +34,7 @@ export function parsePage(value: unknown): ILogPage {
     bytes: number(long[String(line + k)]) ?? 0,
     instance: instances[k] ?? ''
   }));
-  const ends = mapped(page['ends'], end => number(end) ?? 0);
+  const ends = parseMap(page['ends'], end => number(end) ?? 0);
   return { line, total: number(page['lines']) ?? 0, lines, ends, isOpen: page['open'] === true };
 }
 
@@ -67,12 +67,12 @@ export class LogWindow {
     if (!last) {
       return;
     }
-    const held = pages.filter(page => page.lines.length > 0);
-    this.lines = held.flatMap(page => page.lines);
-    this.first = (held[0] ?? last).line;
-    this.rest.clear();
+    const nonEmpty = pages.filter(page => page.lines.length > 0);
+    this.lines = nonEmpty.flatMap(page => page.lines);
+    this.first = (nonEmpty[0] ?? last).line;
+    this.partialLines.clear();
     this.generation++;
-    this.closeWith(last);
+    this.finishUpdate(last);
   }
 
   /** Add lines at the start. Lines at the end may be dropped. */
@@ -82,9 +82,9 @@ export class LogWindow {
     }
     this.lines = [...page.lines, ...this.lines];
     this.first = page.line;
-    const kept = this.fitting(this.lines);
-    if (kept < this.lines.length) {
-      this.lines.length = kept;
+    const keptCount = this.fittingCount(this.lines);
+    if (keptCount < this.lines.length) {
+      this.lines.length = keptCount;
       this.isOpen = false;
     }
     this.total = Math.max(this.total, page.total);
@@ -102,17 +102,17 @@ export class LogWindow {
     }
     this.lines.push(...page.lines);
     this.trim();
-    this.closeWith(page);
+    this.finishUpdate(page);
   }
 
   /** Add a piece of an instance's stream. `end` is its end offset. The window must be at the end of the log. */
   push(instance: string, text: string, end: number, isMerged: boolean): void {
     this.ends.set(instance, end);
     if (isMerged) {
-      const rows = ((this.rest.get(instance) ?? '') + text).split('\n');
-      this.rest.set(instance, shortened(rows.pop() ?? '').text);
+      const rows = ((this.partialLines.get(instance) ?? '') + text).split('\n');
+      this.partialLines.set(instance, truncateLine(rows.pop() ?? '').text);
       // `push(...rows)` could exceed the maximum number of arguments.
-      rows.forEach(row => this.lines.push({ ...shortened(row), instance }));
+      rows.forEach(row => this.lines.push({ ...truncateLine(row), instance }));
     } else {
       this.pushOpen(text);
     }
@@ -123,10 +123,10 @@ export class LogWindow {
 
   /** The stream of an instance ended: complete its last line. */
   finish(instance: string): void {
-    const rest = this.rest.get(instance);
-    if (rest) {
-      this.rest.delete(instance);
-      this.push(instance, `${rest}\n`, this.ends.get(instance) ?? 0, true);
+    const partialLine = this.partialLines.get(instance);
+    if (partialLine) {
+      this.partialLines.delete(instance);
+      this.push(instance, `${partialLine}\n`, this.ends.get(instance) ?? 0, true);
     }
   }
 
@@ -140,21 +140,21 @@ export class LogWindow {
 
   private pushOpen(text: string): void {
     const rows = text.split('\n');
-    const before = this.isOpen ? this.lines.pop() : undefined;
-    const opened = rows.length === 1 && before ? extended(before, rows[0] ?? '') : null;
-    if (opened) {
-      this.lines.push(opened);
+    const openLine = this.isOpen ? this.lines.pop() : undefined;
+    const extendedLine = rows.length === 1 && openLine ? appendText(openLine, rows[0] ?? '') : null;
+    if (extendedLine) {
+      this.lines.push(extendedLine);
       return;
     }
     rows.forEach((row, k) => {
       if (k < rows.length - 1 || row) {
-        this.lines.push(k === 0 && before ? extended(before, row) : shortened(row));
+        this.lines.push(k === 0 && openLine ? appendText(openLine, row) : truncateLine(row));
       }
     });
     this.isOpen = rows.at(-1) !== '';
   }
 
-  private closeWith(page: ILogPage): void {
+  private finishUpdate(page: ILogPage): void {
     this.total = Math.max(page.total, this.end);
     this.isOpen = page.isOpen;
     this.ends = new Map(page.ends);
@@ -164,50 +164,50 @@ export class LogWindow {
   /** Drop lines at the start if there are too many. Drops half of them, since each time everything is redrawn. */
   private trim(): void {
     const { length } = this.lines;
-    if (length <= MOST_LINES && this.fitting(this.lines) === length) {
+    if (length <= MAX_LINES && this.fittingCount(this.lines) === length) {
       return;
     }
-    const kept = Math.min(this.fitting([...this.lines].reverse()), MOST_LINES / 2);
-    this.first += length - kept;
-    this.lines = this.lines.slice(length - kept);
+    const keptCount = Math.min(this.fittingCount([...this.lines].reverse()), MAX_LINES / 2);
+    this.first += length - keptCount;
+    this.lines = this.lines.slice(length - keptCount);
     this.generation++;
   }
 
   /** Return how many of the first lines fit into a window. */
-  private fitting(lines: readonly ILogLine[]): number {
-    let room = MOST_CHARACTERS;
-    const most = lines.slice(0, MOST_LINES);
-    const tooMuch = most.findIndex(line => (room -= line.text.length) < 0);
-    return tooMuch < 0 ? most.length : Math.max(tooMuch, 1);
+  private fittingCount(lines: readonly ILogLine[]): number {
+    let available = MAX_CHARACTERS;
+    const candidates = lines.slice(0, MAX_LINES);
+    const overflow = candidates.findIndex(line => (available -= line.text.length) < 0);
+    return overflow < 0 ? candidates.length : Math.max(overflow, 1);
   }
 
   /** Incomplete last lines by instance, while several are merged. */
-  private readonly rest = new Map<string, string>();
+  private readonly partialLines = new Map<string, string>();
 }
 
 /** Return a line with text appended. */
-function extended(line: ILogLine, more: string): ILogLine {
+function appendText(line: ILogLine, more: string): ILogLine {
   if (line.bytes && !more.includes('\r') && !line.text.endsWith('\r')) {
     return { ...line, bytes: line.bytes + bytes(more) };
   }
-  return shortened(line.text + more, line.bytes && line.bytes + bytes(more));
+  return truncateLine(line.text + more, line.bytes && line.bytes + bytes(more));
 }
 
 /** Truncate a long line: of a progress bar keep its last state, of other lines the start. */
-function shortened(row: string, length = 0): ILogLine {
+function truncateLine(row: string, length = 0): ILogLine {
   const text = withoutReturns(row);
   // The next text overwrites this one.
   const back = text.length < row.length ? '\r' : '';
-  const keep = (kept: string, size = 0) => ({ text: kept + back, bytes: size, instance: '' });
-  if (text.length <= LONGEST) {
-    return keep(text);
+  const lineOf = (content: string, size = 0) => ({ text: content + back, bytes: size, instance: '' });
+  if (text.length <= MAX_LINE_LENGTH) {
+    return lineOf(text);
   }
-  const redraw = text.indexOf('\r', text.length - LONGEST);
+  const redraw = text.indexOf('\r', text.length - MAX_LINE_LENGTH);
   if (redraw >= 0) {
-    return keep(text.slice(redraw + 1));
+    return lineOf(text.slice(redraw + 1));
   }
   const start = text.lastIndexOf('\r') + 1;
-  return keep(text.slice(start, start + LONGEST), length || bytes(text));
+  return lineOf(text.slice(start, start + MAX_LINE_LENGTH), length || bytes(text));
 }
 
 function withoutReturns(row: string): string {

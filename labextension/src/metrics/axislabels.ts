@@ -2,7 +2,7 @@
  * Labels of chart axes and values.
  */
 
-import { count, moment, short, size } from '../ui/format.js';
+import { count, moment, shortNumber, size } from '../ui/format.js';
 import type { Axis } from './curves.js';
 import type { Unit } from './names.js';
 
@@ -19,7 +19,7 @@ export function axisLabel(axis: Axis, x: number, gap: number): string {
 }
 
 /** Format a position on the x axis in full. */
-export function placeLabel(axis: Axis, x: number): string {
+export function positionLabel(axis: Axis, x: number): string {
   return axis === 'clock' ? moment(x * 1000) : axisLabel(axis, x, axis === 'elapsed' ? 0.1 : 1);
 }
 
@@ -30,22 +30,22 @@ export function valueLabel(value: number, unit: Unit): string {
   }
   switch (unit) {
     case 'bytes':
-      return value < 0 ? short(value) : size(value);
+      return value < 0 ? shortNumber(value) : size(value);
     case 'percent':
-      return `${short(value)} %`;
+      return `${shortNumber(value)} %`;
     default:
-      return short(value);
+      return shortNumber(value);
   }
 }
 
 function elapsed(seconds: number, gap: number): string {
   const sign = seconds < 0 ? '−' : '';
-  const whole = Math.abs(seconds);
-  if (whole < 60) {
-    return `${sign}${gap < 1 ? Number(whole.toFixed(3)) : Math.round(whole)} s`;
+  const absolute = Math.abs(seconds);
+  if (absolute < 60) {
+    return `${sign}${gap < 1 ? Number(absolute.toFixed(3)) : Math.round(absolute)} s`;
   }
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
-  const tail = gap < 60 ? `:${String(Math.floor(whole % 60)).padStart(2, '0')}` : '';
+  const [hours, minutes] = [Math.floor(absolute / 3600), Math.floor((absolute % 3600) / 60)];
+  const tail = gap < 60 ? `:${String(Math.floor(absolute % 60)).padStart(2, '0')}` : '';
   return hours || !tail
     ? `${sign}${hours}:${String(minutes).padStart(2, '0')}${tail}${tail ? '' : ' h'}`
     : `${sign}${minutes}${tail} min`;

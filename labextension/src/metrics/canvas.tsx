@@ -5,32 +5,32 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import { placeLabel, valueLabel } from './axislabels.js';
+import { positionLabel, valueLabel } from './axislabels.js';
 import type { ICurve } from './curves.js';
 import { aligned, drawable, marks, nearest } from './curves.js';
 import type { Unit } from './names.js';
 import { lineDash, lineVariable, Swatch } from './palette.js';
 import type { IChartSettings } from './settings.js';
-import type { ILine, IListener, IPicture, Plot } from './uplot.js';
+import type { ILine, IListener, IPlotData, Plot } from './uplot.js';
 
 /** The line of one job in a chart. `index` selects its color. */
-export interface IDrawn {
+export interface ILineCurve {
   readonly index: number;
   readonly label: string;
   readonly curve: ICurve;
 }
 
-export interface IWindow {
+export interface IRange {
   readonly min: number;
   readonly max: number;
 }
 
 interface IProps {
-  readonly lines: readonly IDrawn[];
+  readonly lines: readonly ILineCurve[];
   readonly settings: IChartSettings;
   readonly unit: Unit;
-  readonly window: IWindow | null;
-  readonly onWindow: (window: IWindow | null) => void;
+  readonly window: IRange | null;
+  readonly onWindow: (window: IRange | null) => void;
   readonly syncKey: string;
   readonly theme: string;
   readonly trans: TranslationBundle;
@@ -52,12 +52,12 @@ export function Canvas(props: IProps): React.JSX.Element {
     !unit &&
     lines.some(({ curve }) => curve.points.value.some(value => Number.isFinite(value) && value > 0));
   const isSmooth = settings.smoothing > 0;
-  const picture = React.useMemo(() => pictureOf(lines, window, isSmooth, hasLog), [lines, window, isSmooth, hasLog]);
+  const data = React.useMemo(() => plotData(lines, window, isSmooth, hasLog), [lines, window, isSmooth, hasLog]);
   const indexes = lines.map(line => line.index).join(' ');
   const [plots, setPlots] = React.useState<Awaited<ReturnType<typeof loadPlots>> | null>(null);
   const [error, setError] = React.useState('');
-  const drawn = React.useRef(picture);
-  drawn.current = picture;
+  const latestPicture = React.useRef(data);
+  latestPicture.current = data;
 
   React.useEffect(() => {
     loadPlots().then(setPlots, (reason: unknown) => setError(String(reason)));
@@ -72,15 +72,21 @@ export function Canvas(props: IProps): React.JSX.Element {
       reset: () => latest.current.onWindow(null),
       cursor: x => cursor.current(x)
     };
-    const look = { axis: settings.axis, isLog: hasLog, unit, syncKey, lines: looks(parent, indexes, isSmooth) };
-    const made = new plots.Plot(parent, look, drawn.current, listener);
-    plot.current = made;
+    const appearance = {
+      axis: settings.axis,
+      isLog: hasLog,
+      unit,
+      syncKey,
+      lines: lineStyles(parent, indexes, isSmooth)
+    };
+    const instance = new plots.Plot(parent, appearance, latestPicture.current, listener);
+    plot.current = instance;
     return () => {
       plot.current = null;
-      made.dispose();
+      instance.dispose();
     };
   }, [plots, settings.axis, hasLog, unit, syncKey, indexes, isSmooth, theme]);
-  React.useEffect(() => plot.current?.show(picture), [picture]);
+  React.useEffect(() => plot.current?.show(data), [data]);
 
   return (
     <>
@@ -92,21 +98,21 @@ export function Canvas(props: IProps): React.JSX.Element {
 }
 
 /** Return the style of each line; smoothed lines have a faint one with the original points. */
-function looks(node: HTMLElement, indexes: string, isSmooth: boolean): ILine[] {
-  const style = getComputedStyle(node);
+function lineStyles(node: HTMLElement, indexes: string, isSmooth: boolean): ILine[] {
+  const computed = getComputedStyle(node);
   return indexes.split(' ').flatMap(text => {
     const index = Number(text);
-    const look = { color: style.getPropertyValue(lineVariable(index)), dash: lineDash(index) };
+    const style = { color: computed.getPropertyValue(lineVariable(index)), dash: lineDash(index) };
     return isSmooth
       ? [
-          { ...look, isFaint: true },
-          { ...look, isFaint: false }
+          { ...style, isFaint: true },
+          { ...style, isFaint: false }
         ]
-      : [{ ...look, isFaint: false }];
+      : [{ ...style, isFaint: false }];
   });
 }
 
-function pictureOf(lines: readonly IDrawn[], window: IWindow | null, isSmooth: boolean, isLog: boolean): IPicture {
+function plotData(lines: readonly ILineCurve[], window: IRange | null, isSmooth: boolean, isLog: boolean): IPlotData {
   const tables = lines.map(({ curve }) => {
     const raw = drawable(curve.points.value, isLog);
     return { x: curve.x, columns: isSmooth ? [raw, drawable(curve.smooth, isLog)] : [raw] };
@@ -124,28 +130,28 @@ function Readout(
   props: IProps & { cursor: React.MutableRefObject<(x: number | null) => void> }
 ): React.JSX.Element | null {
   const { lines, settings, unit, cursor } = props;
-  const [at, setAt] = React.useState<number | null>(null);
+  const [cursorX, setCursorX] = React.useState<number | null>(null);
   React.useEffect(() => {
-    cursor.current = setAt;
+    cursor.current = setCursorX;
   }, [cursor]);
-  const found = lines.flatMap(line => {
-    const place = at === null ? -1 : nearest(line.curve.x, at);
-    return place < 0 ? [] : [{ line, place, x: line.curve.x[place] ?? 0 }];
+  const points = lines.flatMap(line => {
+    const index = cursorX === null ? -1 : nearest(line.curve.x, cursorX);
+    return index < 0 ? [] : [{ line, place: index, x: line.curve.x[index] ?? 0 }];
   });
-  const [first] = found;
-  if (at === null || !first) {
+  const [first] = points;
+  if (cursorX === null || !first) {
     return null;
   }
   // Show the position of the nearest point.
-  const { x } = found.reduce((a, b) => (Math.abs(b.x - at) < Math.abs(a.x - at) ? b : a), first);
+  const { x } = points.reduce((a, b) => (Math.abs(b.x - cursorX) < Math.abs(a.x - cursorX) ? b : a), first);
   return (
     <div className="jp-pai-Chart-readout" aria-hidden="true">
-      <div>{`${axisName(props)} ${placeLabel(settings.axis, x)}`}</div>
-      {found.map(({ line, place }) => (
+      <div>{`${axisName(props)} ${positionLabel(settings.axis, x)}`}</div>
+      {points.map(({ line, place: index }) => (
         <div key={line.index}>
           {lines.length > 1 && <Swatch index={line.index} />}
-          <b>{valueLabel(line.curve.smooth[place] ?? NaN, unit)}</b>
-          {settings.smoothing > 0 && ` (${valueLabel(line.curve.points.value[place] ?? NaN, unit)})`}
+          <b>{valueLabel(line.curve.smooth[index] ?? NaN, unit)}</b>
+          {settings.smoothing > 0 && ` (${valueLabel(line.curve.points.value[index] ?? NaN, unit)})`}
           {lines.length > 1 && ` ${line.label}`}
         </div>
       ))}

@@ -7,19 +7,19 @@ import * as React from 'react';
 
 import type { IPoints } from '../api/wire.js';
 import { pngOf, saveFile } from '../ui/savefile.js';
-import { useInSight } from '../ui/sight.js';
+import { useInViewport } from '../ui/sight.js';
 import { valueLabel } from './axislabels.js';
-import type { IDrawn, IWindow } from './canvas.js';
+import type { ILineCurve, IRange } from './canvas.js';
 import { Canvas } from './canvas.js';
 import { csvOf, CSV_HEAD, fileName } from './csv.js';
 import { curve, refined, stepsWithin } from './curves.js';
 import type { MetricsModel } from './model.js';
-import { POINTS_AT_ONCE } from './model.js';
+import { POINTS_PER_METRIC } from './model.js';
 import type { Unit } from './names.js';
-import { bestOf, unitOf } from './names.js';
+import { bestDirection, unitOf } from './names.js';
 import { lineDash, lineVariable, Swatch } from './palette.js';
 import type { Best } from './points.js';
-import { best, isWhole, latest } from './points.js';
+import { best, isComplete, latest } from './points.js';
 import type { IChartSettings } from './settings.js';
 import type { Plot } from './uplot.js';
 
@@ -42,33 +42,33 @@ interface IProps {
   readonly tracks: readonly ITrack[];
   readonly settings: IChartSettings;
   readonly onBest: (name: string, which: Best) => void;
-  readonly onTrouble: (reason: unknown) => void;
+  readonly onError: (reason: unknown) => void;
   readonly syncKey: string;
   readonly theme: string;
   readonly trans: TranslationBundle;
 }
 
 /** Points of the zoomed range, with a finer resolution than the loaded ones. */
-type Fine = ReadonlyMap<IRun, { readonly points: IPoints; readonly first: number; readonly last: number }>;
+type FinePoints = ReadonlyMap<IRun, { readonly points: IPoints; readonly first: number; readonly last: number }>;
 
-const NOTHING: Fine = new Map();
+const NOTHING: FinePoints = new Map();
 
 function PlainChart(props: IProps): React.JSX.Element {
   const { name, tracks, settings, trans } = props;
   const card = React.useRef<HTMLElement>(null);
   const plot = React.useRef<Plot | null>(null);
-  const isInSight = useInSight(card);
-  const [window, setWindow] = React.useState<IWindow | null>(null);
-  const fine = useFine(props, window);
+  const isInSight = useInViewport(card);
+  const [window, setWindow] = React.useState<IRange | null>(null);
+  const fine = useFinePoints(props, window);
   const unit = unitOf(name);
   const lines = React.useMemo(
-    () => (isInSight ? tracks.map(track => drawnOf(track, settings, fine)) : []),
+    () => (isInSight ? tracks.map(track => lineCurveOf(track, settings, fine)) : []),
     [isInSight, tracks, settings.axis, settings.smoothing, fine]
   );
   // A range of steps is meaningless on a time axis.
   React.useEffect(() => setWindow(null), [settings.axis]);
   return (
-    <figure className="jp-pai-Chart" ref={card} aria-label={summaryOf(props, unit)}>
+    <figure className="jp-pai-Chart" ref={card} aria-label={describe(props, unit)}>
       <figcaption>
         <span className={`jp-pai-Chart-name ${tracks.length > 1 ? 'jp-pai-mod-several' : ''}`} title={name}>
           {name}
@@ -118,96 +118,96 @@ export const Chart = React.memo(PlainChart, (before, after) => {
 /** Latest and best value of one job. A click toggles between minimum and maximum. */
 function Numbers(props: IProps & { track: ITrack; unit: Unit }): React.JSX.Element {
   const { name, tracks, track, unit, settings, trans, onBest } = props;
-  const which = settings.best.get(name) ?? bestOf(name);
+  const which = settings.best.get(name) ?? bestDirection(name);
   const last = latest(track.points);
-  const top = best(track.points, which);
-  const say = (value: number | undefined) => (value === undefined ? '–' : valueLabel(value, unit));
+  const bestPoint = best(track.points, which);
+  const format = (value: number | undefined) => (value === undefined ? '–' : valueLabel(value, unit));
   return (
     <span className="jp-pai-Chart-numbers">
       {tracks.length > 1 && <Swatch index={track.run.index} />}
-      <span className="jp-pai-Chart-latest">{say(last?.value)}</span>
+      <span className="jp-pai-Chart-latest">{format(last?.value)}</span>
       <button
         type="button"
         className="jp-pai-Chart-best"
-        title={top ? trans.__('at step %1', top.step) : ''}
+        title={bestPoint ? trans.__('at step %1', bestPoint.step) : ''}
         aria-description={which === 'min' ? trans.__('Show maximum') : trans.__('Show minimum')}
         onClick={() => onBest(name, which === 'min' ? 'max' : 'min')}
       >
-        {which === 'min' ? trans.__('min %1', say(top?.value)) : trans.__('max %1', say(top?.value))}
+        {which === 'min' ? trans.__('min %1', format(bestPoint?.value)) : trans.__('max %1', format(bestPoint?.value))}
       </button>
     </span>
   );
 }
 
 /** Describe the chart as text. */
-function summaryOf({ name, tracks, settings, trans }: IProps, unit: Unit): string {
-  const which = settings.best.get(name) ?? bestOf(name);
-  const said = tracks.map(({ run, points }) => {
-    const [last, top] = [latest(points), best(points, which)];
+function describe({ name, tracks, settings, trans }: IProps, unit: Unit): string {
+  const which = settings.best.get(name) ?? bestDirection(name);
+  const descriptions = tracks.map(({ run, points }) => {
+    const [last, bestPoint] = [latest(points), best(points, which)];
     const numbers = [
       trans.__('%1 points', points.end),
       last && trans.__('latest %1 at step %2', valueLabel(last.value, unit), last.step),
-      top && `${which} ${valueLabel(top.value, unit)} ${trans.__('at step %1', top.step)}`
+      bestPoint && `${which} ${valueLabel(bestPoint.value, unit)} ${trans.__('at step %1', bestPoint.step)}`
     ];
     const text = numbers.filter(part => part).join(', ');
     return tracks.length > 1 ? `${run.label}: ${text}` : text;
   });
-  return `${name}: ${said.join('; ')}`;
+  return `${name}: ${descriptions.join('; ')}`;
 }
 
-function drawnOf({ run, points }: ITrack, settings: IChartSettings, fine: Fine): IDrawn {
-  const finer = fine.get(run);
-  const all = finer ? refined(points, finer.points, finer.first, finer.last) : points;
+function lineCurveOf({ run, points }: ITrack, settings: IChartSettings, fine: FinePoints): ILineCurve {
+  const finePoints = fine.get(run);
+  const all = finePoints ? refined(points, finePoints.points, finePoints.first, finePoints.last) : points;
   return { index: run.index, label: run.label, curve: curve(all, settings.axis, run.start, settings.smoothing) };
 }
 
 /** Fetch finer points for the zoomed range. */
-function useFine({ name, tracks, settings, onTrouble }: IProps, window: IWindow | null): Fine {
+function useFinePoints({ name, tracks, settings, onError }: IProps, window: IRange | null): FinePoints {
   const [fine, setFine] = React.useState(NOTHING);
   React.useEffect(() => {
     setFine(NOTHING);
     if (!window) {
       return;
     }
-    let isWanted = true;
-    const ask = async ({ run, points }: ITrack) => {
+    let isCurrent = true;
+    const fetch = async ({ run, points }: ITrack) => {
       const within = stepsWithin(curve(points, settings.axis, run.start, 0), window.min, window.max);
-      if (!within || isWhole(points)) {
+      if (!within || isComplete(points)) {
         return;
       }
-      const found = (await run.model.read([name], { ...within, points: POINTS_AT_ONCE })).get(name);
-      if (found && isWanted) {
-        setFine(known => new Map([...known, [run, { points: found, ...within }]]));
+      const finePoints = (await run.model.read([name], { ...within, points: POINTS_PER_METRIC })).get(name);
+      if (finePoints && isCurrent) {
+        setFine(known => new Map([...known, [run, { points: finePoints, ...within }]]));
       }
     };
-    Promise.all(tracks.map(ask)).catch(onTrouble);
+    Promise.all(tracks.map(fetch)).catch(onError);
     return () => {
-      isWanted = false;
+      isCurrent = false;
     };
     // Not fetched again for each new point.
   }, [name, window, settings.axis, tracks.length]);
   return fine;
 }
 
-async function saveCsv({ name, tracks, onTrouble }: IProps): Promise<void> {
+async function saveCsv({ name, tracks, onError }: IProps): Promise<void> {
   try {
     const texts = tracks.map(async ({ run, points }) => {
-      const all = isWhole(points) ? points : ((await run.model.read([name])).get(name) ?? points);
+      const all = isComplete(points) ? points : ((await run.model.read([name])).get(name) ?? points);
       return csvOf(run.model.jobId, name, all);
     });
     const content = new Blob([CSV_HEAD, ...(await Promise.all(texts))], { type: 'text/csv' });
     saveFile(`${fileName(...tracks.map(track => track.run.model.jobId), name)}.csv`, content);
   } catch (error) {
-    onTrouble(error);
+    onError(error);
   }
 }
 
-async function savePicture({ name, tracks, onTrouble }: IProps, plot: Plot | null, card: Element | null) {
+async function savePicture({ name, tracks, onError }: IProps, plot: Plot | null, card: Element | null) {
   if (!plot || !card) {
     return;
   }
   const style = getComputedStyle(card);
-  const keys = tracks.map(({ run }) => ({
+  const legend = tracks.map(({ run }) => ({
     label: run.label,
     color: style.getPropertyValue(lineVariable(run.index)),
     dash: lineDash(run.index)
@@ -215,9 +215,9 @@ async function savePicture({ name, tracks, onTrouble }: IProps, plot: Plot | nul
   try {
     saveFile(
       `${fileName(...tracks.map(track => track.run.model.jobId), name)}.png`,
-      await pngOf(plot.canvas, card, name, keys)
+      await pngOf(plot.canvas, card, name, legend)
     );
   } catch (error) {
-    onTrouble(error);
+    onError(error);
   }
 }

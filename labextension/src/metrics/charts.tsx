@@ -12,7 +12,7 @@ import { Chart } from './chart.js';
 import { csvOf, CSV_HEAD, fileName } from './csv.js';
 import type { MetricsModel } from './model.js';
 import type { IGroup } from './names.js';
-import { grouped, SYSTEM } from './names.js';
+import { groupMetrics, SYSTEM } from './names.js';
 import { Swatch } from './palette.js';
 import type { Best } from './points.js';
 import type { IChartSettings } from './settings.js';
@@ -25,26 +25,26 @@ interface IProps {
 }
 
 // Limits of one request when all metrics are exported: points, and names, since they are part of the URL.
-const MOST_AT_ONCE = 200_000;
-const MOST_NAMES = 50;
+const MAX_POINTS = 200_000;
+const MAX_NAMES = 50;
 
 export function Charts(props: IProps): React.JSX.Element {
   const { runs, trans } = props;
   const [settings, setSettings] = useSettings();
   const [filter, setFilter] = React.useState('');
   const [hidden, setHidden] = React.useState<ReadonlySet<string>>(new Set());
-  const [trouble, setTrouble] = React.useState('');
+  const [error, setError] = React.useState('');
   const [isSaving, setSaving] = React.useState(false);
   const names = [...new Set(runs.flatMap(run => [...run.model.series.keys()]))];
-  const wanted = names.filter(name => name.toLowerCase().includes(filter.trim().toLowerCase()));
-  const onTrouble = React.useCallback((reason: unknown) => setTrouble(said(reason)), []);
+  const matching = names.filter(name => name.toLowerCase().includes(filter.trim().toLowerCase()));
+  const onError = React.useCallback((reason: unknown) => setError(messageOf(reason)), []);
   const save = async () => {
     setSaving(true);
     try {
       const parts = (await Promise.all(runs.map(allPoints))).flat();
       saveFile(`${fileName(...runs.map(run => run.model.jobId), 'metrics')}.csv`, new Blob([CSV_HEAD, ...parts]));
     } catch (error) {
-      setTrouble(said(error));
+      setError(messageOf(error));
     } finally {
       setSaving(false);
     }
@@ -58,19 +58,19 @@ export function Charts(props: IProps): React.JSX.Element {
         onSettings={setSettings}
         onFilter={setFilter}
         total={names.length}
-        shown={wanted.length}
+        shown={matching.length}
         onSave={() => void save()}
       />
-      {trouble && (
+      {error && (
         <p className="jp-pai-Job-trouble" role="alert">
-          {trouble}
+          {error}
         </p>
       )}
       {runs.length > 1 && <Legend {...props} hidden={hidden} onToggle={toggle} />}
       <Groups
-        {...{ trans, settings, onTrouble }}
+        {...{ trans, settings, onError }}
         runs={runs.filter(run => !hidden.has(run.model.jobId))}
-        groups={grouped(wanted)}
+        groups={groupMetrics(matching)}
         onSettings={setSettings}
       />
     </div>
@@ -105,11 +105,11 @@ interface IGroupsProps extends IProps {
   readonly groups: readonly IGroup[];
   readonly settings: IChartSettings;
   readonly onSettings: (settings: IChartSettings) => void;
-  readonly onTrouble: (reason: unknown) => void;
+  readonly onError: (reason: unknown) => void;
 }
 
 function Groups(props: IGroupsProps): React.JSX.Element {
-  const { groups, runs, trans, settings, onSettings, onTrouble } = props;
+  const { groups, runs, trans, settings, onSettings, onError } = props;
   const syncKey = React.useId();
   const theme = useTheme();
   const onBest = React.useCallback(
@@ -122,9 +122,7 @@ function Groups(props: IGroupsProps): React.JSX.Element {
       return points ? [{ run, points }] : [];
     });
     return (
-      tracks.length > 0 && (
-        <Chart key={name} {...{ name, tracks, settings, onBest, onTrouble, syncKey, theme, trans }} />
-      )
+      tracks.length > 0 && <Chart key={name} {...{ name, tracks, settings, onBest, onError, syncKey, theme, trans }} />
     );
   };
   return (
@@ -169,26 +167,26 @@ function Group(props: {
 async function allPoints({ model }: IRun): Promise<string[]> {
   const texts: string[] = [];
   for (const names of batches(model)) {
-    const found = await model.read(names);
-    texts.push(...[...found].map(([name, points]) => csvOf(model.jobId, name, points)));
+    const series = await model.read(names);
+    texts.push(...[...series].map(([name, points]) => csvOf(model.jobId, name, points)));
   }
   return texts;
 }
 
 function batches(model: MetricsModel): string[][] {
-  const found: string[][] = [];
+  const groups: string[][] = [];
   let points = Infinity;
   for (const [name, { end }] of model.series) {
-    const last = found.at(-1);
-    if (last && points + end <= MOST_AT_ONCE && last.length < MOST_NAMES) {
+    const last = groups.at(-1);
+    if (last && points + end <= MAX_POINTS && last.length < MAX_NAMES) {
       last.push(name);
       points += end;
     } else {
-      found.push([name]);
+      groups.push([name]);
       points = end;
     }
   }
-  return found;
+  return groups;
 }
 
 function useSettings(): [IChartSettings, (settings: IChartSettings) => void] {
@@ -200,6 +198,6 @@ function useSettings(): [IChartSettings, (settings: IChartSettings) => void] {
   return [settings, change];
 }
 
-function said(reason: unknown): string {
+function messageOf(reason: unknown): string {
   return reason instanceof Error ? reason.message : String(reason);
 }

@@ -9,9 +9,9 @@ export const CSV_HEAD = 'job,metric,step,time,value\n';
 
 /** Return the points of one metric as CSV; times are ISO 8601 in UTC. */
 export function csvOf(jobId: string, metric: string, points: IPoints): string {
-  const begin = `${field(jobId)},${field(metric)},`;
+  const prefix = `${field(jobId)},${field(metric)},`;
   return points.step
-    .map((step, i) => `${begin}${step},${moment(points.time[i] ?? NaN)},${points.value[i] ?? NaN}\n`)
+    .map((step, i) => `${prefix}${step},${moment(points.time[i] ?? NaN)},${points.value[i] ?? NaN}\n`)
     .join('');
 }
 

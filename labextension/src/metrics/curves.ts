@@ -3,7 +3,7 @@
  */
 
 import type { IPoints } from '../api/wire.js';
-import { taken } from './points.js';
+import { selectPoints } from './points.js';
 
 /** The x axis: steps, seconds since the start of the job, or seconds since 1970. */
 export type Axis = 'step' | 'elapsed' | 'clock';
@@ -29,15 +29,15 @@ export type Column = (number | null | undefined)[];
  * Return the curve of points. `start`: start of the job in seconds since 1970. `weight`: smoothing from 0 (none) to 1.
  */
 export function curve(points: IPoints, axis: Axis, start: number, weight: number): ICurve {
-  const along = { step: points.step, clock: points.time, elapsed: points.time.map(time => time - start) }[axis];
-  const places = along.map((_, i) => i).filter(i => Number.isFinite(along[i]));
-  if (places.length < along.length || along.some((x, i) => x < (along[i - 1] ?? x))) {
-    places.sort((a, b) => (along[a] ?? 0) - (along[b] ?? 0));
-    points = { ...points, ...taken(points, places) };
+  const values = { step: points.step, clock: points.time, elapsed: points.time.map(time => time - start) }[axis];
+  const indexes = values.map((_, i) => i).filter(i => Number.isFinite(values[i]));
+  if (indexes.length < values.length || values.some((x, i) => x < (values[i - 1] ?? x))) {
+    indexes.sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0));
+    points = { ...points, ...selectPoints(points, indexes) };
   }
   return {
     points,
-    x: places.map(i => along[i] ?? 0),
+    x: indexes.map(i => values[i] ?? 0),
     smooth: weight > 0 ? smoothed(points.value, weight) : points.value
   };
 }
@@ -83,36 +83,36 @@ export function aligned(tables: readonly { readonly x: readonly number[]; readon
   }
   const x: number[] = [];
   const columns: Column[] = tables.flatMap(table => table.columns.map((): Column => []));
-  const at = tables.map(() => 0);
+  const positions = tables.map(() => 0);
   for (;;) {
-    const next = tables.map((table, i) => table.x[at[i] ?? 0] ?? Infinity);
-    const here = Math.min(...next);
-    if (here === Infinity) {
+    const next = tables.map((table, i) => table.x[positions[i] ?? 0] ?? Infinity);
+    const nextX = Math.min(...next);
+    if (nextX === Infinity) {
       return { x, columns };
     }
-    x.push(here);
-    let place = 0;
+    x.push(nextX);
+    let columnIndex = 0;
     tables.forEach((table, i) => {
-      const row = next[i] === here ? (at[i] ?? 0) : -1;
+      const row = next[i] === nextX ? (positions[i] ?? 0) : -1;
       for (const column of table.columns) {
-        columns[place++]?.push(row < 0 ? undefined : column[row]);
+        columns[columnIndex++]?.push(row < 0 ? undefined : column[row]);
       }
-      at[i] = (at[i] ?? 0) + (row < 0 ? 0 : 1);
+      positions[i] = (positions[i] ?? 0) + (row < 0 ? 0 : 1);
     });
   }
 }
 
 /** Return the range of steps between two x values, extended by one point on each side; null without points. */
 export function stepsWithin({ x, points }: ICurve, low: number, high: number): { first: number; last: number } | null {
-  const begin = Math.max(placeOf(x, low) - 1, 0);
-  const steps = points.step.slice(begin, placeOf(x, high) + 2);
+  const start = Math.max(lowerBound(x, low) - 1, 0);
+  const steps = points.step.slice(start, lowerBound(x, high) + 2);
   return steps.length ? { first: Math.min(...steps), last: Math.max(...steps) } : null;
 }
 
 /** Replace the points of steps `first` to `last` by finer ones. */
 export function refined(points: IPoints, fine: IPoints, first: number, last: number): IPoints {
   const outside = points.step.flatMap((step, i) => (step < first || step > last ? [i] : []));
-  const { step, value, time } = taken(points, outside);
+  const { step, value, time } = selectPoints(points, outside);
   return {
     ...points,
     step: [...step, ...fine.step],
@@ -123,7 +123,7 @@ export function refined(points: IPoints, fine: IPoints, first: number, last: num
 
 /** Return the index of the nearest point; -1 without points. */
 export function nearest(x: readonly number[], at: number): number {
-  const after = placeOf(x, at);
+  const after = lowerBound(x, at);
   const before = after - 1;
   if (after >= x.length) {
     return before;
@@ -132,7 +132,7 @@ export function nearest(x: readonly number[], at: number): number {
 }
 
 /** Return the first index whose x is not below `at`. */
-function placeOf(x: readonly number[], at: number): number {
+function lowerBound(x: readonly number[], at: number): number {
   let [low, high] = [0, x.length];
   while (low < high) {
     const middle = (low + high) >> 1;

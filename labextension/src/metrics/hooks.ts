@@ -6,14 +6,14 @@ import * as React from 'react';
 
 import type { MetricsModel } from './model.js';
 
-interface IFollowed {
+interface IMetricsSource {
   readonly metrics: MetricsModel;
   /** The expected number of metrics. */
   readonly count: number;
 }
 
 /** Keep metrics up to date while the view is visible, and render again when they change. */
-export function useFollowed(jobs: readonly IFollowed[], isVisible: boolean): void {
+export function useMetrics(jobs: readonly IMetricsSource[], isVisible: boolean): void {
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   React.useEffect(() => {
     const slot = () => redraw();
@@ -24,8 +24,8 @@ export function useFollowed(jobs: readonly IFollowed[], isVisible: boolean): voi
     if (!isVisible) {
       return;
     }
-    const life = new AbortController();
-    jobs.forEach(({ metrics, count }) => metrics.follow(life.signal, count));
-    return () => life.abort();
+    const controller = new AbortController();
+    jobs.forEach(({ metrics, count }) => metrics.follow(controller.signal, count));
+    return () => controller.abort();
   }, [jobs, isVisible]);
 }

@@ -6,16 +6,16 @@ import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
 import type { IEngine } from '../api/engine.js';
-import type { ITrouble } from '../api/jobmodel.js';
+import type { IErrorMessage } from '../api/jobmodel.js';
 import type { IPoints, Message } from '../api/wire.js';
-import { mapped, parsePoints, record } from '../api/wire.js';
-import { joined } from './points.js';
+import { parseMap, parsePoints, record } from '../api/wire.js';
+import { appendPoints } from './points.js';
 
 /** Points requested per metric: more than a chart has pixels. */
-export const POINTS_AT_ONCE = 1_000;
+export const POINTS_PER_METRIC = 1_000;
 // Points requested for all metrics together, so that a job with many metrics loads quickly.
-const POINTS_OF_ALL = 100_000;
-const FEWEST_POINTS = 100;
+const POINTS_PER_JOB = 100_000;
+const MIN_POINTS = 100;
 // Milliseconds between two updates of the view.
 const PAUSE = 200;
 
@@ -27,7 +27,7 @@ export class MetricsModel {
 
   /** Points by metric name, in order of first appearance. Every change creates a new object. */
   readonly series = new Map<string, IPoints>();
-  trouble: ITrouble | null = null;
+  error: IErrorMessage | null = null;
   /** Whether the job ended and all points are loaded. */
   isComplete = false;
 
@@ -41,10 +41,10 @@ export class MetricsModel {
     if (this.isComplete) {
       return;
     }
-    const points = Math.max(Math.min(POINTS_AT_ONCE, Math.floor(POINTS_OF_ALL / (count || 1))), FEWEST_POINTS);
+    const points = Math.max(Math.min(POINTS_PER_METRIC, Math.floor(POINTS_PER_JOB / (count || 1))), MIN_POINTS);
     const topic = { topic: 'metrics', job: this.jobId, points, system: true } as const;
     this.engine.subscribe(topic, message => this.receive(message), signal);
-    signal.addEventListener('abort', () => this.forgetTimer(), { once: true });
+    signal.addEventListener('abort', () => this.clearTimer(), { once: true });
   }
 
   /** Fetch points from the server: of steps `first` to `last`, at most `points` of them (0: all). */
@@ -52,52 +52,52 @@ export class MetricsModel {
     names: readonly string[],
     window: { first?: number; last?: number; points?: number } = {}
   ): Promise<ReadonlyMap<string, IPoints>> {
-    const answer = await this.engine.call('metrics', { job: this.jobId, name: names, ...window });
-    return mapped(record(answer)['metrics'], parsePoints);
+    const response = await this.engine.call('metrics', { job: this.jobId, name: names, ...window });
+    return parseMap(record(response)['metrics'], parsePoints);
   }
 
   private receive(message: Message): void {
     if (message.type === 'metrics') {
-      message.metrics.forEach((piece, name) => this.series.set(name, joined(this.series.get(name), piece)));
-      this.trouble = null;
+      message.metrics.forEach((piece, name) => this.series.set(name, appendPoints(this.series.get(name), piece)));
+      this.error = null;
     } else if (message.type === 'error') {
-      this.trouble = message;
+      this.error = message;
     } else if (message.type === 'end') {
       this.isComplete = true;
     } else {
       return;
     }
-    this.tell();
+    this.emitChanged();
   }
 
   /** Emit a change: immediately after a quiet period, else when the pause is over. */
-  private tell(): void {
+  private emitChanged(): void {
     if (this.timer !== null) {
-      this.isNews = true;
+      this.hasPendingChange = true;
       return;
     }
     this.signal.emit();
     this.timer = setTimeout(() => {
       this.timer = null;
-      if (this.isNews) {
-        this.isNews = false;
-        this.tell();
+      if (this.hasPendingChange) {
+        this.hasPendingChange = false;
+        this.emitChanged();
       }
     }, PAUSE);
   }
 
-  private forgetTimer(): void {
+  private clearTimer(): void {
     if (this.timer !== null) {
       clearTimeout(this.timer);
       this.timer = null;
     }
-    if (this.isNews) {
-      this.isNews = false;
+    if (this.hasPendingChange) {
+      this.hasPendingChange = false;
       this.signal.emit();
     }
   }
 
   private readonly signal = new Signal<this, void>(this);
   private timer: ReturnType<typeof setTimeout> | null = null;
-  private isNews = false;
+  private hasPendingChange = false;
 }

@@ -21,11 +21,11 @@ const UNITS: ReadonlyMap<string, Unit> = new Map([
 ]);
 
 // Words of metrics to minimize, including those that end in `loss` or `error`.
-const LESS =
+const MINIMIZED =
   /^(loss(es)?|errors?|err|perplexity|ppl|mae|mse|rmse|rmsle|mape|nll|bce|wer|cer|ter|fid|kl|bpc|bpb|regret|latency)$|(loss|error)$|损失|误差|错误/;
 
 /** Group metrics by the part before the first `/`: names without one first, system metrics last. */
-export function grouped(names: Iterable<string>): IGroup[] {
+export function groupMetrics(names: Iterable<string>): IGroup[] {
   const groups = new Map<string, string[]>();
   for (const name of names) {
     const slash = name.indexOf('/');
@@ -33,16 +33,16 @@ export function grouped(names: Iterable<string>): IGroup[] {
     groups.set(key, [...(groups.get(key) ?? []), name]);
   }
   const rank = (key: string) => (key === '' ? 0 : key === SYSTEM ? 2 : 1);
-  return [...groups].map(([key, inside]) => ({ key, names: inside })).sort((a, b) => rank(a.key) - rank(b.key));
+  return [...groups].map(([key, groupNames]) => ({ key, names: groupNames })).sort((a, b) => rank(a.key) - rank(b.key));
 }
 
 /** Whether the smallest or the largest value of a metric is the best, guessed from its name. */
-export function bestOf(name: string): 'min' | 'max' {
+export function bestDirection(name: string): 'min' | 'max' {
   const words = name
     .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u);
-  return words.some(word => LESS.test(word)) ? 'min' : 'max';
+  return words.some(word => MINIMIZED.test(word)) ? 'min' : 'max';
 }
 
 export function unitOf(name: string): Unit {

@@ -4,12 +4,12 @@
 
 import * as React from 'react';
 
-const COLOURS = 8;
+const COLOR_COUNT = 8;
 const DASHES: readonly (readonly number[])[] = [[], [7, 3], [2, 2], [9, 2, 2, 2], [4, 4], [12, 3, 3, 3, 3, 3]];
 
 /** Return the CSS variable with the color of a line. */
 export function lineVariable(index: number): string {
-  return `--jp-pai-line-${index % COLOURS}`;
+  return `--jp-pai-line-${index % COLOR_COUNT}`;
 }
 
 export function lineDash(index: number): readonly number[] {

@@ -5,7 +5,7 @@
 import type { IPoints } from '../api/wire.js';
 
 /** Longer series are downsampled to half of this. */
-export const MOST_POINTS = 4_000;
+export const MAX_POINTS = 4_000;
 
 /** One point. `time` is in seconds since 1970. */
 export interface IPoint {
@@ -18,28 +18,28 @@ export interface IPoint {
 export type Best = 'min' | 'max';
 
 /** Append a piece of points. A piece that starts at 0 replaces all points. */
-export function joined(held: IPoints | undefined, piece: IPoints): IPoints {
-  if (!held || piece.start === 0) {
-    return limited(piece);
+export function appendPoints(existing: IPoints | undefined, piece: IPoints): IPoints {
+  if (!existing || piece.start === 0) {
+    return limit(piece);
   }
-  if (piece.end <= held.end) {
-    return held;
+  if (piece.end <= existing.end) {
+    return existing;
   }
-  return limited({
-    start: held.start,
+  return limit({
+    start: existing.start,
     end: piece.end,
-    step: [...held.step, ...piece.step],
-    value: [...held.value, ...piece.value],
-    time: [...held.time, ...piece.time]
+    step: [...existing.step, ...piece.step],
+    value: [...existing.value, ...piece.value],
+    time: [...existing.time, ...piece.time]
   });
 }
 
-function limited(points: IPoints): IPoints {
-  return points.step.length > MOST_POINTS ? thinned(points, MOST_POINTS / 2) : points;
+function limit(points: IPoints): IPoints {
+  return points.step.length > MAX_POINTS ? downsample(points, MAX_POINTS / 2) : points;
 }
 
 /** Whether the points are complete and not downsampled. */
-export function isWhole(points: IPoints): boolean {
+export function isComplete(points: IPoints): boolean {
   return points.step.length >= points.end;
 }
 
@@ -48,30 +48,33 @@ export function isWhole(points: IPoints): boolean {
  * the last and the first non-finite value. Ranges are of steps, so points that were downsampled before keep their
  * weight.
  */
-export function thinned(points: IPoints, most: number): IPoints {
+export function downsample(points: IPoints, maxCount: number): IPoints {
   const count = points.step.length;
-  if (count <= most) {
+  if (count <= maxCount) {
     return points;
   }
-  const bins = Math.max(Math.floor(most / 4), 1);
+  const bins = Math.max(Math.floor(maxCount / 4), 1);
   const [low, high] = extent(points.step);
   const scale = bins / (high - low + 1);
-  const bySteps = chosen(points.value, bins, i => Math.floor(((points.step[i] ?? 0) - low) * scale));
+  const bySteps = representativeIndexes(points.value, bins, i => Math.floor(((points.step[i] ?? 0) - low) * scale));
   // If most points lie within few steps, bin by index instead.
-  const kept = bySteps.length < most / 4 ? chosen(points.value, bins, i => Math.floor((i * bins) / count)) : bySteps;
-  return { ...points, ...taken(points, kept) };
+  const indexes =
+    bySteps.length < maxCount / 4
+      ? representativeIndexes(points.value, bins, i => Math.floor((i * bins) / count))
+      : bySteps;
+  return { ...points, ...selectPoints(points, indexes) };
 }
 
 /** Return the indexes to keep, at most four of each bin. */
-function chosen(values: readonly number[], bins: number, binOf: (i: number) => number): number[] {
+function representativeIndexes(values: readonly number[], bins: number, binOf: (i: number) => number): number[] {
   const empty = () => new Int32Array(bins).fill(-1);
-  const [smallest, largest, odd, last] = [empty(), empty(), empty(), empty()];
-  const at = (places: Int32Array, bin: number) => values[places[bin] ?? -1];
+  const [smallest, largest, nonFinite, last] = [empty(), empty(), empty(), empty()];
+  const at = (indexes: Int32Array, bin: number) => values[indexes[bin] ?? -1];
   values.forEach((value, i) => {
     const bin = Math.min(binOf(i), bins - 1);
     last[bin] = i;
     if (!Number.isFinite(value)) {
-      odd[bin] = odd[bin] === -1 ? i : (odd[bin] ?? i);
+      nonFinite[bin] = nonFinite[bin] === -1 ? i : (nonFinite[bin] ?? i);
       return;
     }
     if (!(value >= (at(smallest, bin) ?? Infinity))) {
@@ -81,15 +84,15 @@ function chosen(values: readonly number[], bins: number, binOf: (i: number) => n
       largest[bin] = i;
     }
   });
-  const places = new Set([...smallest, ...largest, ...odd, ...last]);
-  places.delete(-1);
-  return [...places].sort((a, b) => a - b);
+  const indexes = new Set([...smallest, ...largest, ...nonFinite, ...last]);
+  indexes.delete(-1);
+  return [...indexes].sort((a, b) => a - b);
 }
 
 /** Return the columns of the points at some indexes. */
-export function taken(points: IPoints, places: readonly number[]): Pick<IPoints, 'step' | 'value' | 'time'> {
-  const take = (column: readonly number[]) => places.map(i => column[i] ?? NaN);
-  return { step: take(points.step), value: take(points.value), time: take(points.time) };
+export function selectPoints(points: IPoints, indexes: readonly number[]): Pick<IPoints, 'step' | 'value' | 'time'> {
+  const select = (column: readonly number[]) => indexes.map(i => column[i] ?? NaN);
+  return { step: select(points.step), value: select(points.value), time: select(points.time) };
 }
 
 /** Return minimum and maximum; zeros for an empty list. */
@@ -115,13 +118,13 @@ export function best(points: IPoints, which: Best): IPoint | null {
 }
 
 function pointWhere(points: IPoints, column: readonly number[], isBetter: (a: number, b: number) => boolean) {
-  let place = -1;
+  let index = -1;
   column.forEach((value, i) => {
-    if (!Number.isNaN(value) && (place === -1 || isBetter(value, column[place] ?? NaN))) {
-      place = i;
+    if (!Number.isNaN(value) && (index === -1 || isBetter(value, column[index] ?? NaN))) {
+      index = i;
     }
   });
-  return place === -1 ? null : pointAt(points, place);
+  return index === -1 ? null : pointAt(points, index);
 }
 
 /** Return the point at an index. */

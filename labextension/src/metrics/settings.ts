@@ -2,7 +2,7 @@
  * Chart settings, stored in the browser.
  */
 
-import { mapped, number, record, string } from '../api/wire.js';
+import { parseMap, number, record, string } from '../api/wire.js';
 import type { Axis } from './curves.js';
 import type { Best } from './points.js';
 
@@ -17,23 +17,23 @@ export interface IChartSettings {
 
 const KEY = 'jupyter-pai:charts';
 const AXES: readonly string[] = ['step', 'elapsed', 'clock'];
-const MOST_CHOICES = 200;
+const MAX_CHOICES = 200;
 
 /** Parse settings; invalid values become the defaults. */
 export function parseChartSettings(text: string): IChartSettings {
-  const said = record(json(text));
-  const axis = string(said['axis']);
-  const choices = [...mapped(said['best'], string)].filter((entry): entry is [string, Best] => isBest(entry[1]));
+  const data = record(json(text));
+  const axis = string(data['axis']);
+  const choices = [...parseMap(data['best'], string)].filter((entry): entry is [string, Best] => isBest(entry[1]));
   return {
     axis: isAxis(axis) ? axis : 'step',
-    smoothing: Math.min(Math.max(number(said['smoothing']) ?? 0, 0), 0.99),
-    isLog: said['isLog'] === true,
-    best: new Map(choices.slice(-MOST_CHOICES))
+    smoothing: Math.min(Math.max(number(data['smoothing']) ?? 0, 0), 0.99),
+    isLog: data['isLog'] === true,
+    best: new Map(choices.slice(-MAX_CHOICES))
   };
 }
 
 export function chartSettingsText(settings: IChartSettings): string {
-  return JSON.stringify({ ...settings, best: Object.fromEntries([...settings.best].slice(-MOST_CHOICES)) });
+  return JSON.stringify({ ...settings, best: Object.fromEntries([...settings.best].slice(-MAX_CHOICES)) });
 }
 
 /** Load the stored settings of this browser. */

@@ -21,24 +21,24 @@ interface IText {
 }
 
 // Only the latest texts are shown.
-const MOST = 100;
+const MAX_TEXTS = 100;
 
 export function Texts({ engine, jobId, trans }: IProps): React.JSX.Element {
   const [texts, setTexts] = React.useState<readonly IText[] | null>(null);
-  const [trouble, setTrouble] = React.useState('');
-  const read = async () => {
+  const [error, setError] = React.useState('');
+  const load = async () => {
     try {
-      const answer = record(await engine.call('texts', { job: jobId }));
-      setTexts(list(answer['texts']).slice(-MOST).map(parseText));
-      setTrouble('');
+      const response = record(await engine.call('texts', { job: jobId }));
+      setTexts(list(response['texts']).slice(-MAX_TEXTS).map(parseText));
+      setError('');
     } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error));
+      setError(error instanceof Error ? error.message : String(error));
     }
   };
   return (
-    <details className="jp-pai-Texts" onToggle={event => event.currentTarget.open && void read()}>
+    <details className="jp-pai-Texts" onToggle={event => event.currentTarget.open && void load()}>
       <summary>{trans.__('TensorBoard text')}</summary>
-      {trouble && <p className="jp-pai-Job-trouble">{trouble}</p>}
+      {error && <p className="jp-pai-Job-trouble">{error}</p>}
       {texts?.length === 0 && <p>{trans.__('No texts.')}</p>}
       {texts?.map(({ tag, step, text }, i) => (
         <div key={i}>

@@ -21,7 +21,7 @@ interface IProps {
   readonly isSaving: boolean;
 }
 
-const MANY = 8;
+const FILTER_THRESHOLD = 8;
 
 export function ChartBar(props: IProps): React.JSX.Element {
   const { trans, settings, onSettings, filter, total, shown } = props;
@@ -32,7 +32,7 @@ export function ChartBar(props: IProps): React.JSX.Element {
   };
   return (
     <div className="jp-pai-ChartBar" role="group" aria-label={trans.__('Chart settings')}>
-      {(total > MANY || filter) && (
+      {(total > FILTER_THRESHOLD || filter) && (
         <label>
           {trans.__('Metrics')}
           <input

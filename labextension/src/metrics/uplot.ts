@@ -18,7 +18,7 @@ export interface ILine {
 }
 
 /** The settings of a chart apart from its data. Changing them requires a new plot. */
-export interface ILook {
+export interface IAppearance {
   readonly axis: Axis;
   readonly isLog: boolean;
   readonly unit: Unit;
@@ -27,7 +27,7 @@ export interface ILook {
   readonly syncKey: string;
 }
 
-export interface IPicture {
+export interface IPlotData {
   readonly x: readonly number[];
   /** One column per line. */
   readonly columns: readonly Column[];
@@ -55,20 +55,20 @@ const DAYS = [1, 2, 5, 10, 20, 50, 100, 200, 500].map(days => days * 86400);
 export class Plot {
   constructor(
     private readonly node: HTMLElement,
-    private readonly look: ILook,
-    private picture: IPicture,
+    private readonly appearance: IAppearance,
+    private data: IPlotData,
     private readonly listener: IListener
   ) {
-    this.plot = new uPlot(this.options(), this.data(), node);
+    this.plot = new uPlot(this.options(), this.columns(), node);
     this.range();
     this.observer = new ResizeObserver(() => this.plot.setSize({ width: this.width(), height: HEIGHT }));
     this.observer.observe(node);
   }
 
   /** Show other data. */
-  show(picture: IPicture): void {
-    this.picture = picture;
-    this.plot.setData(this.data(), picture.window === null);
+  show(data: IPlotData): void {
+    this.data = data;
+    this.plot.setData(this.columns(), data.window === null);
     this.range();
   }
 
@@ -81,13 +81,13 @@ export class Plot {
     this.plot.destroy();
   }
 
-  private data(): uPlot.AlignedData {
-    return [[...this.picture.x], ...this.picture.columns.map(column => [...column])];
+  private columns(): uPlot.AlignedData {
+    return [[...this.data.x], ...this.data.columns.map(column => [...column])];
   }
 
   private range(): void {
-    if (this.picture.window) {
-      this.plot.setScale('x', { ...this.picture.window });
+    if (this.data.window) {
+      this.plot.setScale('x', { ...this.data.window });
     }
   }
 
@@ -96,7 +96,7 @@ export class Plot {
   }
 
   private options(): uPlot.Options {
-    const { axis, isLog, lines, syncKey } = this.look;
+    const { axis, isLog, lines, syncKey } = this.appearance;
     return {
       width: this.width(),
       height: HEIGHT,
@@ -129,7 +129,7 @@ export class Plot {
         }
       },
       hooks: {
-        setSelect: [plot => this.selected(plot)],
+        setSelect: [plot => this.handleSelection(plot)],
         setCursor: [plot => this.listener.cursor(cursorOf(plot))],
         draw: [plot => this.drawMarks(plot)]
       }
@@ -137,9 +137,9 @@ export class Plot {
   }
 
   private xAxis(): uPlot.Axis {
-    const { axis } = this.look;
+    const { axis } = this.appearance;
     return {
-      ...this.colours(),
+      ...this.axisColors(),
       size: 30,
       ...(axis === 'elapsed' ? { incrs: [...SECONDS, ...DAYS] } : {}),
       values: (_plot, splits, _axis, _space, incr) => splits.map(x => axisLabel(axis, x, incr))
@@ -148,15 +148,15 @@ export class Plot {
 
   private yAxis(): uPlot.Axis {
     return {
-      ...this.colours(),
+      ...this.axisColors(),
       size: (_plot, values: string[] | null) => 16 + 6.5 * Math.max(...(values ?? []).map(text => text.length), 3),
       // On a log scale some splits are null, which the types do not declare.
       values: (_plot, splits: (number | null)[]) =>
-        splits.map(value => (value === null ? '' : valueLabel(value, this.look.unit)))
+        splits.map(value => (value === null ? '' : valueLabel(value, this.appearance.unit)))
     };
   }
 
-  private colours(): uPlot.Axis {
+  private axisColors(): uPlot.Axis {
     const style = getComputedStyle(this.node);
     const grid = { stroke: style.getPropertyValue('--jp-border-color2'), width: 1 };
     return {
@@ -167,7 +167,7 @@ export class Plot {
     };
   }
 
-  private selected(plot: uPlot): void {
+  private handleSelection(plot: uPlot): void {
     const { left, width } = plot.select;
     if (width > 0) {
       plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
@@ -180,24 +180,24 @@ export class Plot {
     const { ctx, bbox } = plot;
     const { min = 0, max = 0 } = plot.scales['x'] ?? {};
     const size = 4 * uPlot.pxRatio;
-    const drawn = new Set<string>();
+    const drawnKeys = new Set<string>();
     ctx.save();
     ctx.lineWidth = 1.5 * uPlot.pxRatio;
-    for (const { x, kind, line } of this.picture.marks) {
-      const place = Math.round(plot.valToPos(x, 'x', true));
-      const key = `${kind} ${line} ${Math.round(place / size)}`;
-      if (x < min || x > max || drawn.has(key)) {
+    for (const { x, kind, line } of this.data.marks) {
+      const position = Math.round(plot.valToPos(x, 'x', true));
+      const key = `${kind} ${line} ${Math.round(position / size)}`;
+      if (x < min || x > max || drawnKeys.has(key)) {
         continue;
       }
-      drawn.add(key);
-      ctx.strokeStyle = ctx.fillStyle = this.look.lines[line]?.color ?? '';
+      drawnKeys.add(key);
+      ctx.strokeStyle = ctx.fillStyle = this.appearance.lines[line]?.color ?? '';
       ctx.beginPath();
       const bottom = bbox.top + bbox.height - size;
       if (kind === 'nan') {
-        cross(ctx, place, bottom, size);
+        cross(ctx, position, bottom, size);
         ctx.stroke();
       } else {
-        triangle(ctx, place, kind === 'above' ? bbox.top + size : bottom, kind === 'above' ? -size : size);
+        triangle(ctx, position, kind === 'above' ? bbox.top + size : bottom, kind === 'above' ? -size : size);
         ctx.fill();
       }
     }

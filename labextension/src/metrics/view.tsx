@@ -8,7 +8,7 @@ import * as React from 'react';
 import type { IJob } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { Charts } from './charts.js';
-import { useFollowed } from './hooks.js';
+import { useMetrics } from './hooks.js';
 import { MetricsModel } from './model.js';
 import { Texts } from './texts.js';
 
@@ -16,17 +16,17 @@ export function Metrics({ engine, model, trans, isVisible }: ITabProps): React.J
   const { jobId, job } = model;
   const metrics = React.useMemo(() => new MetricsModel(engine, jobId), [engine, jobId]);
   const jobs = React.useMemo(() => [{ metrics, count: job?.metrics.size ?? 0 }], [metrics]);
-  useFollowed(jobs, isVisible);
+  useMetrics(jobs, isVisible);
   const start = startOf(job);
   const label = job?.name ?? jobId;
   const runs = React.useMemo(() => [{ model: metrics, label, start, index: 0 }], [metrics, label, start]);
-  const { trouble, series, isComplete } = metrics;
+  const { error, series, isComplete } = metrics;
   const hasOwn = [...series.keys()].some(name => !name.startsWith('system/'));
   return (
     <div className="jp-pai-Metrics">
-      {trouble && (
+      {error && (
         <p className="jp-pai-Job-trouble">
-          {trouble.message} {trouble.fix}
+          {error.message} {error.fix}
         </p>
       )}
       {!hasOwn && !job?.metrics.size && <Empty trans={trans} isOver={isComplete} />}

@@ -6,23 +6,23 @@ import * as React from 'react';
 
 import type { ITabProps } from '../ui/context.js';
 import { count, fileCount, moment, size } from '../ui/format.js';
-import type { ICopies } from './downloads.js';
+import type { IDownloads } from './downloads.js';
 import type { Column, IChannel, IOutputFile, IQuery } from './model.js';
-import { joined, split, variable } from './model.js';
+import { joinPath, splitPath, outputVariable } from './model.js';
 import { Preview } from './preview.js';
 
 interface IProps extends ITabProps {
   readonly channel: IChannel;
   readonly query: IQuery;
   readonly setQuery: (change: (known: IQuery) => IQuery) => void;
-  readonly copies: ICopies;
+  readonly downloads: IDownloads;
   readonly more: () => void;
 }
 
 export function Channel(props: IProps): React.JSX.Element {
   const { trans, channel } = props;
   const [isOpen, setOpen] = React.useState<boolean | null>(null);
-  const facts = channel.count > 0 ? fileCount(channel.count, channel.bytes, trans) : trans.__('empty');
+  const summary = channel.count > 0 ? fileCount(channel.count, channel.bytes, trans) : trans.__('empty');
   return (
     <details
       className="jp-pai-Channel"
@@ -32,7 +32,7 @@ export function Channel(props: IProps): React.JSX.Element {
     >
       <summary>
         <span className="jp-pai-Channel-name">{channel.name}</span>{' '}
-        <span className="jp-pai-Channel-facts">{channel.state === 'gone' ? trans.__('removed') : facts}</span>
+        <span className="jp-pai-Channel-facts">{channel.state === 'gone' ? trans.__('removed') : summary}</span>
       </summary>
       {isOpen !== false && <Body {...props} />}
     </details>
@@ -40,9 +40,9 @@ export function Channel(props: IProps): React.JSX.Element {
 }
 
 function Body(props: IProps): React.JSX.Element {
-  const { trans, channel, copies, host } = props;
-  const [chosen, choose] = React.useState<ReadonlySet<string>>(new Set());
-  const paths = channel.files.filter(file => chosen.has(file.path)).map(file => file.path);
+  const { trans, channel, downloads, host } = props;
+  const [selected, setSelected] = React.useState<ReadonlySet<string>>(new Set());
+  const paths = channel.files.filter(file => selected.has(file.path)).map(file => file.path);
   const copyAddress = () =>
     void navigator.clipboard.writeText(channel.uri).then(
       () => host.notify(trans.__('Path copied.'), 'success'),
@@ -55,19 +55,19 @@ function Body(props: IProps): React.JSX.Element {
         <button type="button" className="jp-pai-Button" onClick={copyAddress}>
           {trans.__('Copy path')}
         </button>
-        {copies.canStart && channel.count > 0 && (
-          <button type="button" className="jp-pai-Button" onClick={() => void copies.start(channel.name, null)}>
+        {downloads.canStart && channel.count > 0 && (
+          <button type="button" className="jp-pai-Button" onClick={() => void downloads.start(channel.name, null)}>
             {trans.__('Copy all to workspace…')}
           </button>
         )}
-        {copies.canStart && paths.length > 0 && (
-          <button type="button" className="jp-pai-Button" onClick={() => void copies.start(channel.name, paths)}>
+        {downloads.canStart && paths.length > 0 && (
+          <button type="button" className="jp-pai-Button" onClick={() => void downloads.start(channel.name, paths)}>
             {trans.__('Copy %1 selected…', paths.length)}
           </button>
         )}
       </div>
       <Note {...props} />
-      {channel.files.length > 0 && <Files {...props} chosen={chosen} choose={choose} />}
+      {channel.files.length > 0 && <Files {...props} selected={selected} setSelected={setSelected} />}
       {channel.files.length < channel.matching && (
         <p className="jp-pai-Outputs-note">
           {trans.__('Showing %1 of %2 files.', channel.files.length, count(channel.matching))}{' '}
@@ -82,7 +82,7 @@ function Body(props: IProps): React.JSX.Element {
 
 /** The reason why there are no files, and how to write some. */
 function Note({ trans, channel, model }: IProps): React.JSX.Element | null {
-  const name = variable(channel.name);
+  const name = outputVariable(channel.name);
   let text = '';
   if (channel.state === 'unknown') {
     text = channel.problem;
@@ -99,25 +99,25 @@ function Note({ trans, channel, model }: IProps): React.JSX.Element | null {
 }
 
 interface IFilesProps extends IProps {
-  readonly chosen: ReadonlySet<string>;
-  readonly choose: (paths: ReadonlySet<string>) => void;
+  readonly selected: ReadonlySet<string>;
+  readonly setSelected: (paths: ReadonlySet<string>) => void;
 }
 
 function Files(props: IFilesProps): React.JSX.Element {
-  const { trans, channel, chosen, choose, copies } = props;
+  const { trans, channel, selected, setSelected, downloads } = props;
   const readable = channel.files.filter(file => !file.problem).map(file => file.path);
-  const areAllChosen = readable.length > 0 && readable.every(path => chosen.has(path));
+  const areAllChosen = readable.length > 0 && readable.every(path => selected.has(path));
   return (
     <table className="jp-pai-Files">
       <thead>
         <tr>
-          {copies.canStart && (
+          {downloads.canStart && (
             <th>
               <input
                 type="checkbox"
                 aria-label={trans.__('Select all shown files')}
                 checked={areAllChosen}
-                onChange={() => choose(new Set(areAllChosen ? [] : readable))}
+                onChange={() => setSelected(new Set(areAllChosen ? [] : readable))}
               />
             </th>
           )}
@@ -154,15 +154,15 @@ function Heading({ column, title, query, setQuery }: IProps & { column: Column; 
 }
 
 function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
-  const { trans, channel, file, chosen, choose, copies } = props;
-  const [isShown, show] = React.useState(false);
-  const [folder, name] = split(file.path);
+  const { trans, channel, file, selected, setSelected, downloads } = props;
+  const [isOpen, setOpen] = React.useState(false);
+  const [folder, name] = splitPath(file.path);
   const toggle = () => {
-    const paths = new Set(chosen);
+    const paths = new Set(selected);
     if (!paths.delete(file.path)) {
       paths.add(file.path);
     }
-    choose(paths);
+    setSelected(paths);
   };
   const label = (
     <>
@@ -173,13 +173,13 @@ function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
   return (
     <>
       <tr data-path={file.path}>
-        {copies.canStart && (
+        {downloads.canStart && (
           <td>
             <input
               type="checkbox"
               aria-label={trans.__('Select %1', file.path)}
               disabled={file.problem !== ''}
-              checked={chosen.has(file.path)}
+              checked={selected.has(file.path)}
               onChange={toggle}
             />
           </td>
@@ -188,7 +188,7 @@ function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
           {file.problem ? (
             label
           ) : (
-            <button type="button" aria-expanded={isShown} title={trans.__('Preview')} onClick={() => show(!isShown)}>
+            <button type="button" aria-expanded={isOpen} title={trans.__('Preview')} onClick={() => setOpen(!isOpen)}>
               {label}
             </button>
           )}
@@ -207,9 +207,9 @@ function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
           </>
         )}
       </tr>
-      {isShown && (
+      {isOpen && (
         <tr>
-          <td className="jp-pai-Files-preview" colSpan={copies.canStart ? 5 : 4}>
+          <td className="jp-pai-Files-preview" colSpan={downloads.canStart ? 5 : 4}>
             <Preview {...props} channel={channel.name} />
           </td>
         </tr>
@@ -219,24 +219,24 @@ function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
 }
 
 function FileActions(props: IProps & { file: IOutputFile }): React.JSX.Element {
-  const { engine, trans, model, channel, file, copies, host } = props;
-  const address = engine.address('file', { job: model.jobId, channel: channel.name, path: file.path });
-  const inside = channel.place === null ? null : joined(channel.place, file.path);
-  const place = copies.placeOf(channel.name, file.path) ?? inside;
+  const { engine, trans, model, channel, file, downloads, host } = props;
+  const url = engine.url('file', { job: model.jobId, channel: channel.name, path: file.path });
+  const originalPath = channel.workspacePath === null ? null : joinPath(channel.workspacePath, file.path);
+  const path = downloads.copiedPath(channel.name, file.path) ?? originalPath;
   return (
     <>
-      {address !== null && (
-        <a className="jp-pai-Link" href={address} download={split(file.path)[1]}>
+      {url !== null && (
+        <a className="jp-pai-Link" href={url} download={splitPath(file.path)[1]}>
           {trans.__('Download')}
         </a>
       )}
-      {copies.canStart && (
-        <button type="button" className="jp-pai-Link" onClick={() => void copies.start(channel.name, [file.path])}>
+      {downloads.canStart && (
+        <button type="button" className="jp-pai-Link" onClick={() => void downloads.start(channel.name, [file.path])}>
           {trans.__('Copy…')}
         </button>
       )}
-      {host.openFile && place !== null && (
-        <button type="button" className="jp-pai-Link" onClick={() => host.openFile?.(place)}>
+      {host.openFile && path !== null && (
+        <button type="button" className="jp-pai-Link" onClick={() => host.openFile?.(path)}>
           {trans.__('Open')}
         </button>
       )}

@@ -8,182 +8,204 @@ import { EngineError } from '../api/engine.js';
 import { list, record } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { count, plural, size } from '../ui/format.js';
-import type { ICopy } from './model.js';
-import { isUnderWay, joined, parseCopy, said } from './model.js';
+import type { ITransfer } from './model.js';
+import { isActive, joinPath, parseTransfer, errorText } from './model.js';
 
-const EVERY = 300;
-const RETRY = 2000;
+const POLL_INTERVAL = 300;
+const RETRY_INTERVAL = 2000;
 
 /** A transfer and its files: null for a whole channel, undefined if another page started it. */
-interface IBegun {
-  readonly copy: ICopy;
+interface IDownload {
+  readonly transfer: ITransfer;
   readonly files?: readonly string[] | null;
 }
 
 /** The transfers of a job, and actions on them. */
-export interface ICopies {
+export interface IDownloads {
   /** Whether there is a workspace. */
   readonly canStart: boolean;
-  readonly begun: readonly IBegun[];
-  readonly trouble: string;
+  readonly downloads: readonly IDownload[];
+  readonly error: string;
   /** Copy files of a channel, or all of it, to a folder that the user enters. */
   start(channel: string, files: readonly string[] | null): Promise<void>;
   cancel(id: string): void;
   hide(id: string): void;
   /** Return the path of a copied file, below the server root; null if it was not copied. */
-  placeOf(channel: string, path: string): string | null;
+  copiedPath(channel: string, path: string): string | null;
 }
 
-export function useCopies({ engine, host, trans, model, isVisible, folder: here }: ITabProps): ICopies {
-  const [begun, setBegun] = React.useState<readonly IBegun[]>([]);
-  const [trouble, setTrouble] = React.useState('');
+export function useDownloads(props: ITabProps): IDownloads {
+  const { engine, host, trans, model, folder: notebookFolder } = props;
+  const [downloads, setDownloads] = React.useState<readonly IDownload[]>([]);
+  const [error, setError] = React.useState('');
   const job = model.jobId;
-  const put = (copy: ICopy, files?: readonly string[] | null) =>
-    setBegun(known => {
-      const before = known.find(one => one.copy.id === copy.id);
-      const now: IBegun = before ? { ...before, copy } : files === undefined ? { copy } : { copy, files };
-      return before ? known.map(one => (one === before ? now : one)) : [...known, now];
-    });
-  const latest = React.useRef(begun);
-  latest.current = begun;
-  const isBusy = begun.some(one => isUnderWay(one.copy));
+  usePolling(props, downloads, setDownloads);
+  const put = (transfer: ITransfer, files?: readonly string[] | null) =>
+    setDownloads(known => withTransfer(known, transfer, files));
+  const begin = async (channel: string, files: readonly string[] | null, folder: string, overwrite: boolean) =>
+    put(parseTransfer(await engine.call('download', { job }, { channel, folder, files, overwrite })), files);
+  const start = async (channel: string, files: readonly string[] | null) => {
+    const title = files ? trans.__('Copy files from %1', channel) : trans.__('Copy all files from %1', channel);
+    const folder = joinPath(notebookFolder?.() ?? host.folder?.() ?? '', `${channel}-${job}`);
+    const input = await host.askText(title, trans.__('Workspace folder'), folder);
+    if (input === null) {
+      return;
+    }
+    setError('');
+    const target = input.replace(/^\/+/, '');
+    try {
+      await begin(channel, files, target, false).catch(async (reason: unknown) => {
+        const isConflict = reason instanceof EngineError && reason.status === 409;
+        const question = { title: trans.__('Replace files?'), yes: trans.__('Replace'), warn: true };
+        if (!isConflict || !(await host.confirm({ ...question, text: reason.message }))) {
+          throw reason;
+        }
+        await begin(channel, files, target, true);
+      });
+    } catch (reason) {
+      setError(errorText(reason));
+    }
+  };
+  const cancel = (id: string) =>
+    void engine.call('cancel_copy', { copy: id }).then(
+      value => put(parseTransfer(value)),
+      (reason: unknown) => setError(errorText(reason))
+    );
+  const hide = (id: string) => setDownloads(known => known.filter(one => one.transfer.id !== id));
+  const copiedPath = (channel: string, path: string) => {
+    const contains = ({ transfer, files }: IDownload) =>
+      transfer.status === 'done' && transfer.channel === channel && (files === null || files?.includes(path));
+    const folder = downloads.filter(contains).at(-1)?.transfer.workspacePath ?? null;
+    return folder === null ? null : joinPath(folder, path);
+  };
+  return { canStart: host.openFile !== undefined, downloads, error, start, cancel, hide, copiedPath };
+}
 
+/** Poll the transfers while one is active. Includes transfers that were started before this page was loaded. */
+function usePolling(
+  { engine, trans, model, isVisible }: ITabProps,
+  downloads: readonly IDownload[],
+  setDownloads: React.Dispatch<React.SetStateAction<readonly IDownload[]>>
+): void {
+  const job = model.jobId;
+  const latest = React.useRef(downloads);
+  latest.current = downloads;
+  const isAnyActive = downloads.some(one => isActive(one.transfer));
   React.useEffect(() => {
     if (!isVisible) {
       return;
     }
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let isOver = false;
-    // Includes transfers that were started before this page was loaded.
-    const look = async () => {
-      let pause = EVERY;
-      const asked = new Set(latest.current.map(one => one.copy.id));
+    let isStopped = false;
+    const poll = async () => {
+      let pause = POLL_INTERVAL;
+      const requested = new Set(latest.current.map(one => one.transfer.id));
       try {
-        const found = list(record(await engine.call('copies', { job }))['copies']).map(parseCopy);
-        if (!isOver) {
-          const broken = trans.__('The server was restarted. Copy again.');
-          setBegun(known => merged(known, found, asked, broken));
+        const current = list(record(await engine.call('copies', { job }))['copies']).map(parseTransfer);
+        if (!isStopped) {
+          const lostError = trans.__('The server was restarted. Copy again.');
+          setDownloads(known => mergeTransfers(known, current, requested, lostError));
         }
       } catch {
-        pause = RETRY; // The transfer continues on the server.
+        pause = RETRY_INTERVAL; // The transfer continues on the server.
       }
-      if (!isOver && isBusy) {
-        timer = setTimeout(() => void look(), pause);
+      if (!isStopped && isAnyActive) {
+        timer = setTimeout(() => void poll(), pause);
       }
     };
-    void look();
+    void poll();
     return () => {
-      isOver = true;
+      isStopped = true;
       clearTimeout(timer);
     };
-  }, [engine, job, isVisible, isBusy, trans]);
+  }, [engine, job, isVisible, isAnyActive, trans]);
+}
 
-  const begin = async (channel: string, files: readonly string[] | null, folder: string, overwrite: boolean) =>
-    put(parseCopy(await engine.call('download', { job }, { channel, folder, files, overwrite })), files);
-
-  const start = async (channel: string, files: readonly string[] | null) => {
-    const title = files ? trans.__('Copy files from %1', channel) : trans.__('Copy all files from %1', channel);
-    const folder = joined(here?.() ?? host.folder?.() ?? '', `${channel}-${job}`);
-    const answer = await host.ask(title, trans.__('Workspace folder'), folder);
-    if (answer === null) {
-      return;
-    }
-    setTrouble('');
-    const target = answer.replace(/^\/+/, '');
-    try {
-      await begin(channel, files, target, false).catch(async (error: unknown) => {
-        const isConflict = error instanceof EngineError && error.status === 409;
-        const question = { title: trans.__('Replace files?'), yes: trans.__('Replace'), warn: true };
-        if (!isConflict || !(await host.confirm({ ...question, text: error.message }))) {
-          throw error;
-        }
-        await begin(channel, files, target, true);
-      });
-    } catch (error) {
-      setTrouble(said(error));
-    }
-  };
-
-  const cancel = (id: string) =>
-    void engine.call('cancel_copy', { copy: id }).then(
-      value => put(parseCopy(value)),
-      (error: unknown) => setTrouble(said(error))
-    );
-  const hide = (id: string) => setBegun(known => known.filter(one => one.copy.id !== id));
-  const placeOf = (channel: string, path: string) => {
-    const has = ({ copy, files }: IBegun) =>
-      copy.status === 'done' && copy.channel === channel && (files === null || files?.includes(path));
-    const place = begun.filter(has).at(-1)?.copy.place ?? null;
-    return place === null ? null : joined(place, path);
-  };
-  return { canStart: host.openFile !== undefined, begun, trouble, start, cancel, hide, placeOf };
+/** Return the downloads with a transfer added or updated. */
+function withTransfer(
+  known: readonly IDownload[],
+  transfer: ITransfer,
+  files?: readonly string[] | null
+): readonly IDownload[] {
+  return known.some(one => one.transfer.id === transfer.id)
+    ? known.map(one => (one.transfer.id === transfer.id ? { ...one, transfer } : one))
+    : [...known, files === undefined ? { transfer } : { transfer, files }];
 }
 
 /**
  * Update the known transfers, and add active ones that were not known. A transfer that was known at the time of the
  * request and is missing in the response has failed.
  */
-function merged(
-  known: readonly IBegun[],
-  found: readonly ICopy[],
-  asked: ReadonlySet<string>,
-  lost: string
-): readonly IBegun[] {
-  const now = new Map(found.map(copy => [copy.id, copy]));
-  const names = new Set(known.map(one => one.copy.id));
-  const kept = known.map(one => {
-    const copy = now.get(one.copy.id);
-    const isLost = !copy && asked.has(one.copy.id) && isUnderWay(one.copy);
-    return copy ? { ...one, copy } : isLost ? { ...one, copy: { ...one.copy, status: 'failed', trouble: lost } } : one;
+function mergeTransfers(
+  known: readonly IDownload[],
+  current: readonly ITransfer[],
+  requested: ReadonlySet<string>,
+  lostError: string
+): readonly IDownload[] {
+  const byId = new Map(current.map(transfer => [transfer.id, transfer]));
+  const knownIds = new Set(known.map(one => one.transfer.id));
+  const updated = known.map(one => {
+    const transfer = byId.get(one.transfer.id);
+    const isLost = !transfer && requested.has(one.transfer.id) && isActive(one.transfer);
+    return transfer
+      ? { ...one, transfer }
+      : isLost
+        ? { ...one, transfer: { ...one.transfer, status: 'failed', error: lostError } }
+        : one;
   });
-  const others = found.filter(copy => isUnderWay(copy) && !names.has(copy.id));
-  return [...kept, ...others.map(copy => ({ copy }))];
+  const added = current.filter(transfer => isActive(transfer) && !knownIds.has(transfer.id));
+  return [...updated, ...added.map(transfer => ({ transfer }))];
 }
 
 /** The progress of all transfers. */
-export function Copies(props: ITabProps & { copies: ICopies }): React.JSX.Element | null {
-  const { begun, trouble } = props.copies;
-  return begun.length > 0 || trouble ? (
+export function Downloads(props: ITabProps & { downloads: IDownloads }): React.JSX.Element | null {
+  const { downloads, error } = props.downloads;
+  return downloads.length > 0 || error ? (
     <div className="jp-pai-Copies">
-      {trouble && (
+      {error && (
         <p className="jp-pai-Job-trouble" role="alert">
-          {trouble}
+          {error}
         </p>
       )}
-      {begun.map(one => (
-        <Copy key={one.copy.id} {...props} begun={one} />
+      {downloads.map(download => (
+        <Download key={download.transfer.id} {...props} download={download} />
       ))}
     </div>
   ) : null;
 }
 
-function Copy({ trans, copies, begun, host }: ITabProps & { copies: ICopies; begun: IBegun }): React.JSX.Element {
-  const { copy, files } = begun;
-  const path = files?.length === 1 ? copies.placeOf(copy.channel, files[0] ?? '') : null;
-  if (isUnderWay(copy)) {
-    const part = trans.__('%1 of %2', size(copy.done), size(copy.bytes));
+interface IDownloadProps extends ITabProps {
+  readonly downloads: IDownloads;
+  readonly download: IDownload;
+}
+
+function Download({ trans, downloads, download, host }: IDownloadProps): React.JSX.Element {
+  const { transfer, files } = download;
+  const path = files?.length === 1 ? downloads.copiedPath(transfer.channel, files[0] ?? '') : null;
+  if (isActive(transfer)) {
+    const part = trans.__('%1 of %2', size(transfer.done), size(transfer.bytes));
     return (
-      <div className="jp-pai-Copy" data-status={copy.status}>
-        <span>{trans.__('Copying %1 to %2', copy.channel, copy.place ?? copy.folder)}</span>
-        <progress value={copy.done} max={Math.max(copy.bytes, 1)} aria-label={part} />
-        <span className="jp-pai-Channel-facts">{copy.status === 'waiting' ? trans.__('waiting') : part}</span>
-        <button type="button" className="jp-pai-Button" onClick={() => copies.cancel(copy.id)}>
+      <div className="jp-pai-Copy" data-status={transfer.status}>
+        <span>{trans.__('Copying %1 to %2', transfer.channel, transfer.workspacePath ?? transfer.folder)}</span>
+        <progress value={transfer.done} max={Math.max(transfer.bytes, 1)} aria-label={part} />
+        <span className="jp-pai-Channel-facts">{transfer.status === 'waiting' ? trans.__('waiting') : part}</span>
+        <button type="button" className="jp-pai-Button" onClick={() => downloads.cancel(transfer.id)}>
           {trans.__('Cancel')}
         </button>
       </div>
     );
   }
   return (
-    <div className="jp-pai-Copy" data-status={copy.status}>
-      <span role="status" className={copy.status === 'failed' ? 'jp-pai-Job-trouble' : ''}>
-        {outcome(copy, trans)}
+    <div className="jp-pai-Copy" data-status={transfer.status}>
+      <span role="status" className={transfer.status === 'failed' ? 'jp-pai-Job-trouble' : ''}>
+        {outcome(transfer, trans)}
       </span>
       {host.openFile && path !== null && (
         <button type="button" className="jp-pai-Button" onClick={() => host.openFile?.(path)}>
           {trans.__('Open')}
         </button>
       )}
-      <button type="button" className="jp-pai-Button" onClick={() => copies.hide(copy.id)}>
+      <button type="button" className="jp-pai-Button" onClick={() => downloads.hide(transfer.id)}>
         {trans.__('Hide')}
       </button>
     </div>
@@ -191,11 +213,11 @@ function Copy({ trans, copies, begun, host }: ITabProps & { copies: ICopies; beg
 }
 
 /** Describe the outcome of a transfer. */
-function outcome(copy: ICopy, trans: ITabProps['trans']): string {
-  switch (copy.status) {
+function outcome(transfer: ITransfer, trans: ITabProps['trans']): string {
+  switch (transfer.status) {
     case 'done': {
-      const { files, leftOut } = copy;
-      const args = [count(files), copy.place ?? copy.folder];
+      const { files, leftOut } = transfer;
+      const args = [count(files), transfer.workspacePath ?? transfer.folder];
       const text = plural(
         files,
         trans.__('Copied %1 file to %2.', ...args),
@@ -209,8 +231,8 @@ function outcome(copy: ICopy, trans: ITabProps['trans']): string {
       return leftOut ? `${text} ${skipped}` : text;
     }
     case 'cancelled':
-      return trans.__('Cancelled copying %1. Partial files were removed.', copy.channel);
+      return trans.__('Cancelled copying %1. Partial files were removed.', transfer.channel);
     default:
-      return copy.trouble;
+      return transfer.error;
   }
 }

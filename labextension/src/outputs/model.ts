@@ -24,7 +24,7 @@ export interface IChannel {
   readonly name: string;
   readonly uri: string;
   /** The path of its folder, below the server root; null if it is outside. */
-  readonly place: string | null;
+  readonly workspacePath: string | null;
   readonly state: ChannelState;
   readonly problem: string;
   readonly count: number;
@@ -41,18 +41,18 @@ export interface IFileText {
   readonly text: string;
 }
 
-/** A copy to a folder: `done` of `bytes` bytes. `place` is the path of the folder below the server root. */
-export interface ICopy {
+/** A copy to a folder: `done` of `bytes` bytes. `workspacePath` is the path of the folder below the server root. */
+export interface ITransfer {
   readonly id: string;
   readonly channel: string;
   readonly folder: string;
-  readonly place: string | null;
+  readonly workspacePath: string | null;
   readonly files: number;
   readonly bytes: number;
   readonly done: number;
   readonly leftOut: number;
   readonly status: string;
-  readonly trouble: string;
+  readonly error: string;
 }
 
 export type Column = 'path' | 'bytes' | 'modified';
@@ -67,26 +67,26 @@ export interface IQuery {
 /** Number of files shown at first in a channel. */
 export const PAGE = 100;
 // The largest page of the server.
-const LARGEST_PAGE = 500;
+const MAX_PAGE = 500;
 
-/** Load the channels of a job, each with its first files: PAGE of them, or the number in `wanted`. */
+/** Load the channels of a job, each with its first files: PAGE of them, or the number in `counts`. */
 export async function load(
-  ask: IEngine['call'],
+  call: IEngine['call'],
   job: string,
   query: IQuery,
-  wanted: ReadonlyMap<string, number>
+  counts: ReadonlyMap<string, number>
 ): Promise<readonly IChannel[]> {
   const { match, sort } = query;
-  const asked = { job, match, sort, order: query.isDescending ? 'desc' : 'asc' };
-  const first = parseOutputs(await ask('outputs', { ...asked, limit: PAGE }));
+  const parameters = { job, match, sort, order: query.isDescending ? 'desc' : 'asc' };
+  const first = parseOutputs(await call('outputs', { ...parameters, limit: PAGE }));
   return Promise.all(
     first.map(async channel => {
       const files = [...channel.files];
-      const most = Math.min(wanted.get(channel.name) ?? PAGE, channel.matching);
-      while (files.length < most) {
-        const limit = Math.min(most - files.length, LARGEST_PAGE);
-        const place = { channel: channel.name, offset: files.length, limit };
-        const more = parseOutputs(await ask('outputs', { ...asked, ...place }))[0]?.files ?? [];
+      const count = Math.min(counts.get(channel.name) ?? PAGE, channel.matching);
+      while (files.length < count) {
+        const limit = Math.min(count - files.length, MAX_PAGE);
+        const page = { channel: channel.name, offset: files.length, limit };
+        const more = parseOutputs(await call('outputs', { ...parameters, ...page }))[0]?.files ?? [];
         if (more.length === 0) {
           break;
         }
@@ -104,7 +104,7 @@ export function parseOutputs(value: unknown): readonly IChannel[] {
     return {
       name: string(channel['name']),
       uri: string(channel['uri']),
-      place: place(channel['place']),
+      workspacePath: textOrNull(channel['place']),
       state: state(channel['state']),
       problem: string(channel['problem']),
       count: number(channel['count']) ?? 0,
@@ -129,48 +129,48 @@ function state(value: unknown): ChannelState {
   return value === 'files' || value === 'empty' || value === 'gone' ? value : 'unknown';
 }
 
-function place(value: unknown): string | null {
+function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
 /** Parse the response of `peek`. */
 export function parseText(value: unknown): IFileText {
-  const said = record(value);
+  const data = record(value);
   return {
-    bytes: number(said['bytes']) ?? 0,
-    whole: said['whole'] === true,
-    binary: said['binary'] === true,
-    text: string(said['text'])
+    bytes: number(data['bytes']) ?? 0,
+    whole: data['whole'] === true,
+    binary: data['binary'] === true,
+    text: string(data['text'])
   };
 }
 
 /** Parse the response of `download`, `copy` or `cancel_copy`. */
-export function parseCopy(value: unknown): ICopy {
-  const copy = record(value);
-  const { message, fix } = record(copy['error']);
+export function parseTransfer(value: unknown): ITransfer {
+  const transfer = record(value);
+  const { message, fix } = record(transfer['error']);
   return {
-    id: string(copy['id']),
-    channel: string(copy['channel']),
-    folder: string(copy['folder']),
-    place: place(copy['place']),
-    files: number(copy['files']) ?? 0,
-    bytes: number(copy['bytes']) ?? 0,
-    done: number(copy['done']) ?? 0,
-    leftOut: number(copy['left_out']) ?? 0,
-    status: string(copy['status']),
-    trouble: `${string(message)} ${string(fix)}`.trim()
+    id: string(transfer['id']),
+    channel: string(transfer['channel']),
+    folder: string(transfer['folder']),
+    workspacePath: textOrNull(transfer['place']),
+    files: number(transfer['files']) ?? 0,
+    bytes: number(transfer['bytes']) ?? 0,
+    done: number(transfer['done']) ?? 0,
+    leftOut: number(transfer['left_out']) ?? 0,
+    status: string(transfer['status']),
+    error: `${string(message)} ${string(fix)}`.trim()
   };
 }
 
 /** Return an error as one text, with its fix. */
-export function said(error: unknown): string {
+export function errorText(error: unknown): string {
   const fix = error instanceof EngineError ? error.fix : '';
   return `${error instanceof Error ? error.message : String(error)} ${fix}`.trim();
 }
 
 /** Whether a transfer is still active. */
-export function isUnderWay(copy: ICopy): boolean {
-  return copy.status === 'waiting' || copy.status === 'running';
+export function isActive(transfer: ITransfer): boolean {
+  return transfer.status === 'waiting' || transfer.status === 'running';
 }
 
 /** The kind of preview of a file. */
@@ -189,23 +189,23 @@ export function kindOf(path: string): Kind {
 }
 
 /** Return the folder of a path, with its slash, and its name. */
-export function split(path: string): readonly [string, string] {
-  const cut = path.lastIndexOf('/') + 1;
-  return [path.slice(0, cut), path.slice(cut)];
+export function splitPath(path: string): readonly [string, string] {
+  const start = path.lastIndexOf('/') + 1;
+  return [path.slice(0, start), path.slice(start)];
 }
 
 /** Join a folder and a path. */
-export function joined(folder: string, path: string): string {
+export function joinPath(folder: string, path: string): string {
   return folder ? `${folder.replace(/\/+$/, '')}/${path}` : path;
 }
 
 /** Return the environment variable with the folder of a channel. */
-export function variable(channel: string): string {
+export function outputVariable(channel: string): string {
   return `PAI_OUTPUT_${channel.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()}`;
 }
 
 // Deeper levels are not indented further, so that nested brackets cannot exhaust the memory.
-const MOST_LEVELS = 20;
+const MAX_LEVELS = 20;
 // JSON tokens: strings; brackets and separators; whitespace; numbers and words.
 const TOKENS = /"(?:\\.|[^"\\])*"?|[{}[\],:]|\s+|[^\s{}[\],:"]+/gs;
 
@@ -213,25 +213,25 @@ const TOKENS = /"(?:\\.|[^"\\])*"?|[{}[\],:]|\s+|[^\s{}[\],:"]+/gs;
  * Format JSON with one value per line. Only whitespace changes: numbers keep all digits, which `JSON.parse` would not
  * preserve, and invalid JSON stays as it is.
  */
-export function indented(json: string): string {
-  const pieces: string[] = [];
+export function formatJson(json: string): string {
+  const parts: string[] = [];
   let depth = 0;
-  let before = '';
-  const line = () => `\n${'  '.repeat(Math.min(depth, MOST_LEVELS))}`;
+  let previous = '';
+  const line = () => `\n${'  '.repeat(Math.min(depth, MAX_LEVELS))}`;
   for (const [token] of json.matchAll(TOKENS)) {
     if (!token.trim()) {
       continue;
     }
-    const opened = before === '{' || before === '[';
+    const isFirst = previous === '{' || previous === '[';
     if (token === '}' || token === ']') {
       depth = Math.max(depth - 1, 0);
-      pieces.push(opened ? token : line() + token);
+      parts.push(isFirst ? token : line() + token);
     } else {
-      pieces.push(opened || before === ',' ? line() + token : token);
+      parts.push(isFirst || previous === ',' ? line() + token : token);
     }
     depth += token === '{' || token === '[' ? 1 : 0;
-    pieces.push(token === ':' ? ' ' : '');
-    before = token;
+    parts.push(token === ':' ? ' ' : '');
+    previous = token;
   }
-  return pieces.join('');
+  return parts.join('');
 }

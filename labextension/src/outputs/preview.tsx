@@ -7,7 +7,7 @@ import * as React from 'react';
 import type { ITabProps } from '../ui/context.js';
 import { size } from '../ui/format.js';
 import type { IFileText, IOutputFile } from './model.js';
-import { indented, kindOf, parseText, said } from './model.js';
+import { formatJson, kindOf, parseText, errorText } from './model.js';
 
 interface IProps extends ITabProps {
   readonly channel: string;
@@ -17,34 +17,34 @@ interface IProps extends ITabProps {
 export function Preview(props: IProps): React.JSX.Element {
   const { engine, model, channel, file } = props;
   // The URL contains the modification time, so that a changed image is loaded again.
-  const address =
+  const url =
     kindOf(file.path) === 'image'
-      ? engine.address('file', { job: model.jobId, channel, path: file.path, written: file.modified })
+      ? engine.url('file', { job: model.jobId, channel, path: file.path, written: file.modified })
       : null;
-  return address === null ? <Text {...props} /> : <Picture {...props} key={address} address={address} />;
+  return url === null ? <Text {...props} /> : <Picture {...props} key={url} url={url} />;
 }
 
-function Picture({ trans, file, address }: IProps & { address: string }): React.JSX.Element {
-  const [isBroken, breakIt] = React.useState(false);
+function Picture({ trans, file, url }: IProps & { url: string }): React.JSX.Element {
+  const [isBroken, setBroken] = React.useState(false);
   return isBroken ? (
     <p className="jp-pai-Outputs-note">{trans.__('The browser cannot display this image.')}</p>
   ) : (
-    <img className="jp-pai-Preview-picture" src={address} alt={file.path} onError={() => breakIt(true)} />
+    <img className="jp-pai-Preview-picture" src={url} alt={file.path} onError={() => setBroken(true)} />
   );
 }
 
 function Text(props: IProps): React.JSX.Element {
   const { trans, file } = props;
-  const found = useText(props);
+  const preview = useText(props);
   const kind = kindOf(file.path);
-  if (found === null) {
+  if (preview === null) {
     return <p className="jp-pai-Outputs-note">{trans.__('Loading…')}</p>;
   }
-  if (typeof found === 'string') {
-    return <p className="jp-pai-Job-trouble">{found}</p>;
+  if (typeof preview === 'string') {
+    return <p className="jp-pai-Job-trouble">{preview}</p>;
   }
-  if (found.binary) {
-    return <p className="jp-pai-Outputs-note">{trans.__('Binary file (%1).', size(found.bytes))}</p>;
+  if (preview.binary) {
+    return <p className="jp-pai-Outputs-note">{trans.__('Binary file (%1).', size(preview.bytes))}</p>;
   }
   return (
     <>
@@ -52,10 +52,10 @@ function Text(props: IProps): React.JSX.Element {
         <p className="jp-pai-Outputs-note">{trans.__('HTML is shown as source. Nothing in it runs.')}</p>
       )}
       <pre className="jp-pai-Preview-text" tabIndex={0} aria-label={file.path}>
-        {kind === 'json' && found.whole ? indented(found.text) : found.text}
+        {kind === 'json' && preview.whole ? formatJson(preview.text) : preview.text}
       </pre>
-      {!found.whole && (
-        <p className="jp-pai-Outputs-note">{trans.__('Preview truncated. File size: %1.', size(found.bytes))}</p>
+      {!preview.whole && (
+        <p className="jp-pai-Outputs-note">{trans.__('Preview truncated. File size: %1.', size(preview.bytes))}</p>
       )}
     </>
   );
@@ -66,22 +66,22 @@ function Text(props: IProps): React.JSX.Element {
  * failure.
  */
 function useText({ engine, model, isVisible, channel, file }: IProps): IFileText | string | null {
-  const [found, setFound] = React.useState<IFileText | string | null>(null);
+  const [preview, setPreview] = React.useState<IFileText | string | null>(null);
   const { path, modified, bytes } = file;
   const job = model.jobId;
   React.useEffect(() => {
     if (!isVisible) {
       return;
     }
-    let isOver = false;
-    const tell = (text: IFileText | string) => isOver || setFound(text);
+    let isStale = false;
+    const update = (text: IFileText | string) => isStale || setPreview(text);
     engine.call('peek', { job, channel, path }).then(
-      value => tell(parseText(value)),
-      (error: unknown) => tell(said(error))
+      value => update(parseText(value)),
+      (error: unknown) => update(errorText(error))
     );
     return () => {
-      isOver = true;
+      isStale = true;
     };
   }, [engine, job, isVisible, channel, path, modified, bytes]);
-  return found;
+  return preview;
 }

@@ -7,13 +7,13 @@ import * as React from 'react';
 import type { ITabProps } from '../ui/context.js';
 import { useChanges } from '../ui/context.js';
 import { Channel } from './channel.js';
-import { Copies, useCopies } from './downloads.js';
+import { Downloads, useDownloads } from './downloads.js';
 import type { IChannel, IQuery } from './model.js';
-import { load, PAGE, said } from './model.js';
+import { load, PAGE, errorText } from './model.js';
 
 // Pause between two polls of an active job: at least PAUSE milliseconds, and PATIENCE times the duration of a poll.
 const PAUSE = 3000;
-const PATIENCE = 20;
+const LOAD_FACTOR = 20;
 const TYPING = 250;
 
 export function Outputs(props: ITabProps): React.JSX.Element {
@@ -21,8 +21,8 @@ export function Outputs(props: ITabProps): React.JSX.Element {
   useChanges(model);
   const [query, setQuery] = React.useState<IQuery>({ match: '', sort: 'path', isDescending: false });
   const listing = useListing(props, query);
-  const copies = useCopies(props);
-  const { channels, trouble, refresh } = listing;
+  const downloads = useDownloads(props);
+  const { channels, error, refresh } = listing;
   return (
     // Disables JupyterLab's cell shortcuts, such as Enter, for these buttons.
     <div className="jp-pai-Outputs" data-lm-suppress-shortcuts="true">
@@ -32,12 +32,12 @@ export function Outputs(props: ITabProps): React.JSX.Element {
           {trans.__('Refresh')}
         </button>
       </div>
-      {trouble && (
+      {error && (
         <p className="jp-pai-Job-trouble" role="alert">
-          {trouble}
+          {error}
         </p>
       )}
-      <Copies {...props} copies={copies} />
+      <Downloads {...props} downloads={downloads} />
       {channels?.map(channel => (
         <Channel
           key={channel.name}
@@ -45,12 +45,12 @@ export function Outputs(props: ITabProps): React.JSX.Element {
           channel={channel}
           query={query}
           setQuery={setQuery}
-          copies={copies}
+          downloads={downloads}
           more={() => listing.more(channel)}
         />
       ))}
       {channels?.length === 0 && <p className="jp-pai-Outputs-note">{trans.__('The job has no output channels.')}</p>}
-      {!channels && !trouble && <p className="jp-pai-Outputs-note">{trans.__('Loading files…')}</p>}
+      {!channels && !error && <p className="jp-pai-Outputs-note">{trans.__('Loading files…')}</p>}
     </div>
   );
 }
@@ -58,7 +58,7 @@ export function Outputs(props: ITabProps): React.JSX.Element {
 interface IListing {
   /** Null until loaded. */
   readonly channels: readonly IChannel[] | null;
-  readonly trouble: string;
+  readonly error: string;
   readonly refresh: () => void;
   /** Load more files of a channel. */
   readonly more: (channel: IChannel) => void;
@@ -67,8 +67,8 @@ interface IListing {
 /** Return the files; polled while the job is active and the view is visible. */
 function useListing({ engine, model, isVisible }: ITabProps, query: IQuery): IListing {
   const [channels, setChannels] = React.useState<readonly IChannel[] | null>(null);
-  const [trouble, setTrouble] = React.useState('');
-  const [wanted, setWanted] = React.useState<ReadonlyMap<string, number>>(new Map());
+  const [error, setError] = React.useState('');
+  const [counts, setCounts] = React.useState<ReadonlyMap<string, number>>(new Map());
   const [round, refresh] = React.useReducer((n: number) => n + 1, 0);
   const { hasEnded, jobId } = model;
   React.useEffect(() => {
@@ -76,32 +76,32 @@ function useListing({ engine, model, isVisible }: ITabProps, query: IQuery): ILi
       return;
     }
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let isOver = false;
-    const look = async () => {
-      const begun = performance.now();
+    let isStopped = false;
+    const poll = async () => {
+      const startedAt = performance.now();
       try {
-        const found = await load((...asked) => engine.call(...asked), jobId, query, wanted);
-        if (!isOver) {
-          setChannels(found);
-          setTrouble('');
+        const loaded = await load((...args) => engine.call(...args), jobId, query, counts);
+        if (!isStopped) {
+          setChannels(loaded);
+          setError('');
         }
       } catch (error) {
-        if (!isOver) {
-          setTrouble(said(error));
+        if (!isStopped) {
+          setError(errorText(error));
         }
       }
-      if (!isOver && !hasEnded) {
-        timer = setTimeout(() => void look(), Math.max(PAUSE, PATIENCE * (performance.now() - begun)));
+      if (!isStopped && !hasEnded) {
+        timer = setTimeout(() => void poll(), Math.max(PAUSE, LOAD_FACTOR * (performance.now() - startedAt)));
       }
     };
-    void look();
+    void poll();
     return () => {
-      isOver = true;
+      isStopped = true;
       clearTimeout(timer);
     };
-  }, [engine, jobId, isVisible, hasEnded, query, wanted, round]);
-  const more = ({ name, files }: IChannel) => setWanted(known => new Map(known).set(name, files.length + 5 * PAGE));
-  return { channels, trouble, refresh, more };
+  }, [engine, jobId, isVisible, hasEnded, query, counts, round]);
+  const more = ({ name, files }: IChannel) => setCounts(known => new Map(known).set(name, files.length + 5 * PAGE));
+  return { channels, error, refresh, more };
 }
 
 /** A filter field; `change` is called after a pause in typing. */

@@ -28,7 +28,10 @@ const OPEN = {
   type: 'object',
   properties: {
     ...ID.properties,
-    back: { type: 'string', description: 'The path of a document that is activated when the tab is closed, and by Escape.' }
+    back: {
+      type: 'string',
+      description: 'The path of a document that is activated when the tab is closed, and by Escape.'
+    }
   }
 };
 
@@ -58,7 +61,7 @@ export function addCommands(
     label: trans.__('Open Training Job…'),
     describedBy: { args: OPEN },
     execute: async args => {
-      const job = await find(context, args);
+      const job = await findJob(context, args);
       if (job) {
         await tabs.openJob(job.id, string(args['back']));
       }
@@ -73,10 +76,10 @@ export function addCommands(
     label: trans.__('Stop Training Job…'),
     describedBy: { args: ID },
     execute: async args => {
-      const job = await find(context, { id: tabs.currentJob ?? '', ...args });
+      const job = await findJob(context, { id: tabs.currentJob ?? '', ...args });
       const yes = trans.__('Stop');
       if (job && (await host.confirm({ title: trans.__('Stop %1?', job.name), text: job.id, yes, warn: true }))) {
-        await engine.call('stop', { job: job.id }).catch((error: unknown) => say(error, context));
+        await engine.call('stop', { job: job.id }).catch((error: unknown) => notifyError(error, context));
       }
     }
   });
@@ -87,25 +90,25 @@ export function addCommands(
 }
 
 /** Return the job that the arguments refer to; null if there is none, after notifying the user. */
-async function find(context: IContext, args: ReadonlyPartialJSONObject): Promise<Pick<IJob, 'id' | 'name'> | null> {
+async function findJob(context: IContext, args: ReadonlyPartialJSONObject): Promise<Pick<IJob, 'id' | 'name'> | null> {
   const { engine, host, trans } = context;
   const title = trans.__('Which job?');
-  const given = string(args['id']);
-  const word = given || (await host.ask(title, trans.__('ID, ID prefix, name, or "last"'), 'last'));
-  if (!word) {
+  const id = string(args['id']);
+  const input = id || (await host.askText(title, trans.__('ID, ID prefix, name, or "last"'), 'last'));
+  if (!input) {
     return null;
   }
   try {
-    return parseJob(await engine.call('show', { job: word }));
+    return parseJob(await engine.call('show', { job: input }));
   } catch (error) {
-    if (given && !(error instanceof EngineError && error.code === 'NotFound')) {
-      return { id: given, name: given }; // The tab reports the error and recovers from it.
+    if (id && !(error instanceof EngineError && error.code === 'NotFound')) {
+      return { id, name: id }; // The tab reports the error and recovers from it.
     }
-    say(error, context);
+    notifyError(error, context);
     return null;
   }
 }
 
-function say(error: unknown, { host }: IContext): void {
+function notifyError(error: unknown, { host }: IContext): void {
   host.notify(error instanceof EngineError ? `${error.message} ${error.fix}` : String(error), 'error');
 }

@@ -11,8 +11,8 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 import { parseOutput } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 import { jobsPlugin } from './jobs.js';
-import { placesPlugin } from './launchers.js';
-import { newsPlugin } from './notifications.js';
+import { launchersPlugin } from './launchers.js';
+import { notificationsPlugin } from './notifications.js';
 import { pagePlugin } from './page.js';
 import { settingsPlugin } from './settings.js';
 import { explorerPlugin } from './storage.js';
@@ -71,7 +71,7 @@ export default [
   trainPlugin,
   jobsPlugin,
   explorerPlugin,
-  placesPlugin,
+  launchersPlugin,
   settingsPlugin,
-  newsPlugin
+  notificationsPlugin
 ];

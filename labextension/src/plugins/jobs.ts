@@ -12,7 +12,7 @@ import type { IContext } from '../ui/context.js';
 import { LazyWidget } from '../ui/lazywidget.js';
 import { addCommands } from './commands.js';
 import { addPanel, filePage } from './sidepanel.js';
-import { JobTabs, OPEN } from './tabs.js';
+import { JobTabs, URL_PARAMETERS } from './tabs.js';
 import { IPage } from './tokens.js';
 
 const PANEL = 'jp-pai-jobs';
@@ -33,7 +33,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     const tabs = new JobTabs(app, labShell, page);
     const panel = makePanel(page);
     addCommands(app, page, tabs, () => tabs.reveal(panel), palette);
-    void addPanel(app, labShell, restorer, panel, 550).then(() => filePage(app, labShell) && openAsked(tabs));
+    void addPanel(app, labShell, restorer, panel, 550).then(() => filePage(app, labShell) && openFromUrl(tabs));
     void (labShell && restorer && tabs.restore(restorer));
   }
 };
@@ -48,9 +48,9 @@ function makePanel(page: IContext): Widget {
 }
 
 /** Open the job or comparison that the URL of the file page of Notebook 7 names. */
-function openAsked(tabs: JobTabs): void {
-  const asked = new URLSearchParams(location.search);
-  const [job, jobs] = [asked.get(OPEN.job), asked.get(OPEN.compare)];
+function openFromUrl(tabs: JobTabs): void {
+  const parameters = new URLSearchParams(location.search);
+  const [job, jobs] = [parameters.get(URL_PARAMETERS.job), parameters.get(URL_PARAMETERS.compare)];
   if (job) {
     void tabs.openJob(job);
   } else if (jobs) {

@@ -17,7 +17,7 @@ import { canTrain, itemAt, selectedAt } from '../host/contextitem.js';
 import { explorerIcon, trainIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
 import { filePage } from './sidepanel.js';
-import { OPEN } from './tabs.js';
+import { URL_PARAMETERS } from './tabs.js';
 import { IPage } from './tokens.js';
 import { addTutorials } from './tutorials.js';
 
@@ -31,7 +31,7 @@ const CARD = {
   }
 };
 
-export const placesPlugin: JupyterFrontEndPlugin<void> = {
+export const launchersPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:places',
   description: 'Adds training commands to toolbars, menus, the file browser and the launcher.',
   autoStart: true,
@@ -57,9 +57,9 @@ export const placesPlugin: JupyterFrontEndPlugin<void> = {
     launcher?.add({ command: COMMANDS.trainItem, category, args, rank: 1 });
     launcher?.add({ command: COMMANDS.openTutorials, category, args, rank: 2 });
     void app.restored.then(() => {
-      const asked = new URLSearchParams(location.search).get(OPEN.train);
-      if (asked !== null && filePage(app, labShell)) {
-        void app.commands.execute(COMMANDS.train, { path: asked });
+      const path = new URLSearchParams(location.search).get(URL_PARAMETERS.train);
+      if (path !== null && filePage(app, labShell)) {
+        void app.commands.execute(COMMANDS.train, { path });
       }
     });
   }

@@ -13,14 +13,22 @@ import { Gettext, ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { ServerEngine } from '../api/http.js';
 import { record } from '../api/wire.js';
 import { LabHost } from '../host/lab.js';
-import { PAGE, pageSettings } from '../host/settings.js';
+import { PAGE_SETTINGS, pageSettings } from '../host/settings.js';
 import type { IContext } from '../ui/context.js';
 import { setLocale } from '../ui/format.js';
-import { DOMAIN, catalogue, isFilled, languageOf, localeOf, spoken, translated } from '../ui/translation.js';
+import {
+  DOMAIN,
+  toGettextCatalog,
+  isTranslated,
+  languageOf,
+  localeOf,
+  languageTag,
+  translateSchema
+} from '../ui/translation.js';
 import { IPage } from './tokens.js';
 
 export const pagePlugin: JupyterFrontEndPlugin<IContext> = {
-  id: PAGE,
+  id: PAGE_SETTINGS,
   description: 'Connects the page to the training jobs of its server.',
   autoStart: true,
   provides: IPage,
@@ -34,42 +42,42 @@ export const pagePlugin: JupyterFrontEndPlugin<IContext> = {
   ) => {
     const lab = translator ?? nullTranslator;
     let trans: TranslationBundle = nullTranslator.load(DOMAIN);
-    registry?.transform(PAGE, { fetch: plugin => titled(plugin, trans) });
+    registry?.transform(PAGE_SETTINGS, { fetch: plugin => translatePlugin(plugin, trans) });
     const settings = await pageSettings(registry);
-    const set = () => settings?.get('language').composite;
-    const language = spoken(set(), lab.languageCode);
+    const languageSetting = () => settings?.get('language').composite;
+    const language = languageTag(languageSetting(), lab.languageCode);
     setLocale(localeOf(language, navigator.languages));
     const engine = new ServerEngine(app.serviceManager.serverSettings, () => trans, language);
-    trans = await speaking(lab, language, engine);
+    trans = await loadTranslation(lab, language, engine);
     settings?.changed.connect(() => {
-      if (spoken(set(), lab.languageCode) !== language) {
+      if (languageTag(languageSetting(), lab.languageCode) !== language) {
         askToReload(trans);
       }
     });
     // Transform the schema again: the language was unknown the first time.
-    void registry?.load(PAGE, true).catch(() => null);
-    const lang = isFilled(trans) ? language : 'en';
+    void registry?.load(PAGE_SETTINGS, true).catch(() => null);
+    const lang = isTranslated(trans) ? language : 'en';
     return { engine, trans, lang, host: new LabHost(app, trans, lang, shell, files) };
   }
 };
 
 /** Return JupyterLab's translation if it has our texts in this language, else our own catalog. */
-async function speaking(lab: ITranslator, language: string, engine: ServerEngine): Promise<TranslationBundle> {
-  const theirs = lab.load(DOMAIN);
-  if (spoken('', lab.languageCode) === language && (language === 'en' || isFilled(theirs))) {
-    return theirs;
+async function loadTranslation(lab: ITranslator, language: string, engine: ServerEngine): Promise<TranslationBundle> {
+  const labTranslation = lab.load(DOMAIN);
+  if (languageTag('', lab.languageCode) === language && (language === 'en' || isTranslated(labTranslation))) {
+    return labTranslation;
   }
-  const ours = new Gettext({ domain: DOMAIN, locale: language });
-  const said = await engine.call('catalogue', { language }).catch(() => ({}));
-  const { texts } = record(said);
+  const translation = new Gettext({ domain: DOMAIN, locale: language });
+  const response = await engine.call('catalogue', { language }).catch(() => ({}));
+  const { texts } = record(response);
   if (languageOf(texts)) {
-    ours.loadJSON(catalogue(texts), DOMAIN);
+    translation.loadJSON(toGettextCatalog(texts), DOMAIN);
   }
-  return ours;
+  return translation;
 }
 
-function titled(plugin: ISettingRegistry.IPlugin, trans: TranslationBundle): ISettingRegistry.IPlugin {
-  return { ...plugin, schema: translated(plugin.schema, trans) as ISettingRegistry.ISchema };
+function translatePlugin(plugin: ISettingRegistry.IPlugin, trans: TranslationBundle): ISettingRegistry.IPlugin {
+  return { ...plugin, schema: translateSchema(plugin.schema, trans) as ISettingRegistry.ISchema };
 }
 
 function askToReload(trans: TranslationBundle): void {

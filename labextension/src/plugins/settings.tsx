@@ -6,7 +6,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { IFormRendererRegistry } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
-import { PAGE } from '../host/settings.js';
+import { PAGE_SETTINGS } from '../host/settings.js';
 import type { IContext } from '../ui/context.js';
 import { IPage } from './tokens.js';
 
@@ -34,6 +34,6 @@ export const settingsPlugin: JupyterFrontEndPlugin<void> = {
         </React.Suspense>
       </fieldset>
     );
-    forms.addRenderer(`${PAGE}.kept`, { fieldRenderer });
+    forms.addRenderer(`${PAGE_SETTINGS}.kept`, { fieldRenderer });
   }
 };

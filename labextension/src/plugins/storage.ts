@@ -63,9 +63,9 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
         reveal(app, labShell, panel);
         const explorer = await panel.load();
         if (paths) {
-          await explorer.bring(strings(paths));
+          await explorer.copyToFolder(strings(paths));
         } else {
-          explorer.enter();
+          explorer.focusWhenRendered();
         }
       }
     });

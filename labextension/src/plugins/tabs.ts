@@ -16,11 +16,11 @@ import type { IContext } from '../ui/context.js';
 import { filePage, reveal } from './sidepanel.js';
 
 /** Query parameters of the file page that open a tab. */
-export const OPEN = { job: 'pai-job', compare: 'pai-compare', train: 'pai-train' } as const;
+export const URL_PARAMETERS = { job: 'pai-job', compare: 'pai-compare', train: 'pai-train' } as const;
 
 type Tab = MainAreaWidget;
 /** The arguments of the command that restores a tab. */
-type Arguments = ReadonlyPartialJSONObject;
+type CommandArgs = ReadonlyPartialJSONObject;
 
 export class JobTabs {
   constructor(
@@ -47,8 +47,8 @@ export class JobTabs {
 
   /** Open the tab of a job, by its full id. Closing it, or Escape, activates the document with the path `back`. */
   async openJob(jobId: string, back = ''): Promise<void> {
-    if (this.isElsewhere) {
-      this.openFilePage(OPEN.job, jobId);
+    if (this.needsFilePage) {
+      this.openFilePage(URL_PARAMETERS.job, jobId);
       return;
     }
     const tab = await this.show(`jp-pai-job-${jobId}`, this.jobs, { id: jobId }, async () => {
@@ -62,14 +62,14 @@ export class JobTabs {
       return content;
     });
     if (back) {
-      this.leadBack(tab, back);
+      this.returnOnClose(tab, back);
     }
   }
 
   /** Open a comparison of jobs. */
   async compare(jobIds: readonly string[]): Promise<void> {
-    if (this.isElsewhere) {
-      this.openFilePage(OPEN.compare, jobIds.join(','));
+    if (this.needsFilePage) {
+      this.openFilePage(URL_PARAMETERS.compare, jobIds.join(','));
       return;
     }
     await this.show(`jp-pai-compare-${jobIds.join('-')}`, this.comparisons, { ids: [...jobIds] }, async () => {
@@ -89,17 +89,17 @@ export class JobTabs {
     return filePage(this.app, this.labShell);
   }
 
-  private get isElsewhere(): boolean {
+  private get needsFilePage(): boolean {
     return !this.labShell && !this.filePage;
   }
 
   private openFilePage(name: string, value: string): void {
     const url = new URL(URLExt.join(PageConfig.getBaseUrl(), 'tree'), location.href);
     url.searchParams.set(name, value);
-    if (!opened(url)) {
+    if (!openWindow(url)) {
       // Popup blockers reject windows that do not open directly after a user action.
       const { trans } = this.context;
-      const actions = [{ label: trans.__('Open'), callback: () => void opened(url) }];
+      const actions = [{ label: trans.__('Open'), callback: () => void openWindow(url) }];
       Notification.warning(trans.__('The browser blocked the new page.'), { autoClose: false, actions });
     }
   }
@@ -108,12 +108,12 @@ export class JobTabs {
   private async show(
     id: string,
     tracker: WidgetTracker<Tab>,
-    args: Arguments,
+    args: CommandArgs,
     make: () => Promise<Widget>
   ): Promise<Tab> {
     let tab = this.byId.get(id);
     if (!tab) {
-      tab = this.wrap(id, args, make());
+      tab = this.createTab(id, args, make());
       this.byId.set(id, tab);
       const forget = () => void this.byId.delete(id);
       tab.then(made => made.disposed.connect(forget), forget);
@@ -129,7 +129,7 @@ export class JobTabs {
     return tab;
   }
 
-  private leadBack(tab: Tab, path: string): void {
+  private returnOnClose(tab: Tab, path: string): void {
     const { host } = this.context;
     // Only from a visible tab: closing a hidden one must not change the active document.
     tab.disposed.connect(() => tab.isVisible && host.show?.(path));
@@ -141,8 +141,8 @@ export class JobTabs {
     });
   }
 
-  private async wrap(id: string, args: Arguments, making: Promise<Widget>): Promise<Tab> {
-    const content = await making;
+  private async createTab(id: string, args: CommandArgs, loading: Promise<Widget>): Promise<Tab> {
+    const content = await loading;
     content.title.icon = jobsIcon;
     content.title.closable = true;
     const tab = new MainAreaWidget({ content });
@@ -155,14 +155,14 @@ export class JobTabs {
   private readonly jobs = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-jobs' });
   private readonly comparisons = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-comparisons' });
   private readonly byId = new Map<string, Promise<Tab>>();
-  private readonly arguments = new WeakMap<Tab, Arguments>();
+  private readonly arguments = new WeakMap<Tab, CommandArgs>();
 }
 
 /**
  * Open a page; return whether the browser allowed it. The option `noopener` would hide the result, so the opener is
  * removed afterwards.
  */
-function opened(url: URL): boolean {
+function openWindow(url: URL): boolean {
   const page = window.open(url, '_blank');
   if (page) {
     page.opener = null;

@@ -58,8 +58,8 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
         await (await panel.load()).open(path, request);
       },
       again: async (path: string) => {
-        const contents = await panel.load().catch(() => null); // The panel reports the error.
-        if (!(await contents?.model.again(path))) {
+        const view = await panel.load().catch(() => null); // The panel reports the error.
+        if (!(await view?.model.submitAgain(path))) {
           await train.open(path);
         }
       },
@@ -89,8 +89,8 @@ function addCommands(
   show: () => void,
   palette: ICommandPalette | null
 ): void {
-  const meant = (path: unknown) =>
-    typeof path === 'string' ? path : host.inFront?.() || host.notebook?.() || host.folder?.() || '';
+  const pathOf = (path: unknown) =>
+    typeof path === 'string' ? path : host.activePath?.() || host.notebook?.() || host.folder?.() || '';
   commands.addCommand(COMMANDS.showTrain, {
     label: trans.__('Show Train'),
     icon: trainIcon,
@@ -102,12 +102,12 @@ function addCommands(
     caption: trans.__('Review the files and settings, and submit a training job'),
     icon: trainIcon,
     describedBy: { args: PATH },
-    execute: ({ path }) => train.open(meant(path))
+    execute: ({ path }) => train.open(pathOf(path))
   });
   commands.addCommand(COMMANDS.trainAgain, {
     label: trans.__('Train Again with the Last Settings'),
     describedBy: { args: PATH },
-    execute: ({ path }) => train.again(meant(path))
+    execute: ({ path }) => train.again(pathOf(path))
   });
   const category = trans.__('Training');
   for (const command of [COMMANDS.train, COMMANDS.trainAgain, COMMANDS.profiles]) {

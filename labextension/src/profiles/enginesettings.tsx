@@ -29,40 +29,40 @@ interface IRow {
 
 export function EngineSettings({ engine, trans }: IProps): React.JSX.Element {
   const [settings, setSettings] = React.useState<ISettings | null>(null);
-  const [said, setSaid] = React.useState('');
-  const [trouble, setTrouble] = React.useState('');
+  const [status, setStatus] = React.useState('');
+  const [error, setError] = React.useState('');
   React.useEffect(() => {
     engine.call('engine_settings').then(
       reply => setSettings(parse(reply)),
-      (error: unknown) => setTrouble(words(error))
+      (error: unknown) => setError(errorText(error))
     );
   }, [engine]);
-  const write = async (row: IRow, text: string) => {
+  const save = async (row: IRow, text: string) => {
     if (!settings || text === textAt(settings.values, row)) {
       return;
     }
     try {
       const reply = await engine.call('set_engine_settings', {}, withText(settings.values, row, text));
       setSettings(parse(reply));
-      setSaid(trans.__('Saved to %1', settings.file));
-      setTrouble('');
+      setStatus(trans.__('Saved to %1', settings.file));
+      setError('');
     } catch (error) {
-      setSaid('');
-      setTrouble(words(error));
+      setStatus('');
+      setError(errorText(error));
     }
   };
   return (
     <div className="jp-pai-Fields" data-lm-suppress-shortcuts="true">
       {settings &&
         rowsOf(trans).map(row => (
-          <Row key={`${row.table}.${row.key}`} row={row} settings={settings} onWrite={text => void write(row, text)} />
+          <Row key={`${row.table}.${row.key}`} row={row} settings={settings} onWrite={text => void save(row, text)} />
         ))}
       <p className="jp-pai-Field-about" role="status">
-        {said || (settings && trans.__('Stored in %1.', settings.file))}
+        {status || (settings && trans.__('Stored in %1.', settings.file))}
       </p>
-      {trouble && (
+      {error && (
         <p className="jp-pai-Trouble" role="alert">
-          {trouble}
+          {error}
         </p>
       )}
     </div>
@@ -143,6 +143,6 @@ function withText(tables: Json, { table, key, isNumber }: IRow, text: string): J
   return { ...tables, [table]: text === '' ? others : { ...others, [key]: value } };
 }
 
-function words(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof EngineError ? `${error.message} ${error.fix}` : String(error);
 }

@@ -6,8 +6,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { useClock } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
-import { about } from '../ui/format.js';
+import { ErrorMessage } from '../ui/errormessage.js';
+import { approximateDuration } from '../ui/format.js';
 import type { ITest } from './model.js';
 
 interface IProps {
@@ -16,28 +16,30 @@ interface IProps {
   readonly trans: TranslationBundle;
 }
 
-export function Findings({ test, name, trans }: IProps): React.JSX.Element {
-  const marks = {
+export function TestResults({ test, name, trans }: IProps): React.JSX.Element {
+  const labels = {
     ok: ['✓', trans.__('passed')],
     warn: ['!', trans.__('warning')],
     bad: ['✗', trans.__('error')]
   } as const;
-  const bad = test.findings.filter(finding => finding.state === 'bad').length;
+  const errorCount = test.findings.filter(finding => finding.state === 'bad').length;
   return (
     <div className="jp-pai-Findings">
       <p role="status">
         {test.isRunning ? (
-          <Running trans={trans} />
+          <TestProgress trans={trans} />
         ) : (
-          !test.trouble &&
-          (bad ? trans.__('Jobs cannot run with this profile yet.') : trans.__('Jobs can run with this profile.'))
+          !test.error &&
+          (errorCount
+            ? trans.__('Jobs cannot run with this profile yet.')
+            : trans.__('Jobs can run with this profile.'))
         )}
       </p>
-      <Trouble trouble={test.trouble} />
+      <ErrorMessage error={test.error} />
       {test.findings.length > 0 && (
         <ul aria-label={trans.__('Test results for %1', name)}>
-          {test.findings.map(({ state, what, text, fix }, n) => {
-            const [mark, word] = marks[state];
+          {test.findings.map(({ state, subject: what, text, fix }, n) => {
+            const [mark, word] = labels[state];
             return (
               <li key={n} data-state={state}>
                 <span className="jp-pai-Findings-mark" aria-hidden="true">
@@ -58,12 +60,12 @@ export function Findings({ test, name, trans }: IProps): React.JSX.Element {
 }
 
 /** Progress of a test, which may wait for a slow platform. */
-function Running({ trans }: Pick<IProps, 'trans'>): React.JSX.Element {
+function TestProgress({ trans }: Pick<IProps, 'trans'>): React.JSX.Element {
   const [since] = React.useState(() => Date.now());
-  const taken = useClock(true) - since;
+  const elapsed = useClock(true) - since;
   return (
     <>
-      {trans.__('Testing…')} {taken >= 1000 && <span aria-hidden="true">{about(taken, trans)}</span>}
+      {trans.__('Testing…')} {elapsed >= 1000 && <span aria-hidden="true">{approximateDuration(elapsed, trans)}</span>}
     </>
   );
 }

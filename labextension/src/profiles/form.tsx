@@ -5,12 +5,12 @@
 import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
-import { showWrong, staysOpen } from '../ui/fields/fielderror.js';
+import { ErrorMessage } from '../ui/errormessage.js';
+import { focusFirstError, staysOpen } from '../ui/fields/fielderror.js';
 import { SchemaForm } from '../ui/fields/schemaform.js';
 import type { IEditing, ProfilesModel } from './model.js';
-import type { IKept } from './profiles.js';
-import { allBut, keysOf } from './profiles.js';
+import type { ICredentialsInfo } from './profiles.js';
+import { otherFields, splitFields } from './profiles.js';
 
 interface IProps extends IContext {
   readonly model: ProfilesModel;
@@ -23,14 +23,14 @@ export function ProfileForm(props: IProps): React.JSX.Element {
   const box = React.useRef<HTMLFormElement>(null);
   const id = React.useId();
   React.useEffect(() => box.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), []);
-  const { nameFault, faults, loginFaults } = editing;
+  const { nameError, errors, credentialErrors } = editing;
   React.useEffect(() => {
-    if (nameFault || faults.size || loginFaults.size) {
+    if (nameError || errors.size || credentialErrors.size) {
       // The error may be inside a section that opens with this render.
-      const look = () => showWrong(box.current);
-      requestAnimationFrame(() => requestAnimationFrame(look));
+      const focus = () => focusFirstError(box.current);
+      requestAnimationFrame(() => requestAnimationFrame(focus));
     }
-  }, [nameFault, faults, loginFaults]);
+  }, [nameError, errors, credentialErrors]);
   const save = (event?: React.SyntheticEvent) => {
     event?.preventDefault();
     void model.save().then(isSaved => {
@@ -39,22 +39,22 @@ export function ProfileForm(props: IProps): React.JSX.Element {
       }
     });
   };
-  const leave = async () => {
+  const discard = async () => {
     const question = {
       title: trans.__('Discard changes?'),
       text: trans.__('Your changes, including credentials, will be lost.'),
       yes: trans.__('Discard'),
       warn: true
     };
-    if (!editing.isTyped || (await host.confirm(question))) {
+    if (!editing.isDirty || (await host.confirm(question))) {
       model.close();
     }
   };
-  const press = (event: React.KeyboardEvent) => {
+  const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape') {
       event.preventDefault();
       event.stopPropagation();
-      void leave();
+      void discard();
     } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       save(event);
     }
@@ -70,13 +70,13 @@ export function ProfileForm(props: IProps): React.JSX.Element {
       noValidate
       aria-label={title}
       onSubmit={save}
-      onKeyDown={press}
+      onKeyDown={onKeyDown}
     >
       <h3>{title}</h3>
       {!editing.profile && <Name {...props} id={`${id}-name`} />}
-      <Keys {...props} id={id} />
-      {editing.platform.credentials && <Login {...props} id={`${id}-login`} />}
-      <Trouble trouble={editing.trouble} />
+      <SettingsFields {...props} id={id} />
+      {editing.platform.credentials && <CredentialsFields {...props} id={`${id}-login`} />}
+      <ErrorMessage error={editing.error} />
       <div className="jp-pai-Actions">
         <button type="submit" className="jp-pai-Button jp-mod-accept" disabled={model.isBusy}>
           {trans.__('Save')}
@@ -90,7 +90,7 @@ export function ProfileForm(props: IProps): React.JSX.Element {
 }
 
 function Name({ model, editing, trans, id }: IProps & { id: string }): React.JSX.Element {
-  const fault = editing.nameFault;
+  const error = editing.nameError;
   return (
     <div className="jp-pai-Fields">
       <div className="jp-pai-Field">
@@ -104,13 +104,13 @@ function Name({ model, editing, trans, id }: IProps & { id: string }): React.JSX
           autoComplete="off"
           spellCheck={false}
           aria-required
-          aria-invalid={fault !== ''}
-          aria-describedby={fault ? `${id}--fault` : undefined}
-          onChange={event => model.type({ name: event.target.value })}
+          aria-invalid={error !== ''}
+          aria-describedby={error ? `${id}--error` : undefined}
+          onChange={event => model.updateForm({ name: event.target.value })}
         />
-        {fault && (
-          <span className="jp-pai-Trouble" role="alert" id={`${id}--fault`}>
-            {fault}
+        {error && (
+          <span className="jp-pai-Trouble" role="alert" id={`${id}--error`}>
+            {error}
           </span>
         )}
       </div>
@@ -119,28 +119,28 @@ function Name({ model, editing, trans, id }: IProps & { id: string }): React.JSX
 }
 
 /** The important fields, and the rest in a collapsed section. */
-function Keys({ model, editing, trans, id }: IProps & { id: string }): React.JSX.Element {
-  const { platform, values, faults } = editing;
-  const [first, rest] = React.useMemo(() => keysOf(platform), [platform]);
-  const isWrong = rest.some(name => [...faults.keys()].some(path => path.split('.')[0] === name));
+function SettingsFields({ model, editing, trans, id }: IProps & { id: string }): React.JSX.Element {
+  const { platform, values, errors } = editing;
+  const [first, rest] = React.useMemo(() => splitFields(platform), [platform]);
+  const hasError = rest.some(name => [...errors.keys()].some(path => path.split('.')[0] === name));
   const [isOpen, setOpen] = React.useState(false);
   React.useEffect(() => {
-    if (isWrong) {
+    if (hasError) {
       setOpen(true);
     }
-  }, [isWrong]);
+  }, [hasError]);
   const form = (names: readonly string[]) => (
     <SchemaForm
       schema={platform.settings}
       value={values}
-      faults={faults}
-      onChange={changed => model.type({ values: changed })}
+      errors={errors}
+      onChange={changed => model.updateForm({ values: changed })}
       trans={trans}
       idPrefix={id}
-      exclude={allBut(platform, names)}
+      exclude={otherFields(platform, names)}
     />
   );
-  const given = rest.filter(name => name in values).length;
+  const setCount = rest.filter(name => name in values).length;
   return (
     <>
       {form(first)}
@@ -148,9 +148,9 @@ function Keys({ model, editing, trans, id }: IProps & { id: string }): React.JSX
         <details
           className="jp-pai-Fields-group"
           open={isOpen}
-          onToggle={event => setOpen(staysOpen(event.currentTarget, isWrong))}
+          onToggle={event => setOpen(staysOpen(event.currentTarget, hasError))}
         >
-          <summary>{given ? trans.__('More settings (%1 set)', given) : trans.__('More settings')}</summary>
+          <summary>{setCount ? trans.__('More settings (%1 set)', setCount) : trans.__('More settings')}</summary>
           {isOpen && form(rest)}
         </details>
       )}
@@ -158,11 +158,11 @@ function Keys({ model, editing, trans, id }: IProps & { id: string }): React.JSX
   );
 }
 
-function Login({ model, host, editing, trans, id }: IProps & { id: string }): React.JSX.Element {
-  const { platform, profile, login, loginFaults } = editing;
+function CredentialsFields({ model, host, editing, trans, id }: IProps & { id: string }): React.JSX.Element {
+  const { platform, profile, credentials, credentialErrors } = editing;
   // Credentials are optional as a whole.
   const schema = React.useMemo(() => ({ ...platform.credentials, required: [] }), [platform]);
-  const forget = async () => {
+  const removeCredentials = async () => {
     const question = {
       title: trans.__('Delete the credentials?'),
       text: trans.__('%1 will then use the credentials found on this machine.', profile?.name ?? ''),
@@ -170,16 +170,16 @@ function Login({ model, host, editing, trans, id }: IProps & { id: string }): Re
       warn: true
     };
     if (profile && (await host.confirm(question))) {
-      await model.logOut(profile);
+      await model.removeCredentials(profile);
     }
   };
   return (
     <fieldset className="jp-pai-ProfileForm-login">
       <legend>{trans.__('Profile credentials')}</legend>
-      {profile?.hasOwn ? (
+      {profile?.hasOwnCredentials ? (
         <p>
-          {keptText(profile.kept, model.file, trans)} {trans.__('New values replace them.')}{' '}
-          <button type="button" className="jp-pai-Link" onClick={() => void forget()}>
+          {credentialsText(profile.credentials, model.credentialsFile, trans)} {trans.__('New values replace them.')}{' '}
+          <button type="button" className="jp-pai-Link" onClick={() => void removeCredentials()}>
             {trans.__('Delete credentials')}
           </button>
         </p>
@@ -192,9 +192,9 @@ function Login({ model, host, editing, trans, id }: IProps & { id: string }): Re
       )}
       <SchemaForm
         schema={schema}
-        value={login}
-        faults={loginFaults}
-        onChange={changed => model.type({ login: changed })}
+        value={credentials}
+        errors={credentialErrors}
+        onChange={changed => model.updateForm({ credentials: changed })}
         trans={trans}
         idPrefix={id}
       />
@@ -203,12 +203,12 @@ function Login({ model, host, editing, trans, id }: IProps & { id: string }): Re
 }
 
 /** Describe where the credentials of a profile are stored. */
-export function keptText(kept: IKept, file: string, trans: IContext['trans']): string {
-  switch (kept.place) {
+export function credentialsText(credentials: ICredentialsInfo, file: string, trans: IContext['trans']): string {
+  switch (credentials.storage) {
     case 'keyring':
-      return trans.__('Credentials %1, stored in the keyring.', kept.hint);
+      return trans.__('Credentials %1, stored in the keyring.', credentials.hint);
     case 'file':
-      return trans.__('Credentials %1, stored in %2, readable only by you.', kept.hint, file);
+      return trans.__('Credentials %1, stored in %2, readable only by you.', credentials.hint, file);
     case '':
       return trans.__('The credentials of this profile are not stored on this machine. Enter them again.');
   }

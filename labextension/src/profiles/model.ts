@@ -10,11 +10,11 @@ import { Signal } from '@lumino/signaling';
 
 import type { IEngine } from '../api/engine.js';
 import { EngineError } from '../api/engine.js';
-import type { ITrouble } from '../api/jobmodel.js';
+import type { IErrorMessage } from '../api/jobmodel.js';
 import type { Json } from '../api/wire.js';
-import { mapped, record, string } from '../api/wire.js';
-import type { IFinding, IPlatform, IProfileView } from './profiles.js';
-import { changesOf, parseFindings, parsePlatforms, parseProfiles } from './profiles.js';
+import { parseMap, record, string } from '../api/wire.js';
+import type { ICheckResult, IPlatform, IProfileView } from './profiles.js';
+import { changesOf, parseCheckResults, parsePlatforms, parseProfiles } from './profiles.js';
 
 /** A profile that is being added or edited. Errors are by field name. */
 export interface IEditing {
@@ -23,24 +23,24 @@ export interface IEditing {
   readonly platform: IPlatform;
   readonly name: string;
   readonly values: Json;
-  readonly login: Json;
+  readonly credentials: Json;
   /** Whether there are unsaved changes. */
-  readonly isTyped: boolean;
-  readonly nameFault: string;
-  readonly faults: ReadonlyMap<string, string>;
-  readonly loginFaults: ReadonlyMap<string, string>;
-  readonly trouble: ITrouble | null;
+  readonly isDirty: boolean;
+  readonly nameError: string;
+  readonly errors: ReadonlyMap<string, string>;
+  readonly credentialErrors: ReadonlyMap<string, string>;
+  readonly error: IErrorMessage | null;
 }
 
 /** The last test of a profile. */
 export interface ITest {
   readonly isRunning: boolean;
-  readonly findings: readonly IFinding[];
-  readonly trouble: ITrouble | null;
+  readonly findings: readonly ICheckResult[];
+  readonly error: IErrorMessage | null;
 }
 
-const NONE: ReadonlyMap<string, string> = new Map();
-const QUIET = { nameFault: '', faults: NONE, loginFaults: NONE, trouble: null } as const;
+const NO_FIELD_ERRORS: ReadonlyMap<string, string> = new Map();
+const NO_ERRORS = { nameError: '', errors: NO_FIELD_ERRORS, credentialErrors: NO_FIELD_ERRORS, error: null } as const;
 
 export class ProfilesModel {
   constructor(
@@ -52,8 +52,8 @@ export class ProfilesModel {
   profiles: readonly IProfileView[] | null = null;
   platforms: readonly IPlatform[] = [];
   /** The file of credentials that are not stored in a keyring. */
-  file = '';
-  trouble: ITrouble | null = null;
+  credentialsFile = '';
+  error: IErrorMessage | null = null;
   editing: IEditing | null = null;
   isBusy = false;
   readonly tests = new Map<string, ITest>();
@@ -65,10 +65,10 @@ export class ProfilesModel {
 
   /** Load everything. */
   async load(): Promise<void> {
-    await this.work(async () => {
+    await this.run(async () => {
       const [platforms, profiles] = await Promise.all([this.engine.call('backends'), this.engine.call('profiles')]);
       this.platforms = parsePlatforms(platforms);
-      this.take(profiles);
+      this.update(profiles);
     });
   }
 
@@ -77,39 +77,39 @@ export class ProfilesModel {
   }
 
   /** Start a new profile of a platform, with the platform's name or a numbered one. */
-  add(platform: IPlatform): void {
-    const taken = (this.profiles ?? []).map(profile => profile.name);
-    const names = [platform.name, ...taken.map((_, n) => `${platform.name}-${n + 2}`)];
-    const name = names.find(free => !taken.includes(free)) ?? '';
-    this.edit({ profile: null, platform, name, values: {}, login: {}, isTyped: false, ...QUIET });
+  startAdding(platform: IPlatform): void {
+    const usedNames = (this.profiles ?? []).map(profile => profile.name);
+    const names = [platform.name, ...usedNames.map((_, n) => `${platform.name}-${n + 2}`)];
+    const name = names.find(free => !usedNames.includes(free)) ?? '';
+    this.setEditing({ profile: null, platform, name, values: {}, credentials: {}, isDirty: false, ...NO_ERRORS });
   }
 
   /** Start editing a profile; no effect if its platform is missing. */
-  change(profile: IProfileView): void {
+  startEditing(profile: IProfileView): void {
     const platform = this.platformOf(profile);
     if (platform) {
-      this.edit({
+      this.setEditing({
         profile,
         platform,
         name: profile.name,
         values: profile.settings,
-        login: {},
-        isTyped: false,
-        ...QUIET
+        credentials: {},
+        isDirty: false,
+        ...NO_ERRORS
       });
     }
   }
 
   /** Update the form. Errors stay until it is saved again. */
-  type(change: Partial<Pick<IEditing, 'name' | 'values' | 'login'>>): void {
+  updateForm(change: Partial<Pick<IEditing, 'name' | 'values' | 'credentials'>>): void {
     if (this.editing) {
-      this.edit({ ...this.editing, ...change, isTyped: true });
+      this.setEditing({ ...this.editing, ...change, isDirty: true });
     }
   }
 
   /** Close the form and discard its changes. */
   close(): void {
-    this.edit(null);
+    this.setEditing(null);
   }
 
   /** Save the profile and its credentials; return whether that succeeded. Errors are shown in the form. */
@@ -119,16 +119,16 @@ export class ProfilesModel {
       return false;
     }
     const name = editing.name.trim();
-    const nameFault = editing.profile ? '' : this.faultOfName(name);
-    if (nameFault) {
-      this.edit({ ...editing, ...QUIET, nameFault });
+    const nameError = editing.profile ? '' : this.nameErrorOf(name);
+    if (nameError) {
+      this.setEditing({ ...editing, ...NO_ERRORS, nameError });
       return false;
     }
-    this.edit({ ...editing, ...QUIET });
+    this.setEditing({ ...editing, ...NO_ERRORS });
     this.isBusy = true;
     this.signal.emit();
     try {
-      return (await this.saveSettings(name)) && (await this.saveLogin(name));
+      return (await this.saveSettings(name)) && (await this.saveCredentials(name));
     } finally {
       this.isBusy = false;
       this.signal.emit();
@@ -136,26 +136,26 @@ export class ProfilesModel {
   }
 
   async makeDefault({ name }: IProfileView): Promise<void> {
-    await this.work(async () => {
-      this.take(await this.engine.call('set_profile', { profile: name }, { default: true }));
+    await this.run(async () => {
+      this.update(await this.engine.call('set_profile', { profile: name }, { default: true }));
     });
   }
 
   /** Remove a profile with its credentials. */
   async remove({ name }: IProfileView): Promise<void> {
-    await this.work(async () => {
-      this.take(await this.engine.call('remove_profile', { profile: name }));
+    await this.run(async () => {
+      this.update(await this.engine.call('remove_profile', { profile: name }));
       this.tests.delete(name);
     });
   }
 
   /** Remove the credentials of a profile. */
-  async logOut({ name }: IProfileView): Promise<void> {
-    await this.work(async () => {
-      this.take(await this.engine.call('remove_credentials', { profile: name }));
+  async removeCredentials({ name }: IProfileView): Promise<void> {
+    await this.run(async () => {
+      this.update(await this.engine.call('remove_credentials', { profile: name }));
       const profile = this.profiles?.find(one => one.name === name);
       if (profile && this.editing?.profile?.name === name) {
-        this.edit({ ...this.editing, profile });
+        this.setEditing({ ...this.editing, profile });
       }
     });
   }
@@ -165,16 +165,16 @@ export class ProfilesModel {
     if (this.tests.get(name)?.isRunning) {
       return;
     }
-    this.note(name, { isRunning: true, findings: [], trouble: null });
+    this.setTest(name, { isRunning: true, findings: [], error: null });
     try {
-      const findings = parseFindings(await this.engine.call('doctor', { profile: name }));
-      this.note(name, { isRunning: false, findings, trouble: null });
+      const findings = parseCheckResults(await this.engine.call('doctor', { profile: name }));
+      this.setTest(name, { isRunning: false, findings, error: null });
     } catch (error) {
-      this.note(name, { isRunning: false, findings: [], trouble: troubleOf(error) });
+      this.setTest(name, { isRunning: false, findings: [], error: errorMessageOf(error) });
     }
   }
 
-  private faultOfName(name: string): string {
+  private nameErrorOf(name: string): string {
     if (!name) {
       return this.trans.__('Name is required.');
     }
@@ -194,26 +194,26 @@ export class ProfilesModel {
       return true;
     }
     try {
-      this.take(await this.engine.call('set_profile', { profile: name }, { values: changes }));
-    } catch (error) {
-      const [faults, trouble] = faultsOf(error, platform.settings, name);
-      this.edit({ ...editing, faults, trouble });
+      this.update(await this.engine.call('set_profile', { profile: name }, { values: changes }));
+    } catch (reason) {
+      const [errors, error] = fieldErrorsOf(reason, platform.settings, name);
+      this.setEditing({ ...editing, errors, error });
       return false;
     }
     // The profile exists now, so later errors concern editing it.
-    const made = this.profiles?.find(one => one.name === name) ?? null;
-    this.edit({ ...editing, profile: made, values: made?.settings ?? values });
+    const saved = this.profiles?.find(one => one.name === name) ?? null;
+    this.setEditing({ ...editing, profile: saved, values: saved?.settings ?? values });
     return true;
   }
 
-  private async saveLogin(name: string): Promise<boolean> {
+  private async saveCredentials(name: string): Promise<boolean> {
     const { editing } = this;
-    if (editing && Object.keys(editing.login).length) {
+    if (editing && Object.keys(editing.credentials).length) {
       try {
-        this.take(await this.engine.call('set_credentials', { profile: name }, editing.login));
-      } catch (error) {
-        const [loginFaults, trouble] = faultsOf(error, editing.platform.credentials, name);
-        this.edit({ ...editing, loginFaults, trouble });
+        this.update(await this.engine.call('set_credentials', { profile: name }, editing.credentials));
+      } catch (reason) {
+        const [credentialErrors, error] = fieldErrorsOf(reason, editing.platform.credentials, name);
+        this.setEditing({ ...editing, credentialErrors, error });
         return false;
       }
     }
@@ -222,26 +222,26 @@ export class ProfilesModel {
     return true;
   }
 
-  private async work(work: () => Promise<void>): Promise<void> {
+  private async run(work: () => Promise<void>): Promise<void> {
     try {
       await work();
-      this.trouble = null;
+      this.error = null;
     } catch (error) {
-      this.trouble = troubleOf(error);
+      this.error = errorMessageOf(error);
     }
     this.signal.emit();
   }
 
-  private take(answer: unknown): void {
-    [this.profiles, this.file] = parseProfiles(answer);
+  private update(response: unknown): void {
+    [this.profiles, this.credentialsFile] = parseProfiles(response);
   }
 
-  private edit(editing: IEditing | null): void {
+  private setEditing(editing: IEditing | null): void {
     this.editing = editing;
     this.signal.emit();
   }
 
-  private note(name: string, test: ITest): void {
+  private setTest(name: string, test: ITest): void {
     this.tests.set(name, test);
     this.signal.emit();
   }
@@ -252,18 +252,22 @@ export class ProfilesModel {
 /**
  * Return errors by field of a schema; or the error itself if it concerns none of them, such as one of another profile.
  */
-function faultsOf(error: unknown, schema: Json | null, name: string): [ReadonlyMap<string, string>, ITrouble | null] {
+function fieldErrorsOf(
+  error: unknown,
+  schema: Json | null,
+  name: string
+): [ReadonlyMap<string, string>, IErrorMessage | null] {
   const details = error instanceof EngineError ? error.details : {};
-  const said = mapped(
+  const byField = parseMap(
     [undefined, name].includes(details['profile'] as string | undefined) ? details['faults'] : null,
     string
   );
-  const known = record(schema?.['properties']);
-  const faults = new Map([...said].filter(([field]) => (field.split('.')[0] ?? '') in known));
-  return [faults, faults.size ? null : troubleOf(error)];
+  const properties = record(schema?.['properties']);
+  const errors = new Map([...byField].filter(([field]) => (field.split('.')[0] ?? '') in properties));
+  return [errors, errors.size ? null : errorMessageOf(error)];
 }
 
-function troubleOf(error: unknown): ITrouble {
+function errorMessageOf(error: unknown): IErrorMessage {
   const fix = error instanceof EngineError ? error.fix : '';
   return { message: error instanceof Error ? error.message : String(error), fix };
 }

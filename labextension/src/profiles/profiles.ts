@@ -6,8 +6,8 @@ import type { Json } from '../api/wire.js';
 import { list, record, string } from '../api/wire.js';
 
 /** Own credentials of a profile: where they are stored, and a hint that identifies them. */
-export interface IKept {
-  readonly place: '' | 'keyring' | 'file';
+export interface ICredentialsInfo {
+  readonly storage: '' | 'keyring' | 'file';
   readonly hint: string;
 }
 
@@ -24,9 +24,9 @@ export interface IProfileView {
   readonly isDefault: boolean;
   /** The settings that differ from the defaults. */
   readonly settings: Json;
-  readonly kept: IKept;
+  readonly credentials: ICredentialsInfo;
   /** Whether it has its own credentials, even if they are not stored on this machine. */
-  readonly hasOwn: boolean;
+  readonly hasOwnCredentials: boolean;
 }
 
 /**
@@ -41,37 +41,40 @@ export interface IPlatform {
 }
 
 /** The result of one check. */
-export interface IFinding {
+export interface ICheckResult {
   readonly state: 'ok' | 'warn' | 'bad';
-  readonly what: string;
+  readonly subject: string;
   readonly text: string;
   readonly fix: string;
 }
 
 /** Keys of a profile without a form field. */
-const INNER: readonly string[] = ['backend', 'own_credentials'];
+const INTERNAL_KEYS: readonly string[] = ['backend', 'own_credentials'];
 
 /** Parse the response of `profiles`: the profiles, and the file of credentials without a keyring. */
 export function parseProfiles(value: unknown): readonly [readonly IProfileView[], string] {
-  const answer = record(value);
-  const profiles = list(answer['profiles']).map(item => {
+  const response = record(value);
+  const profiles = list(response['profiles']).map(item => {
     const one = record(item);
     const settings = record(one['settings']);
-    const kept = record(one['credentials']);
-    const place = string(kept['place']);
+    const credentials = record(one['credentials']);
+    const storage = string(credentials['place']);
     return {
       name: string(one['name']),
       backend: string(settings['backend']),
       file: string(one['file']),
       isLocked: one['locked'] === true,
       refused: string(one['refused']),
-      isDefault: one['name'] === answer['default'],
-      settings: Object.fromEntries(Object.entries(settings).filter(([name]) => !INNER.includes(name))),
-      kept: { place: place === 'keyring' || place === 'file' ? place : '', hint: string(kept['hint']) } as const,
-      hasOwn: string(settings['own_credentials']) !== ''
+      isDefault: one['name'] === response['default'],
+      settings: Object.fromEntries(Object.entries(settings).filter(([name]) => !INTERNAL_KEYS.includes(name))),
+      credentials: {
+        storage: storage === 'keyring' || storage === 'file' ? storage : '',
+        hint: string(credentials['hint'])
+      } as const,
+      hasOwnCredentials: string(settings['own_credentials']) !== ''
     };
   });
-  return [profiles, string(answer['credentials_file'])];
+  return [profiles, string(response['credentials_file'])];
 }
 
 /** Parse the response of `backends`. */
@@ -89,13 +92,13 @@ export function parsePlatforms(value: unknown): readonly IPlatform[] {
 }
 
 /** Parse the response of `doctor`. */
-export function parseFindings(value: unknown): readonly IFinding[] {
+export function parseCheckResults(value: unknown): readonly ICheckResult[] {
   return list(record(value)['findings']).map(item => {
     const one = record(item);
     const state = one['state'];
     return {
       state: state === 'ok' || state === 'warn' ? state : 'bad',
-      what: string(one['what']),
+      subject: string(one['what']),
       text: string(one['text']),
       fix: string(one['fix'])
     };
@@ -106,23 +109,26 @@ export function parseFindings(value: unknown): readonly IFinding[] {
  * Return the important fields of a platform's profiles, and the rest. Without important or required fields, all are
  * important.
  */
-export function keysOf(platform: IPlatform): readonly [readonly string[], readonly string[]] {
-  const fields = Object.entries(record(platform.settings['properties'])).filter(([name]) => !INNER.includes(name));
-  const needed = list(platform.settings['required']);
-  const isFirst = ([name, field]: [string, unknown]) => needed.includes(name) || record(field)['x-important'] === true;
+export function splitFields(platform: IPlatform): readonly [readonly string[], readonly string[]] {
+  const fields = Object.entries(record(platform.settings['properties'])).filter(
+    ([name]) => !INTERNAL_KEYS.includes(name)
+  );
+  const required = list(platform.settings['required']);
+  const isFirst = ([name, field]: [string, unknown]) =>
+    required.includes(name) || record(field)['x-important'] === true;
   const first = fields.filter(isFirst).map(([name]) => name);
   const names = fields.map(([name]) => name);
   return first.length ? [first, names.filter(name => !first.includes(name))] : [names, []];
 }
 
 /** Return the fields to exclude from a form that shows only some. */
-export function allBut(platform: IPlatform, names: readonly string[]): readonly string[] {
+export function otherFields(platform: IPlatform, names: readonly string[]): readonly string[] {
   return Object.keys(record(platform.settings['properties'])).filter(name => !names.includes(name));
 }
 
 /** Summarize a profile by its important fields. */
-export function factsOf(profile: IProfileView, platform: IPlatform | undefined): string {
-  const [first] = platform ? keysOf(platform) : [[]];
+export function summaryOf(profile: IProfileView, platform: IPlatform | undefined): string {
+  const [first] = platform ? splitFields(platform) : [[]];
   const values = first.map(name => profile.settings[name]).filter(value => typeof value !== 'object' && value !== '');
   return values
     .filter(value => value !== undefined)
@@ -131,8 +137,10 @@ export function factsOf(profile: IProfileView, platform: IPlatform | undefined):
 }
 
 /** Return the changes that turn `before` into `now`; null removes a key. */
-export function changesOf(before: Json, now: Json): Json {
-  const gone = Object.keys(before).filter(name => !(name in now));
-  const other = Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]));
-  return { ...Object.fromEntries(other), ...Object.fromEntries(gone.map(name => [name, null])) };
+export function changesOf(before: Json, after: Json): Json {
+  const removed = Object.keys(before).filter(name => !(name in after));
+  const changed = Object.entries(after).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])
+  );
+  return { ...Object.fromEntries(changed), ...Object.fromEntries(removed.map(name => [name, null])) };
 }

@@ -5,13 +5,15 @@
 import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
+import { ErrorMessage } from '../ui/errormessage.js';
 import { useKeptFocus } from '../ui/hooks.js';
-import { Findings } from './findings.js';
-import { keptText, ProfileForm } from './form.js';
+import { TestResults } from './findings.js';
+import { credentialsText, ProfileForm } from './form.js';
 import { ProfilesModel } from './model.js';
 import type { IPlatform, IProfileView } from './profiles.js';
-import { factsOf } from './profiles.js';
+import { summaryOf } from './profiles.js';
+
+const ADD_BUTTON = '.jp-pai-Profiles-add';
 
 interface IProfilesActions {
   /** Called when a profile is chosen for jobs to use. Without it, no profile can be chosen. */
@@ -33,7 +35,7 @@ export function profilesView(context: IContext): (actions: IProfilesActions) => 
 function Profiles(props: IProps): React.JSX.Element {
   const { model, trans, onClose } = props;
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
-  const [said, say] = React.useState('');
+  const [status, setStatus] = React.useState('');
   const [isChoosing, setChoosing] = React.useState(false);
   const box = React.useRef<HTMLElement>(null);
   useKeptFocus(box);
@@ -43,46 +45,35 @@ function Profiles(props: IProps): React.JSX.Element {
     void model.load();
     return () => void model.changed.disconnect(slot);
   }, [model]);
-  /** Focus a button once it is rendered. */
-  const focus = (selector: string) =>
-    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(selector)?.focus());
-  // After the form is closed, the focus returns to the button that opened it.
-  const from = React.useRef('');
-  const isEditing = model.editing !== null;
-  React.useEffect(() => {
-    if (isEditing) {
-      from.current = model.editing?.profile?.name ?? '';
-    } else if (box.current?.contains(document.activeElement) || document.activeElement === document.body) {
-      focus(from.current ? `[data-profile="${CSS.escape(from.current)}"] button` : '.jp-pai-Profiles-add');
-    }
-  }, [isEditing]);
-  const saved = (name: string) => {
-    const profile = model.profiles?.find(one => one.name === name);
-    from.current = name;
-    const kept = profile?.kept.place ? keptText(profile.kept, model.file, trans) : '';
-    say(`${trans.__('Profile %1 saved.', name)} ${kept}`.trim());
+  const returnTo = useReturningFocus(box, model);
+  const onSaved = (name: string) => {
+    const credentials = model.profiles?.find(one => one.name === name)?.credentials;
+    returnTo.current = name;
+    const stored = credentials?.storage ? credentialsText(credentials, model.credentialsFile, trans) : '';
+    setStatus(`${trans.__('Profile %1 saved.', name)} ${stored}`.trim());
   };
   const choose = (platform: IPlatform) => {
     setChoosing(false);
-    say('');
-    model.add(platform);
+    setStatus('');
+    model.startAdding(platform);
   };
-  const press = (event: React.KeyboardEvent) => {
+  const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape' && !event.defaultPrevented && (isChoosing || onClose)) {
       event.preventDefault();
       event.stopPropagation();
       if (isChoosing) {
         setChoosing(false);
-        focus('.jp-pai-Profiles-add');
+        focusLater(box, ADD_BUTTON);
       } else {
         onClose?.();
       }
     }
   };
+  const label = trans.__('Profiles');
   return (
-    <section ref={box} className="jp-pai-Profiles" tabIndex={-1} aria-label={trans.__('Profiles')} onKeyDown={press}>
+    <section ref={box} className="jp-pai-Profiles" tabIndex={-1} aria-label={label} onKeyDown={onKeyDown}>
       <header>
-        <h2>{trans.__('Profiles')}</h2>
+        <h2>{label}</h2>
         {!model.editing && (
           <button
             type="button"
@@ -100,16 +91,16 @@ function Profiles(props: IProps): React.JSX.Element {
           </button>
         )}
       </header>
-      <p role="status">{said || (model.profiles === null && !model.trouble ? trans.__('Loading…') : '')}</p>
-      <Trouble trouble={model.trouble} />
+      <p role="status">{status || (model.profiles === null && !model.error ? trans.__('Loading…') : '')}</p>
+      <ErrorMessage error={model.error} />
       {model.editing ? (
-        <ProfileForm {...props} editing={model.editing} onSaved={saved} />
+        <ProfileForm {...props} editing={model.editing} onSaved={onSaved} />
       ) : (
         <>
-          {isChoosing && <Platforms model={model} trans={trans} choose={choose} />}
+          {isChoosing && <PlatformChoice model={model} trans={trans} choose={choose} />}
           <ul className="jp-pai-Profiles-list">
             {model.profiles?.map(profile => (
-              <Profile key={profile.name} {...props} profile={profile} say={say} />
+              <Profile key={profile.name} {...props} profile={profile} setStatus={setStatus} />
             ))}
           </ul>
         </>
@@ -118,13 +109,32 @@ function Profiles(props: IProps): React.JSX.Element {
   );
 }
 
-interface IChoice {
+/** After the form is closed, focus the button of its profile; without one, the button that adds profiles. */
+function useReturningFocus(box: React.RefObject<HTMLElement>, model: ProfilesModel): React.MutableRefObject<string> {
+  const returnTo = React.useRef('');
+  const isEditing = model.editing !== null;
+  React.useEffect(() => {
+    if (isEditing) {
+      returnTo.current = model.editing?.profile?.name ?? '';
+    } else if (box.current?.contains(document.activeElement) || document.activeElement === document.body) {
+      focusLater(box, returnTo.current ? `[data-profile="${CSS.escape(returnTo.current)}"] button` : ADD_BUTTON);
+    }
+  }, [isEditing]);
+  return returnTo;
+}
+
+/** Focus an element once it is rendered. */
+function focusLater(box: React.RefObject<HTMLElement>, selector: string): void {
+  requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(selector)?.focus());
+}
+
+interface IPlatformsProps {
   readonly model: ProfilesModel;
   readonly trans: IContext['trans'];
   readonly choose: (platform: IPlatform) => void;
 }
 
-function Platforms({ model, trans, choose }: IChoice): React.JSX.Element {
+function PlatformChoice({ model, trans, choose }: IPlatformsProps): React.JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
   React.useEffect(() => box.current?.querySelector('button')?.focus(), []);
   return (
@@ -139,46 +149,52 @@ function Platforms({ model, trans, choose }: IChoice): React.JSX.Element {
   );
 }
 
-interface IProfile extends IProps {
+interface IProfileProps extends IProps {
   readonly profile: IProfileView;
-  readonly say: (text: string) => void;
+  readonly setStatus: (text: string) => void;
 }
 
-function Profile(props: IProfile): React.JSX.Element {
+function Profile(props: IProfileProps): React.JSX.Element {
   const { model, profile, trans } = props;
   const platform = model.platformOf(profile);
-  const facts = factsOf(profile, platform);
+  const summary = summaryOf(profile, platform);
   const test = model.tests.get(profile.name);
-  const written = profile.file ? trans.__('Defined in %1', profile.file) : trans.__('Built in');
+  const origin = profile.file ? trans.__('Defined in %1', profile.file) : trans.__('Built in');
   return (
     <li data-profile={profile.name}>
       <p className="jp-pai-Profiles-name">
         <b>{profile.name}</b> {profile.isDefault && <span className="jp-pai-Profiles-mark">{trans.__('default')}</span>}
       </p>
-      <p>{[platform?.title ?? profile.backend, facts].filter(Boolean).join(' · ')}</p>
-      {profile.hasOwn && <p>{keptText(profile.kept, model.file, trans)}</p>}
+      <p>{[platform?.title ?? profile.backend, summary].filter(Boolean).join(' · ')}</p>
+      {profile.hasOwnCredentials && <p>{credentialsText(profile.credentials, model.credentialsFile, trans)}</p>}
       {profile.refused && <p className="jp-pai-Trouble">{profile.refused}</p>}
       <p className="jp-pai-Profiles-hint">
-        {written}
+        {origin}
         {profile.isLocked && ` · ${trans.__('Locked by the administrator')}`}
       </p>
       <Buttons {...props} />
-      {test && <Findings test={test} name={profile.name} trans={trans} />}
+      {test && <TestResults test={test} name={profile.name} trans={trans} />}
     </li>
   );
 }
 
-function Buttons({ model, profile, host, trans, say, onChosen }: IProfile): React.JSX.Element {
+function Buttons({ model, profile, host, trans, setStatus, onChosen }: IProfileProps): React.JSX.Element {
   const { name } = profile;
   const remove = async () => {
-    if (await host.confirm({ ...question(profile, model.file, trans), yes: trans.__('Remove'), warn: true })) {
+    if (
+      await host.confirm({
+        ...removalQuestion(profile, model.credentialsFile, trans),
+        yes: trans.__('Remove'),
+        warn: true
+      })
+    ) {
       await model.remove(profile);
-      say(model.trouble ? '' : trans.__('Profile %1 removed.', name));
+      setStatus(model.error ? '' : trans.__('Profile %1 removed.', name));
     }
   };
   const makeDefault = async () => {
     await model.makeDefault(profile);
-    say(model.trouble ? '' : trans.__('%1 is now the default profile.', name));
+    setStatus(model.error ? '' : trans.__('%1 is now the default profile.', name));
   };
   const buttons: readonly (readonly [string, string, () => void])[] = [
     ...(onChosen && !profile.refused
@@ -186,7 +202,7 @@ function Buttons({ model, profile, host, trans, say, onChosen }: IProfile): Reac
       : []),
     ...(profile.isLocked || !model.platformOf(profile)
       ? []
-      : [[trans.__('Edit'), trans.__('Edit profile %1', name), () => model.change(profile)] as const]),
+      : [[trans.__('Edit'), trans.__('Edit profile %1', name), () => model.startEditing(profile)] as const]),
     [trans.__('Test'), trans.__('Test profile %1', name), () => void model.test(profile)],
     ...(profile.isDefault || profile.refused
       ? []
@@ -197,8 +213,8 @@ function Buttons({ model, profile, host, trans, say, onChosen }: IProfile): Reac
   ];
   return (
     <div className="jp-pai-Profiles-buttons">
-      {buttons.map(([text, label, press]) => (
-        <button key={text} type="button" className="jp-pai-Button" aria-label={label} onClick={press}>
+      {buttons.map(([text, label, onKeyDown]) => (
+        <button key={text} type="button" className="jp-pai-Button" aria-label={label} onClick={onKeyDown}>
           {text}
         </button>
       ))}
@@ -207,16 +223,16 @@ function Buttons({ model, profile, host, trans, say, onChosen }: IProfile): Reac
 }
 
 /** Describe what removing a profile deletes. */
-function question(
-  { name, file, hasOwn, kept }: IProfileView,
-  secrets: string,
+function removalQuestion(
+  { name, file, hasOwnCredentials: hasOwn, credentials }: IProfileView,
+  credentialsFile: string,
   trans: IContext['trans']
 ): { title: string; text: string } {
-  const lost = [trans.__('Its settings are removed from %1.', file)];
-  if (hasOwn && kept.place) {
-    const place = kept.place === 'file' ? secrets : trans.__('the keyring');
-    lost.push(trans.__('Its credentials %1 are removed from %2.', kept.hint, place));
+  const consequences = [trans.__('Its settings are removed from %1.', file)];
+  if (hasOwn && credentials.storage) {
+    const storage = credentials.storage === 'file' ? credentialsFile : trans.__('the keyring');
+    consequences.push(trans.__('Its credentials %1 are removed from %2.', credentials.hint, storage));
   }
-  lost.push(trans.__('Jobs submitted with it are kept, but can no longer be monitored or stopped from here.'));
-  return { title: trans.__('Remove profile %1?', name), text: lost.join('\n') };
+  consequences.push(trans.__('Jobs submitted with it are kept, but can no longer be monitored or stopped from here.'));
+  return { title: trans.__('Remove profile %1?', name), text: consequences.join('\n') };
 }

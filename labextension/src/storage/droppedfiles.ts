@@ -14,41 +14,44 @@ export function chosenFiles(files: Iterable<File>): readonly IItem[] {
  *
  * @throws Error if a file cannot be read.
  */
-export function droppedFiles(transfer: DataTransfer): Promise<readonly IItem[]> {
-  const found = [...transfer.items].map(item => {
+export function droppedFiles(data: DataTransfer): Promise<readonly IItem[]> {
+  const files = [...data.items].map(item => {
     const entry = item.webkitGetAsEntry();
     const file = entry ? null : item.getAsFile();
     return entry ? filesOf(entry) : file ? Promise.resolve(chosenFiles([file])) : Promise.resolve([]);
   });
-  return Promise.all(found).then(items => items.flat());
+  return Promise.all(files).then(items => items.flat());
 }
 
 async function filesOf(entry: FileSystemEntry): Promise<readonly IItem[]> {
   const path = entry.fullPath.replace(/^\//, '');
   if (isFile(entry)) {
-    const file = await read<File>(path, (resolve, reject) => entry.file(resolve, reject));
+    const file = await readEntry<File>(path, (resolve, reject) => entry.file(resolve, reject));
     return [{ path, file }];
   }
   if (!isFolder(entry)) {
     return [];
   }
   const reader = entry.createReader();
-  const found: IItem[] = [];
+  const files: IItem[] = [];
   for (;;) {
     // Entries are returned in batches until an empty one.
-    const some = await read<FileSystemEntry[]>(path, (resolve, reject) => reader.readEntries(resolve, reject));
-    if (some.length === 0) {
-      return found;
+    const batch = await readEntry<FileSystemEntry[]>(path, (resolve, reject) => reader.readEntries(resolve, reject));
+    if (batch.length === 0) {
+      return files;
     }
-    for (const one of some) {
-      found.push(...(await filesOf(one)));
+    for (const one of batch) {
+      files.push(...(await filesOf(one)));
     }
   }
 }
 
 /** Read an entry; add its path to the error, which browsers do not report. */
-function read<T>(path: string, ask: (resolve: (found: T) => void, reject: (error: Error) => void) => void): Promise<T> {
-  return new Promise((resolve, reject) => ask(resolve, error => reject(new Error(`${path}: ${error.message}`))));
+function readEntry<T>(
+  path: string,
+  start: (resolve: (result: T) => void, reject: (error: Error) => void) => void
+): Promise<T> {
+  return new Promise((resolve, reject) => start(resolve, error => reject(new Error(`${path}: ${error.message}`))));
 }
 
 function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {

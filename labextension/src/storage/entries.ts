@@ -34,7 +34,7 @@ export interface IParent {
  * A page of a folder's entries; `more` if further ones follow. `parents` lead from the storage root to the folder
  * itself.
  */
-export interface IPageOfEntries {
+export interface IEntryPage {
   readonly uri: string;
   readonly parents: readonly IParent[];
   readonly entries: readonly IEntry[];
@@ -65,7 +65,7 @@ export function parseRoots(value: unknown): readonly IRoot[] {
 }
 
 /** Parse the response of `list_data`. */
-export function parsePage(value: unknown): IPageOfEntries {
+export function parsePage(value: unknown): IEntryPage {
   const page = record(value);
   return {
     uri: string(page['uri']),
@@ -96,7 +96,7 @@ export function nameOf(path: string): string {
 }
 
 /** Sort entries; equal ones keep the order of the storage. Folders have no size. */
-export function sorted(entries: readonly IEntry[], { column, isDescending }: IOrder): readonly IEntry[] {
+export function sortEntries(entries: readonly IEntry[], { column, isDescending }: IOrder): readonly IEntry[] {
   if (column === 'name') {
     return isDescending ? [...entries].reverse() : entries;
   }
@@ -105,9 +105,9 @@ export function sorted(entries: readonly IEntry[], { column, isDescending }: IOr
 }
 
 /** Return the breadcrumbs of a folder, starting at its root. */
-export function crumbs(parents: readonly IParent[], root: IRoot): readonly IParent[] {
-  const first = parents.findIndex(parent => parent.uri === root.uri);
-  return first < 0 ? parents : [{ name: root.title, uri: root.uri }, ...parents.slice(first + 1)];
+export function breadcrumbs(parents: readonly IParent[], root: IRoot): readonly IParent[] {
+  const index = parents.findIndex(parent => parent.uri === root.uri);
+  return index < 0 ? parents : [{ name: root.title, uri: root.uri }, ...parents.slice(index + 1)];
 }
 
 /** Return the nearest root above a URI, of the given account if there is one. */
@@ -119,9 +119,9 @@ export function rootOf(roots: readonly IRoot[], parents: readonly Pick<IParent, 
 }
 
 /** Return a numbered name, such as `a (2).txt`. */
-export function numbered(path: string, count: number): string {
-  const cut = path.lastIndexOf('/') + 1;
-  const [folder, name] = [path.slice(0, cut), path.slice(cut)];
+export function numberedName(path: string, count: number): string {
+  const start = path.lastIndexOf('/') + 1;
+  const [folder, name] = [path.slice(0, start), path.slice(start)];
   const dot = name.lastIndexOf('.');
   return dot > 0 ? `${folder}${name.slice(0, dot)} (${count})${name.slice(dot)}` : `${folder}${name} (${count})`;
 }

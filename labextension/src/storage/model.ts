@@ -7,22 +7,22 @@ import { Signal } from '@lumino/signaling';
 
 import type { IEngine } from '../api/engine.js';
 import { EngineError } from '../api/engine.js';
-import type { ITrouble } from '../api/jobmodel.js';
-import type { IEntry, IOrder, IPageOfEntries, IParent, IRoot } from './entries.js';
-import { crumbs, parsePage, parseRoots, rootOf, sorted } from './entries.js';
+import type { IErrorMessage } from '../api/jobmodel.js';
+import type { IEntry, IOrder, IEntryPage, IParent, IRoot } from './entries.js';
+import { breadcrumbs, parsePage, parseRoots, rootOf, sortEntries } from './entries.js';
 import { Transfers } from './transfermodel.js';
 
 /** Number of entries fetched at once, and the limit, used if they are sorted here. */
 const PAGE = 500;
-const LARGEST_PAGE = 10_000;
+const MAX_PAGE = 10_000;
 // More entries are fetched when fewer rows than this remain.
-const AHEAD = 100;
+const PREFETCH_ROWS = 100;
 
 /** The current folder, and the root it was opened from. */
-export interface IPlace {
+export interface ILocation {
   readonly root: IRoot;
   readonly uri: string;
-  readonly crumbs: readonly IParent[];
+  readonly breadcrumbs: readonly IParent[];
 }
 
 export class ExplorerModel {
@@ -35,11 +35,11 @@ export class ExplorerModel {
   /** Null until loaded. */
   roots: readonly IRoot[] | null = null;
   /** Null while the list of roots is shown. */
-  place: IPlace | null = null;
-  trouble: ITrouble | null = null;
+  location: ILocation | null = null;
+  error: IErrorMessage | null = null;
   isLoading = false;
   /** Whether the folder has entries that are not loaded. */
-  more = false;
+  hasMore = false;
   order: IOrder = { column: 'name', isDescending: false };
   selected: ReadonlySet<string> = new Set();
   /** The focused row. */
@@ -51,33 +51,33 @@ export class ExplorerModel {
 
   /** The loaded entries, sorted. */
   get entries(): readonly IEntry[] {
-    return this.shown;
+    return this.sorted;
   }
 
-  get chosen(): readonly IEntry[] {
-    return this.shown.filter(entry => this.selected.has(entry.path));
+  get selectedEntries(): readonly IEntry[] {
+    return this.sorted.filter(entry => this.selected.has(entry.path));
   }
 
   /** Whether the current folder is writable. */
   get canWrite(): boolean {
-    return this.place?.root.writable === true;
+    return this.location?.root.writable === true;
   }
 
   /** Load the roots. */
-  async start(): Promise<void> {
-    await this.during(async () => {
+  async loadRoots(): Promise<void> {
+    await this.request(async () => {
       this.roots = parseRoots(await this.engine.call('storages'));
     });
   }
 
   /** Return to the list of roots. */
-  leave(): void {
-    this.turn += 1;
-    this.place = null;
-    this.trouble = null;
+  showRoots(): void {
+    this.requestId += 1;
+    this.location = null;
+    this.error = null;
     this.isLoading = false;
-    this.put([], false);
-    void this.start();
+    this.setEntries([], false);
+    void this.loadRoots();
   }
 
   /**
@@ -87,153 +87,153 @@ export class ExplorerModel {
    * @returns whether the folder is open now.
    */
   async open(uri: string, root: IRoot | null = null): Promise<boolean> {
-    const profile = root?.profile ?? this.accountFor(uri);
-    const opening = this.during(async isLatest => {
-      const page = await this.fetch(uri, profile, '', PAGE);
+    const profile = root?.profile ?? this.profileFor(uri);
+    const opening = this.request(async isLatest => {
+      const page = await this.fetchPage(uri, profile, '', PAGE);
       if (isLatest()) {
-        const from = root ?? rootOf(this.roots ?? [], page.parents, profile) ?? plain(page, profile);
-        this.place = { root: from, uri: page.uri, crumbs: crumbs(page.parents, from) };
+        const origin = root ?? rootOf(this.roots ?? [], page.parents, profile) ?? rootAbove(page, profile);
+        this.location = { root: origin, uri: page.uri, breadcrumbs: breadcrumbs(page.parents, origin) };
         this.selected = new Set();
         this.current = 0;
-        this.put(page.entries, page.more);
+        this.setEntries(page.entries, page.more);
       }
     });
     this.opening = opening;
-    const isThere = await opening;
+    const isOpen = await opening;
     if (this.opening === opening) {
       this.opening = null;
     }
-    if (isThere && !this.isInOrder) {
-      await this.all();
+    if (isOpen && !this.isInOrder) {
+      await this.loadAll();
     }
-    return isThere;
+    return isOpen;
   }
 
   /** Open the parent folder; from a root, the list of roots. */
   async up(): Promise<void> {
-    const { place } = this;
-    const above = place?.crumbs.at(-2);
-    if (place && above) {
-      const from = place.uri;
-      await this.open(above.uri, place.root);
-      this.point(this.shown.findIndex(entry => entry.uri === from));
-    } else if (place) {
-      this.leave();
+    const { location } = this;
+    const above = location?.breadcrumbs.at(-2);
+    if (location && above) {
+      const child = location.uri;
+      await this.open(above.uri, location.root);
+      this.focusRow(this.sorted.findIndex(entry => entry.uri === child));
+    } else if (location) {
+      this.showRoots();
     }
   }
 
   /** Reload the folder; the selection is kept. Waits for a folder that is being opened. */
   async refresh(): Promise<void> {
-    await this.opened();
-    const { place, shown } = this;
-    if (!place) {
-      await this.start();
+    await this.waitForOpening();
+    const { location, sorted } = this;
+    if (!location) {
+      await this.loadRoots();
       return;
     }
-    const isThere = await this.during(async isLatest => {
-      const page = await this.fetch(
-        place.uri,
-        place.root.profile,
+    const isOpen = await this.request(async isLatest => {
+      const page = await this.fetchPage(
+        location.uri,
+        location.root.profile,
         '',
-        Math.min(Math.max(shown.length, PAGE), LARGEST_PAGE)
+        Math.min(Math.max(sorted.length, PAGE), MAX_PAGE)
       );
       if (isLatest()) {
-        this.put(page.entries, page.more);
+        this.setEntries(page.entries, page.more);
       }
     });
-    if (isThere && !this.isInOrder) {
-      await this.all();
+    if (isOpen && !this.isInOrder) {
+      await this.loadAll();
     }
   }
 
   /** Load more if a visible row is near the end. */
-  look(row: number): void {
-    if (this.more && !this.isLoading && row > this.shown.length - AHEAD) {
-      void this.next(PAGE);
+  ensureLoaded(row: number): void {
+    if (this.hasMore && !this.isLoading && row > this.sorted.length - PREFETCH_ROWS) {
+      void this.loadMore(PAGE);
     }
   }
 
   async sort(order: IOrder): Promise<void> {
     this.order = order;
-    this.put(this.known, this.more);
+    this.setEntries(this.loaded, this.hasMore);
     if (!this.isInOrder) {
-      await this.all();
+      await this.loadAll();
     }
-    this.point(0);
+    this.focusRow(0);
   }
 
   /**
    * Load all entries, which any order except by name needs. Stops if another request is made.
    */
-  async all(): Promise<void> {
-    await this.opened();
+  async loadAll(): Promise<void> {
+    await this.waitForOpening();
     let isLatest = true;
-    while (this.more && isLatest) {
-      isLatest = await this.next(LARGEST_PAGE);
+    while (this.hasMore && isLatest) {
+      isLatest = await this.loadMore(MAX_PAGE);
     }
   }
 
   /** Focus a row and select it alone. */
-  pick(row: number): void {
-    const entry = this.shown[row];
+  selectOnly(row: number): void {
+    const entry = this.sorted[row];
     if (entry) {
       this.anchor = row;
-      this.choose([entry.path], row);
+      this.select([entry.path], row);
     }
   }
 
   /** Toggle the selection of a row. */
   toggle(row: number): void {
-    const path = this.shown[row]?.path;
+    const path = this.sorted[row]?.path;
     if (path !== undefined) {
       this.anchor = row;
       const without = [...this.selected].filter(one => one !== path);
-      this.choose(this.selected.has(path) ? without : [...without, path], row);
+      this.select(this.selected.has(path) ? without : [...without, path], row);
     }
   }
 
   /** Select the range from the anchor to a row. */
-  extend(row: number): void {
+  extendSelection(row: number): void {
     const [first, last] = [Math.min(this.anchor, row), Math.max(this.anchor, row)];
-    const paths = this.shown.slice(first, last + 1).map(entry => entry.path);
-    this.choose(paths, row);
+    const paths = this.sorted.slice(first, last + 1).map(entry => entry.path);
+    this.select(paths, row);
   }
 
   /** Focus a row without changing the selection. */
-  point(row: number): void {
-    this.current = Math.min(Math.max(row, 0), Math.max(this.shown.length - 1, 0));
+  focusRow(row: number): void {
+    this.current = Math.min(Math.max(row, 0), Math.max(this.sorted.length - 1, 0));
     this.signal.emit();
   }
 
-  choose(paths: readonly string[], row = this.current): void {
+  select(paths: readonly string[], row = this.current): void {
     this.selected = new Set(paths);
-    this.point(row);
+    this.focusRow(row);
   }
 
   /** Select and focus the entry of a URI. */
   reveal(uri: string): void {
-    const row = this.shown.findIndex(entry => entry.uri === uri || entry.uri === `${uri}/`);
+    const row = this.sorted.findIndex(entry => entry.uri === uri || entry.uri === `${uri}/`);
     if (row >= 0) {
-      this.pick(row);
+      this.selectOnly(row);
     }
   }
 
   private get isInOrder(): boolean {
-    return !this.more || (this.order.column === 'name' && !this.order.isDescending);
+    return !this.hasMore || (this.order.column === 'name' && !this.order.isDescending);
   }
 
   /** Wait for the folder that is being opened. */
-  private async opened(): Promise<void> {
+  private async waitForOpening(): Promise<void> {
     while (this.opening) {
       await this.opening;
     }
   }
 
   /** Return the profile for a typed path, preferring the current account. */
-  private accountFor(uri: string): string {
-    const { place, roots } = this;
-    if (place?.root.profile && uri.startsWith(`${place.root.scheme}://`)) {
-      return place.root.profile;
+  private profileFor(uri: string): string {
+    const { location, roots } = this;
+    if (location?.root.profile && uri.startsWith(`${location.root.scheme}://`)) {
+      return location.root.profile;
     }
     return (
       rootOf(
@@ -243,68 +243,68 @@ export class ExplorerModel {
     );
   }
 
-  private async next(most: number): Promise<boolean> {
-    const { place } = this;
-    const after = this.known.at(-1)?.path ?? '';
-    return this.during(async isLatest => {
-      const page = await this.fetch(place?.uri ?? '', place?.root.profile ?? '', after, most);
+  private async loadMore(limit: number): Promise<boolean> {
+    const { location } = this;
+    const after = this.loaded.at(-1)?.path ?? '';
+    return this.request(async isLatest => {
+      const page = await this.fetchPage(location?.uri ?? '', location?.root.profile ?? '', after, limit);
       if (isLatest()) {
-        this.put([...this.known, ...page.entries], page.more && page.entries.length > 0);
+        this.setEntries([...this.loaded, ...page.entries], page.more && page.entries.length > 0);
       }
     });
   }
 
-  private async fetch(uri: string, profile: string, after: string, limit: number): Promise<IPageOfEntries> {
+  private async fetchPage(uri: string, profile: string, after: string, limit: number): Promise<IEntryPage> {
     return parsePage(await this.engine.call('list_data', { uri, profile, after, limit }));
   }
 
-  private put(entries: readonly IEntry[], more: boolean): void {
-    const at = this.shown[this.current]?.path;
-    this.known = entries;
-    this.more = more;
-    this.shown = sorted(entries, this.order);
+  private setEntries(entries: readonly IEntry[], hasMore: boolean): void {
+    const currentPath = this.sorted[this.current]?.path;
+    this.loaded = entries;
+    this.hasMore = hasMore;
+    this.sorted = sortEntries(entries, this.order);
     const paths = new Set(entries.map(entry => entry.path));
-    const stay = [...this.selected].filter(path => paths.has(path));
-    if (stay.length < this.selected.size) {
-      this.selected = new Set(stay);
+    const remaining = [...this.selected].filter(path => paths.has(path));
+    if (remaining.length < this.selected.size) {
+      this.selected = new Set(remaining);
     }
-    const row = this.shown.findIndex(entry => entry.path === at);
-    this.point(row < 0 ? this.current : row);
+    const row = this.sorted.findIndex(entry => entry.path === currentPath);
+    this.focusRow(row < 0 ? this.current : row);
   }
 
   /** Run a request that supersedes earlier ones; return whether it succeeded and was not superseded itself. */
-  private async during(work: (isLatest: () => boolean) => Promise<void>): Promise<boolean> {
-    const turn = ++this.turn;
-    const isLatest = () => turn === this.turn;
+  private async request(work: (isLatest: () => boolean) => Promise<void>): Promise<boolean> {
+    const id = ++this.requestId;
+    const isLatest = () => id === this.requestId;
     this.isLoading = true;
     this.signal.emit();
-    let isThere = false;
+    let isDone = false;
     try {
       await work(isLatest);
-      isThere = isLatest();
-      this.trouble = isThere ? null : this.trouble;
+      isDone = isLatest();
+      this.error = isDone ? null : this.error;
     } catch (error) {
       if (isLatest()) {
-        this.trouble = error instanceof EngineError ? error : { message: String(error), fix: '' };
+        this.error = error instanceof EngineError ? error : { message: String(error), fix: '' };
       }
     }
     if (isLatest()) {
       this.isLoading = false;
       this.signal.emit();
     }
-    return isThere;
+    return isDone;
   }
 
   private readonly signal = new Signal<this, void>(this);
-  private known: readonly IEntry[] = [];
-  private shown: readonly IEntry[] = [];
+  private loaded: readonly IEntry[] = [];
+  private sorted: readonly IEntry[] = [];
   private anchor = 0;
-  private turn = 0;
+  private requestId = 0;
   private opening: Promise<boolean> | null = null;
 }
 
 /** Return a root for a folder outside of all known roots. */
-function plain({ uri, parents }: IPageOfEntries, profile: string): IRoot {
+function rootAbove({ uri, parents }: IEntryPage, profile: string): IRoot {
   const top = parents[0]?.uri ?? uri;
   const scheme = uri.slice(0, uri.indexOf(':'));
   return { uri: top, title: top, profile, scheme, writable: true, problem: '', fix: '' };

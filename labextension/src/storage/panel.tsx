@@ -6,9 +6,9 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import type { Message } from '@lumino/messaging';
 import * as React from 'react';
 
-import type { IExplorer } from './actions.js';
-import { bring, put } from './actions.js';
-import { Explorer, enter } from './view.js';
+import type { IExplorerContext } from './actions.js';
+import { copyToFolder, copyFromWorkspace } from './actions.js';
+import { Explorer, focusContent } from './view.js';
 
 // The MIME type of paths in drags of JupyterLab's file browser.
 const PATHS = 'application/x-jupyter-icontents';
@@ -23,22 +23,22 @@ interface IDrag extends Event {
 
 export class ExplorerPanel extends ReactWidget {
   /**
-   * @param local - converts a path of the file browser to one below the server root.
+   * @param localPath - converts a path of the file browser to one below the server root.
    */
   constructor(
-    private readonly explorer: IExplorer,
-    private readonly local: (path: string) => string
+    private readonly context: IExplorerContext,
+    private readonly localPath: (path: string) => string
   ) {
     super();
     this.addClass('jp-pai-ExplorerPanel');
-    this.node.lang = explorer.lang;
+    this.node.lang = context.lang;
     // This listener lives as long as the page.
-    addEventListener('beforeunload', event => explorer.model.transfers.isUploading && event.preventDefault());
+    addEventListener('beforeunload', event => context.model.transfers.isUploading && event.preventDefault());
   }
 
   handleEvent(event: Event): void {
     const drag = event as IDrag;
-    if (!this.explorer.model.canWrite || !drag.mimeData.hasData(PATHS)) {
+    if (!this.context.model.canWrite || !drag.mimeData.hasData(PATHS)) {
       return;
     }
     event.preventDefault();
@@ -49,27 +49,27 @@ export class ExplorerPanel extends ReactWidget {
     }
     if (event.type === 'lm-drop') {
       const paths = drag.mimeData.getData(PATHS) as readonly string[];
-      void put(
-        this.explorer,
-        paths.map(path => this.local(path)),
-        this.say
+      void copyFromWorkspace(
+        this.context,
+        paths.map(path => this.localPath(path)),
+        this.report
       );
     }
   }
 
   /** Copy workspace files and folders, by paths below the server root, to a folder that the user enters. */
-  bring(paths: readonly string[]): Promise<void> {
-    return bring(this.explorer, paths, this.say);
+  copyToFolder(paths: readonly string[]): Promise<void> {
+    return copyToFolder(this.context, paths, this.report);
   }
 
   /** Focus the explorer once it is rendered. */
-  enter(): void {
-    this.isAwaited = true;
+  focusWhenRendered(): void {
+    this.isFocusPending = true;
     void this.renderPromise?.then(() => {
       const view = this.node.querySelector<HTMLElement>('.jp-pai-Explorer');
-      if (view && this.isAwaited) {
-        this.isAwaited = false;
-        enter(view);
+      if (view && this.isFocusPending) {
+        this.isFocusPending = false;
+        focusContent(view);
       }
     });
   }
@@ -77,8 +77,8 @@ export class ExplorerPanel extends ReactWidget {
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
     EVENTS.forEach(name => this.node.addEventListener(name, this));
-    if (this.isAwaited) {
-      this.enter();
+    if (this.isFocusPending) {
+      this.focusWhenRendered();
     }
   }
 
@@ -88,25 +88,25 @@ export class ExplorerPanel extends ReactWidget {
   }
 
   protected override render(): React.JSX.Element {
-    return <Explorer {...this.explorer} news={this.news} say={this.say} />;
+    return <Explorer {...this.context} message={this.message} report={this.report} />;
   }
 
   /** Show a message until the folder or the selection changes. */
-  private readonly say = (text: string): void => {
-    this.news = text;
+  private readonly report = (text: string): void => {
+    this.message = text;
     this.update();
-    const { model } = this.explorer;
-    const [place, selected] = [model.place?.uri, model.selected];
-    const forget = () => {
-      if (model.place?.uri !== place || model.selected !== selected) {
-        model.changed.disconnect(forget);
-        this.news = '';
+    const { model } = this.context;
+    const [location, selected] = [model.location?.uri, model.selected];
+    const clear = () => {
+      if (model.location?.uri !== location || model.selected !== selected) {
+        model.changed.disconnect(clear);
+        this.message = '';
         this.update();
       }
     };
-    model.changed.connect(forget);
+    model.changed.connect(clear);
   };
 
-  private news = '';
-  private isAwaited = false;
+  private message = '';
+  private isFocusPending = false;
 }

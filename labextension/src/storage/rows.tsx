@@ -6,91 +6,40 @@ import * as React from 'react';
 
 import { moment, size } from '../ui/format.js';
 import { useRowWindow } from '../ui/virtualrows.js';
-import type { IAction, IExplorer } from './actions.js';
+import type { IAction, IExplorerContext } from './actions.js';
 import { open } from './actions.js';
 import type { Column, IEntry } from './entries.js';
 import { nameOf } from './entries.js';
+import type { ExplorerModel } from './model.js';
 
-interface IProps extends IExplorer {
+interface IProps extends IExplorerContext {
   readonly actions: () => readonly IAction[];
   /** Open the context menu at viewport coordinates. */
-  readonly ask: (x: number, y: number) => void;
+  readonly openMenu: (x: number, y: number) => void;
 }
 
 /** Height of all rows and of the header, in pixels. */
 const ROW = 26;
 
 export function ExplorerRows(props: IProps): React.JSX.Element {
-  const { model, trans, actions, ask } = props;
+  const { model, trans, openMenu } = props;
   const id = React.useId();
   const { box, first, count, reveal, top } = useRowWindow(ROW, 1);
   const { entries, current } = model;
   const last = Math.min(first + count, entries.length);
   const rows = Array.from({ length: Math.max(last - first, 0) }, (_, n) => first + n);
-  React.useEffect(() => model.look(last), [model, last, entries]);
+  React.useEffect(() => model.ensureLoaded(last), [model, last, entries]);
   React.useEffect(() => reveal(current), [current]);
-  React.useEffect(() => top(), [model.order, model.place?.uri]);
+  React.useEffect(() => top(), [model.order, model.location?.uri]);
 
-  const move = (row: number, event: React.KeyboardEvent) => {
-    const to = Math.min(Math.max(row, 0), entries.length - 1);
-    if (event.shiftKey) {
-      model.extend(to);
-    } else if (event.ctrlKey || event.metaKey) {
-      model.point(to);
-    } else {
-      model.pick(to);
-    }
-  };
-  const run = (name: string) =>
-    actions()
-      .find(action => action.id === name && action.isOn)
-      ?.run();
-  const askAtRow = () => {
-    const place = document.getElementById(`${id}-${current}`)?.getBoundingClientRect();
-    ask(place?.left ?? 0, place?.bottom ?? 0);
-  };
-  const press = (event: React.KeyboardEvent) => {
-    const page = Math.max(count - 3, 1);
-    const steps: Readonly<Record<string, () => unknown>> = {
-      ArrowDown: () => move(model.selected.size || event.ctrlKey ? current + 1 : current, event),
-      ArrowUp: () => move(current - 1, event),
-      PageDown: () => move(current + page, event),
-      PageUp: () => move(current - page, event),
-      Home: () => move(0, event),
-      End: () => move(entries.length - 1, event),
-      Enter: () => open(props, entries[current]),
-      ' ': () => model.toggle(current),
-      Backspace: () => model.up(),
-      Escape: () => model.choose([]),
-      F2: () => run('rename'),
-      Delete: () => run('delete'),
-      ContextMenu: askAtRow,
-      ...(event.shiftKey ? { F10: askAtRow } : {}),
-      ...(event.ctrlKey || event.metaKey ? { a: () => model.choose(entries.map(entry => entry.path)) } : {})
-    };
-    const step = steps[event.key];
-    if (step && event.target === event.currentTarget) {
-      event.preventDefault();
-      event.stopPropagation();
-      step();
-    }
-  };
-  const click = (row: number, event: React.MouseEvent) => {
-    if (event.shiftKey) {
-      model.extend(row);
-    } else if (event.ctrlKey || event.metaKey) {
-      model.toggle(row);
-    } else {
-      model.pick(row);
-    }
-  };
-  const menu = (row: number, event: React.MouseEvent) => {
+  const onKeyDown = useKeys(props, Math.max(count - 3, 1), `${id}-${current}`);
+  const onContextMenu = (row: number, event: React.MouseEvent) => {
     event.preventDefault();
     event.stopPropagation();
     if (!model.selected.has(entries[row]?.path ?? '')) {
-      model.pick(row);
+      model.selectOnly(row);
     }
-    ask(event.clientX, event.clientY);
+    openMenu(event.clientX, event.clientY);
   };
   return (
     <div
@@ -100,9 +49,9 @@ export function ExplorerRows(props: IProps): React.JSX.Element {
       tabIndex={0}
       aria-multiselectable
       aria-label={trans.__('Files and folders')}
-      aria-rowcount={model.more ? -1 : entries.length + 1}
+      aria-rowcount={model.hasMore ? -1 : entries.length + 1}
       aria-activedescendant={entries.length ? `${id}-${current}` : undefined}
-      onKeyDown={press}
+      onKeyDown={onKeyDown}
     >
       <div className="jp-pai-Explorer-head" role="row" style={{ height: ROW }}>
         <Heading {...props} column="name" title={trans.__('Name')} />
@@ -119,15 +68,79 @@ export function ExplorerRows(props: IProps): React.JSX.Element {
               {...{ entry, row }}
               isSelected={model.selected.has(entry.path)}
               isCurrent={row === current}
-              click={event => click(row, event)}
-              enter={() => void open(props, entry)}
-              menu={event => menu(row, event)}
+              onClick={event => click(model, row, event)}
+              onDoubleClick={() => void open(props, entry)}
+              onContextMenu={event => onContextMenu(row, event)}
             />
           ) : null;
         })}
       </div>
     </div>
   );
+}
+
+/**
+ * Return the handler of keys in the table.
+ *
+ * @param page - the number of rows that a page key moves by.
+ * @param rowId - the element id of the focused row.
+ */
+function useKeys(props: IProps, page: number, rowId: string): (event: React.KeyboardEvent) => void {
+  const { model, actions, openMenu } = props;
+  const { entries, current } = model;
+  const move = (row: number, event: React.KeyboardEvent) => {
+    const to = Math.min(Math.max(row, 0), entries.length - 1);
+    if (event.shiftKey) {
+      model.extendSelection(to);
+    } else if (event.ctrlKey || event.metaKey) {
+      model.focusRow(to);
+    } else {
+      model.selectOnly(to);
+    }
+  };
+  const run = (name: string) =>
+    actions()
+      .find(action => action.id === name && action.isEnabled)
+      ?.run();
+  const openMenuAtRow = () => {
+    const rect = document.getElementById(rowId)?.getBoundingClientRect();
+    openMenu(rect?.left ?? 0, rect?.bottom ?? 0);
+  };
+  return event => {
+    const commands: Readonly<Record<string, () => unknown>> = {
+      ArrowDown: () => move(model.selected.size || event.ctrlKey ? current + 1 : current, event),
+      ArrowUp: () => move(current - 1, event),
+      PageDown: () => move(current + page, event),
+      PageUp: () => move(current - page, event),
+      Home: () => move(0, event),
+      End: () => move(entries.length - 1, event),
+      Enter: () => open(props, entries[current]),
+      ' ': () => model.toggle(current),
+      Backspace: () => model.up(),
+      Escape: () => model.select([]),
+      F2: () => run('rename'),
+      Delete: () => run('delete'),
+      ContextMenu: openMenuAtRow,
+      ...(event.shiftKey ? { F10: openMenuAtRow } : {}),
+      ...(event.ctrlKey || event.metaKey ? { a: () => model.select(entries.map(entry => entry.path)) } : {})
+    };
+    const command = commands[event.key];
+    if (command && event.target === event.currentTarget) {
+      event.preventDefault();
+      event.stopPropagation();
+      command();
+    }
+  };
+}
+
+function click(model: ExplorerModel, row: number, event: React.MouseEvent): void {
+  if (event.shiftKey) {
+    model.extendSelection(row);
+  } else if (event.ctrlKey || event.metaKey) {
+    model.toggle(row);
+  } else {
+    model.selectOnly(row);
+  }
 }
 
 /** A column header that sorts by its column. */
@@ -149,18 +162,18 @@ function Heading({ model, column, title }: IProps & { column: Column; title: str
   );
 }
 
-interface IRow {
+interface IRowProps {
   readonly id: string;
   readonly entry: IEntry;
   readonly row: number;
   readonly isSelected: boolean;
   readonly isCurrent: boolean;
-  readonly click: (event: React.MouseEvent) => void;
-  readonly enter: () => void;
-  readonly menu: (event: React.MouseEvent) => void;
+  readonly onClick: (event: React.MouseEvent) => void;
+  readonly onDoubleClick: () => void;
+  readonly onContextMenu: (event: React.MouseEvent) => void;
 }
 
-function Row({ id, entry, row, isSelected, isCurrent, click, enter, menu }: IRow): React.JSX.Element {
+function Row({ id, entry, row, isSelected, isCurrent, ...handlers }: IRowProps): React.JSX.Element {
   const name = nameOf(entry.path);
   return (
     <div
@@ -172,9 +185,7 @@ function Row({ id, entry, row, isSelected, isCurrent, click, enter, menu }: IRow
       aria-selected={isSelected}
       data-current={isCurrent}
       data-path={entry.path}
-      onClick={click}
-      onDoubleClick={enter}
-      onContextMenu={menu}
+      {...handlers}
     >
       <span role="gridcell" data-column="name" title={entry.problem || name}>
         <span className="jp-pai-Explorer-kind" data-kind={entry.isFolder ? 'folder' : 'file'} aria-hidden />

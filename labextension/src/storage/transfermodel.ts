@@ -8,27 +8,27 @@ import { Signal } from '@lumino/signaling';
 import type { IEngine } from '../api/engine.js';
 import { EngineError } from '../api/engine.js';
 import { list, string } from '../api/wire.js';
-import type { ICopy } from '../outputs/model.js';
-import { isUnderWay, parseCopy, said } from '../outputs/model.js';
-import { numbered } from './entries.js';
+import type { ITransfer } from '../outputs/model.js';
+import { isActive, parseTransfer, errorText } from '../outputs/model.js';
+import { numberedName } from './entries.js';
 import type { IItem, ITarget } from './upload.js';
-import { pause, uploadFile, wasHeard } from './upload.js';
+import { pause, uploadFile, isResponse } from './upload.js';
 
 export type TransferState = 'running' | 'asking' | 'done' | 'failed' | 'cancelled';
 /** The answer to a conflict with existing files. */
-export type Answer = 'replace' | 'keep' | 'skip';
+export type ConflictAnswer = 'replace' | 'keep' | 'skip';
 
-const LOOK_EVERY = 300;
-const RETRY = 2000;
+const POLL_INTERVAL = 300;
+const RETRY_INTERVAL = 2000;
 // Concurrent uploads; the server writes two files to a storage at once.
-const AT_A_TIME = 3;
+const CONCURRENCY = 3;
 
 /** A transfer that takes a while. */
 export abstract class Transfer {
   constructor(
     readonly title: string,
     protected readonly engine: IEngine,
-    protected readonly tell: () => void
+    protected readonly notify: () => void
   ) {}
 
   state: TransferState = 'running';
@@ -37,12 +37,12 @@ export abstract class Transfer {
   bytes = 0;
   files = 0;
   /** The error; also while running, if a part failed or the server does not respond. */
-  trouble = '';
+  error = '';
   /** Names of existing files while the transfer waits for an answer, and the possible answers. */
-  taken: readonly string[] = [];
-  readonly answers: readonly Answer[] = ['replace', 'skip'];
+  existing: readonly string[] = [];
+  readonly answers: readonly ConflictAnswer[] = ['replace', 'skip'];
 
-  get isOver(): boolean {
+  get hasEnded(): boolean {
     return this.state === 'done' || this.state === 'failed' || this.state === 'cancelled';
   }
 
@@ -51,19 +51,19 @@ export abstract class Transfer {
   }
 
   /** Whether a failed transfer can be resumed. */
-  get canGoOn(): boolean {
+  get canResume(): boolean {
     return false;
   }
 
   /** Start or resume; resolved when the transfer ended or needs an answer. */
-  abstract run(answer?: Answer): Promise<void>;
+  abstract run(answer?: ConflictAnswer): Promise<void>;
 
   abstract cancel(): void;
 
-  protected end(state: TransferState, trouble = ''): void {
+  protected end(state: TransferState, error = ''): void {
     this.state = state;
-    this.trouble = trouble;
-    this.tell();
+    this.error = error;
+    this.notify();
   }
 }
 
@@ -72,36 +72,39 @@ export class ServerTransfer extends Transfer {
   constructor(
     title: string,
     engine: IEngine,
-    tell: () => void,
+    notify: () => void,
     /** Calls the verb and returns its response. */
-    private readonly begin: (overwrite: boolean) => Promise<unknown>
+    private readonly start: (overwrite: boolean) => Promise<unknown>
   ) {
-    super(title, engine, tell);
+    super(title, engine, notify);
   }
 
-  async run(answer?: Answer): Promise<void> {
+  async run(answer?: ConflictAnswer): Promise<void> {
     if (answer === 'skip') {
       this.end('cancelled');
       return;
     }
     this.state = 'running';
-    this.trouble = '';
-    this.tell();
+    this.error = '';
+    this.notify();
     try {
-      let copy = parseCopy(await this.begin(answer === 'replace'));
-      this.id = copy.id;
+      let response = parseTransfer(await this.start(answer === 'replace'));
+      this.id = response.id;
       for (;;) {
-        [this.done, this.bytes, this.files] = [copy.done, copy.bytes, copy.files];
-        if (!isUnderWay(copy)) {
+        [this.done, this.bytes, this.files] = [response.done, response.bytes, response.files];
+        if (!isActive(response)) {
           break;
         }
-        this.tell();
-        copy = await this.look();
+        this.notify();
+        response = await this.poll();
       }
-      this.end(copy.status === 'done' ? 'done' : copy.status === 'cancelled' ? 'cancelled' : 'failed', copy.trouble);
+      this.end(
+        response.status === 'done' ? 'done' : response.status === 'cancelled' ? 'cancelled' : 'failed',
+        response.error
+      );
     } catch (error) {
-      this.taken = takenNames(error);
-      this.end(this.taken.length ? 'asking' : 'failed', said(error));
+      this.existing = existingNames(error);
+      this.end(this.existing.length ? 'asking' : 'failed', errorText(error));
     }
   }
 
@@ -114,19 +117,19 @@ export class ServerTransfer extends Transfer {
   }
 
   /** Poll the transfer after a pause, retrying while the server does not respond. */
-  private async look(): Promise<ICopy> {
-    for (let wait = LOOK_EVERY; ; wait = RETRY) {
+  private async poll(): Promise<ITransfer> {
+    for (let wait = POLL_INTERVAL; ; wait = RETRY_INTERVAL) {
       await pause(wait);
       try {
-        const copy = parseCopy(await this.engine.call('copy', { copy: this.id }));
-        this.trouble = '';
-        return copy;
+        const response = parseTransfer(await this.engine.call('copy', { copy: this.id }));
+        this.error = '';
+        return response;
       } catch (error) {
-        if (wasHeard(error)) {
+        if (isResponse(error)) {
           throw error;
         }
-        this.trouble = said(error);
-        this.tell();
+        this.error = errorText(error);
+        this.notify();
       }
     }
   }
@@ -135,105 +138,105 @@ export class ServerTransfer extends Transfer {
 }
 
 /** An upload of local files to a folder. Each file is written completely or not at all. */
-export class Uploading extends Transfer {
+export class Upload extends Transfer {
   constructor(
     title: string,
     engine: IEngine,
-    tell: () => void,
+    notify: () => void,
     private readonly target: ITarget,
     items: readonly IItem[]
   ) {
-    super(title, engine, tell);
-    this.waiting = [...items];
+    super(title, engine, notify);
+    this.queue = [...items];
     this.bytes = items.reduce((sum, item) => sum + item.file.size, 0);
   }
 
-  override readonly answers: readonly Answer[] = ['replace', 'keep', 'skip'];
+  override readonly answers: readonly ConflictAnswer[] = ['replace', 'keep', 'skip'];
 
-  override get canGoOn(): boolean {
-    return this.state === 'failed' && this.waiting.length > 0;
+  override get canResume(): boolean {
+    return this.state === 'failed' && this.queue.length > 0;
   }
 
-  async run(answer?: Answer): Promise<void> {
+  async run(answer?: ConflictAnswer): Promise<void> {
     this.answer = answer;
-    this.life = new AbortController();
+    this.controller = new AbortController();
     this.state = 'running';
-    this.trouble = '';
+    this.error = '';
     if (answer) {
-      this.waiting.push(...(answer === 'skip' ? [] : this.refused));
-      this.bytes -= answer === 'skip' ? this.refused.reduce((sum, item) => sum + item.file.size, 0) : 0;
-      this.refused = [];
+      this.queue.push(...(answer === 'skip' ? [] : this.conflicts));
+      this.bytes -= answer === 'skip' ? this.conflicts.reduce((sum, item) => sum + item.file.size, 0) : 0;
+      this.conflicts = [];
     }
-    this.tell();
-    await Promise.all(Array.from({ length: AT_A_TIME }, () => this.work(this.life.signal)));
-    this.taken = this.refused.map(item => item.path);
+    this.notify();
+    await Promise.all(Array.from({ length: CONCURRENCY }, () => this.uploadQueue(this.controller.signal)));
+    this.existing = this.conflicts.map(item => item.path);
     if (this.isRunning) {
-      this.end(this.trouble ? 'failed' : this.taken.length ? 'asking' : 'done', this.trouble);
+      this.end(this.error ? 'failed' : this.existing.length ? 'asking' : 'done', this.error);
     }
   }
 
   cancel(): void {
     this.end('cancelled');
-    this.life.abort();
+    this.controller.abort();
   }
 
-  private async work(signal: AbortSignal): Promise<void> {
+  private async uploadQueue(signal: AbortSignal): Promise<void> {
     // After a failure, started files are finished; the rest can be resumed.
-    const next = () => (this.isRunning && !this.trouble ? this.waiting.shift() : undefined);
+    const next = () => (this.isRunning && !this.error ? this.queue.shift() : undefined);
     for (let item = next(); item; item = next()) {
       let sent = 0;
-      const told = (now: number) => {
+      const onProgress = (now: number) => {
         this.done += now - sent;
         sent = now;
-        this.tell();
+        this.notify();
       };
       try {
-        await this.upload(item, told, signal);
-        told(item.file.size);
+        await this.uploadItem(item, onProgress, signal);
+        onProgress(item.file.size);
         this.files += 1;
       } catch (error) {
-        told(0);
-        this.refuse(item, error);
+        onProgress(0);
+        this.handleFailure(item, error);
       }
     }
   }
 
-  private async upload(item: IItem, told: (sent: number) => void, signal: AbortSignal): Promise<void> {
+  private async uploadItem(item: IItem, onProgress: (sent: number) => void, signal: AbortSignal): Promise<void> {
     const overwrite = this.answer === 'replace';
     for (let count = this.answer === 'keep' ? 2 : 1; ; count++) {
-      const path = count === 1 ? item.path : numbered(item.path, count);
+      const path = count === 1 ? item.path : numberedName(item.path, count);
       try {
-        await uploadFile(this.engine, this.target, { path, file: item.file }, overwrite, told, signal);
+        await uploadFile(this.engine, this.target, { path, file: item.file }, overwrite, onProgress, signal);
         return;
       } catch (error) {
-        if (this.answer !== 'keep' || !takenNames(error).length) {
+        if (this.answer !== 'keep' || !existingNames(error).length) {
           throw error;
         }
       }
     }
   }
 
-  private refuse(item: IItem, error: unknown): void {
-    if (this.isRunning && takenNames(error).length) {
-      this.refused.push(item);
+  private handleFailure(item: IItem, error: unknown): void {
+    if (this.isRunning && existingNames(error).length) {
+      this.conflicts.push(item);
     } else {
-      this.waiting.push(item);
-      this.trouble ||= this.isRunning ? `${item.path}: ${said(error)}` : '';
+      this.queue.push(item);
+      this.error ||= this.isRunning ? `${item.path}: ${errorText(error)}` : '';
     }
-    this.tell();
+    this.notify();
   }
 
-  private readonly waiting: IItem[];
-  private refused: IItem[] = [];
-  private answer: Answer | undefined;
-  private life = new AbortController();
+  private readonly queue: IItem[];
+  private conflicts: IItem[] = [];
+  private answer: ConflictAnswer | undefined;
+  private controller = new AbortController();
 }
 
 /** All transfers, the newest first. */
 export class Transfers {
   constructor(private readonly engine: IEngine) {}
 
-  known: readonly Transfer[] = [];
+  all: readonly Transfer[] = [];
 
   get changed(): ISignal<this, void> {
     return this.signal;
@@ -246,42 +249,42 @@ export class Transfers {
 
   /** Whether an upload is active, which closing this page would cancel. */
   get isUploading(): boolean {
-    return this.known.some(transfer => transfer instanceof Uploading && transfer.isRunning);
+    return this.all.some(transfer => transfer instanceof Upload && transfer.isRunning);
   }
 
   /** Start a transfer on the server; resolved when it ended or needs an answer. */
-  begin(title: string, call: (overwrite: boolean) => Promise<unknown>): Promise<Transfer> {
-    return this.add(new ServerTransfer(title, this.engine, this.tell, call));
+  start(title: string, call: (overwrite: boolean) => Promise<unknown>): Promise<Transfer> {
+    return this.add(new ServerTransfer(title, this.engine, this.emitChanged, call));
   }
 
   upload(title: string, target: ITarget, items: readonly IItem[]): Promise<Transfer> {
-    return this.add(new Uploading(title, this.engine, this.tell, target, items));
+    return this.add(new Upload(title, this.engine, this.emitChanged, target, items));
   }
 
   /** Answer the question of a transfer, or resume it. */
-  async goOn(transfer: Transfer, answer?: Answer): Promise<void> {
+  async resume(transfer: Transfer, answer?: ConflictAnswer): Promise<void> {
     await transfer.run(answer);
     this.endedSignal.emit(transfer);
   }
 
   hide(transfer: Transfer): void {
-    this.known = this.known.filter(one => one !== transfer);
-    this.tell();
+    this.all = this.all.filter(one => one !== transfer);
+    this.emitChanged();
   }
 
   private async add(transfer: Transfer): Promise<Transfer> {
-    this.known = [transfer, ...this.known];
-    await this.goOn(transfer);
+    this.all = [transfer, ...this.all];
+    await this.resume(transfer);
     return transfer;
   }
 
-  private readonly tell = (): void => this.signal.emit();
+  private readonly emitChanged = (): void => this.signal.emit();
   private readonly signal = new Signal<this, void>(this);
   private readonly endedSignal = new Signal<this, Transfer>(this);
 }
 
 /** Return the names of existing files from a conflict error; empty for other errors. */
-function takenNames(error: unknown): readonly string[] {
+function existingNames(error: unknown): readonly string[] {
   const isConflict = error instanceof EngineError && error.status === 409;
   return isConflict ? list(error.details['files']).map(string) : [];
 }

@@ -6,7 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { plural, size } from '../ui/format.js';
-import type { Answer, Transfer, Transfers } from './transfermodel.js';
+import type { ConflictAnswer, Transfer, Transfers } from './transfermodel.js';
 
 interface IProps {
   readonly transfers: Transfers;
@@ -14,7 +14,7 @@ interface IProps {
 }
 
 // Maximum number of names in a question.
-const NAMED = 3;
+const MAX_NAMES = 3;
 
 export function TransferList({ transfers, trans }: IProps): React.JSX.Element | null {
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
@@ -23,18 +23,18 @@ export function TransferList({ transfers, trans }: IProps): React.JSX.Element | 
     transfers.changed.connect(slot);
     return () => void transfers.changed.disconnect(slot);
   }, [transfers]);
-  if (transfers.known.length === 0) {
+  if (transfers.all.length === 0) {
     return null;
   }
-  const over = transfers.known.filter(transfer => transfer.isOver);
+  const ended = transfers.all.filter(transfer => transfer.hasEnded);
   return (
     <ul className="jp-pai-Transfers" aria-label={trans.__('Transfers')}>
-      {transfers.known.map((transfer, n) => (
-        <Row key={transfers.known.length - n} {...{ transfer, transfers, trans }} />
+      {transfers.all.map((transfer, n) => (
+        <Row key={transfers.all.length - n} {...{ transfer, transfers, trans }} />
       ))}
-      {over.length > 1 && (
+      {ended.length > 1 && (
         <li>
-          <button type="button" className="jp-pai-Link" onClick={() => over.forEach(one => transfers.hide(one))}>
+          <button type="button" className="jp-pai-Link" onClick={() => ended.forEach(one => transfers.hide(one))}>
             {trans.__('Clear finished')}
           </button>
         </li>
@@ -44,14 +44,14 @@ export function TransferList({ transfers, trans }: IProps): React.JSX.Element | 
 }
 
 function Row({ transfer, transfers, trans }: IProps & { transfer: Transfer }): React.JSX.Element {
-  const { state, title, done, bytes, taken, trouble } = transfer;
-  const words: Readonly<Record<Answer, string>> = {
+  const { state, title, done, bytes, existing, error } = transfer;
+  const labels: Readonly<Record<ConflictAnswer, string>> = {
     replace: trans.__('Replace'),
     keep: trans.__('Keep both'),
     skip: trans.__('Skip')
   };
-  const part = bytes ? trans.__('%1 of %2', size(done), size(bytes)) : trans.__('in progress');
-  const names = [...taken.slice(0, NAMED), ...(taken.length > NAMED ? ['…'] : [])].join(', ');
+  const progress = bytes ? trans.__('%1 of %2', size(done), size(bytes)) : trans.__('in progress');
+  const names = [...existing.slice(0, MAX_NAMES), ...(existing.length > MAX_NAMES ? ['…'] : [])].join(', ');
   const button = (text: string, act: () => void) => (
     <button key={text} type="button" className="jp-pai-Button" onClick={act}>
       {text}
@@ -62,8 +62,8 @@ function Row({ transfer, transfers, trans }: IProps & { transfer: Transfer }): R
       <span className="jp-pai-Transfers-title">{title}</span>
       {state === 'running' && (
         <>
-          <progress {...(bytes ? { value: done, max: bytes } : {})} aria-label={`${title} ${part}`} />
-          <span className="jp-pai-Channel-facts">{part}</span>
+          <progress {...(bytes ? { value: done, max: bytes } : {})} aria-label={`${title} ${progress}`} />
+          <span className="jp-pai-Channel-facts">{progress}</span>
           {button(trans.__('Cancel'), () => transfer.cancel())}
         </>
       )}
@@ -71,23 +71,23 @@ function Row({ transfer, transfers, trans }: IProps & { transfer: Transfer }): R
         <>
           <span role="alert">
             {plural(
-              taken.length,
-              trans.__('%1 file already exists: %2', taken.length, names),
-              trans.__('%1 files already exist: %2', taken.length, names)
+              existing.length,
+              trans.__('%1 file already exists: %2', existing.length, names),
+              trans.__('%1 files already exist: %2', existing.length, names)
             )}
           </span>
-          {transfer.answers.map(answer => button(words[answer], () => void transfers.goOn(transfer, answer)))}
+          {transfer.answers.map(answer => button(labels[answer], () => void transfers.resume(transfer, answer)))}
         </>
       )}
       {state === 'done' && <span>{trans.__('done')}</span>}
       {state === 'cancelled' && <span>{trans.__('cancelled, partial files removed')}</span>}
-      {(state === 'failed' || state === 'running') && trouble && (
+      {(state === 'failed' || state === 'running') && error && (
         <span role="alert" className="jp-pai-Job-trouble">
-          {trouble}
+          {error}
         </span>
       )}
-      {transfer.canGoOn && button(trans.__('Try again'), () => void transfers.goOn(transfer))}
-      {transfer.isOver && button(trans.__('Hide'), () => transfers.hide(transfer))}
+      {transfer.canResume && button(trans.__('Try again'), () => void transfers.resume(transfer))}
+      {transfer.hasEnded && button(trans.__('Hide'), () => transfers.hide(transfer))}
     </li>
   );
 }

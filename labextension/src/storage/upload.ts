@@ -4,8 +4,8 @@
 
 import type { IEngine } from '../api/engine.js';
 import { EngineError } from '../api/engine.js';
-import type { ICopy } from '../outputs/model.js';
-import { isUnderWay, parseCopy } from '../outputs/model.js';
+import type { ITransfer } from '../outputs/model.js';
+import { isActive, parseTransfer } from '../outputs/model.js';
 
 /** A file to upload, and its path below the target folder. */
 export interface IItem {
@@ -18,13 +18,13 @@ export interface ITarget {
   readonly profile: string;
 }
 
-const FIRST = 1 << 20;
-const LARGEST = 8 << 20;
-const SMALLEST = 1 << 16;
+const FIRST_CHUNK = 1 << 20;
+const MAX_CHUNK = 8 << 20;
+const MIN_CHUNK = 1 << 16;
 // Milliseconds a chunk should take. Larger chunks are faster, smaller ones show progress.
-const QUICK = 300;
-const SLOW = 3000;
-const LOOK_EVERY = 300;
+const FAST_CHUNK = 300;
+const SLOW_CHUNK = 3000;
+const POLL_INTERVAL = 300;
 const ATTEMPTS = 4;
 const CONFLICT = 409;
 const TOO_LARGE = 413;
@@ -41,7 +41,7 @@ export async function uploadFile(
   target: ITarget,
   { path, file }: IItem,
   overwrite: boolean,
-  told: (sent: number) => void,
+  onProgress: (sent: number) => void,
   signal: AbortSignal
 ): Promise<void> {
   const body = {
@@ -51,82 +51,88 @@ export async function uploadFile(
     modified: Math.max(file.lastModified ?? 0, 0) / 1000,
     overwrite
   };
-  let copy = parseCopy(await engine.call('begin_upload', {}, body));
+  let transfer = parseTransfer(await engine.call('begin_upload', {}, body));
   try {
-    copy = await sendAll(engine, copy, file, told, signal);
-    while (isUnderWay(copy)) {
-      await pause(LOOK_EVERY);
+    transfer = await sendChunks(engine, transfer, file, onProgress, signal);
+    while (isActive(transfer)) {
+      await pause(POLL_INTERVAL);
       signal.throwIfAborted();
-      copy = parseCopy(await again(() => engine.call('copy', { copy: copy.id }), signal));
+      transfer = parseTransfer(await withRetries(() => engine.call('copy', { copy: transfer.id }), signal));
     }
   } catch (error) {
-    await engine.call('cancel_copy', { copy: copy.id }).catch(() => undefined); // It may have ended already.
+    await engine.call('cancel_copy', { copy: transfer.id }).catch(() => undefined); // It may have ended already.
     throw error;
   }
-  if (copy.status !== 'done') {
-    throw new EngineError(copy.trouble);
+  if (transfer.status !== 'done') {
+    throw new EngineError(transfer.error);
   }
 }
 
-async function sendAll(
+async function sendChunks(
   engine: IEngine,
-  copy: ICopy,
+  transfer: ITransfer,
   file: Blob,
-  told: (sent: number) => void,
+  onProgress: (sent: number) => void,
   signal: AbortSignal
-): Promise<ICopy> {
-  let [offset, size, most] = [0, FIRST, LARGEST];
+): Promise<ITransfer> {
+  let [offset, size, maxSize] = [0, FIRST_CHUNK, MAX_CHUNK];
   while (offset < file.size) {
     signal.throwIfAborted();
     const bytes = file.slice(offset, offset + size);
-    const begun = performance.now();
+    const startedAt = performance.now();
     try {
-      const send = () => engine.sendBytes?.('upload_data', { copy: copy.id, offset }, bytes, signal);
-      copy = parseCopy(await again(async () => send(), signal));
+      const send = () => engine.sendBytes?.('upload_data', { copy: transfer.id, offset }, bytes, signal);
+      transfer = parseTransfer(await withRetries(async () => send(), signal));
     } catch (error) {
-      if (error instanceof EngineError && error.status === TOO_LARGE && size > SMALLEST) {
-        size = most = Math.max(Math.floor(size / 4), SMALLEST); // The limit of a proxy.
+      if (error instanceof EngineError && error.status === TOO_LARGE && size > MIN_CHUNK) {
+        size = maxSize = Math.max(Math.floor(size / 4), MIN_CHUNK); // The limit of a proxy.
         continue;
       }
-      return await afterAll(engine, copy, error, signal);
+      return await recoverLastResponse(engine, transfer, error, signal);
     }
     offset += bytes.size;
-    told(offset);
-    const took = performance.now() - begun;
-    size = took < QUICK ? Math.min(2 * size, most) : took > SLOW ? Math.max(size / 2, SMALLEST) : size;
+    onProgress(offset);
+    const elapsed = performance.now() - startedAt;
+    size =
+      elapsed < FAST_CHUNK ? Math.min(2 * size, maxSize) : elapsed > SLOW_CHUNK ? Math.max(size / 2, MIN_CHUNK) : size;
   }
-  return copy;
+  return transfer;
 }
 
 /**
  * Return the transfer if a chunk was refused because the server already has all of them: the last response was lost.
  */
-async function afterAll(engine: IEngine, { id }: ICopy, error: unknown, signal: AbortSignal): Promise<ICopy> {
+async function recoverLastResponse(
+  engine: IEngine,
+  { id }: ITransfer,
+  error: unknown,
+  signal: AbortSignal
+): Promise<ITransfer> {
   const isOver = error instanceof EngineError && error.status === CONFLICT && !('received' in error.details);
-  const copy = isOver ? parseCopy(await again(() => engine.call('copy', { copy: id }), signal)) : null;
-  if (!copy || copy.status === 'cancelled') {
+  const transfer = isOver ? parseTransfer(await withRetries(() => engine.call('copy', { copy: id }), signal)) : null;
+  if (!transfer || transfer.status === 'cancelled') {
     throw error;
   }
-  return copy;
+  return transfer;
 }
 
 /** Call `ask`, retrying while there is no response. */
-async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+async function withRetries<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await ask();
+      return await call();
     } catch (error) {
       signal.throwIfAborted();
-      if (wasHeard(error) || attempt === ATTEMPTS) {
+      if (isResponse(error) || attempt === ATTEMPTS) {
         throw error;
       }
-      await pause(LOOK_EVERY * 2 ** attempt);
+      await pause(POLL_INTERVAL * 2 ** attempt);
     }
   }
 }
 
 /** Whether an error is a response of the engine, rather than of a network failure or a proxy. */
-export function wasHeard(error: unknown): boolean {
+export function isResponse(error: unknown): boolean {
   const isOurs = (status: number, code: string) => status !== 0 && (code !== '' || !GATEWAY.includes(status));
   return !(error instanceof EngineError) || isOurs(error.status, error.code);
 }

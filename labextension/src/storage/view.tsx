@@ -7,46 +7,46 @@ import * as React from 'react';
 import { count, plural } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { popUp } from '../ui/menu.js';
-import type { IAction, IExplorer } from './actions.js';
-import { actionsOf, dropFiles, goTo, makeFolder, putFromWorkspace, upload } from './actions.js';
+import type { IAction, IExplorerContext } from './actions.js';
+import { actionsOf, dropFiles, goTo, makeFolder, askAndCopyFromWorkspace, upload } from './actions.js';
 import { chosenFiles } from './droppedfiles.js';
 import type { IRoot } from './entries.js';
 import { ExplorerRows } from './rows.js';
 import { TransferList } from './transfers.js';
 
-interface IProps extends IExplorer {
+interface IProps extends IExplorerContext {
   /** The result of the last action. */
-  readonly news: string;
-  readonly say: (text: string) => void;
+  readonly message: string;
+  readonly report: (text: string) => void;
 }
 
 export function Explorer(props: IProps): React.JSX.Element {
-  const { model, trans, news, say } = props;
+  const { model, trans, message, report } = props;
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
-  const [isOver, setOver] = React.useState(false);
+  const [isDragOver, setDragOver] = React.useState(false);
   React.useEffect(() => {
     const slot = () => redraw();
     model.changed.connect(slot);
     if (!model.roots) {
-      void model.start();
+      void model.loadRoots();
     }
     return () => void model.changed.disconnect(slot);
   }, [model]);
-  const { place, trouble } = model;
+  const { location, error } = model;
   const box = React.useRef<HTMLElement>(null);
   useKeptFocus(box);
   React.useLayoutEffect(() => {
     // The focused element may be gone, or the focus waits for the content.
     if (box.current && [document.body, box.current].includes(document.activeElement as HTMLElement)) {
-      enter(box.current);
+      focusContent(box.current);
     }
-  }, [place?.uri, model.roots]);
-  const isFiles = (event: React.DragEvent) => model.canWrite && event.dataTransfer.types.includes('Files');
+  }, [location?.uri, model.roots]);
+  const hasFiles = (event: React.DragEvent) => model.canWrite && event.dataTransfer.types.includes('Files');
   const drop = (event: React.DragEvent) => {
-    setOver(false);
-    if (isFiles(event)) {
+    setDragOver(false);
+    if (hasFiles(event)) {
       event.preventDefault();
-      void dropFiles(props, event.dataTransfer, say);
+      void dropFiles(props, event.dataTransfer, report);
     }
   };
   return (
@@ -55,66 +55,66 @@ export function Explorer(props: IProps): React.JSX.Element {
       tabIndex={-1}
       className="jp-pai-Explorer"
       aria-label={trans.__('Explorer')}
-      data-drop={isOver}
+      data-drop={isDragOver}
       // Disables JupyterLab's shortcuts.
       data-lm-suppress-shortcuts="true"
       onDragOver={event => {
-        if (isFiles(event)) {
+        if (hasFiles(event)) {
           event.preventDefault();
-          setOver(true);
+          setDragOver(true);
         }
       }}
       onDragLeave={event => {
         if (!event.currentTarget.contains(event.relatedTarget as Node | null)) {
-          setOver(false);
+          setDragOver(false);
         }
       }}
       onDrop={drop}
     >
-      <Address {...props} />
-      {trouble && (
+      <PathBar {...props} />
+      {error && (
         <p className="jp-pai-Jobs-trouble" role="alert">
-          {trouble.message} {trouble.fix}
+          {error.message} {error.fix}
         </p>
       )}
-      {place ? <Folder {...props} /> : <Roots {...props} />}
+      {location ? <Folder {...props} /> : <Roots {...props} />}
       <TransferList transfers={model.transfers} trans={trans} />
       <p className="jp-pai-Explorer-news" role="status">
-        {news || facts(props)}
+        {message || statusText(props)}
       </p>
     </section>
   );
 }
 
 /** Focus the file table or the first root; if neither is rendered yet, the view itself. */
-export function enter(node: HTMLElement): void {
+export function focusContent(node: HTMLElement): void {
   (node.querySelector<HTMLElement>('[role="grid"], .jp-pai-Explorer-roots button') ?? node).focus();
 }
 
 /** Describe the number of entries. */
-function facts({ model, trans }: IProps): string {
+function statusText({ model, trans }: IProps): string {
   if (model.isLoading) {
     return trans.__('Loading…');
   }
-  if (!model.place) {
+  if (!model.location) {
     return '';
   }
   if (model.selected.size) {
     return trans.__('%1 selected', count(model.selected.size));
   }
   const { length } = model.entries;
-  return model.more
+  return model.hasMore
     ? trans.__('More than %1 items', count(length))
     : plural(length, trans.__('%1 item', count(length)), trans.__('%1 items', count(length)));
 }
 
 /** Breadcrumbs, and a field for a path. */
-function Address(props: IProps): React.JSX.Element {
+function PathBar(props: IProps): React.JSX.Element {
   const { model, trans } = props;
-  const here = model.place?.uri ?? '';
-  const [text, setText] = React.useState(here);
-  React.useEffect(() => setText(here), [here]);
-  const crumbs = model.place?.crumbs ?? [];
+  const currentUri = model.location?.uri ?? '';
+  const [text, setText] = React.useState(currentUri);
+  React.useEffect(() => setText(currentUri), [currentUri]);
+  const breadcrumbs = model.location?.breadcrumbs ?? [];
   // An example path: a root of a profile, if there is any.
   const example = model.roots?.filter(root => root.uri).at(-1)?.uri;
   return (
@@ -123,19 +123,19 @@ function Address(props: IProps): React.JSX.Element {
         <button
           type="button"
           className="jp-pai-Link"
-          aria-current={model.place ? undefined : 'location'}
-          onClick={() => model.leave()}
+          aria-current={model.location ? undefined : 'location'}
+          onClick={() => model.showRoots()}
         >
           {trans.__('Storages')}
         </button>
-        {crumbs.map(({ name, uri }, n) => (
+        {breadcrumbs.map(({ name, uri }, n) => (
           <React.Fragment key={uri}>
             <span aria-hidden>›</span>
             <button
               type="button"
               className="jp-pai-Link"
-              aria-current={n === crumbs.length - 1 ? 'location' : undefined}
-              onClick={() => void model.open(uri, model.place?.root)}
+              aria-current={n === breadcrumbs.length - 1 ? 'location' : undefined}
+              onClick={() => void model.open(uri, model.location?.root)}
             >
               {name}
             </button>
@@ -175,7 +175,7 @@ function Roots({ model, trans }: IProps): React.JSX.Element {
           ) : (
             <span>{root.title}</span>
           )}
-          <span className="jp-pai-Channel-facts">{factsOf(root)}</span>
+          <span className="jp-pai-Channel-facts">{rootFacts(root)}</span>
           {root.problem && (
             <span className="jp-pai-Job-trouble">
               {root.problem} {root.fix}
@@ -188,7 +188,7 @@ function Roots({ model, trans }: IProps): React.JSX.Element {
   );
 }
 
-function factsOf({ scheme, profile, uri }: IRoot): string {
+function rootFacts({ scheme, profile, uri }: IRoot): string {
   return [`${scheme}://`, scheme === 'file' ? decodeURI(uri.slice('file://'.length)) : profile]
     .filter(Boolean)
     .join(' · ');
@@ -196,26 +196,26 @@ function factsOf({ scheme, profile, uri }: IRoot): string {
 
 /** A folder: its toolbar and entries. */
 function Folder(props: IProps): React.JSX.Element {
-  const { model, trans, say } = props;
+  const { model, trans, report } = props;
   const files = React.useRef<HTMLInputElement>(null);
   const folder = React.useRef<HTMLInputElement>(null);
   // Evaluated when the menu opens.
-  const actions = () => actionsOf(props, say);
-  const ask = (x: number, y: number) => popUp(trans.__('Actions'), actions(), x, y);
-  const take = (event: React.ChangeEvent<HTMLInputElement>) => {
+  const actions = () => actionsOf(props, report);
+  const openMenu = (x: number, y: number) => popUp(trans.__('Actions'), actions(), x, y);
+  const onFilesSelected = (event: React.ChangeEvent<HTMLInputElement>) => {
     const items = chosenFiles(event.target.files ?? []);
     event.target.value = ''; // Allows selecting the same files again.
-    void upload(props, items, say);
+    void upload(props, items, report);
   };
   const { canWrite } = model;
-  const ways = (): readonly IAction[] => [
-    { id: 'files', label: trans.__('Files…'), isOn: true, run: () => files.current?.click() },
-    { id: 'folder', label: trans.__('Folder…'), isOn: true, run: () => folder.current?.click() },
+  const uploadActions = (): readonly IAction[] => [
+    { id: 'files', label: trans.__('Files…'), isEnabled: true, run: () => files.current?.click() },
+    { id: 'folder', label: trans.__('Folder…'), isEnabled: true, run: () => folder.current?.click() },
     {
       id: 'workspace',
       label: trans.__('From workspace…'),
-      isOn: props.host.openFile !== undefined,
-      run: () => putFromWorkspace(props, say)
+      isEnabled: props.host.openFile !== undefined,
+      run: () => askAndCopyFromWorkspace(props, report)
     }
   ];
   const button = (text: string, act: () => void, isOn = true) => (
@@ -240,23 +240,23 @@ function Folder(props: IProps): React.JSX.Element {
   return (
     <>
       <div className="jp-pai-Explorer-bar" role="toolbar" aria-label={trans.__('Folder actions')}>
-        {button(trans.__('New folder…'), () => void makeFolder(props, say), canWrite)}
-        {menuButton(trans.__('Upload'), ways, canWrite)}
+        {button(trans.__('New folder…'), () => void makeFolder(props, report), canWrite)}
+        {menuButton(trans.__('Upload'), uploadActions, canWrite)}
         {button(trans.__('Refresh'), () => void model.refresh())}
         {menuButton(trans.__('Actions'), actions, model.selected.size > 0)}
-        <input ref={files} type="file" multiple hidden data-upload="files" onChange={take} />
+        <input ref={files} type="file" multiple hidden data-upload="files" onChange={onFilesSelected} />
         <input
           ref={folder}
           type="file"
           hidden
           data-upload="folder"
-          onChange={take}
+          onChange={onFilesSelected}
           {
             ...{ webkitdirectory: '' } /* Not declared by React. */
           }
         />
       </div>
-      <ExplorerRows {...props} actions={actions} ask={ask} />
+      <ExplorerRows {...props} actions={actions} openMenu={openMenu} />
       {model.entries.length === 0 && !model.isLoading && (
         <p className="jp-pai-Explorer-none">
           {canWrite

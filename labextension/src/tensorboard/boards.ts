@@ -9,7 +9,7 @@ import { list, number, record, string } from '../api/wire.js';
 export interface IBoard {
   readonly id: string;
   readonly jobs: readonly { readonly id: string; readonly name: string }[];
-  readonly address: string;
+  readonly path: string;
   readonly startedAt: number;
   readonly idleTimeout: number;
 }
@@ -24,7 +24,7 @@ export function parseBoard(value: unknown): IBoard | null {
   }
   return {
     id,
-    address,
+    path: address,
     jobs: list(board['jobs']).map(job => ({ id: string(record(job)['id']), name: string(record(job)['name']) })),
     startedAt: 1000 * (number(board['started_at']) ?? 0),
     idleTimeout: 1000 * (number(board['idle_timeout']) ?? 0)
@@ -32,9 +32,9 @@ export function parseBoard(value: unknown): IBoard | null {
 }
 
 /** Return the URL of a TensorBoard; null if the page is not connected to a server. */
-export function boardAddress(engine: IEngine, board: IBoard): string | null {
-  const server = engine.address('about', {});
-  return server === null ? null : new URL(board.address, new URL(server, location.href)).href;
+export function boardUrl(engine: IEngine, board: IBoard): string | null {
+  const server = engine.url('about', {});
+  return server === null ? null : new URL(board.path, new URL(server, location.href)).href;
 }
 
 /** Return the TensorBoards that show a job, those with the fewest jobs first. */

@@ -6,36 +6,36 @@
 import * as React from 'react';
 
 import type { ITabProps } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
+import { ErrorMessage } from '../ui/errormessage.js';
 import type { BoardStatus, IPlatformBoard, IPlatformBoards } from './platformboards.js';
-import type { Act, IPlatformActs } from './platformmodel.js';
-import { usePlatformActs } from './platformmodel.js';
-import { Occupants } from './slots.js';
+import type { PlatformAction, IPlatformModel } from './platformmodel.js';
+import { usePlatformModel } from './platformmodel.js';
+import { OccupiedSlots } from './slots.js';
 
 type Trans = ITabProps['trans'];
 
 /** Renders nothing if the platform runs no TensorBoards. */
 export function PlatformTensorBoard(props: ITabProps): React.JSX.Element | null {
-  return props.model.job?.platformBoards ? <Part {...props} /> : null;
+  return props.model.job?.platformBoards ? <PlatformSection {...props} /> : null;
 }
 
-function Part(props: ITabProps): React.JSX.Element {
+function PlatformSection(props: ITabProps): React.JSX.Element {
   const { trans } = props;
-  const acts = usePlatformActs(props);
-  const { known, act, trouble, occupants } = acts;
-  const title = useFocus(act !== null);
+  const platform = usePlatformModel(props);
+  const { state, action, error, occupied } = platform;
+  const title = useFocus(action !== null);
   const id = React.useId();
-  const isStarted = known?.boards.some(({ status }) => status === 'starting' || status === 'running') ?? true;
+  const isStarted = state?.boards.some(({ status }) => status === 'starting' || status === 'running') ?? true;
   return (
     <section className="jp-pai-TensorBoard-one jp-pai-TensorBoard-platform" aria-labelledby={`${id}-title`}>
       <p className="jp-pai-TensorBoard-title" id={`${id}-title`} tabIndex={-1} ref={title}>
         {trans.__('TensorBoard on the platform')}
       </p>
       <p className="jp-pai-TensorBoard-facts" id={`${id}-cost`}>
-        {known && costs(known, trans)}
+        {state && costText(state, trans)}
       </p>
-      {known?.boards.map(board => (
-        <Board key={board.id} {...props} board={board} acts={acts} />
+      {state?.boards.map(board => (
+        <Board key={board.id} {...props} board={board} platform={platform} />
       ))}
       {!isStarted && (
         <div className="jp-pai-TensorBoard-buttons">
@@ -43,29 +43,29 @@ function Part(props: ITabProps): React.JSX.Element {
             type="button"
             className="jp-mod-styled"
             aria-describedby={`${id}-cost`}
-            disabled={act !== null}
-            onClick={acts.start}
+            disabled={action !== null}
+            onClick={platform.start}
           >
             {trans.__('Start TensorBoard on the platform')}
           </button>
         </div>
       )}
-      <p role="status">{news(act, trouble === null, known, trans)}</p>
-      <Trouble trouble={trouble} />
-      {!known && trouble && (
+      <p role="status">{statusText(action, error === null, state, trans)}</p>
+      <ErrorMessage error={error} />
+      {!state && error && (
         <div className="jp-pai-TensorBoard-buttons">
-          <button type="button" className="jp-mod-styled" onClick={acts.look}>
+          <button type="button" className="jp-mod-styled" onClick={platform.refresh}>
             {trans.__('Refresh')}
           </button>
         </div>
       )}
-      {occupants && <Occupants {...props} occupants={occupants} replace={acts.replace} />}
+      {occupied && <OccupiedSlots {...props} occupied={occupied} replace={platform.replace} />}
     </section>
   );
 }
 
 /** Describe the cost before a start. */
-function costs({ most, minutes }: IPlatformBoards, trans: Trans): string {
+function costText({ most, minutes }: IPlatformBoards, trans: Trans): string {
   return most && minutes
     ? trans.__(
         'Runs on the platform. It takes one of the %1 TensorBoard slots of the account, may be billed, and stops automatically after %2 minutes.',
@@ -76,20 +76,20 @@ function costs({ most, minutes }: IPlatformBoards, trans: Trans): string {
 }
 
 /** Return the status text, announced by screen readers. */
-function news(act: Act | null, isWell: boolean, known: IPlatformBoards | null, trans: Trans): string {
-  const words: Readonly<Record<Act, string>> = {
+function statusText(action: PlatformAction | null, isOk: boolean, state: IPlatformBoards | null, trans: Trans): string {
+  const texts: Readonly<Record<PlatformAction, string>> = {
     starting: trans.__('Starting…'),
     stopping: trans.__('Stopping…'),
     deleting: trans.__('Deleting…'),
     replacing: trans.__('Stopping it and starting one for this job…')
   };
-  if (act) {
-    return words[act];
+  if (action) {
+    return texts[action];
   }
-  if (!known) {
-    return isWell ? trans.__('Loading…') : '';
+  if (!state) {
+    return isOk ? trans.__('Loading…') : '';
   }
-  const newest = known.boards[0]?.status ?? 'stopped';
+  const newest = state.boards[0]?.status ?? 'stopped';
   return {
     starting: trans.__('Starting. This may take a few minutes.'),
     running: trans.__('Ready to open.'),
@@ -100,14 +100,14 @@ function news(act: Act | null, isWell: boolean, known: IPlatformBoards | null, t
 
 interface IBoardProps extends ITabProps {
   readonly board: IPlatformBoard;
-  readonly acts: IPlatformActs;
+  readonly platform: IPlatformModel;
 }
 
 /** An existing TensorBoard. */
-function Board({ board, acts, host, trans }: IBoardProps): React.JSX.Element {
+function Board({ board, platform, host, trans }: IBoardProps): React.JSX.Element {
   const { name, status, link } = board;
-  const isBusy = acts.act !== null;
-  const words: Readonly<Record<BoardStatus, string>> = {
+  const isBusy = platform.action !== null;
+  const names: Readonly<Record<BoardStatus, string>> = {
     starting: trans.__('starting'),
     running: trans.__('running'),
     stopped: trans.__('stopped'),
@@ -117,20 +117,20 @@ function Board({ board, acts, host, trans }: IBoardProps): React.JSX.Element {
     const text = trans.__('Current viewers are disconnected. It can be started again with the same data.');
     const question = { title: trans.__('Stop TensorBoard %1?', name), text, yes: trans.__('Stop'), warn: true };
     if (await host.confirm(question)) {
-      acts.stop(board);
+      platform.stop(board);
     }
   };
   const remove = async () => {
     const text = trans.__('It is stopped and removed from the platform. The event files of the job are kept.');
     const question = { title: trans.__('Delete TensorBoard %1?', name), text, yes: trans.__('Delete'), warn: true };
     if (await host.confirm(question)) {
-      acts.remove(board);
+      platform.remove(board);
     }
   };
   return (
     <div className="jp-pai-TensorBoard-board" role="group" aria-label={name} data-status={status}>
       <p>
-        {name} · {words[status]}
+        {name} · {names[status]}
         {board.reason && ` · ${board.reason}`}
       </p>
       {status === 'starting' && <progress aria-label={trans.__('Starting…')} />}
@@ -155,14 +155,14 @@ function Board({ board, acts, host, trans }: IBoardProps): React.JSX.Element {
 
 /** Focus the title when the focused button disappeared after an action. */
 function useFocus(isBusy: boolean): React.RefObject<HTMLParagraphElement> {
-  const place = React.useRef<HTMLParagraphElement>(null);
+  const title = React.useRef<HTMLParagraphElement>(null);
   const wasBusy = React.useRef(false);
   React.useLayoutEffect(() => {
     const { activeElement, body } = document;
     if (wasBusy.current && !isBusy && (activeElement === null || activeElement === body)) {
-      place.current?.focus();
+      title.current?.focus();
     }
     wasBusy.current = isBusy;
   }, [isBusy]);
-  return place;
+  return title;
 }

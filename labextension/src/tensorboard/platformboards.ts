@@ -29,12 +29,12 @@ export interface IPlatformBoards {
 
 /** Parse the TensorBoards of a job. */
 export function parsePlatformBoards(value: unknown): IPlatformBoards {
-  const said = record(value);
-  return { boards: boardsIn(said['boards']), most: number(said['most']) ?? 0, minutes: number(said['minutes']) ?? 0 };
+  const data = record(value);
+  return { boards: boardsIn(data['boards']), most: number(data['most']) ?? 0, minutes: number(data['minutes']) ?? 0 };
 }
 
 /** Return the running TensorBoards if an error reports that all slots are in use; else null. */
-export function occupantsOf(error: unknown): readonly IPlatformBoard[] | null {
+export function occupiedSlots(error: unknown): readonly IPlatformBoard[] | null {
   if (!(error instanceof EngineError) || error.code !== 'QuotaExceeded') {
     return null;
   }
@@ -43,7 +43,7 @@ export function occupantsOf(error: unknown): readonly IPlatformBoard[] | null {
 }
 
 /** Whether an error reports that the target does not exist. */
-export function isGone(error: unknown): boolean {
+export function isNotFound(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'NotFound';
 }
 
@@ -64,6 +64,6 @@ function parsePlatformBoard(value: unknown): IPlatformBoard | null {
   return { id, name, status, link, reason, user };
 }
 
-function isBoardStatus(word: string): word is BoardStatus {
-  return STATUSES.includes(word);
+function isBoardStatus(text: string): text is BoardStatus {
+  return STATUSES.includes(text);
 }

@@ -5,30 +5,30 @@
 import * as React from 'react';
 
 import type { IEngine } from '../api/engine.js';
-import type { ITrouble } from '../api/jobmodel.js';
+import type { IErrorMessage } from '../api/jobmodel.js';
 import type { ITabProps } from '../ui/context.js';
-import { troubleOf, useTask } from '../ui/hooks.js';
+import { errorMessageOf, useTask } from '../ui/hooks.js';
 import type { IPlatformBoard, IPlatformBoards } from './platformboards.js';
-import { isGone, occupantsOf, parsePlatformBoards } from './platformboards.js';
+import { isNotFound, occupiedSlots, parsePlatformBoards } from './platformboards.js';
 
 // Milliseconds between two polls: while one starts, and otherwise.
-const LOOK_SOON = 2000;
-const LOOK_LATER = 20_000;
+const POLL_WHILE_STARTING = 2000;
+const POLL_INTERVAL = 20_000;
 // Milliseconds during which the slot of a stopped TensorBoard may still be reported as in use.
-const PATIENCE = 60_000;
+const RETRY_TIME = 60_000;
 
-export type Act = 'starting' | 'stopping' | 'deleting' | 'replacing';
+export type PlatformAction = 'starting' | 'stopping' | 'deleting' | 'replacing';
 
-export interface IPlatformActs {
+export interface IPlatformModel {
   /** Null until loaded. */
-  readonly known: IPlatformBoards | null;
+  readonly state: IPlatformBoards | null;
   /** The current action. */
-  readonly act: Act | null;
+  readonly action: PlatformAction | null;
   /** The error of the last action, else of the last poll. */
-  readonly trouble: ITrouble | null;
+  readonly error: IErrorMessage | null;
   /** Running TensorBoards, if all slots are in use. */
-  readonly occupants: readonly IPlatformBoard[] | null;
-  readonly look: () => void;
+  readonly occupied: readonly IPlatformBoard[] | null;
+  readonly refresh: () => void;
   readonly start: () => void;
   readonly stop: (board: IPlatformBoard) => void;
   readonly remove: (board: IPlatformBoard) => void;
@@ -37,124 +37,124 @@ export interface IPlatformActs {
 }
 
 /** Return the state, polled while visible, and actions. */
-export function usePlatformActs({ engine, model, isVisible }: ITabProps): IPlatformActs {
+export function usePlatformModel({ engine, model, isVisible }: ITabProps): IPlatformModel {
   const { jobId } = model;
   const profile = model.job?.profile ?? '';
-  const looked = useLooks(engine, jobId, isVisible);
+  const polling = usePolling(engine, jobId, isVisible);
   const task = useTask();
-  const [act, setAct] = React.useState<Act | null>(null);
-  const [occupants, setOccupants] = React.useState<readonly IPlatformBoard[] | null>(null);
-  const run = (name: Act, work: () => Promise<unknown>) =>
+  const [action, setAction] = React.useState<PlatformAction | null>(null);
+  const [occupied, setOccupied] = React.useState<readonly IPlatformBoard[] | null>(null);
+  const run = (name: PlatformAction, work: () => Promise<unknown>) =>
     task.run(async () => {
-      setAct(name);
-      looked.hold(true);
+      setAction(name);
+      polling.hold(true);
       try {
         await work();
-        setOccupants(null);
+        setOccupied(null);
       } catch (error) {
-        const running = occupantsOf(error);
+        const running = occupiedSlots(error);
         if (!running) {
           throw error; // Earlier listed ones can still be replaced.
         }
-        setOccupants(running);
+        setOccupied(running);
       } finally {
-        looked.hold(false);
-        await looked.look();
-        setAct(null);
+        polling.hold(false);
+        await polling.poll();
+        setAction(null);
       }
     });
   const open = () => engine.call('open_platform_board', {}, { job: jobId });
-  const end = async ({ id }: IPlatformBoard, isForGood: boolean) => {
+  const stop = async ({ id }: IPlatformBoard, isForGood: boolean) => {
     try {
       await engine.call('stop_platform_board', { board: id, profile, delete: isForGood });
     } catch (error) {
-      if (!isGone(error)) {
+      if (!isNotFound(error)) {
         throw error;
       }
     }
   };
   return {
-    known: looked.known,
-    act,
-    trouble: task.trouble ?? (act ? null : looked.trouble),
-    occupants: act ? null : occupants,
-    look: () => void looked.look(),
+    state: polling.state,
+    action,
+    error: task.error ?? (action ? null : polling.error),
+    occupied: action ? null : occupied,
+    refresh: () => void polling.poll(),
     start: () => run('starting', open),
-    stop: board => run('stopping', () => end(board, false)),
-    remove: board => run('deleting', () => end(board, true)),
+    stop: board => run('stopping', () => stop(board, false)),
+    remove: board => run('deleting', () => stop(board, true)),
     replace: board =>
       run('replacing', async () => {
-        await end(board, false);
-        await withPatience(open);
+        await stop(board, false);
+        await retryWhileFull(open);
       })
   };
 }
 
 /** Retry for a while if all slots are in use. */
-async function withPatience(open: () => Promise<unknown>): Promise<unknown> {
-  const until = Date.now() + PATIENCE;
+async function retryWhileFull(open: () => Promise<unknown>): Promise<unknown> {
+  const until = Date.now() + RETRY_TIME;
   for (;;) {
     try {
       return await open();
     } catch (error) {
-      if (!occupantsOf(error) || Date.now() > until) {
+      if (!occupiedSlots(error) || Date.now() > until) {
         throw error;
       }
     }
-    await new Promise(resolve => setTimeout(resolve, LOOK_SOON));
+    await new Promise(resolve => setTimeout(resolve, POLL_WHILE_STARTING));
   }
 }
 
-interface ILooks {
-  readonly known: IPlatformBoards | null;
-  readonly trouble: ITrouble | null;
-  readonly look: () => Promise<void>;
+interface IPolling {
+  readonly state: IPlatformBoards | null;
+  readonly error: IErrorMessage | null;
+  readonly poll: () => Promise<void>;
   /** Discard poll results during an action, since they may be outdated. */
   readonly hold: (isHeld: boolean) => void;
 }
 
-function useLooks(engine: IEngine, jobId: string, isVisible: boolean): ILooks {
-  const [known, setKnown] = React.useState<IPlatformBoards | null>(null);
-  const [trouble, setTrouble] = React.useState<ITrouble | null>(null);
-  const turn = React.useRef(0);
+function usePolling(engine: IEngine, jobId: string, isVisible: boolean): IPolling {
+  const [state, setState] = React.useState<IPlatformBoards | null>(null);
+  const [error, setError] = React.useState<IErrorMessage | null>(null);
+  const version = React.useRef(0);
   const isHeld = React.useRef(false);
-  const look = React.useCallback(async () => {
-    const mine = ++turn.current;
-    const isNews = () => mine === turn.current && !isHeld.current;
+  const poll = React.useCallback(async () => {
+    const current = ++version.current;
+    const isCurrent = () => current === version.current && !isHeld.current;
     try {
-      const found = parsePlatformBoards(await engine.call('platform_boards', { job: jobId }));
-      if (isNews()) {
-        setKnown(found);
-        setTrouble(null);
+      const boards = parsePlatformBoards(await engine.call('platform_boards', { job: jobId }));
+      if (isCurrent()) {
+        setState(boards);
+        setError(null);
       }
     } catch (error) {
-      if (isNews()) {
-        setTrouble(troubleOf(error));
+      if (isCurrent()) {
+        setError(errorMessageOf(error));
       }
     }
   }, [engine, jobId]);
-  const isSoon = known?.boards.some(board => board.status === 'starting') ?? false;
+  const isStarting = state?.boards.some(board => board.status === 'starting') ?? false;
   React.useEffect(() => {
     if (!isVisible) {
       return;
     }
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let isOver = false;
-    const again = async () => {
-      await look();
-      if (!isOver) {
-        timer = setTimeout(() => void again(), isSoon ? LOOK_SOON : LOOK_LATER);
+    let isStopped = false;
+    const repeat = async () => {
+      await poll();
+      if (!isStopped) {
+        timer = setTimeout(() => void repeat(), isStarting ? POLL_WHILE_STARTING : POLL_INTERVAL);
       }
     };
-    void again();
+    void repeat();
     return () => {
-      isOver = true;
+      isStopped = true;
       clearTimeout(timer);
     };
-  }, [look, isVisible, isSoon]);
+  }, [poll, isVisible, isStarting]);
   const hold = (held: boolean) => {
-    turn.current += 1;
+    version.current += 1;
     isHeld.current = held;
   };
-  return { known, trouble, look, hold };
+  return { state, error, poll, hold };
 }

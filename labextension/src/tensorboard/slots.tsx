@@ -8,13 +8,13 @@ import type { IContext } from '../ui/context.js';
 import type { IPlatformBoard } from './platformboards.js';
 
 interface IProps extends IContext {
-  readonly occupants: readonly IPlatformBoard[];
+  readonly occupied: readonly IPlatformBoard[];
   readonly replace: (board: IPlatformBoard) => void;
 }
 
-export function Occupants({ occupants, replace, host, trans }: IProps): React.JSX.Element {
+export function OccupiedSlots({ occupied, replace, host, trans }: IProps): React.JSX.Element {
   const id = React.useId();
-  const ask = async (board: IPlatformBoard) => {
+  const confirm = async (board: IPlatformBoard) => {
     const question = {
       title: trans.__('Stop TensorBoard %1?', board.name),
       text: trans.__(
@@ -33,14 +33,14 @@ export function Occupants({ occupants, replace, host, trans }: IProps): React.JS
         {trans.__('All TensorBoard slots on the platform are in use. Stop one of these to start one for this job:')}
       </p>
       <ul>
-        {occupants.map(board => (
+        {occupied.map(board => (
           <li key={board.id}>
             <span id={`${id}-${board.id}`}>{[board.name, board.user, board.id].filter(Boolean).join(' · ')}</span>
             <button
               type="button"
               className="jp-mod-styled"
               aria-describedby={`${id}-${board.id}`}
-              onClick={() => void ask(board)}
+              onClick={() => void confirm(board)}
             >
               {trans.__('Stop it and start one for this job')}
             </button>

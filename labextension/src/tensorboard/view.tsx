@@ -8,34 +8,34 @@ import { EngineError } from '../api/engine.js';
 import type { ITabProps } from '../ui/context.js';
 import { moment } from '../ui/format.js';
 import type { IBoard } from './boards.js';
-import { boardAddress, boardsOf, parseBoard } from './boards.js';
+import { boardUrl, boardsOf, parseBoard } from './boards.js';
 import { PlatformTensorBoard } from './platform.js';
 
 // Milliseconds between two polls, which find TensorBoards started or stopped elsewhere.
-const LOOK_EVERY = 10_000;
+const POLL_INTERVAL = 10_000;
 
 interface IState {
   /** Null until loaded. */
   readonly boards: readonly IBoard[] | null;
   readonly busy: 'starting' | 'stopping' | null;
-  readonly trouble: EngineError | null;
+  readonly error: EngineError | null;
 }
 
 export function TensorBoard(props: ITabProps): React.JSX.Element {
   return (
     <div className="jp-pai-TensorBoard">
-      {props.engine.kind === 'kernel' ? <ByHand {...props} /> : <Here {...props} />}
+      {props.engine.kind === 'kernel' ? <ManualStart {...props} /> : <ServerTensorBoards {...props} />}
       <PlatformTensorBoard {...props} />
     </div>
   );
 }
 
 /** TensorBoards on the Jupyter server. */
-function Here(props: ITabProps): React.JSX.Element {
+function ServerTensorBoards(props: ITabProps): React.JSX.Element {
   const { model, host, trans } = props;
-  const { boards, busy, trouble, start, stop } = useBoards(props);
+  const { boards, busy, error, start, stop } = useBoards(props);
   const names = (board: IBoard) => board.jobs.map(job => job.name).join(', ');
-  const open = host.openPage && ((board: IBoard) => host.openPage?.(`TensorBoard: ${names(board)}`, board.address));
+  const open = host.openPage && ((board: IBoard) => host.openPage?.(`TensorBoard: ${names(board)}`, board.path));
   const isAlone = boards?.some(board => board.jobs.length === 1) ?? false;
   return (
     <>
@@ -43,7 +43,7 @@ function Here(props: ITabProps): React.JSX.Element {
       {boards?.map(board => (
         <Board key={board.id} {...props} board={board} open={open} isBusy={busy !== null} stop={stop} />
       ))}
-      {boards && !isAlone && trouble?.code !== 'Unsupported' && (
+      {boards && !isAlone && error?.code !== 'Unsupported' && (
         <button
           type="button"
           className="jp-mod-styled jp-mod-accept"
@@ -57,9 +57,9 @@ function Here(props: ITabProps): React.JSX.Element {
         {busy === 'starting' && trans.__('Starting…')}
         {busy === 'stopping' && trans.__('Stopping…')}
       </p>
-      {trouble && (
+      {error && (
         <p role="alert" className="jp-pai-TensorBoard-trouble">
-          {trouble.message || trans.__('The server does not respond.')} {trouble.fix}
+          {error.message || trans.__('The server does not respond.')} {error.fix}
         </p>
       )}
     </>
@@ -67,7 +67,7 @@ function Here(props: ITabProps): React.JSX.Element {
 }
 
 /** Without a server: the command to start TensorBoard, if the files are on this computer. */
-function ByHand({ model, trans }: ITabProps): React.JSX.Element {
+function ManualStart({ model, trans }: ITabProps): React.JSX.Element {
   const folder = /^file:\/\/(\/.*)/.exec(model.job?.outputs.get('tensorboard') ?? '')?.[1] ?? '';
   if (!folder) {
     return <p>{trans.__('TensorBoard needs a Jupyter server; this page is not connected to one.')}</p>;
@@ -97,7 +97,7 @@ interface IBoardProps extends ITabProps {
 
 /** A running TensorBoard. */
 function Board({ board, open, isBusy, stop, engine, trans }: IBoardProps): React.JSX.Element {
-  const address = boardAddress(engine, board);
+  const url = boardUrl(engine, board);
   const title =
     board.jobs.length === 1
       ? trans.__('TensorBoard is running')
@@ -114,10 +114,10 @@ function Board({ board, open, isBusy, stop, engine, trans }: IBoardProps): React
             {trans.__('Open in a tab')}
           </button>
         )}
-        {address === null ? (
-          <span>{trans.__('Available at %1 on the Jupyter server.', board.address)}</span>
+        {url === null ? (
+          <span>{trans.__('Available at %1 on the Jupyter server.', board.path)}</span>
         ) : (
-          <a href={address} target="_blank" rel="noopener" className="jp-pai-TensorBoard-link">
+          <a href={url} target="_blank" rel="noopener" className="jp-pai-TensorBoard-link">
             {trans.__('Open in a new window')}
           </a>
         )}
@@ -141,19 +141,19 @@ interface IBoards extends IState {
 /** Return the TensorBoards that show the job, polled while visible. */
 function useBoards({ engine, model, isVisible }: ITabProps): IBoards {
   const { jobId } = model;
-  const [state, setState] = React.useState<IState>({ boards: null, busy: null, trouble: null });
+  const [state, setState] = React.useState<IState>({ boards: null, busy: null, error: null });
   // Discards poll results from before an action.
-  const turn = React.useRef(0);
-  const look = React.useCallback(async () => {
-    const mine = turn.current;
+  const version = React.useRef(0);
+  const poll = React.useCallback(async () => {
+    const current = version.current;
     try {
       const boards = boardsOf(await engine.call('tensorboards'), jobId);
-      if (mine === turn.current) {
-        setState(old => ({ ...old, boards, trouble: old.boards ? old.trouble : null }));
+      if (current === version.current) {
+        setState(old => ({ ...old, boards, error: old.boards ? old.error : null }));
       }
     } catch (error) {
-      if (mine === turn.current) {
-        setState(old => ({ ...old, boards: old.boards ?? [], trouble: troubleOf(error) }));
+      if (current === version.current) {
+        setState(old => ({ ...old, boards: old.boards ?? [], error: engineErrorOf(error) }));
       }
     }
   }, [engine, jobId]);
@@ -161,21 +161,21 @@ function useBoards({ engine, model, isVisible }: ITabProps): IBoards {
     if (!isVisible) {
       return;
     }
-    void look();
-    const timer = setInterval(() => void look(), LOOK_EVERY);
+    void poll();
+    const timer = setInterval(() => void poll(), POLL_INTERVAL);
     return () => clearInterval(timer);
-  }, [engine, look, isVisible]);
+  }, [engine, poll, isVisible]);
   const act = async <T,>(busy: IState['busy'], call: () => Promise<T>): Promise<T | null> => {
-    turn.current += 1;
-    setState(old => ({ ...old, busy, trouble: null }));
+    version.current += 1;
+    setState(old => ({ ...old, busy, error: null }));
     try {
       return await call();
     } catch (error) {
-      setState(old => ({ ...old, trouble: troubleOf(error) }));
+      setState(old => ({ ...old, error: engineErrorOf(error) }));
       return null;
     } finally {
       setState(old => ({ ...old, busy: null }));
-      await look();
+      await poll();
     }
   };
   return {
@@ -187,6 +187,6 @@ function useBoards({ engine, model, isVisible }: ITabProps): IBoards {
   };
 }
 
-function troubleOf(error: unknown): EngineError {
+function engineErrorOf(error: unknown): EngineError {
   return error instanceof EngineError ? error : new EngineError(String(error));
 }

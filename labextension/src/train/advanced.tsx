@@ -5,136 +5,146 @@
 import * as React from 'react';
 
 import { list, number, record, string, strings } from '../api/wire.js';
-import { FaultText } from '../ui/fields/fielderror.js';
+import { FieldError } from '../ui/fields/fielderror.js';
 import { isEmpty } from '../ui/fields/specedits.js';
 import { duration } from '../ui/format.js';
-import { useAnswer } from '../ui/hooks.js';
+import { useQuery } from '../ui/hooks.js';
 import type { IDraftRow, Table } from './draft.js';
 import { field, withRows } from './draft.js';
-import { Fold, LinesField, NumberField, Rows, TextField } from './field.js';
-import type { IPart } from './part.js';
-import { backendOf, faultAt, faultsOf, isWrong, set, textAt } from './part.js';
+import { CollapsibleSection, LinesField, NumberField, Rows, TextField } from './field.js';
+import type { ISectionProps } from './part.js';
+import { backendOf, errorAt, errorsIn, hasError, setField, textAt } from './part.js';
 
 const EXAMPLE = 'torch==2.5.1';
 
 const FIELDS = ['name', 'max_run_time', 'labels', 'tty'];
 const SURROUNDINGS = ['python', 'environment', 'secrets', 'requirements'];
 
-export function TrainMore(props: IPart): React.JSX.Element {
+export function AdvancedSection(props: ISectionProps): React.JSX.Element {
   const { draft, trans } = props;
   const seconds = number(field(draft, 'max_run_time'));
   const labels = draft.tables.labels.map(({ name, value }) => (value ? `${name}=${value}` : name));
   const limit = seconds === null ? '' : trans.__('at most %1', duration(1000 * seconds, trans));
-  const said = [textAt(props, 'name'), limit, ...labels].filter(Boolean).join(', ');
-  const canType = backendOf(props)?.capabilities.includes('tty') === true;
+  const summary = [textAt(props, 'name'), limit, ...labels].filter(Boolean).join(', ');
+  const hasTty = backendOf(props)?.capabilities.includes('tty') === true;
   return (
     <>
-      <Surroundings {...props} />
-      <Metrics {...props} />
-      <Fold title={trans.__('Name, time limit, labels')} said={said} isWrong={isWrong(props, FIELDS)}>
+      <EnvironmentFields {...props} />
+      <MetricPatterns {...props} />
+      <CollapsibleSection
+        title={trans.__('Name, time limit, labels')}
+        summary={summary}
+        hasError={hasError(props, FIELDS)}
+      >
         <TextField
           label={trans.__('Name')}
           value={textAt(props, 'name')}
           placeholder={trans.__('file name and timestamp')}
-          fault={faultAt(props, 'name')}
-          onChange={value => set(props, 'name', value)}
+          error={errorAt(props, 'name')}
+          onChange={value => setField(props, 'name', value)}
         />
         <NumberField
           label={trans.__('Time limit in seconds')}
           value={field(draft, 'max_run_time')}
           placeholder={trans.__('no limit')}
-          fault={faultAt(props, 'max_run_time')}
+          error={errorAt(props, 'max_run_time')}
           hint={seconds === null ? '' : duration(1000 * seconds, trans)}
-          onChange={value => set(props, 'max_run_time', value)}
+          onChange={value => setField(props, 'max_run_time', value)}
         />
-        <Texts {...props} table="labels" title={trans.__('Labels')} add={trans.__('Add label')} />
-        {canType && (
+        <TableRows {...props} table="labels" title={trans.__('Labels')} addLabel={trans.__('Add label')} />
+        {hasTty && (
           <label className="jp-pai-Check">
             <input
               type="checkbox"
               checked={field(draft, 'tty') === true}
-              onChange={event => set(props, 'tty', event.target.checked || undefined)}
+              onChange={event => setField(props, 'tty', event.target.checked || undefined)}
             />
             {trans.__('Allocate a terminal (TTY)')}
           </label>
         )}
-      </Fold>
+      </CollapsibleSection>
     </>
   );
 }
 
-function Surroundings(props: IPart): React.JSX.Element {
-  const { desk, draft, engine, trans } = props;
+function EnvironmentFields(props: ISectionProps): React.JSX.Element {
+  const { form, draft, engine, trans } = props;
   const python = textAt(props, 'python');
-  const ask = async () => list(record(await engine.call('secrets'))['secrets']).map(one => string(record(one)['name']));
-  const [kept] = useAnswer(ask, 'secrets', true);
+  const fetch = async () =>
+    list(record(await engine.call('secrets'))['secrets']).map(one => string(record(one)['name']));
+  const [stored] = useQuery(fetch, 'secrets', true);
   const packages = strings(field(draft, 'requirements'));
   const names = [...draft.tables.environment, ...draft.tables.secrets].map(row => row.name);
-  const hint = kept?.length
-    ? trans.__('Secrets are passed by name. Stored here: %1', kept.join(', '))
+  const hint = stored?.length
+    ? trans.__('Secrets are passed by name. Stored here: %1', stored.join(', '))
     : trans.__('Secrets are passed by name. To store one, run %pai secret set NAME.');
   return (
-    <Fold
+    <CollapsibleSection
       title={trans.__('Interpreter, packages, variables')}
-      said={[python, ...packages, ...names].filter(Boolean).join(', ')}
-      isWrong={isWrong(props, SURROUNDINGS)}
+      summary={[python, ...packages, ...names].filter(Boolean).join(', ')}
+      hasError={hasError(props, SURROUNDINGS)}
     >
       <TextField
         label={trans.__('Interpreter')}
         value={python}
-        placeholder={desk.preview?.python || trans.__('same as the server')}
-        fault={faultAt(props, 'python')}
+        placeholder={form.preview?.python || trans.__('same as the server')}
+        error={errorAt(props, 'python')}
         hint={trans.__('Path, or name of a kernel or conda environment')}
-        onChange={value => set(props, 'python', value)}
+        onChange={value => setField(props, 'python', value)}
       />
       <LinesField
         label={trans.__('Extra packages')}
         value={packages}
         placeholder={EXAMPLE}
-        fault={faultsOf(props, 'requirements')}
-        onChange={value => set(props, 'requirements', value)}
+        error={errorsIn(props, 'requirements')}
+        onChange={value => setField(props, 'requirements', value)}
       />
-      <Texts {...props} table="environment" title={trans.__('Environment variables')} add={trans.__('Add variable')} />
-      <Texts
+      <TableRows
+        {...props}
+        table="environment"
+        title={trans.__('Environment variables')}
+        addLabel={trans.__('Add variable')}
+      />
+      <TableRows
         {...props}
         table="secrets"
         title={trans.__('Secrets')}
-        add={trans.__('Add secret')}
+        addLabel={trans.__('Add secret')}
         hint={hint}
-        value={trans.__('secret name')}
-        proposals={kept ?? []}
+        valueLabel={trans.__('secret name')}
+        suggestions={stored ?? []}
       />
-    </Fold>
+    </CollapsibleSection>
   );
 }
 
-interface ITexts extends IPart {
+interface ITableRowsProps extends ISectionProps {
   readonly table: Table;
   readonly title: string;
-  readonly add: string;
+  readonly addLabel: string;
   readonly hint?: string;
-  readonly value?: string;
-  readonly proposals?: readonly string[];
+  readonly valueLabel?: string;
+  readonly suggestions?: readonly string[];
 }
 
 /** A table of the spec. */
-function Texts({ table, ...props }: ITexts): React.JSX.Element {
-  const { desk, draft } = props;
+function TableRows({ table, ...props }: ITableRowsProps): React.JSX.Element {
+  const { form, draft } = props;
   return (
     <>
-      <FaultText text={faultAt(props, table)} />
+      <FieldError text={errorAt(props, table)} />
       <Rows
         {...props}
         rows={draft.tables[table]}
-        onChange={rows => desk.change(withRows(draft, table, rows))}
-        fault={({ name }) => faultAt(props, `${table}.${name}`)}
+        onChange={rows => form.change(withRows(draft, table, rows))}
+        errorOf={({ name }) => errorAt(props, `${table}.${name}`)}
       />
     </>
   );
 }
 
 /** Metrics read from the log by patterns. */
-function Metrics(props: IPart): React.JSX.Element {
+function MetricPatterns(props: ISectionProps): React.JSX.Element {
   const { draft, trans } = props;
   const rows = list(field(draft, 'metric_definitions')).map((item, key): IDraftRow => {
     const one = record(item);
@@ -142,34 +152,34 @@ function Metrics(props: IPart): React.JSX.Element {
   });
   // Errors count only the rows that are sent.
   const filled = rows.filter(row => !isEmpty(row)).map(row => row.key);
-  const fault = ({ key, name }: IDraftRow) =>
+  const error = ({ key, name }: IDraftRow) =>
     [`${filled.indexOf(key)}`, name]
-      .map(one => faultsOf(props, `metric_definitions.${one}`))
+      .map(one => errorsIn(props, `metric_definitions.${one}`))
       .filter(Boolean)
       .join(' ');
   return (
-    <Fold
+    <CollapsibleSection
       title={trans.__('Metrics from the log')}
-      said={rows.map(row => row.name).join(', ')}
-      isWrong={isWrong(props, ['metric_definitions'])}
+      summary={rows.map(row => row.name).join(', ')}
+      hasError={hasError(props, ['metric_definitions'])}
     >
-      <FaultText text={faultAt(props, 'metric_definitions')} />
+      <FieldError text={errorAt(props, 'metric_definitions')} />
       <Rows
         trans={trans}
         title={trans.__('Metrics')}
-        add={trans.__('Add metric')}
-        value={trans.__('pattern')}
+        addLabel={trans.__('Add metric')}
+        valueLabel={trans.__('pattern')}
         hint={trans.__('The capture group is the value: loss=([0-9.]+)')}
         rows={rows}
         onChange={now =>
-          set(
+          setField(
             props,
             'metric_definitions',
             now.map(({ name, value }) => ({ name, regex: value }))
           )
         }
-        fault={fault}
+        errorOf={error}
       />
-    </Fold>
+    </CollapsibleSection>
   );
 }

@@ -5,30 +5,30 @@
 import * as React from 'react';
 
 import { record } from '../api/wire.js';
-import { CodeForms } from '../job/recipe.js';
-import { useAnswer } from '../ui/hooks.js';
+import { CodeFormats } from '../job/recipe.js';
+import { useQuery } from '../ui/hooks.js';
 import { requestOf } from './draft.js';
-import { Fold } from './field.js';
-import type { IPart } from './part.js';
+import { CollapsibleSection } from './field.js';
+import type { ISectionProps } from './part.js';
 
-export function TrainCode(props: IPart): React.JSX.Element {
+export function CodeSection(props: ISectionProps): React.JSX.Element {
   const { trans } = props;
   return (
-    <Fold title={trans.__('Export as code')} said={trans.__('cell, command line, Python, JSON')}>
+    <CollapsibleSection title={trans.__('Export as code')} summary={trans.__('cell, command line, Python, JSON')}>
       <Recipe {...props} />
-    </Fold>
+    </CollapsibleSection>
   );
 }
 
-function Recipe({ desk, draft, engine, host, trans }: IPart): React.JSX.Element {
+function Recipe({ form, draft, engine, host, trans }: ISectionProps): React.JSX.Element {
   const request = requestOf(draft);
   const ask = async () => record(await engine.call('recipe', {}, request));
-  const [code, trouble] = useAnswer(ask, JSON.stringify(request), true);
-  const isNotebook = desk.path.endsWith('.ipynb') && host.insertCell !== undefined;
+  const [code, error] = useQuery(ask, JSON.stringify(request), true);
+  const isNotebook = form.path.endsWith('.ipynb') && host.insertCell !== undefined;
   const insert = async (cell: string) => {
-    if (!(await host.insertCell?.(desk.path, cell))) {
+    if (!(await host.insertCell?.(form.path, cell))) {
       host.notify(trans.__('The notebook is not open.'), 'warning');
     }
   };
-  return <CodeForms trans={trans} code={code} trouble={trouble} insert={isNotebook ? insert : undefined} />;
+  return <CodeFormats trans={trans} code={code} error={error} insert={isNotebook ? insert : undefined} />;
 }

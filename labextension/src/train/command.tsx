@@ -6,30 +6,30 @@ import * as React from 'react';
 
 import { withField } from './draft.js';
 import { Field } from './field.js';
-import type { IPart } from './part.js';
-import { faultAt, set, textAt } from './part.js';
+import type { ISectionProps } from './part.js';
+import { errorAt, setField, textAt } from './part.js';
 
 const EXAMPLE = 'python train.py $PAI_USER_ARGS';
 
 const COMMAND = '';
 
-export function TrainCommand(props: IPart): React.JSX.Element {
-  const { desk, trans } = props;
+export function EntryPointSection(props: ISectionProps): React.JSX.Element {
+  const { form, trans } = props;
   const [command, entry] = [textAt(props, 'command'), textAt(props, 'entry_point')];
   const [isWriting, setWriting] = React.useState(false);
   const isCommand = isWriting || command !== '' || entry === '';
-  const entries = [...new Set([...(entry ? [entry] : []), ...(desk.form?.entries ?? [])])];
+  const entries = [...new Set([...(entry ? [entry] : []), ...(form.initial?.entries ?? [])])];
   const choose = (value: string) => {
     setWriting(value === COMMAND);
     if (value === COMMAND) {
-      set(props, 'command', entry.endsWith('.py') ? `python ${quoted(entry)} $PAI_USER_ARGS` : command);
+      setField(props, 'command', entry.endsWith('.py') ? `python ${quoted(entry)} $PAI_USER_ARGS` : command);
     } else {
-      desk.change(withEntry(props, value));
+      form.change(withEntry(props, value));
     }
   };
   return (
     <>
-      <Field label={trans.__('Run')} fault={faultAt(props, 'entry_point')}>
+      <Field label={trans.__('Run')} error={errorAt(props, 'entry_point')}>
         {control => (
           <select
             {...control}
@@ -47,7 +47,7 @@ export function TrainCommand(props: IPart): React.JSX.Element {
       {isCommand && (
         <Field
           label={trans.__('Command')}
-          fault={faultAt(props, 'command')}
+          error={errorAt(props, 'command')}
           hint={trans.__('Run by a shell in the folder. $PAI_USER_ARGS expands to the hyperparameters.')}
         >
           {control => (
@@ -58,7 +58,7 @@ export function TrainCommand(props: IPart): React.JSX.Element {
               spellCheck={false}
               placeholder={EXAMPLE}
               value={command}
-              onChange={event => set(props, 'command', event.target.value)}
+              onChange={event => setField(props, 'command', event.target.value)}
             />
           )}
         </Field>
@@ -67,7 +67,7 @@ export function TrainCommand(props: IPart): React.JSX.Element {
   );
 }
 
-function withEntry({ draft }: IPart, entry: string): IPart['draft'] {
+function withEntry({ draft }: ISectionProps, entry: string): ISectionProps['draft'] {
   return withField(withField(draft, 'command', ''), 'entry_point', entry);
 }
 

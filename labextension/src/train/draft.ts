@@ -5,8 +5,8 @@
 import type { Json } from '../api/wire.js';
 import { list, record, string, strings } from '../api/wire.js';
 import type { IRow } from '../ui/fields/specedits.js';
-import { isEmpty, repeated } from '../ui/fields/specedits.js';
-import type { IDeclared } from './preview.js';
+import { isEmpty, duplicateNames } from '../ui/fields/specedits.js';
+import type { IDeclaredHyperparameter } from './preview.js';
 
 export const TABLES = ['hyperparameters', 'labels', 'environment', 'secrets'] as const;
 export type Table = (typeof TABLES)[number];
@@ -23,7 +23,7 @@ export interface IDraft {
   readonly tables: Readonly<Record<Table, readonly IDraftRow[]>>;
 }
 
-export type RowFault = 'nameless' | 'twice';
+export type RowError = 'nameless' | 'duplicate';
 
 export function draftOf(request: Json): IDraft {
   const spec = record(request['spec']);
@@ -56,22 +56,25 @@ export function requestOf({ rest, tables }: IDraft): Json {
   const metrics = list(spec['metric_definitions'])
     .map(record)
     .filter(one => one['name'] || one['regex']);
-  return { ...rest, spec: { ...put(spec, ['metric_definitions'], metrics), ...(Object.fromEntries(filled) as Json) } };
+  return {
+    ...rest,
+    spec: { ...setAt(spec, ['metric_definitions'], metrics), ...(Object.fromEntries(filled) as Json) }
+  };
 }
 
 /** Return a field of the spec, by its dotted path: `source.exclude`. */
 export function field({ rest }: IDraft, path: string): unknown {
-  return at(rest['spec'], path.split('.'));
+  return valueAt(rest['spec'], path.split('.'));
 }
 
 /** Return the draft with a field set. Empty values are removed, so that the engine's default applies. */
 export function withField(draft: IDraft, path: string, value: unknown): IDraft {
-  return { ...draft, rest: { ...draft.rest, spec: put(record(draft.rest['spec']), path.split('.'), value) } };
+  return { ...draft, rest: { ...draft.rest, spec: setAt(record(draft.rest['spec']), path.split('.'), value) } };
 }
 
 /** Return the draft with a field of the request set that is not part of the spec. */
-export function withRest(draft: IDraft, name: string, value: unknown): IDraft {
-  return { ...draft, rest: put(draft.rest, [name], value) };
+export function withRequestField(draft: IDraft, name: string, value: unknown): IDraft {
+  return { ...draft, rest: setAt(draft.rest, [name], value) };
 }
 
 export function withRows(draft: IDraft, table: Table, rows: readonly IDraftRow[]): IDraft {
@@ -79,30 +82,32 @@ export function withRows(draft: IDraft, table: Table, rows: readonly IDraftRow[]
 }
 
 // Fields of a request that contain the path of the document.
-const PLACES = ['notebook', 'spec.entry_point', 'spec.source.folder'];
+const PATH_FIELDS = ['notebook', 'spec.entry_point', 'spec.source.folder'];
 
 /** Return the draft of a moved document: fields that equal those of the bare request `was` get the values of `now`. */
-export function moved(draft: IDraft, was: Json, now: Json): IDraft {
-  return PLACES.map(path => path.split('.')).reduce((found, path) => {
-    const [old, fresh] = [at(was, path), at(now, path)];
-    return old !== fresh && at(found.rest, path) === old ? { ...found, rest: put(found.rest, path, fresh) } : found;
+export function movedDraft(draft: IDraft, before: Json, after: Json): IDraft {
+  return PATH_FIELDS.map(path => path.split('.')).reduce((result, path) => {
+    const [previous, current] = [valueAt(before, path), valueAt(after, path)];
+    return previous !== current && valueAt(result.rest, path) === previous
+      ? { ...result, rest: setAt(result.rest, path, current) }
+      : result;
   }, draft);
 }
 
-function at(value: unknown, path: readonly string[]): unknown {
-  return path.reduce((found, name) => record(found)[name], value);
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((result, name) => record(result)[name], value);
 }
 
-function put(value: Json, [name = '', ...inner]: readonly string[], leaf: unknown): Json {
-  const found = inner.length ? put(record(value[name]), inner, leaf) : leaf;
-  return isNothing(found) ? without(value, [name]) : { ...value, [name]: found };
+function setAt(value: Json, [name = '', ...inner]: readonly string[], leaf: unknown): Json {
+  const item = inner.length ? setAt(record(value[name]), inner, leaf) : leaf;
+  return isBlank(item) ? without(value, [name]) : { ...value, [name]: item };
 }
 
 function without(value: Json, names: readonly string[]): Json {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
-function isNothing(value: unknown): boolean {
+function isBlank(value: unknown): boolean {
   return (
     value === undefined ||
     value === null ||
@@ -117,26 +122,26 @@ export function textOf(value: unknown): string {
 }
 
 /** Return the errors of rows that the form detects itself, by key. */
-export function rowFaults(rows: readonly IDraftRow[]): ReadonlyMap<number, RowFault> {
-  const twice = repeated(rows);
-  const found = new Map<number, RowFault>();
+export function rowErrors(rows: readonly IDraftRow[]): ReadonlyMap<number, RowError> {
+  const duplicates = duplicateNames(rows);
+  const errors = new Map<number, RowError>();
   for (const row of rows) {
     if (!row.name && !isEmpty(row)) {
-      found.set(row.key, 'nameless');
-    } else if (row.name && twice.has(row.name)) {
-      found.set(row.key, 'twice');
+      errors.set(row.key, 'nameless');
+    } else if (row.name && duplicates.has(row.name)) {
+      errors.set(row.key, 'duplicate');
     }
   }
-  return found;
+  return errors;
 }
 
 /** Whether a row of any table is invalid. */
-export function hasRowFaults({ tables }: IDraft): boolean {
-  return TABLES.some(table => rowFaults(tables[table]).size > 0);
+export function hasRowErrors({ tables }: IDraft): boolean {
+  return TABLES.some(table => rowErrors(tables[table]).size > 0);
 }
 
 /** Return the rows with a blank one added. */
-export function added(rows: readonly IDraftRow[]): readonly IDraftRow[] {
+export function addRow(rows: readonly IDraftRow[]): readonly IDraftRow[] {
   return [...rows, { key: nextKey(rows), name: '', value: '', isOwn: true }];
 }
 
@@ -145,29 +150,36 @@ function nextKey(rows: readonly IDraftRow[]): number {
 }
 
 /** Return the row of a declared hyperparameter, by any of its names; undefined if it has its default. */
-export function rowOf(rows: readonly IDraftRow[], { name, aliases }: IDeclared): IDraftRow | undefined {
+export function rowOf(rows: readonly IDraftRow[], { name, aliases }: IDeclaredHyperparameter): IDraftRow | undefined {
   return rows.find(row => !row.isOwn && (row.name === name || aliases.includes(row.name)));
 }
 
 /** Return the rows with the value of a declared hyperparameter; null resets it to the default of the code. */
-export function withValue(rows: readonly IDraftRow[], declared: IDeclared, value: string | null): readonly IDraftRow[] {
-  const there = rowOf(rows, declared);
+export function withValue(
+  rows: readonly IDraftRow[],
+  declared: IDeclaredHyperparameter,
+  value: string | null
+): readonly IDraftRow[] {
+  const existing = rowOf(rows, declared);
   if (value === null) {
-    return rows.filter(row => row !== there);
+    return rows.filter(row => row !== existing);
   }
-  return there
-    ? rows.map(row => (row === there ? { ...row, value } : row))
+  return existing
+    ? rows.map(row => (row === existing ? { ...row, value } : row))
     : [...rows, { key: nextKey(rows), name: declared.name, value, isOwn: false }];
 }
 
 /** Return the rows without a declared hyperparameter. */
-export function freeRows(rows: readonly IDraftRow[], declared: readonly IDeclared[]): readonly IDraftRow[] {
+export function otherRows(
+  rows: readonly IDraftRow[],
+  declared: readonly IDeclaredHyperparameter[]
+): readonly IDraftRow[] {
   const shown = new Set(declared.filter(takesValue).map(one => rowOf(rows, one)));
   return rows.filter(row => !shown.has(row));
 }
 
 /** Whether a declared hyperparameter can be set. */
-export function takesValue({ form }: IDeclared): boolean {
+export function takesValue({ form }: IDeclaredHyperparameter): boolean {
   return form === 'option';
 }
 
@@ -191,28 +203,28 @@ export function withRule(draft: IDraft, rule: string, isThere: boolean, path: Ru
  * @param entry - the new entry point if the file was the entry point.
  */
 export function withoutFile(draft: IDraft, path: string, entry: string): IDraft {
-  const bared = withField(draft, 'source.files', without(record(field(draft, 'source.files')), [path]));
-  return field(draft, 'entry_point') === path ? withField(bared, 'entry_point', entry) : bared;
+  const remaining = withField(draft, 'source.files', without(record(field(draft, 'source.files')), [path]));
+  return field(draft, 'entry_point') === path ? withField(remaining, 'entry_point', entry) : remaining;
 }
 
 /** Return the default request of the same code, without settings of earlier jobs. */
-export function bare(request: Json, entry: string): Json {
+export function bareRequest(request: Json, entry: string): Json {
   const { folder } = record(record(request['spec'])['source']);
-  const kept = Object.entries(request).filter(([name]) => name !== 'spec' && name !== 'backend');
+  const fields = Object.entries(request).filter(([name]) => name !== 'spec' && name !== 'backend');
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(fields),
     spec: { ...(entry ? { entry_point: entry } : {}), ...(string(folder) ? { source: { folder } } : {}) }
   };
 }
 
 /** Return an unused input channel name for a URI. */
-export function channelFor(draft: IDraft, uri: string): string {
-  const taken = record(field(draft, 'inputs'));
+export function channelNameFor(draft: IDraft, uri: string): string {
+  const existing = record(field(draft, 'inputs'));
   const last = uri.split('/').filter(Boolean).at(-1) ?? '';
   const word = last.replace(/\.[^.]*$/, '').replace(/[^A-Za-z0-9_]+/g, '_');
   const base = /^[A-Za-z]/.test(word) ? word : word ? `data_${word}` : 'data';
   let name = base;
-  for (let n = 2; name in taken; n++) {
+  for (let n = 2; name in existing; n++) {
     name = `${base}_${n}`;
   }
   return name;

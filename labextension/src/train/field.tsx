@@ -7,7 +7,7 @@ import * as React from 'react';
 
 import { staysOpen } from '../ui/fields/fielderror.js';
 import type { IDraftRow } from './draft.js';
-import { added, rowFaults } from './draft.js';
+import { addRow, rowErrors } from './draft.js';
 
 /** Attributes that connect a control with its label, error and hint. */
 export interface IControl {
@@ -19,32 +19,34 @@ export interface IControl {
 interface IField {
   readonly label: string;
   /** A text next to the label. */
-  readonly mark?: string;
-  readonly fault?: string | undefined;
+  readonly note?: string;
+  readonly error?: string | undefined;
   readonly hint?: React.ReactNode;
   /** A warning that does not prevent submitting. */
-  readonly doubt?: string;
+  readonly warning?: string;
   readonly children: (control: IControl) => React.ReactNode;
 }
 
-export function Field({ label, mark = '', fault = '', hint, doubt = '', children }: IField): React.JSX.Element {
+export function Field({ label, note = '', error = '', hint, warning = '', children }: IField): React.JSX.Element {
   const id = React.useId();
-  const said = [fault && `${id}-fault`, doubt && `${id}-doubt`, hint ? `${id}-hint` : ''].filter(Boolean).join(' ');
+  const describedBy = [error && `${id}-error`, warning && `${id}-doubt`, hint ? `${id}-hint` : '']
+    .filter(Boolean)
+    .join(' ');
   return (
     <div className="jp-pai-Field">
       <span className="jp-pai-Field-label">
         <label htmlFor={id}>{label}</label>
-        {mark && <small aria-hidden>{mark}</small>}
+        {note && <small aria-hidden>{note}</small>}
       </span>
-      {children({ id, 'aria-invalid': fault !== '', 'aria-describedby': said || undefined })}
-      {fault && (
-        <span className="jp-pai-Trouble" id={`${id}-fault`}>
-          {fault}
+      {children({ id, 'aria-invalid': error !== '', 'aria-describedby': describedBy || undefined })}
+      {error && (
+        <span className="jp-pai-Trouble" id={`${id}-error`}>
+          {error}
         </span>
       )}
-      {doubt && (
+      {warning && (
         <span className="jp-pai-Train-doubt" id={`${id}-doubt`}>
-          {doubt}
+          {warning}
         </span>
       )}
       {hint && (
@@ -91,15 +93,15 @@ interface INumberField extends Omit<ITextField, 'value' | 'onChange' | 'mode'> {
 export function NumberField({ value, onChange, ...rest }: INumberField): React.JSX.Element {
   const [text, setText] = React.useState('');
   const now = typeof value === 'number' || typeof value === 'string' ? value : '';
-  const shown = read(text) === now ? text : String(now);
-  const change = (typed: string) => {
-    setText(typed);
-    onChange(read(typed));
+  const shown = parseNumber(text) === now ? text : String(now);
+  const change = (input: string) => {
+    setText(input);
+    onChange(parseNumber(input));
   };
   return <TextField {...rest} mode="decimal" value={shown} onChange={change} />;
 }
 
-function read(text: string): number | string {
+function parseNumber(text: string): number | string {
   const number = Number(text);
   return text.trim() === '' || Number.isNaN(number) ? text : number;
 }
@@ -114,8 +116,8 @@ interface ILinesField extends Omit<IField, 'children'> {
 export function LinesField({ value, onChange, placeholder, ...rest }: ILinesField): React.JSX.Element {
   const [text, setText] = React.useState(value.join('\n'));
   const lines = linesOf(text);
-  const isOld = lines.join('\n') !== value.join('\n');
-  const shown = isOld ? value.join('\n') : text; // Blank lines are kept while typing.
+  const hasChanged = lines.join('\n') !== value.join('\n');
+  const shown = hasChanged ? value.join('\n') : text; // Blank lines are kept while typing.
   return (
     <Field {...rest}>
       {control => (
@@ -143,132 +145,176 @@ function linesOf(text: string): readonly string[] {
     .filter(Boolean);
 }
 
-interface IRows {
+interface IRowsProps {
   readonly trans: TranslationBundle;
   /** The heading, and the label of the button that adds a row. */
   readonly title: string;
-  readonly add: string;
+  readonly addLabel: string;
   readonly rows: readonly IDraftRow[];
   /** All rows of the table these rows belong to; names must be unique in it. */
-  readonly all?: readonly IDraftRow[];
+  readonly tableRows?: readonly IDraftRow[];
   readonly onChange: (rows: readonly IDraftRow[]) => void;
   /** Return the error and the warning of a row. */
-  readonly fault: (row: IDraftRow) => string;
-  readonly doubt?: (row: IDraftRow) => string;
+  readonly errorOf: (row: IDraftRow) => string;
+  readonly warningOf?: (row: IDraftRow) => string;
   readonly hint?: string;
   /** Whether the title is for screen readers only. */
   readonly isTitleHidden?: boolean;
   /** The placeholder of the second column, and suggestions for it. */
-  readonly value?: string;
-  readonly proposals?: readonly string[];
+  readonly valueLabel?: string;
+  readonly suggestions?: readonly string[];
 }
 
 /** Rows of freely chosen names and values. */
-export function Rows(props: IRows): React.JSX.Element {
-  const { trans, title, add, rows, all = rows, onChange, fault, doubt, hint, isTitleHidden, proposals } = props;
-  const value = props.value ?? trans.__('value');
+export function Rows(props: IRowsProps): React.JSX.Element {
+  const { trans, title, addLabel, rows, tableRows = rows, onChange, hint, isTitleHidden, suggestions } = props;
   const id = React.useId();
-  const fresh = React.useRef<number | null>(null);
-  const wrong = rowFaults(all);
+  const newKey = React.useRef<number | null>(null);
+  const errors = rowErrors(tableRows);
   const change = (key: number, row: IDraftRow | null) =>
-    onChange(all.flatMap(old => (old.key !== key ? [old] : row ? [row] : [])));
-  const saidOf = (row: IDraftRow) => {
-    const own = wrong.get(row.key);
-    return own === 'nameless'
+    onChange(tableRows.flatMap(old => (old.key !== key ? [old] : row ? [row] : [])));
+  const errorOf = (row: IDraftRow) => {
+    const error = errors.get(row.key);
+    return error === 'nameless'
       ? trans.__('Name is required.')
-      : own === 'twice'
+      : error === 'duplicate'
         ? trans.__('Duplicate name.')
-        : fault(row);
+        : props.errorOf(row);
+  };
+  const add = () => {
+    const changed = addRow(tableRows);
+    newKey.current = changed.at(-1)?.key ?? null;
+    onChange(changed);
   };
   return (
     <fieldset className="jp-pai-Rows">
       <legend className={isTitleHidden ? 'jp-pai-Train-told' : ''}>{title}</legend>
       {hint && <p className="jp-pai-Train-hint">{hint}</p>}
-      {rows.map(row => {
-        const said = saidOf(row);
-        const doubted = (row.name && doubt?.(row)) || '';
-        const described = said || doubted ? `${id}-${row.key}` : undefined;
-        return (
-          <div key={row.key} className="jp-pai-Rows-row">
-            <input
-              className="jp-pai-Input"
-              aria-label={trans.__('%1: name', title)}
-              placeholder={trans.__('name')}
-              aria-invalid={said !== ''}
-              aria-describedby={described}
-              autoFocus={fresh.current === row.key}
-              spellCheck={false}
-              value={row.name}
-              onChange={event => change(row.key, { ...row, isOwn: true, name: event.target.value })}
-            />
-            <input
-              className="jp-pai-Input"
-              aria-label={`${title}: ${row.name || '–'}: ${value}`}
-              placeholder={value}
-              list={proposals ? `${id}-proposals` : undefined}
-              aria-describedby={described}
-              spellCheck={false}
-              value={row.value}
-              onChange={event => change(row.key, { ...row, value: event.target.value })}
-            />
-            <button
-              type="button"
-              className="jp-pai-Button jp-pai-Train-remove"
-              title={trans.__('Remove')}
-              aria-label={trans.__('Remove %1', row.name)}
-              onClick={() => change(row.key, null)}
-            >
-              ×
-            </button>
-            {(said || doubted) && (
-              <span className={said ? 'jp-pai-Trouble' : 'jp-pai-Train-doubt'} id={described}>
-                {said || doubted}
-              </span>
-            )}
-          </div>
-        );
-      })}
-      {proposals && (
-        <datalist id={`${id}-proposals`}>
-          {proposals.map(text => (
+      {rows.map(row => (
+        <Row
+          key={row.key}
+          {...{ trans, title, row }}
+          id={`${id}-${row.key}`}
+          valueLabel={props.valueLabel ?? trans.__('value')}
+          listId={suggestions && `${id}-suggestions`}
+          error={errorOf(row)}
+          warning={(row.name && props.warningOf?.(row)) || ''}
+          isNew={newKey.current === row.key}
+          change={changed => change(row.key, changed)}
+        />
+      ))}
+      {suggestions && (
+        <datalist id={`${id}-suggestions`}>
+          {suggestions.map(text => (
             <option key={text} value={text} />
           ))}
         </datalist>
       )}
-      <button
-        type="button"
-        className="jp-pai-Button"
-        onClick={() => {
-          const more = added(all);
-          fresh.current = more.at(-1)?.key ?? null;
-          onChange(more);
-        }}
-      >
-        {add}
+      <button type="button" className="jp-pai-Button" onClick={add}>
+        {addLabel}
       </button>
     </fieldset>
   );
 }
 
-interface IFold {
+interface IRowProps {
+  readonly id: string;
+  readonly trans: TranslationBundle;
+  readonly title: string;
+  readonly valueLabel: string;
+  /** The element id of the suggestions for the value. */
+  readonly listId: string | undefined;
+  readonly row: IDraftRow;
+  readonly error: string;
+  readonly warning: string;
+  /** Whether the row was just added, so that it takes the focus. */
+  readonly isNew: boolean;
+  readonly change: (row: IDraftRow | null) => void;
+}
+
+function Row({
+  id,
+  trans,
+  title,
+  valueLabel,
+  listId,
+  row,
+  error,
+  warning,
+  isNew,
+  change
+}: IRowProps): React.JSX.Element {
+  const message = error || warning;
+  const describedBy = message ? id : undefined;
+  return (
+    <div className="jp-pai-Rows-row">
+      <input
+        className="jp-pai-Input"
+        aria-label={trans.__('%1: name', title)}
+        placeholder={trans.__('name')}
+        aria-invalid={error !== ''}
+        aria-describedby={describedBy}
+        autoFocus={isNew}
+        spellCheck={false}
+        value={row.name}
+        onChange={event => change({ ...row, isOwn: true, name: event.target.value })}
+      />
+      <input
+        className="jp-pai-Input"
+        aria-label={`${title}: ${row.name || '–'}: ${valueLabel}`}
+        placeholder={valueLabel}
+        list={listId}
+        aria-describedby={describedBy}
+        spellCheck={false}
+        value={row.value}
+        onChange={event => change({ ...row, value: event.target.value })}
+      />
+      <button
+        type="button"
+        className="jp-pai-Button jp-pai-Train-remove"
+        title={trans.__('Remove')}
+        aria-label={trans.__('Remove %1', row.name)}
+        onClick={() => change(null)}
+      >
+        ×
+      </button>
+      {message && (
+        <span className={error ? 'jp-pai-Trouble' : 'jp-pai-Train-doubt'} id={id}>
+          {message}
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface ICollapsibleProps {
   readonly title: string;
   /** A summary of its settings. */
-  readonly said: string;
+  readonly summary: string;
   /** Whether it contains an error, so that it cannot be closed. */
-  readonly isWrong?: boolean;
+  readonly hasError?: boolean;
   readonly children: React.ReactNode;
 }
 
-export function Fold({ title, said, isWrong = false, children }: IFold): React.JSX.Element {
+export function CollapsibleSection({
+  title,
+  summary,
+  hasError = false,
+  children
+}: ICollapsibleProps): React.JSX.Element {
   // Null until it is opened. Then it stays mounted, so that incomplete input is kept.
   const [open, setOpen] = React.useState<boolean | null>(null);
-  const isOpen = open === true || isWrong;
+  const isOpen = open === true || hasError;
   return (
-    <details className="jp-pai-Fold" open={isOpen} onToggle={event => setOpen(staysOpen(event.currentTarget, isWrong))}>
+    <details
+      className="jp-pai-Fold"
+      open={isOpen}
+      onToggle={event => setOpen(staysOpen(event.currentTarget, hasError))}
+    >
       <summary>
         <span className="jp-pai-Fold-title">{title}</span>
-        <span className="jp-pai-Fold-said" title={said}>
-          {said}
+        <span className="jp-pai-Fold-said" title={summary}>
+          {summary}
         </span>
       </summary>
       {(isOpen || open !== null) && <div className="jp-pai-Fold-content">{children}</div>}

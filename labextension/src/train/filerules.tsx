@@ -7,32 +7,32 @@ import * as React from 'react';
 import { strings } from '../api/wire.js';
 import type { Rules } from './draft.js';
 import { field, withRule } from './draft.js';
-import { Fold } from './field.js';
-import type { IPart } from './part.js';
-import { faultsOf, isWrong } from './part.js';
+import { CollapsibleSection } from './field.js';
+import type { ISectionProps } from './part.js';
+import { errorsIn, hasError } from './part.js';
 
-interface IChips extends IPart {
+interface IRuleListProps extends ISectionProps {
   readonly path: Rules;
   /** The title; the button and the input that add a rule; labels of the button that removes one. */
   readonly title: string;
-  readonly give: string;
-  readonly about: string;
-  readonly back: string;
-  readonly backOf: (rule: string) => string;
+  readonly addLabel: string;
+  readonly inputLabel: string;
+  readonly removeTitle: string;
+  readonly removeLabel: (rule: string) => string;
   readonly example: string;
 }
 
 /** A list of rules that can be added and removed. */
-export function Chips(props: IChips): React.JSX.Element {
-  const { desk, draft, path, title, give, about, back, backOf, example } = props;
+export function RuleList(props: IRuleListProps): React.JSX.Element {
+  const { form, draft, path, title, addLabel, inputLabel, removeTitle, removeLabel, example } = props;
   const [text, setText] = React.useState('');
   const id = React.useId();
   const rules = strings(field(draft, path));
-  const fault = faultsOf(props, path);
+  const error = errorsIn(props, path);
   const add = () => {
     const rule = text.trim();
     if (rule) {
-      desk.change(withRule(draft, rule, true, path));
+      form.change(withRule(draft, rule, true, path));
       setText('');
     }
   };
@@ -45,9 +45,9 @@ export function Chips(props: IChips): React.JSX.Element {
               {rule}
               <button
                 type="button"
-                title={back}
-                aria-label={backOf(rule)}
-                onClick={() => desk.change(withRule(draft, rule, false, path))}
+                title={removeTitle}
+                aria-label={removeLabel(rule)}
+                onClick={() => form.change(withRule(draft, rule, false, path))}
               >
                 ×
               </button>
@@ -58,10 +58,10 @@ export function Chips(props: IChips): React.JSX.Element {
       <div className="jp-pai-Train-line">
         <input
           className="jp-pai-Input"
-          aria-label={about}
+          aria-label={inputLabel}
           placeholder={example}
-          aria-invalid={fault !== ''}
-          aria-describedby={fault ? id : undefined}
+          aria-invalid={error !== ''}
+          aria-describedby={error ? id : undefined}
           spellCheck={false}
           value={text}
           onChange={event => setText(event.target.value)}
@@ -73,12 +73,12 @@ export function Chips(props: IChips): React.JSX.Element {
           }}
         />
         <button type="button" className="jp-pai-Button" disabled={!text.trim()} onClick={add}>
-          {give}
+          {addLabel}
         </button>
       </div>
-      {fault && (
+      {error && (
         <span className="jp-pai-Trouble" id={id}>
-          {fault}
+          {error}
         </span>
       )}
     </div>
@@ -86,38 +86,38 @@ export function Chips(props: IChips): React.JSX.Element {
 }
 
 /** Include rules, and files allowed despite secrets. */
-export function MoreRules(props: IPart): React.JSX.Element {
+export function MoreRules(props: ISectionProps): React.JSX.Element {
   const { draft, trans } = props;
-  const [only, allowed] = [strings(field(draft, 'source.include')), strings(field(draft, 'source.allow_secret'))];
-  const common = { back: trans.__('Remove'), backOf: (rule: string) => trans.__('Remove %1', rule) };
+  const [included, allowed] = [strings(field(draft, 'source.include')), strings(field(draft, 'source.allow_secret'))];
+  const common = { removeTitle: trans.__('Remove'), removeLabel: (rule: string) => trans.__('Remove %1', rule) };
   return (
-    <Fold
+    <CollapsibleSection
       title={trans.__('More rules')}
-      said={[...only, ...allowed].join(', ')}
-      isWrong={isWrong(props, ['source.include', 'source.allow_secret'])}
+      summary={[...included, ...allowed].join(', ')}
+      hasError={hasError(props, ['source.include', 'source.allow_secret'])}
     >
       <p className="jp-pai-Train-hint">
         {trans.__('If set, only files that match one of these patterns are uploaded')}
       </p>
-      <Chips
+      <RuleList
         {...props}
         {...common}
         path="source.include"
         title={trans.__('Include only matching files')}
-        about={trans.__('Include pattern')}
-        give={trans.__('Include')}
+        inputLabel={trans.__('Include pattern')}
+        addLabel={trans.__('Include')}
         example="*.py, conf/"
       />
       <p className="jp-pai-Train-hint">{trans.__('Files allowed despite detected secrets')}</p>
-      <Chips
+      <RuleList
         {...props}
         {...common}
         path="source.allow_secret"
         title={trans.__('Allowed files')}
-        about={trans.__('File to allow')}
-        give={trans.__('Send anyway')}
+        inputLabel={trans.__('File to allow')}
+        addLabel={trans.__('Send anyway')}
         example="conf/settings.ini"
       />
-    </Fold>
+    </CollapsibleSection>
   );
 }

@@ -5,31 +5,31 @@
 import * as React from 'react';
 
 import { record } from '../api/wire.js';
-import { FaultText } from '../ui/fields/fielderror.js';
+import { FieldError } from '../ui/fields/fielderror.js';
 import { fileCount, plural, size } from '../ui/format.js';
 import { field, ruleFor, withRule } from './draft.js';
-import { Fold } from './field.js';
-import { Chips, MoreRules } from './filerules.js';
-import type { IPart } from './part.js';
-import { faultAt, set, textAt } from './part.js';
-import type { ILeak } from './preview.js';
+import { CollapsibleSection } from './field.js';
+import { RuleList, MoreRules } from './filerules.js';
+import type { ISectionProps } from './part.js';
+import { errorAt, setField, textAt } from './part.js';
+import type { ISecretMatch } from './preview.js';
 
 const EXAMPLE = '*.ckpt, data/';
 
 // Number of files shown at first.
-const FIRST = 5;
+const SHOWN_AT_FIRST = 5;
 
-export function TrainFiles(props: IPart): React.JSX.Element {
-  const { desk, draft, trans } = props;
-  const { preview, wrong } = desk;
-  const leave = (path: string, isOut = true) => desk.change(withRule(draft, ruleFor(path), isOut));
-  const leaks = wrong.leaks.length ? wrong.leaks : (preview?.leaks ?? []);
+export function TrainFiles(props: ISectionProps): React.JSX.Element {
+  const { form, draft, trans } = props;
+  const { preview, errors } = form;
+  const exclude = (path: string, isOut = true) => form.change(withRule(draft, ruleFor(path), isOut));
+  const secrets = errors.secrets.length ? errors.secrets : (preview?.secrets ?? []);
   const folder = textAt(props, 'source.folder');
   // The folder is shown if it is not the notebook's.
-  const own = desk.form?.kind === 'folder' ? desk.path : desk.path.slice(0, Math.max(desk.path.lastIndexOf('/'), 0));
-  const fault = [faultAt(props, 'source'), faultAt(props, 'source.folder')].filter(Boolean).join(' ');
+  const own = form.initial?.kind === 'folder' ? form.path : form.path.slice(0, Math.max(form.path.lastIndexOf('/'), 0));
+  const error = [errorAt(props, 'source'), errorAt(props, 'source.folder')].filter(Boolean).join(' ');
   return (
-    <section className="jp-pai-Train-part" aria-label={trans.__('Files to upload')} aria-busy={desk.isLooking}>
+    <section className="jp-pai-Train-part" aria-label={trans.__('Files to upload')} aria-busy={form.isPreviewing}>
       <div className="jp-pai-Train-line">
         <h3>{trans.__('Files to upload')}</h3>
         <button
@@ -37,55 +37,55 @@ export function TrainFiles(props: IPart): React.JSX.Element {
           className="jp-pai-Button jp-pai-Train-remove"
           title={trans.__('Refresh')}
           aria-label={trans.__('Refresh')}
-          onClick={() => void desk.refresh()}
+          onClick={() => void form.refresh()}
         >
           ⟳
         </button>
       </div>
       <p className="jp-pai-Train-count" role="status">
-        {preview && !fault ? fileCount(preview.files, preview.bytes, trans) : ''}
-        {desk.isLooking && <span className="jp-pai-Train-hint"> {trans.__('Scanning the folder…')}</span>}
+        {preview && !error ? fileCount(preview.files, preview.bytes, trans) : ''}
+        {form.isPreviewing && <span className="jp-pai-Train-hint"> {trans.__('Scanning the folder…')}</span>}
       </p>
       {folder && !`/${folder}`.endsWith(`/${own}`) && <p className="jp-pai-Train-hint">{folder}</p>}
-      {wrong.leaks.length === 0 && <FaultText text={fault} role="alert" />}
-      <Leaks {...props} leaks={leaks} isCertain={wrong.leaks.length > 0} leave={leave} />
-      <Chips
+      {errors.secrets.length === 0 && <FieldError text={error} role="alert" />}
+      <DetectedSecrets {...props} secrets={secrets} isCertain={errors.secrets.length > 0} exclude={exclude} />
+      <RuleList
         {...props}
         path="source.exclude"
         title={trans.__('Exclude patterns')}
-        about={trans.__('Exclude pattern')}
-        give={trans.__('Exclude')}
-        back={trans.__('Include again')}
-        backOf={rule => trans.__('Include %1 again', rule)}
+        inputLabel={trans.__('Exclude pattern')}
+        addLabel={trans.__('Exclude')}
+        removeTitle={trans.__('Include again')}
+        removeLabel={rule => trans.__('Include %1 again', rule)}
         example={EXAMPLE}
       />
       <MoreRules {...props} />
-      <Laid {...props} />
-      {preview && preview.biggest.length > 0 && <Biggest {...props} leave={leave} />}
-      {preview && preview.leftOut.length > 0 && (
-        <Fold
+      <StoredFiles {...props} />
+      {preview && preview.largest.length > 0 && <LargestFiles {...props} exclude={exclude} />}
+      {preview && preview.excluded.length > 0 && (
+        <CollapsibleSection
           title={trans.__('Excluded')}
-          said={plural(
-            preview.leftOut.length,
-            trans.__('%1 path', preview.leftOut.length),
-            trans.__('%1 paths', preview.leftOut.length)
+          summary={plural(
+            preview.excluded.length,
+            trans.__('%1 path', preview.excluded.length),
+            trans.__('%1 paths', preview.excluded.length)
           )}
         >
           <ul className="jp-pai-Train-files">
-            {preview.leftOut.map(({ path, why }) => (
+            {preview.excluded.map(({ path, why }) => (
               <li key={path}>
                 <span className="jp-pai-Train-path">{path}</span>
                 <span className="jp-pai-Train-hint">{why}</span>
               </li>
             ))}
           </ul>
-        </Fold>
+        </CollapsibleSection>
       )}
       <label className="jp-pai-Check">
         <input
           type="checkbox"
           checked={field(draft, 'source.gitignore') !== false}
-          onChange={event => set(props, 'source.gitignore', event.target.checked ? undefined : false)}
+          onChange={event => setField(props, 'source.gitignore', event.target.checked ? undefined : false)}
         />
         {trans.__('Respect .gitignore')}
       </label>
@@ -93,16 +93,18 @@ export function TrainFiles(props: IPart): React.JSX.Element {
   );
 }
 
-interface ILeaving extends IPart {
-  readonly leave: (path: string) => void;
+interface IExcludeProps extends ISectionProps {
+  readonly exclude: (path: string) => void;
 }
 
-function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }): React.JSX.Element | null {
-  const { desk, draft, trans, leaks, isCertain, leave } = props;
-  if (!leaks.length) {
+function DetectedSecrets(
+  props: IExcludeProps & { secrets: readonly ISecretMatch[]; isCertain: boolean }
+): React.JSX.Element | null {
+  const { form, draft, trans, secrets, isCertain, exclude } = props;
+  if (!secrets.length) {
     return null;
   }
-  const allow = (path: string) => desk.change(withRule(draft, path, true, 'source.allow_secret'));
+  const allow = (path: string) => form.change(withRule(draft, path, true, 'source.allow_secret'));
   return (
     <div
       className="jp-pai-Train-leaks"
@@ -113,17 +115,17 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
     >
       <strong>{isCertain ? trans.__('Secrets found. Remove them to continue') : trans.__('Possible secrets')}</strong>
       <ul className="jp-pai-Train-files">
-        {leaks.map(({ path, line, cell, what }) => (
-          <li key={`${path}:${cell}:${line}:${what}`}>
+        {secrets.map(({ path, line, cell, description }) => (
+          <li key={`${path}:${cell}:${line}:${description}`}>
             <span className="jp-pai-Train-path">
               {cell ? trans.__('%1, cell %2, line %3', path, cell, line) : line ? `${path}:${line}` : path}
             </span>
-            <span className="jp-pai-Train-hint">{what}</span>
+            <span className="jp-pai-Train-hint">{description}</span>
             <button
               type="button"
               className="jp-pai-Button"
               aria-label={trans.__('Exclude %1', path)}
-              onClick={() => leave(path)}
+              onClick={() => exclude(path)}
             >
               {trans.__('Exclude')}
             </button>
@@ -145,7 +147,7 @@ function Leaks(props: ILeaving & { leaks: readonly ILeak[]; isCertain: boolean }
 }
 
 /** Files stored in the request, such as the code of a cell, which keep the content they had when it was created. */
-function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
+function StoredFiles({ form, draft, trans }: ISectionProps): React.JSX.Element | null {
   const paths = Object.keys(record(field(draft, 'source.files')));
   const id = React.useId();
   if (!paths.length) {
@@ -164,7 +166,7 @@ function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
               type="button"
               title={trans.__('Use the file in the folder instead')}
               aria-label={trans.__('Use the file in the folder instead of %1', path)}
-              onClick={() => desk.uncover(path)}
+              onClick={() => form.removeFile(path)}
             >
               ×
             </button>
@@ -176,10 +178,10 @@ function Laid({ desk, draft, trans }: IPart): React.JSX.Element | null {
 }
 
 /** The largest files, grouped by folder. */
-function Biggest({ desk, trans, leave }: ILeaving): React.JSX.Element {
+function LargestFiles({ form, trans, exclude }: IExcludeProps): React.JSX.Element {
   const [isAll, setAll] = React.useState(false);
-  const files = desk.preview?.biggest ?? [];
-  const shown = isAll ? files : files.slice(0, FIRST);
+  const files = form.preview?.largest ?? [];
+  const shown = isAll ? files : files.slice(0, SHOWN_AT_FIRST);
   const folders = new Map<string, typeof shown>();
   for (const file of shown) {
     const folder = file.path.slice(0, file.path.indexOf('/') + 1);
@@ -191,13 +193,16 @@ function Biggest({ desk, trans, leave }: ILeaving): React.JSX.Element {
       className="jp-pai-Button jp-pai-Train-remove"
       title={trans.__('Exclude %1', path)}
       aria-label={trans.__('Exclude %1', path)}
-      onClick={() => leave(path)}
+      onClick={() => exclude(path)}
     >
       ×
     </button>
   );
   return (
-    <Fold title={trans.__('Largest files')} said={shown[0] ? `${shown[0].path} ${size(shown[0].bytes)}` : ''}>
+    <CollapsibleSection
+      title={trans.__('Largest files')}
+      summary={shown[0] ? `${shown[0].path} ${size(shown[0].bytes)}` : ''}
+    >
       <ul className="jp-pai-Train-files">
         {[...folders].map(([folder, inside]) => (
           <React.Fragment key={folder}>
@@ -219,11 +224,11 @@ function Biggest({ desk, trans, leave }: ILeaving): React.JSX.Element {
           </React.Fragment>
         ))}
       </ul>
-      {files.length > FIRST && (
+      {files.length > SHOWN_AT_FIRST && (
         <button type="button" className="jp-pai-Link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
           {isAll ? trans.__('Show fewer') : trans.__('Show more')}
         </button>
       )}
-    </Fold>
+    </CollapsibleSection>
   );
 }

@@ -5,25 +5,25 @@
 import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
-import { showWrong } from '../ui/fields/fielderror.js';
+import { focusFirstError } from '../ui/fields/fielderror.js';
 import { useKeptFocus } from '../ui/hooks.js';
-import { TrainMore } from './advanced.js';
-import { TrainCode } from './code.js';
-import { TrainCommand } from './command.js';
-import { TrainWhere } from './compute/section.js';
-import { TrainData } from './data.js';
-import { hasRowFaults } from './draft.js';
+import { AdvancedSection } from './advanced.js';
+import { CodeSection } from './code.js';
+import { EntryPointSection } from './command.js';
+import { ComputeSection } from './compute/section.js';
+import { DataSection } from './data.js';
+import { hasRowErrors } from './draft.js';
 import { TrainFiles } from './files.js';
-import type { Desk } from './formmodel.js';
-import { TrainHead } from './header.js';
-import { TrainHyper } from './hyperparameters.js';
-import type { TrainModel } from './panelmodel.js';
-import type { IPart } from './part.js';
-import { hasFaults } from './preview.js';
-import { TrainSubmit } from './submit.js';
+import type { TrainFormModel } from './formmodel.js';
+import { TrainHeader } from './header.js';
+import { HyperparametersSection } from './hyperparameters.js';
+import type { TrainPanelModel } from './panelmodel.js';
+import type { ISectionProps } from './part.js';
+import { hasErrors } from './preview.js';
+import { SubmitSection } from './submit.js';
 
 interface IProps extends IContext {
-  readonly model: TrainModel;
+  readonly model: TrainPanelModel;
   /** Show the profiles page. */
   readonly onProfiles?: () => void;
 }
@@ -38,73 +38,73 @@ export function TrainForm(props: IProps): React.JSX.Element {
     model.changed.connect(slot);
     return () => void model.changed.disconnect(slot);
   }, [model]);
-  const { desk } = model;
-  const isRefused = desk?.draft === null && hasFaults(desk.wrong);
+  const { form } = model;
+  const isRefused = form?.draft === null && hasErrors(form.errors);
   const submit = () => {
-    if (desk?.draft && (hasRowFaults(desk.draft) || hasHalfChannel(desk, box.current))) {
-      showWrong(box.current);
+    if (form?.draft && (hasRowErrors(form.draft) || hasIncompleteChannel(form, box.current))) {
+      focusFirstError(box.current);
       return;
     }
     void model.submit().then(job => {
       if (!job) {
-        requestAnimationFrame(() => showWrong(box.current));
+        requestAnimationFrame(() => focusFirstError(box.current));
       }
     });
   };
-  const press = (event: React.KeyboardEvent) => {
+  const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.defaultPrevented || event.nativeEvent.isComposing) {
       return;
     }
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       submit();
-    } else if (event.key === 'Escape' && desk && host.show?.(desk.path)) {
+    } else if (event.key === 'Escape' && form && host.show?.(form.path)) {
       event.preventDefault();
     }
   };
   return (
-    <section ref={box} className="jp-pai-Train" tabIndex={-1} aria-label={trans.__('Train')} onKeyDown={press}>
+    <section ref={box} className="jp-pai-Train" tabIndex={-1} aria-label={trans.__('Train')} onKeyDown={onKeyDown}>
       <div className="jp-pai-Train-body">
-        <TrainHead {...props} />
-        {desk?.draft ? (
-          <Parts {...props} desk={desk} draft={desk.draft} />
+        <TrainHeader {...props} />
+        {form?.draft ? (
+          <Sections {...props} form={form} draft={form.draft} />
         ) : (
           !isRefused && <p>{trans.__('Loading…')}</p>
         )}
       </div>
-      <TrainSubmit
+      <SubmitSection
         {...props}
         submit={submit}
-        showWrong={() => showWrong(box.current)}
+        showWrong={() => focusFirstError(box.current)}
         // The focus moves to the form, since the button disappears.
-        lookAgain={isRefused ? () => void model.refresh().then(() => desk.draft && box.current?.focus()) : undefined}
+        reload={isRefused ? () => void model.refresh().then(() => form.draft && box.current?.focus()) : undefined}
       />
     </section>
   );
 }
 
-function Parts(props: IPart): React.JSX.Element {
-  const { trans, desk } = props;
+function Sections(props: ISectionProps): React.JSX.Element {
+  const { trans, form } = props;
   // A new key resets fields with unsaved text when another document is shown.
   return (
-    <React.Fragment key={desk.id}>
+    <React.Fragment key={form.id}>
       <section className="jp-pai-Train-part" aria-label={trans.__('Entry point')}>
-        <TrainCommand {...props} />
+        <EntryPointSection {...props} />
       </section>
-      <TrainHyper {...props} />
+      <HyperparametersSection {...props} />
       <TrainFiles {...props} />
-      <TrainWhere {...props} />
+      <ComputeSection {...props} />
       <section className="jp-pai-Train-part" aria-label={trans.__('More settings')}>
-        <TrainData {...props} />
-        <TrainMore {...props} />
-        <TrainCode {...props} />
+        <DataSection {...props} />
+        <AdvancedSection {...props} />
+        <CodeSection {...props} />
       </section>
     </React.Fragment>
   );
 }
 
 /** Whether a channel is incomplete, which the draft does not contain. */
-function hasHalfChannel({ wrong }: Desk, node: Element | null): boolean {
-  const isKnown = [...wrong.faults.keys()].some(name => /^(in|out)puts\b/.test(name));
+function hasIncompleteChannel({ errors }: TrainFormModel, node: Element | null): boolean {
+  const isKnown = [...errors.fields.keys()].some(name => /^(in|out)puts\b/.test(name));
   return !isKnown && node?.querySelector('.jp-pai-ChannelRows [aria-invalid="true"]') != null;
 }

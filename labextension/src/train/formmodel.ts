@@ -11,16 +11,16 @@ import type { IJob, Json } from '../api/wire.js';
 import { record, string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 import type { IDraft } from './draft.js';
-import { bare, draftOf, moved, requestOf, withoutFile } from './draft.js';
-import type { IDeclared, IForm, IPreview, IWrong } from './preview.js';
-import { NOTHING_WRONG, parseDeclared, parseForm, parsePreview, wrongOf } from './preview.js';
+import { bareRequest, draftOf, movedDraft, requestOf, withoutFile } from './draft.js';
+import type { IDeclaredHyperparameter, IInitialForm, IPreview, IFormErrors } from './preview.js';
+import { NO_ERRORS, parseDeclared, parseInitialForm, parsePreview, formErrorsOf } from './preview.js';
 import type { IStage } from './submitjob.js';
-import { launch } from './submitjob.js';
+import { submitJob } from './submitjob.js';
 
 // Milliseconds. Changes within one pause cause one preview.
 const PAUSE = 250;
 
-export class Desk {
+export class TrainFormModel {
   /**
    * @param path - below the server root; empty for the root.
    */
@@ -33,13 +33,13 @@ export class Desk {
   readonly id = UUID.uuid4();
 
   /** The initial form, and the current draft; null until loaded. */
-  form: IForm | null = null;
+  initial: IInitialForm | null = null;
   draft: IDraft | null = null;
   /** The latest preview. */
   preview: IPreview | null = null;
-  declared: readonly IDeclared[] = [];
-  wrong: IWrong = NOTHING_WRONG;
-  isLooking = false;
+  declared: readonly IDeclaredHyperparameter[] = [];
+  errors: IFormErrors = NO_ERRORS;
+  isPreviewing = false;
   /** The current stage of a submit; null if none is active. */
   stage: IStage | null = null;
 
@@ -50,47 +50,47 @@ export class Desk {
 
   /** Whether the user changed the initial draft. */
   get isChanged(): boolean {
-    return this.draft !== this.start;
+    return this.draft !== this.initialDraft;
   }
 
   /** Load the initial form and the preview again; the last job or the files may have changed. */
   refresh(): Promise<void> {
     this.loading = this.load();
-    return this.loading.then(() => this.look(true));
+    return this.loading.then(() => this.updatePreview(true));
   }
 
   /** Replace the draft. Pending previews of earlier drafts are dropped. */
   change(draft: IDraft): void {
     this.draft = draft;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.look(), PAUSE);
+    this.timer = setTimeout(() => void this.updatePreview(), PAUSE);
     this.signal.emit();
   }
 
   /** Replace the draft by a request. `script_if_needed` of the form is kept if the request lacks it. */
-  put(request: Json): void {
-    const kept = Object.entries(this.form?.request ?? {}).filter(([name]) => name === 'script_if_needed');
-    this.change(draftOf({ ...Object.fromEntries(kept), ...request }));
+  setRequest(request: Json): void {
+    const preserved = Object.entries(this.initial?.request ?? {}).filter(([name]) => name === 'script_if_needed');
+    this.change(draftOf({ ...Object.fromEntries(preserved), ...request }));
   }
 
   /** Remove an inline file. If it was the entry point, the default entry point is used. */
-  uncover(path: string): void {
+  removeFile(path: string): void {
     if (this.draft) {
-      this.change(withoutFile(this.draft, path, this.entry));
+      this.change(withoutFile(this.draft, path, this.defaultEntry));
     }
   }
 
   /** Restore the initial draft. */
   reset(): void {
-    if (this.start) {
-      this.change(this.start);
+    if (this.initialDraft) {
+      this.change(this.initialDraft);
     }
   }
 
   /** Discard the settings of the last job. */
   clear(): void {
-    if (this.form) {
-      this.put(bare(this.form.request, this.entry));
+    if (this.initial) {
+      this.setRequest(bareRequest(this.initial.request, this.defaultEntry));
     }
   }
 
@@ -103,66 +103,66 @@ export class Desk {
     const draft = this.draft;
     const job = draft && (await this.send(requestOf(draft)));
     if (job && draft === this.draft) {
-      this.start = draft; // The submitted draft is the new initial one.
+      this.initialDraft = draft; // The submitted draft is the new initial one.
       this.signal.emit();
     }
     return job;
   }
 
   /** Submit the last job again; undefined if there is none. */
-  async again(): Promise<IJob | null | undefined> {
-    const form = parseForm(await this.context.engine.call('form', { path: this.place }));
+  async submitAgain(): Promise<IJob | null | undefined> {
+    const form = parseInitialForm(await this.context.engine.call('form', { path: this.serverPath }));
     return form.last ? this.send(form.request) : undefined;
   }
 
   /** Cancel an active submit. */
   cancel(): void {
-    this.life.abort();
+    this.controller.abort();
   }
 
   private async send(request: Json): Promise<IJob | null> {
     if (this.stage) {
       return null;
     }
-    this.life = new AbortController();
-    this.tell({ what: 'checking' });
+    this.controller = new AbortController();
+    this.setStage({ name: 'checking' });
     try {
-      const { signal } = this.life;
-      await this.save();
-      const tell = (stage: IStage) => this.tell(stage);
-      const job = await this.key.use(request, key => launch(this.context, request, key, tell, signal));
-      this.wrong = job ? NOTHING_WRONG : this.wrong;
+      const { signal } = this.controller;
+      await this.saveDocuments();
+      const setStage = (stage: IStage) => this.setStage(stage);
+      const job = await this.key.use(request, key => submitJob(this.context, request, key, setStage, signal));
+      this.errors = job ? NO_ERRORS : this.errors;
       return job;
     } catch (error) {
-      this.wrong = wrongOf(error);
+      this.errors = formErrorsOf(error);
       return null;
     } finally {
-      this.tell(null);
+      this.setStage(null);
     }
   }
 
   /** Save the unsaved documents of the folder, since files are read from disk. */
-  private async save(): Promise<void> {
+  private async saveDocuments(): Promise<void> {
     const { host, trans } = this.context;
-    const mine = this.unsaved;
-    if (mine.length && host.save) {
-      this.tell({ what: 'saving' });
-      for (const path of mine) {
+    const unsaved = this.unsaved;
+    if (unsaved.length && host.save) {
+      this.setStage({ name: 'saving' });
+      for (const path of unsaved) {
         await host.save(path);
       }
-      host.notify(trans.__('Saved %1', mine.join(', ')), 'info');
+      host.notify(trans.__('Saved %1', unsaved.join(', ')), 'info');
     }
   }
 
   /** The paths of unsaved open documents in the folder. */
   get unsaved(): readonly string[] {
-    let found: readonly string[] = [];
-    const life = new AbortController();
-    this.context.host.watchUnsaved?.(paths => (found = paths), life.signal);
-    life.abort();
-    const folder = this.form?.kind === 'folder' ? this.path : this.path.slice(0, this.path.lastIndexOf('/') + 1);
+    let unsaved: readonly string[] = [];
+    const controller = new AbortController();
+    this.context.host.watchUnsaved?.(paths => (unsaved = paths), controller.signal);
+    controller.abort();
+    const folder = this.initial?.kind === 'folder' ? this.path : this.path.slice(0, this.path.lastIndexOf('/') + 1);
     const base = folder && !folder.endsWith('/') ? `${folder}/` : folder;
-    return found.filter(path => path.startsWith(base));
+    return unsaved.filter(path => path.startsWith(base));
   }
 
   /** Load the initial form. Changes of the user are kept and follow a renamed document. */
@@ -170,25 +170,29 @@ export class Desk {
     const { engine } = this.context;
     const { path } = this;
     try {
-      const form = parseForm(await engine.call('form', { path: this.place }));
+      const form = parseInitialForm(await engine.call('form', { path: this.serverPath }));
       if (path === this.path) {
-        this.begin(form, path.slice(path.lastIndexOf('/') + 1));
+        this.setInitial(form, path.slice(path.lastIndexOf('/') + 1));
       }
     } catch (error) {
-      this.wrong = path === this.path ? wrongOf(error) : this.wrong;
+      this.errors = path === this.path ? formErrorsOf(error) : this.errors;
     }
     this.signal.emit();
   }
 
-  private begin(form: IForm, name: string): void {
+  private setInitial(form: IInitialForm, name: string): void {
     const start = draftOf(form.request);
-    if (this.draft && this.form && this.isChanged) {
-      this.draft = moved(this.draft, bare(this.form.request, this.name), bare(form.request, name));
+    if (this.draft && this.initial && this.isChanged) {
+      this.draft = movedDraft(
+        this.draft,
+        bareRequest(this.initial.request, this.fileName),
+        bareRequest(form.request, name)
+      );
     } else {
       this.draft = start;
-      this.wrong = NOTHING_WRONG;
+      this.errors = NO_ERRORS;
     }
-    [this.start, this.form, this.name] = [start, form, name];
+    [this.initialDraft, this.initial, this.fileName] = [start, form, name];
   }
 
   /**
@@ -196,83 +200,83 @@ export class Desk {
    *
    * @param isFirst - fetch a quick preview first, without a scan for secrets.
    */
-  private async look(isFirst = false): Promise<void> {
-    if (!this.draft || this.isLooking) {
-      this.isStale = this.isLooking;
+  private async updatePreview(isFirst = false): Promise<void> {
+    if (!this.draft || this.isPreviewing) {
+      this.isStale = this.isPreviewing;
       return;
     }
-    this.isLooking = true;
+    this.isPreviewing = true;
     this.signal.emit();
-    const answer = async (draft: IDraft, isQuick: boolean) => {
-      const take = await this.ask(requestOf(draft), isQuick);
+    const fetchAndApply = async (draft: IDraft, isQuick: boolean) => {
+      const apply = await this.fetchPreview(requestOf(draft), isQuick);
       if (draft === this.draft) {
-        take();
+        apply();
       }
     };
     if (isFirst) {
-      await answer(this.draft, true);
+      await fetchAndApply(this.draft, true);
       this.signal.emit();
     }
     this.isStale = false;
-    for (let draft: IDraft | null = this.draft; draft; draft = this.stale()) {
-      await answer(draft, false);
+    for (let draft: IDraft | null = this.draft; draft; draft = this.takeStaleDraft()) {
+      await fetchAndApply(draft, false);
     }
-    this.isLooking = false;
+    this.isPreviewing = false;
     this.signal.emit();
   }
 
   /** Return the draft if it changed during the last preview. */
-  private stale(): IDraft | null {
+  private takeStaleDraft(): IDraft | null {
     const draft = this.isStale ? this.draft : null;
     this.isStale = false;
     return draft;
   }
 
   /** Fetch the preview of a request; return a function that applies the response. */
-  private async ask(request: Json, isQuick: boolean): Promise<() => void> {
+  private async fetchPreview(request: Json, isQuick: boolean): Promise<() => void> {
     const { engine } = this.context;
     try {
-      const found = await engine.call('preview', { quick: isQuick }, request);
+      const response = await engine.call('preview', { quick: isQuick }, request);
       return () => {
-        const preview = parsePreview(found);
-        this.preview = { ...preview, leaks: preview.leaks ?? this.preview?.leaks ?? null };
-        this.declared = parseDeclared(found);
+        const preview = parsePreview(response);
+        this.preview = { ...preview, secrets: preview.secrets ?? this.preview?.secrets ?? null };
+        this.declared = parseDeclared(response);
         // A quick preview does not scan for secrets; keep those found before.
-        this.wrong = isQuick && this.wrong.leaks.length ? this.wrong : NOTHING_WRONG;
+        this.errors = isQuick && this.errors.secrets.length ? this.errors : NO_ERRORS;
       };
     } catch (error) {
       // The declared hyperparameters may be available although the preview failed.
-      const found = await engine.call('inspect', {}, request).catch(() => null);
+      const response = await engine.call('inspect', {}, request).catch(() => null);
       return () => {
-        this.wrong = wrongOf(error);
-        this.declared = found === null ? this.declared : parseDeclared(found);
+        this.errors = formErrorsOf(error);
+        this.declared = response === null ? this.declared : parseDeclared(response);
       };
     }
   }
 
-  private tell(stage: IStage | null): void {
+  private setStage(stage: IStage | null): void {
     this.stage = stage;
     this.signal.emit();
   }
 
   /** The default entry point. */
-  private get entry(): string {
-    const { kind = '', request = {} } = this.form ?? {};
-    return kind === 'folder' ? string(record(request['spec'])['entry_point']) : this.name;
+  private get defaultEntry(): string {
+    const { kind = '', request = {} } = this.initial ?? {};
+    return kind === 'folder' ? string(record(request['spec'])['entry_point']) : this.fileName;
   }
 
   /** The path for the server: empty parameters would be left out of the URL. */
-  private get place(): string {
+  private get serverPath(): string {
     return this.path || '.';
   }
 
   private readonly signal = new Signal<this, void>(this);
-  private start: IDraft | null = null;
+  private initialDraft: IDraft | null = null;
   /** The file name when the form was loaded. */
-  private name = '';
+  private fileName = '';
   private loading: Promise<void> = Promise.resolve();
   private readonly key = new SubmitKey();
   private isStale = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private life = new AbortController();
+  private controller = new AbortController();
 }

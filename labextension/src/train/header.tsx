@@ -6,27 +6,27 @@ import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
 import { moment } from '../ui/format.js';
-import type { TrainModel } from './panelmodel.js';
+import type { TrainPanelModel } from './panelmodel.js';
 
-export function TrainHead({ model, host, trans }: IContext & { model: TrainModel }): React.JSX.Element {
-  const { desk } = model;
-  const path = desk?.path ?? '';
-  const cut = path.lastIndexOf('/');
+export function TrainHeader({ model, host, trans }: IContext & { model: TrainPanelModel }): React.JSX.Element {
+  const { form } = model;
+  const path = form?.path ?? '';
+  const slash = path.lastIndexOf('/');
   const folder = host.folder?.();
-  const last = desk?.form?.last;
+  const last = form?.initial?.last;
   const notebook = host.notebook?.() ?? '';
   return (
     <header className="jp-pai-Train-head">
-      <h2 title={path}>{path.slice(cut + 1) || trans.__('Root folder')}</h2>
-      {cut > 0 && <p className="jp-pai-Train-hint">{path.slice(0, cut)}</p>}
+      <h2 title={path}>{path.slice(slash + 1) || trans.__('Root folder')}</h2>
+      {slash > 0 && <p className="jp-pai-Train-hint">{path.slice(0, slash)}</p>}
       <div className="jp-pai-Train-places">
         {notebook && notebook !== path && (
-          <button type="button" className="jp-pai-Link" onClick={() => model.turn(notebook)}>
+          <button type="button" className="jp-pai-Link" onClick={() => model.activate(notebook)}>
             {trans.__('Notebook: %1', notebook.slice(notebook.lastIndexOf('/') + 1))}
           </button>
         )}
         {folder !== undefined && folder !== path && (
-          <button type="button" className="jp-pai-Link" onClick={() => model.turn(folder)}>
+          <button type="button" className="jp-pai-Link" onClick={() => model.activate(folder)}>
             {trans.__('Folder: %1', folder.slice(folder.lastIndexOf('/') + 1) || '/')}
           </button>
         )}
@@ -41,15 +41,15 @@ export function TrainHead({ model, host, trans }: IContext & { model: TrainModel
           )}
         </p>
       )}
-      {desk?.form && (desk.isChanged || last) && (
+      {form?.initial && (form.isChanged || last) && (
         <div className="jp-pai-Train-places">
-          {desk.isChanged && (
-            <button type="button" className="jp-pai-Link" onClick={() => desk.reset()}>
+          {form.isChanged && (
+            <button type="button" className="jp-pai-Link" onClick={() => form.reset()}>
               {trans.__('Undo all changes')}
             </button>
           )}
           {last && (
-            <button type="button" className="jp-pai-Link" onClick={() => desk.clear()}>
+            <button type="button" className="jp-pai-Link" onClick={() => form.clear()}>
               {trans.__('Reset to defaults')}
             </button>
           )}

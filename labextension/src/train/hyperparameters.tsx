@@ -5,40 +5,40 @@
 import * as React from 'react';
 
 import { string } from '../api/wire.js';
-import { FaultText } from '../ui/fields/fielderror.js';
+import { FieldError } from '../ui/fields/fielderror.js';
 import type { IDraftRow } from './draft.js';
-import { field, freeRows, rowOf, takesValue, withRows, withValue } from './draft.js';
+import { field, otherRows, rowOf, takesValue, withRows, withValue } from './draft.js';
 import type { IControl } from './field.js';
 import { Field, Rows } from './field.js';
-import type { IPart } from './part.js';
-import { doubtAbout, faultAt } from './part.js';
-import type { IDeclared } from './preview.js';
+import type { ISectionProps } from './part.js';
+import { notesAbout, errorAt } from './part.js';
+import type { IDeclaredHyperparameter } from './preview.js';
 
 const TRUE = /^(true|1|yes|on)$/i;
 
-export function TrainHyper(props: IPart): React.JSX.Element {
-  const { desk, draft, trans } = props;
+export function HyperparametersSection(props: ISectionProps): React.JSX.Element {
+  const { form, draft, trans } = props;
   const rows = draft.tables.hyperparameters;
-  const change = (changed: readonly IDraftRow[]) => desk.change(withRows(draft, 'hyperparameters', changed));
-  const found = desk.declared.filter(takesValue);
-  const others = desk.declared.filter(one => !takesValue(one));
-  const free = freeRows(rows, desk.declared);
-  const files = [...new Set(found.map(one => one.file))].join(', ');
+  const change = (changed: readonly IDraftRow[]) => form.change(withRows(draft, 'hyperparameters', changed));
+  const declared = form.declared.filter(takesValue);
+  const readOnly = form.declared.filter(one => !takesValue(one));
+  const otherRowsShown = otherRows(rows, form.declared);
+  const files = [...new Set(declared.map(one => one.file))].join(', ');
   return (
     <section className="jp-pai-Train-part" aria-label={trans.__('Hyperparameters')}>
       <h3>{trans.__('Hyperparameters')}</h3>
-      {found.length > 0 && (
+      {declared.length > 0 && (
         <p className="jp-pai-Train-hint">{trans.__('Detected in %1. Only changed values are passed.', files)}</p>
       )}
-      {desk.preview && desk.declared.length === 0 && (
+      {form.preview && form.declared.length === 0 && (
         <p className="jp-pai-Train-hint">
           {string(field(draft, 'entry_point')).endsWith('.ipynb')
             ? trans.__('None detected. Define them in a cell tagged "parameters".')
             : trans.__('None detected in the code.')}
         </p>
       )}
-      <FaultText text={faultAt(props, 'hyperparameters')} />
-      {found.map(one => (
+      <FieldError text={errorAt(props, 'hyperparameters')} />
+      {declared.map(one => (
         <Hyperparameter
           key={one.name}
           {...props}
@@ -47,28 +47,28 @@ export function TrainHyper(props: IPart): React.JSX.Element {
           onChange={value => change(withValue(rows, one, value))}
         />
       ))}
-      {others.length > 0 && (
+      {readOnly.length > 0 && (
         <p className="jp-pai-Train-hint">
-          {trans.__('Can only be set in a command: %1', others.map(one => one.name).join(', '))}
+          {trans.__('Can only be set in a command: %1', readOnly.map(one => one.name).join(', '))}
         </p>
       )}
       <Rows
         trans={trans}
-        title={found.length ? trans.__('Other hyperparameters') : trans.__('Hyperparameters')}
-        add={trans.__('Add hyperparameter')}
-        rows={free}
-        all={rows}
+        title={declared.length ? trans.__('Other hyperparameters') : trans.__('Hyperparameters')}
+        addLabel={trans.__('Add hyperparameter')}
+        rows={otherRowsShown}
+        tableRows={rows}
         isTitleHidden
         onChange={change}
-        fault={({ name }) => faultAt(props, `hyperparameters.${name}`)}
-        doubt={({ name }) => doubtAbout(props, name)}
+        errorOf={({ name }) => errorAt(props, `hyperparameters.${name}`)}
+        warningOf={({ name }) => notesAbout(props, name)}
       />
     </section>
   );
 }
 
-interface IHyperparameter extends IPart {
-  readonly declared: IDeclared;
+interface IHyperparameter extends ISectionProps {
+  readonly declared: IDeclaredHyperparameter;
   readonly row: IDraftRow | undefined;
   /** Null resets to the default of the code. */
   readonly onChange: (value: string | null) => void;
@@ -83,9 +83,9 @@ function Hyperparameter(props: IHyperparameter): React.JSX.Element {
     <div className="jp-pai-Train-hyper" data-changed={row !== undefined}>
       <Field
         label={name}
-        mark={(required ? trans.__('required') : type) + range}
-        fault={faultAt(props, `hyperparameters.${row?.name ?? name}`)}
-        doubt={isMissing ? trans.__('A value is required.') : doubtAbout(props, row?.name ?? name)}
+        note={(required ? trans.__('required') : type) + range}
+        error={errorAt(props, `hyperparameters.${row?.name ?? name}`)}
+        warning={isMissing ? trans.__('A value is required.') : notesAbout(props, row?.name ?? name)}
         hint={help}
       >
         {control => <Control {...props} control={{ ...control, 'aria-required': required }} />}
@@ -110,16 +110,16 @@ interface IControlProps extends IHyperparameter {
 }
 
 function Control({ declared, row, onChange, trans, control }: IControlProps): React.JSX.Element {
-  const { type, choices, default: before } = declared;
-  if (type === 'bool' && before !== null && !choices.length) {
-    const isOn = TRUE.test(row?.value ?? before);
-    const flip = (isNow: boolean) => onChange(isNow === TRUE.test(before) ? null : isNow ? 'True' : 'False');
-    return <input {...control} type="checkbox" checked={isOn} onChange={event => flip(event.target.checked)} />;
+  const { type, choices, default: defaultValue } = declared;
+  if (type === 'bool' && defaultValue !== null && !choices.length) {
+    const isOn = TRUE.test(row?.value ?? defaultValue);
+    const toggle = (isNow: boolean) => onChange(isNow === TRUE.test(defaultValue) ? null : isNow ? 'True' : 'False');
+    return <input {...control} type="checkbox" checked={isOn} onChange={event => toggle(event.target.checked)} />;
   }
-  const words = choices.length || type !== 'bool' ? choices : ['True', 'False'];
-  if (words.length) {
+  const options = choices.length || type !== 'bool' ? choices : ['True', 'False'];
+  if (options.length) {
     const value = row?.value ?? '';
-    const shown = value && !words.includes(value) ? [value, ...words] : words;
+    const shown = value && !options.includes(value) ? [value, ...options] : options;
     return (
       <select
         {...control}
@@ -127,9 +127,9 @@ function Control({ declared, row, onChange, trans, control }: IControlProps): Re
         value={value}
         onChange={event => onChange(event.target.value || null)}
       >
-        <option value="">{before === null ? '–' : trans.__('%1 (default)', before)}</option>
+        <option value="">{defaultValue === null ? '–' : trans.__('%1 (default)', defaultValue)}</option>
         {shown
-          .filter(word => word !== before || word === value)
+          .filter(word => word !== defaultValue || word === value)
           .map(word => (
             <option key={word}>{word}</option>
           ))}
@@ -142,11 +142,11 @@ function Control({ declared, row, onChange, trans, control }: IControlProps): Re
       className="jp-pai-Input"
       inputMode={type === 'int' ? 'numeric' : type === 'float' ? 'decimal' : undefined}
       value={row?.value ?? ''}
-      placeholder={before ?? ''}
+      placeholder={defaultValue ?? ''}
       spellCheck={false}
       onChange={event => onChange(event.target.value || null)}
       // A value equal to the default is not sent. Checked on blur, since the user may still be typing.
-      onBlur={() => row?.value === before && onChange(null)}
+      onBlur={() => row?.value === defaultValue && onChange(null)}
     />
   );
 }

@@ -7,10 +7,10 @@ import * as React from 'react';
 
 import type { Json } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
-import { Attention } from '../ui/visibility.js';
-import { withField, withRest } from './draft.js';
+import { VisibilityObserver } from '../ui/visibility.js';
+import { withField, withRequestField } from './draft.js';
 import { TrainForm } from './form.js';
-import { TrainModel } from './panelmodel.js';
+import { TrainPanelModel } from './panelmodel.js';
 
 /** Renders the profiles page. */
 type ProfilesView = (actions: {
@@ -26,35 +26,35 @@ export class TrainPanel extends ReactWidget {
     super();
     this.addClass('jp-pai-TrainPanel');
     this.node.lang = context.lang;
-    this.model = new TrainModel(context);
-    this.model.follow(this.life.signal);
-    this.attention = new Attention(this.node, isSeen => {
-      this.model.isSeen = isSeen;
+    this.model = new TrainPanelModel(context);
+    this.model.follow(this.controller.signal);
+    this.visibility = new VisibilityObserver(this.node, isVisible => {
+      this.model.isVisible = isVisible;
       this.update();
     });
   }
 
-  readonly model: TrainModel;
+  readonly model: TrainPanelModel;
 
   /** Show the form for a path and focus it. */
   async open(path: string, request?: Json): Promise<void> {
     this.isOnProfiles = false;
     this.update();
-    const opened = this.model.open(path, request);
-    this.enter();
-    await opened;
+    const opening = this.model.open(path, request);
+    this.focusWhenRendered();
+    await opening;
   }
 
   /** Show the profiles page instead of the form. */
   showProfiles(): void {
     this.isOnProfiles = true;
     this.update();
-    this.enter();
+    this.focusWhenRendered();
   }
 
   override dispose(): void {
-    this.life.abort();
-    this.attention.dispose();
+    this.controller.abort();
+    this.visibility.dispose();
     super.dispose();
   }
 
@@ -70,26 +70,26 @@ export class TrainPanel extends ReactWidget {
   private leaveProfiles(): void {
     this.isOnProfiles = false;
     this.update();
-    this.enter();
+    this.focusWhenRendered();
     void this.model.refresh();
   }
 
   private choose(profile: string): void {
-    const { desk } = this.model;
-    if (desk?.draft) {
-      desk.change(withRest(withField(desk.draft, 'profile', profile), 'backend', ''));
+    const { form } = this.model;
+    if (form?.draft) {
+      form.change(withRequestField(withField(form.draft, 'profile', profile), 'backend', ''));
     }
     this.leaveProfiles();
   }
 
   /** Focus the panel once it is rendered. */
-  private enter(): void {
+  private focusWhenRendered(): void {
     void this.renderPromise?.then(() =>
       this.node.querySelector<HTMLElement>('.jp-pai-Train, .jp-pai-Profiles')?.focus()
     );
   }
 
   private isOnProfiles = false;
-  private readonly life = new AbortController();
-  private readonly attention: Attention;
+  private readonly controller = new AbortController();
+  private readonly visibility: VisibilityObserver;
 }

@@ -11,15 +11,15 @@ import type { IContext } from '../ui/context.js';
 import type { IPlatforms } from './compute/platforms.js';
 import { NO_PLATFORMS, parsePlatforms, profileOf, readerOf } from './compute/platforms.js';
 import type { IDraft } from './draft.js';
-import { channelFor, field, withField } from './draft.js';
-import { Desk } from './formmodel.js';
-import { wrongOf } from './preview.js';
+import { channelNameFor, field, withField } from './draft.js';
+import { TrainFormModel } from './formmodel.js';
+import { formErrorsOf } from './preview.js';
 
-export class TrainModel {
+export class TrainPanelModel {
   constructor(private readonly context: IContext) {}
 
   /** The active form; null if there is nothing to train. */
-  desk: Desk | null = null;
+  form: TrainFormModel | null = null;
   platforms: IPlatforms = NO_PLATFORMS;
 
   /** Emitted when a field above, or the active form, changes. */
@@ -30,80 +30,80 @@ export class TrainModel {
   /** Follow the current notebook until `signal` is aborted. */
   follow(signal: AbortSignal): void {
     this.context.host.watchRenamed?.((from, to) => this.rename(from, to), signal);
-    this.context.host.watchNotebook?.(path => path && this.turn(path), signal);
-    this.context.host.watchFolder?.(path => this.takesFolder && this.fall(path), signal);
+    this.context.host.watchNotebook?.(path => path && this.activate(path), signal);
+    this.context.host.watchFolder?.(path => this.isFollowingFolder && this.followFolder(path), signal);
     let count = 0;
-    const saved = (paths: readonly string[]) => {
+    const onUnsavedChanged = (paths: readonly string[]) => {
       const isFewer = paths.length < count;
       count = paths.length;
       this.signal.emit();
-      if (isFewer && this.seen) {
-        void this.desk?.refresh(); // A file was saved.
+      if (isFewer && this.visible) {
+        void this.form?.refresh(); // A file was saved.
       }
     };
-    this.context.host.watchUnsaved?.(saved, signal);
+    this.context.host.watchUnsaved?.(onUnsavedChanged, signal);
   }
 
   /** Whether the panel is visible. Requests are made only while it is, and again each time it becomes visible. */
-  set isSeen(isSeen: boolean) {
-    const isNew = isSeen && !this.seen;
-    this.seen = isSeen;
+  set isVisible(isVisible: boolean) {
+    const isNew = isVisible && !this.visible;
+    this.visible = isVisible;
     if (isNew) {
       void this.refresh();
     }
   }
 
   /** Show the form of a notebook, script or folder, as it was left. */
-  turn(path: string): void {
-    this.takesFolder = false;
-    const desk = this.deskOf(path);
-    if (desk === this.desk) {
+  activate(path: string): void {
+    this.isFollowingFolder = false;
+    const form = this.formOf(path);
+    if (form === this.form) {
       return;
     }
-    this.desk?.changed.disconnect(this.pass);
-    this.desk = desk;
-    this.desk.changed.connect(this.pass);
+    this.form?.changed.disconnect(this.emitChanged);
+    this.form = form;
+    this.form.changed.connect(this.emitChanged);
     this.signal.emit();
-    if (this.seen) {
-      void this.desk.refresh();
+    if (this.visible) {
+      void this.form.refresh();
     }
   }
 
   /** Show the form of a path, and fill in a request if given. */
   async open(path: string, request?: Json): Promise<void> {
-    this.turn(path);
+    this.activate(path);
     if (request) {
-      await this.desk?.refresh();
-      this.desk?.put(request);
+      await this.form?.refresh();
+      this.form?.setRequest(request);
     }
   }
 
   /** Submit the last job of a path again; return whether there was one. */
-  async again(path: string): Promise<boolean> {
+  async submitAgain(path: string): Promise<boolean> {
     const { host } = this.context;
-    const desk = this.deskOf(path);
+    const form = this.formOf(path);
     try {
-      const job = await desk.again();
-      if (desk.wrong.trouble ?? desk.wrong.faults.size) {
-        this.complain(desk);
+      const job = await form.submitAgain();
+      if (form.errors.message ?? form.errors.fields.size) {
+        this.notifyErrors(form);
       }
       if (job) {
-        this.settle(desk, job);
+        this.showJob(form, job);
       }
       return job !== undefined;
-    } catch (error) {
-      const { trouble } = wrongOf(error);
-      host.notify([trouble?.message, trouble?.fix].filter(Boolean).join(' '), 'error');
+    } catch (reason) {
+      const { message } = formErrorsOf(reason);
+      host.notify([message?.message, message?.fix].filter(Boolean).join(' '), 'error');
       return true;
     }
   }
 
   /** Submit the active form, and open its job. */
   async submit(): Promise<IJob | null> {
-    const desk = this.desk;
-    const job = (await desk?.submit()) ?? null;
-    if (job && desk) {
-      this.settle(desk, job);
+    const form = this.form;
+    const job = (await form?.submit()) ?? null;
+    if (job && form) {
+      this.showJob(form, job);
     }
     return job;
   }
@@ -115,31 +115,31 @@ export class TrainModel {
    * user selected one.
    */
   async useInput(uri: string, profile = ''): Promise<void> {
-    this.begin();
-    const desk = this.desk;
-    if (desk && !desk.draft) {
-      await desk.refresh();
+    this.activateDefault();
+    const form = this.form;
+    if (form && !form.draft) {
+      await form.refresh();
     }
     if (profile && this.platforms === NO_PLATFORMS) {
-      await this.learn();
+      await this.loadPlatforms();
     }
-    if (desk?.draft) {
-      const inputs = record(field(desk.draft, 'inputs'));
-      const draft = this.withAccount(desk.draft, profile);
-      desk.change(withField(draft, 'inputs', { ...inputs, [channelFor(draft, uri)]: uri }));
+    if (form?.draft) {
+      const inputs = record(field(form.draft, 'inputs'));
+      const draft = this.withAccount(form.draft, profile);
+      form.change(withField(draft, 'inputs', { ...inputs, [channelNameFor(draft, uri)]: uri }));
     }
   }
 
   /** Reload everything that is shown. */
   async refresh(): Promise<void> {
-    const refreshed = this.desk?.refresh();
-    this.begin();
-    await this.learn();
-    await refreshed;
+    const refreshing = this.form?.refresh();
+    this.activateDefault();
+    await this.loadPlatforms();
+    await refreshing;
   }
 
   /** Load the platforms. */
-  private async learn(): Promise<void> {
+  private async loadPlatforms(): Promise<void> {
     const { engine } = this.context;
     const [backends, profiles] = await Promise.all(
       (['backends', 'profiles'] as const).map(verb => engine.call(verb).catch(() => null))
@@ -155,14 +155,14 @@ export class TrainModel {
   private withAccount(draft: IDraft, profile: string): IDraft {
     const { platforms, context } = this;
     const { host, trans } = context;
-    const asked = string(field(draft, 'profile'));
-    const goes = profileOf(platforms, asked, string(draft.rest['backend']));
+    const requested = string(field(draft, 'profile'));
+    const jobProfile = profileOf(platforms, requested, string(draft.rest['backend']));
     const owner = platforms.profiles.find(one => one.name === profile);
-    const reader = goes && owner && readerOf(platforms, goes, owner);
+    const reader = jobProfile && owner && readerOf(platforms, jobProfile, owner);
     if (!reader || reader === owner) {
       return draft;
     }
-    if (!asked && reader === goes) {
+    if (!requested && reader === jobProfile) {
       return withField(draft, 'profile', profile);
     }
     const text = trans.__(
@@ -175,63 +175,63 @@ export class TrainModel {
   }
 
   /** Select the initial form: the current notebook, else the current folder, which is followed. */
-  private begin(): void {
+  private activateDefault(): void {
     const { host } = this.context;
     const notebook = host.notebook?.() ?? '';
-    if (this.desk) {
+    if (this.form) {
       return;
     }
     if (notebook) {
-      this.turn(notebook);
+      this.activate(notebook);
     } else {
-      this.fall(host.folder?.() ?? '');
+      this.followFolder(host.folder?.() ?? '');
     }
   }
 
   /** Keep the form of a renamed document. */
   private rename(from: string, to: string): void {
-    const desk = this.desks.get(from);
-    if (!desk) {
+    const form = this.forms.get(from);
+    if (!form) {
       return;
     }
-    this.desks.delete(from);
-    this.desks.set(to, desk);
-    desk.path = to;
+    this.forms.delete(from);
+    this.forms.set(to, form);
+    form.path = to;
     this.signal.emit();
-    if (this.seen && desk === this.desk) {
-      void desk.refresh();
+    if (this.visible && form === this.form) {
+      void form.refresh();
     }
   }
 
-  private fall(folder: string): void {
-    this.turn(folder);
-    this.takesFolder = true;
+  private followFolder(folder: string): void {
+    this.activate(folder);
+    this.isFollowingFolder = true;
   }
 
   /** Return the form of a path; `.` is the root. */
-  private deskOf(named: string): Desk {
-    const path = named === '.' ? '' : named;
-    const known = this.desks.get(path) ?? new Desk(this.context, path);
-    this.desks.set(path, known);
-    return known;
+  private formOf(name: string): TrainFormModel {
+    const path = name === '.' ? '' : name;
+    const form = this.forms.get(path) ?? new TrainFormModel(this.context, path);
+    this.forms.set(path, form);
+    return form;
   }
 
   /** Open the submitted job, and load its settings as the initial ones. */
-  private settle(desk: Desk, job: IJob): void {
-    this.context.host.openJob?.(job.id, desk.path);
-    if (this.seen && desk === this.desk) {
-      void desk.refresh();
+  private showJob(form: TrainFormModel, job: IJob): void {
+    this.context.host.openJob?.(job.id, form.path);
+    if (this.visible && form === this.form) {
+      void form.refresh();
     }
   }
 
-  private complain({ wrong: { trouble, faults } }: Desk): void {
-    const text = [trouble?.message, trouble?.fix, ...faults.values()].filter(Boolean).join(' ');
+  private notifyErrors({ errors: { message: error, fields: errors } }: TrainFormModel): void {
+    const text = [error?.message, error?.fix, ...errors.values()].filter(Boolean).join(' ');
     this.context.host.notify(text, 'error');
   }
 
-  private readonly pass = (): void => this.signal.emit();
+  private readonly emitChanged = (): void => this.signal.emit();
   private readonly signal = new Signal<this, void>(this);
-  private readonly desks = new Map<string, Desk>();
-  private seen = false;
-  private takesFolder = false;
+  private readonly forms = new Map<string, TrainFormModel>();
+  private visible = false;
+  private isFollowingFolder = false;
 }

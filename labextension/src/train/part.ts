@@ -8,56 +8,56 @@ import type { IBackend } from './compute/platforms.js';
 import { profileOf } from './compute/platforms.js';
 import type { IDraft } from './draft.js';
 import { TABLES, field, takesValue, withField } from './draft.js';
-import type { Desk } from './formmodel.js';
-import type { TrainModel } from './panelmodel.js';
+import type { TrainFormModel } from './formmodel.js';
+import type { TrainPanelModel } from './panelmodel.js';
 
-export interface IPart extends IContext {
-  readonly model: TrainModel;
-  readonly desk: Desk;
+export interface ISectionProps extends IContext {
+  readonly model: TrainPanelModel;
+  readonly form: TrainFormModel;
   readonly draft: IDraft;
   /** Show the profiles page. */
   readonly onProfiles?: () => void;
 }
 
 /** Set a field of the spec, by its dotted path. */
-export function set({ desk, draft }: IPart, path: string, value: unknown): void {
-  desk.change(withField(draft, path, value));
+export function setField({ form, draft }: ISectionProps, path: string, value: unknown): void {
+  form.change(withField(draft, path, value));
 }
 
 /** Return a text field of the spec, by its dotted path. */
-export function textAt({ draft }: IPart, path: string): string {
+export function textAt({ draft }: ISectionProps, path: string): string {
   return string(field(draft, path));
 }
 
 /** Return the number of entries of an object field of the spec. */
-export function sizeAt({ draft }: IPart, path: string): number {
+export function entryCount({ draft }: ISectionProps, path: string): number {
   return Object.keys(record(field(draft, path))).length;
 }
 
 /** Return the error of a field, by its dotted path. */
-export function faultAt({ desk }: IPart, path: string): string {
-  return desk.wrong.faults.get(path) ?? '';
+export function errorAt({ form }: ISectionProps, path: string): string {
+  return form.errors.fields.get(path) ?? '';
 }
 
 /** Return the errors below a field, by the rest of their paths. */
-export function faultsBelow({ desk }: IPart, path: string): ReadonlyMap<string, string> {
+export function errorsBelow({ form }: ISectionProps, path: string): ReadonlyMap<string, string> {
   const start = `${path}.`;
   return new Map(
-    [...desk.wrong.faults]
+    [...form.errors.fields]
       .filter(([name]) => name.startsWith(start))
       .map(([name, text]) => [name.slice(start.length), text])
   );
 }
 
 /** Return the errors of a list and of its items. */
-export function faultsOf({ desk }: IPart, path: string): string {
-  const found = [...desk.wrong.faults].filter(([name]) => name === path || name.startsWith(`${path}.`));
-  return found.map(([, text]) => text).join(' ');
+export function errorsIn({ form }: ISectionProps, path: string): string {
+  const matching = [...form.errors.fields].filter(([name]) => name === path || name.startsWith(`${path}.`));
+  return matching.map(([, text]) => text).join(' ');
 }
 
 /** Whether one of these fields, or a field below, has an error. */
-export function isWrong({ desk }: IPart, paths: readonly string[]): boolean {
-  return [...desk.wrong.faults.keys()].some(name => paths.some(path => name === path || name.startsWith(`${path}.`)));
+export function hasError({ form }: ISectionProps, paths: readonly string[]): boolean {
+  return [...form.errors.fields.keys()].some(name => paths.some(path => name === path || name.startsWith(`${path}.`)));
 }
 
 // Fields of the form, and lists that show all errors of their items.
@@ -70,25 +70,25 @@ const FIELDS = new Set(
 const LISTS = ['requirements', 'metric_definitions', 'source.include', 'source.exclude', 'source.allow_secret'];
 
 /** Return the errors of fields that the form does not show, with their dotted paths. */
-export function strayFaults(model: TrainModel, desk: Desk): readonly (readonly [string, string])[] {
-  const { draft } = desk;
+export function unassignedErrors(model: TrainPanelModel, form: TrainFormModel): readonly (readonly [string, string])[] {
+  const { draft } = form;
   if (!draft) {
-    return [...desk.wrong.faults];
+    return [...form.errors.fields];
   }
   const channels = ['inputs', 'outputs'].flatMap(kind =>
     Object.keys(record(field(draft, kind))).map(name => [kind, name])
   );
   const rows = TABLES.flatMap(table => draft.tables[table].map(row => [table, row.name]));
-  const declared = desk.declared.filter(takesValue).map(one => ['hyperparameters', one.name]);
-  const named = new Set([...channels, ...rows, ...declared].map(path => path.join('.')));
+  const declared = form.declared.filter(takesValue).map(one => ['hyperparameters', one.name]);
+  const known = new Set([...channels, ...rows, ...declared].map(path => path.join('.')));
   const options = optionsOf(backendOf({ model, draft }));
   const lists = [...LISTS, ...options];
   const isShown = (path: string) =>
     FIELDS.has(path) ||
     (path === 'options' && options.length > 0) ||
-    named.has(path) ||
+    known.has(path) ||
     lists.some(list => path === list || path.startsWith(`${list}.`));
-  return [...desk.wrong.faults].filter(([path]) => !isShown(path));
+  return [...form.errors.fields].filter(([path]) => !isShown(path));
 }
 
 /** Return the options with fields of their own; `options` if its schema is unknown. */
@@ -98,15 +98,15 @@ function optionsOf(backend: IBackend | undefined): readonly string[] {
 }
 
 /** Return the engine's notes on a hyperparameter. */
-export function doubtAbout({ desk }: IPart, name: string): string {
-  return (desk.preview?.notes ?? []).filter(note => subjectOf(note) === name).join(' ');
+export function notesAbout({ form }: ISectionProps, name: string): string {
+  return (form.preview?.notes ?? []).filter(note => subjectOf(note) === name).join(' ');
 }
 
 /** Return the engine's notes that no field shows. */
-export function otherNotes({ desk, draft }: IPart): readonly string[] {
-  const names = new Set([...desk.declared, ...draft.tables.hyperparameters].map(one => one.name));
-  const leaks = desk.preview?.leaks ?? [];
-  return (desk.preview?.notes ?? []).filter(
+export function otherNotes({ form, draft }: ISectionProps): readonly string[] {
+  const names = new Set([...form.declared, ...draft.tables.hyperparameters].map(one => one.name));
+  const leaks = form.preview?.secrets ?? [];
+  return (form.preview?.notes ?? []).filter(
     note => !names.has(subjectOf(note)) && !leaks.some(({ path }) => note.startsWith(path))
   );
 }
@@ -117,7 +117,10 @@ function subjectOf(note: string): string {
 }
 
 /** Return the backend of the job. */
-export function backendOf({ model: { platforms }, draft }: Pick<IPart, 'model' | 'draft'>): IBackend | undefined {
+export function backendOf({
+  model: { platforms },
+  draft
+}: Pick<ISectionProps, 'model' | 'draft'>): IBackend | undefined {
   const profile = profileOf(platforms, string(field(draft, 'profile')), string(draft.rest['backend']));
   const name = profile?.backend ?? string(draft.rest['backend']);
   return platforms.backends.find(one => one.name === name);

@@ -3,27 +3,27 @@
  */
 
 import { EngineError } from '../api/engine.js';
-import type { ITrouble } from '../api/jobmodel.js';
+import type { IErrorMessage } from '../api/jobmodel.js';
 import type { Json } from '../api/wire.js';
-import { list, mapped, number, record, string, strings } from '../api/wire.js';
+import { list, parseMap, number, record, string, strings } from '../api/wire.js';
 
 /** The job whose settings the form uses. `submittedAt` is in milliseconds since 1970. */
-export interface ILast {
+export interface ILastJob {
   readonly id: string;
   readonly name: string;
   readonly submittedAt: number | null;
 }
 
 /** The initial form. `entries` are possible entry points of the folder. */
-export interface IForm {
+export interface IInitialForm {
   readonly request: Json;
   readonly kind: string;
-  readonly last: ILast | null;
+  readonly last: ILastJob | null;
   readonly entries: readonly string[];
 }
 
 /** A hyperparameter declared in the code. `form` is `option` if it can be set. */
-export interface IDeclared {
+export interface IDeclaredHyperparameter {
   readonly name: string;
   readonly type: string;
   readonly default: string | null;
@@ -40,11 +40,11 @@ export interface IDeclared {
 }
 
 /** A detected or possible secret: file, line (0 if unknown) and cell (0 if none). */
-export interface ILeak {
+export interface ISecretMatch {
   readonly path: string;
   readonly line: number;
   readonly cell: number;
-  readonly what: string;
+  readonly description: string;
 }
 
 /** The job to submit. Sizes are in bytes. */
@@ -60,30 +60,30 @@ export interface IPreview {
   readonly cost: string;
   readonly files: number;
   readonly bytes: number;
-  readonly biggest: readonly { readonly path: string; readonly bytes: number }[];
-  readonly leftOut: readonly { readonly path: string; readonly why: string }[];
+  readonly largest: readonly { readonly path: string; readonly bytes: number }[];
+  readonly excluded: readonly { readonly path: string; readonly why: string }[];
   /** Possible secrets in the uploaded files; null if they were not scanned yet. */
-  readonly leaks: readonly ILeak[] | null;
+  readonly secrets: readonly ISecretMatch[] | null;
   /** The instance type that the platform selected for the requested sizes. */
   readonly instanceType: string;
 }
 
 /** Errors by field name of the spec, and other errors. */
-export interface IWrong {
-  readonly faults: ReadonlyMap<string, string>;
-  readonly trouble: ITrouble | null;
+export interface IFormErrors {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly message: IErrorMessage | null;
   /** Secrets that prevent uploading the code. */
-  readonly leaks: readonly ILeak[];
+  readonly secrets: readonly ISecretMatch[];
 }
 
-export const NOTHING_WRONG: IWrong = { faults: new Map(), trouble: null, leaks: [] };
+export const NO_ERRORS: IFormErrors = { fields: new Map(), message: null, secrets: [] };
 
 /** Whether there is an error. */
-export function hasFaults({ faults, trouble }: IWrong): boolean {
-  return trouble !== null || faults.size > 0;
+export function hasErrors({ fields, message }: IFormErrors): boolean {
+  return message !== null || fields.size > 0;
 }
 
-export function parseForm(value: unknown): IForm {
+export function parseInitialForm(value: unknown): IInitialForm {
   const form = record(value);
   const last = record(form['last']);
   const submittedAt = Date.parse(string(last['submitted_at']));
@@ -102,7 +102,7 @@ export function parseForm(value: unknown): IForm {
 }
 
 /** Parse the declared hyperparameters of a response of `preview` or `inspect`. */
-export function parseDeclared(value: unknown): readonly IDeclared[] {
+export function parseDeclared(value: unknown): readonly IDeclaredHyperparameter[] {
   return list(record(value)['hyperparameters'])
     .map(record)
     .map(one => ({
@@ -122,54 +122,54 @@ export function parseDeclared(value: unknown): readonly IDeclared[] {
 }
 
 export function parsePreview(value: unknown): IPreview {
-  const found = record(value);
-  const spec = record(found['spec']);
+  const data = record(value);
+  const spec = record(data['spec']);
   return {
-    backend: string(found['backend']),
-    profile: string(found['profile']),
-    command: string(found['command']),
-    python: string(found['python']),
-    notes: strings(found['notes']),
-    questions: strings(found['questions']),
-    cost: string(found['cost']),
-    files: number(found['files']) ?? 0,
-    bytes: number(found['bytes']) ?? 0,
-    biggest: list(found['biggest'])
+    backend: string(data['backend']),
+    profile: string(data['profile']),
+    command: string(data['command']),
+    python: string(data['python']),
+    notes: strings(data['notes']),
+    questions: strings(data['questions']),
+    cost: string(data['cost']),
+    files: number(data['files']) ?? 0,
+    bytes: number(data['bytes']) ?? 0,
+    largest: list(data['biggest'])
       .map(record)
       .map(one => ({ path: string(one['path']), bytes: number(one['bytes']) ?? 0 })),
-    leftOut: list(found['left_out'])
+    excluded: list(data['left_out'])
       .map(record)
       .map(one => ({ path: string(one['path']), why: string(one['why']) })),
-    leaks: found['leaks'] === null ? null : parseLeaks(found['leaks']),
+    secrets: data['leaks'] === null ? null : parseSecretMatches(data['leaks']),
     instanceType: string(spec['instance_type'])
   };
 }
 
-function parseLeaks(value: unknown): readonly ILeak[] {
+function parseSecretMatches(value: unknown): readonly ISecretMatch[] {
   return list(value)
     .map(record)
     .map(one => ({
       path: string(one['path']),
       line: number(one['line']) ?? 0,
       cell: number(one['cell']) ?? 0,
-      what: string(one['what']) || string(one['kind'])
+      description: string(one['what']) || string(one['kind'])
     }));
 }
 
 /** Assign the parts of an error to the fields they concern. */
-export function wrongOf(error: unknown): IWrong {
+export function formErrorsOf(error: unknown): IFormErrors {
   if (!(error instanceof EngineError)) {
-    return { ...NOTHING_WRONG, trouble: { message: error instanceof Error ? error.message : String(error), fix: '' } };
+    return { ...NO_ERRORS, message: { message: error instanceof Error ? error.message : String(error), fix: '' } };
   }
-  const faults = mapped(error.details['faults'], string);
+  const errors = parseMap(error.details['faults'], string);
   const { message, fix } = error;
-  const leaks = parseLeaks(error.details['leaks']);
+  const leaks = parseSecretMatches(error.details['leaks']);
   // An error without a field concerns the whole request.
-  if (faults.size === 0 || faults.has('')) {
-    return { faults: new Map([...faults].filter(([name]) => name)), trouble: { message, fix }, leaks };
+  if (errors.size === 0 || errors.has('')) {
+    return { fields: new Map([...errors].filter(([name]) => name)), message: { message, fix }, secrets: leaks };
   }
   // Append the fix to a single error, unless it already ends with it.
   const whole = (text: string) => (text.endsWith(fix) ? text : `${text} ${fix}`);
-  const told = faults.size === 1 ? [...faults].map(([name, text]) => [name, whole(text)] as const) : faults;
-  return { faults: new Map(told), trouble: null, leaks };
+  const fields = errors.size === 1 ? [...errors].map(([name, text]) => [name, whole(text)] as const) : errors;
+  return { fields: new Map(fields), message: null, secrets: leaks };
 }

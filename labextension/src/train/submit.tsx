@@ -5,28 +5,28 @@
 import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
-import { Trouble } from '../ui/errormessage.js';
-import { FaultText } from '../ui/fields/fielderror.js';
+import { ErrorMessage } from '../ui/errormessage.js';
+import { FieldError } from '../ui/fields/fielderror.js';
 import { plural, size } from '../ui/format.js';
-import type { TrainModel } from './panelmodel.js';
-import { strayFaults } from './part.js';
+import type { TrainPanelModel } from './panelmodel.js';
+import { unassignedErrors } from './part.js';
 import type { IStage } from './submitjob.js';
 
 interface IProps extends IContext {
-  readonly model: TrainModel;
+  readonly model: TrainPanelModel;
   readonly submit: () => void;
   readonly showWrong: () => void;
   /** Load the form again; undefined if it is loaded. */
-  readonly lookAgain: (() => void) | undefined;
+  readonly reload: (() => void) | undefined;
 }
 
-export function TrainSubmit(props: IProps): React.JSX.Element {
-  const { model, host, trans, submit, showWrong, lookAgain } = props;
-  const { desk } = model;
-  const unsaved = host.save ? (desk?.unsaved ?? []) : [];
-  const stage = desk?.stage ?? null;
-  const faults = desk?.wrong.faults.size ?? 0;
-  const costs = new Set([desk?.preview?.cost ?? '', ...(desk?.preview?.questions ?? [])].filter(Boolean));
+export function SubmitSection(props: IProps): React.JSX.Element {
+  const { model, host, trans, submit, showWrong, reload } = props;
+  const { form } = model;
+  const unsaved = host.save ? (form?.unsaved ?? []) : [];
+  const stage = form?.stage ?? null;
+  const errors = form?.errors.fields.size ?? 0;
+  const costs = new Set([form?.preview?.cost ?? '', ...(form?.preview?.questions ?? [])].filter(Boolean));
   return (
     <section className="jp-pai-Train-foot" aria-label={trans.__('Submit')}>
       {[...costs].map(text => (
@@ -37,17 +37,17 @@ export function TrainSubmit(props: IProps): React.JSX.Element {
       {unsaved.length > 0 && (
         <p className="jp-pai-Train-hint">{trans.__('Unsaved; will be saved first: %1', unsaved.join(', '))}</p>
       )}
-      {faults > 0 && (
+      {errors > 0 && (
         <p className="jp-pai-Train-faults">
           <button type="button" className="jp-pai-Link" onClick={showWrong}>
-            {plural(faults, trans.__('%1 field needs attention', faults), trans.__('%1 fields need attention', faults))}
+            {plural(errors, trans.__('%1 field needs attention', errors), trans.__('%1 fields need attention', errors))}
           </button>
         </p>
       )}
-      {desk && strayFaults(model, desk).map(([name, text]) => <FaultText key={name} text={`${name}: ${text}`} />)}
-      <Trouble trouble={desk?.wrong.trouble ?? null} />
-      {lookAgain && (
-        <button type="button" className="jp-pai-Button" onClick={lookAgain}>
+      {form && unassignedErrors(model, form).map(([name, text]) => <FieldError key={name} text={`${name}: ${text}`} />)}
+      <ErrorMessage error={form?.errors.message ?? null} />
+      {reload && (
+        <button type="button" className="jp-pai-Button" onClick={reload}>
           {trans.__('Refresh')}
         </button>
       )}
@@ -62,7 +62,7 @@ export function TrainSubmit(props: IProps): React.JSX.Element {
           {unsaved.length ? trans.__('Save and submit') : trans.__('Submit')}
         </button>
         {stage && (
-          <button type="button" className="jp-pai-Button" onClick={() => desk?.cancel()}>
+          <button type="button" className="jp-pai-Button" onClick={() => form?.cancel()}>
             {trans.__('Cancel')}
           </button>
         )}
@@ -73,22 +73,22 @@ export function TrainSubmit(props: IProps): React.JSX.Element {
 }
 
 function Progress({ stage, trans }: { stage: IStage | null; trans: IContext['trans'] }): React.JSX.Element {
-  const texts: Readonly<Record<IStage['what'], string>> = {
+  const texts: Readonly<Record<IStage['name'], string>> = {
     saving: trans.__('Saving…'),
     checking: trans.__('Checking…'),
     bringing: trans.__('Transferring inputs…'),
     submitting: trans.__('Packing and uploading…')
   };
-  const copy = stage?.copy;
+  const transfer = stage?.transfer;
   return (
     <>
       <p className="jp-pai-Train-stage" role="status">
-        {stage && texts[stage.what]}
+        {stage && texts[stage.name]}
       </p>
-      {copy && (
+      {transfer && (
         <div className="jp-pai-Copy">
-          <progress value={copy.done} max={Math.max(copy.bytes, 1)} aria-label={texts.bringing} />
-          <span>{trans.__('%1 of %2', size(copy.done), size(copy.bytes))}</span>
+          <progress value={transfer.done} max={Math.max(transfer.bytes, 1)} aria-label={texts.bringing} />
+          <span>{trans.__('%1 of %2', size(transfer.done), size(transfer.bytes))}</span>
         </div>
       )}
     </>

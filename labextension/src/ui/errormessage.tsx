@@ -4,14 +4,14 @@
 
 import * as React from 'react';
 
-import type { ITrouble } from '../api/jobmodel.js';
+import type { IErrorMessage } from '../api/jobmodel.js';
 
 /** Announced by screen readers. Renders nothing without an error. */
-export function Trouble({ trouble }: { trouble: ITrouble | null }): React.JSX.Element | null {
+export function ErrorMessage({ error }: { error: IErrorMessage | null }): React.JSX.Element | null {
   return (
-    trouble && (
+    error && (
       <p className="jp-pai-Trouble" role="alert">
-        {[trouble.message, trouble.fix].filter(Boolean).join(' ')}
+        {[error.message, error.fix].filter(Boolean).join(' ')}
       </p>
     )
   );

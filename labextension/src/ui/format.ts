@@ -17,12 +17,12 @@ export function duration(milliseconds: number, trans: TranslationBundle): string
 }
 
 /** Format a duration in milliseconds without tenths of a second. */
-export function about(milliseconds: number, trans: TranslationBundle): string {
+export function approximateDuration(milliseconds: number, trans: TranslationBundle): string {
   return milliseconds < 60_000 ? trans.__('%1 s', Math.ceil(milliseconds / 1000)) : duration(milliseconds, trans);
 }
 
 /** Format a number with five significant digits. */
-export function short(value: number): string {
+export function shortNumber(value: number): string {
   return Number.isFinite(value) ? String(Number(value.toPrecision(5))) : String(value);
 }
 

@@ -6,26 +6,26 @@ import * as React from 'react';
 
 import { EngineError } from '../api/engine.js';
 import type { IEvent } from '../api/jobhistory.js';
-import { eventKey, parseEvents } from '../api/jobhistory.js';
-import type { ITrouble } from '../api/jobmodel.js';
+import { eventsKey, parseEvents } from '../api/jobhistory.js';
+import type { IErrorMessage } from '../api/jobmodel.js';
 import type { ITabProps } from './context.js';
 
 /** An action started by the user. While `isBusy`, starting it again has no effect. */
 export interface ITask {
   readonly isBusy: boolean;
-  readonly trouble: ITrouble | null;
+  readonly error: IErrorMessage | null;
   run(work: () => Promise<void>): void;
 }
 
 /** Return an error as a message with its fix. */
-export function troubleOf(error: unknown): ITrouble {
+export function errorMessageOf(error: unknown): IErrorMessage {
   const fix = error instanceof EngineError ? error.fix : '';
   return { message: error instanceof Error ? error.message : String(error), fix };
 }
 
 export function useTask(): ITask {
   const [isBusy, setBusy] = React.useState(false);
-  const [trouble, setTrouble] = React.useState<ITrouble | null>(null);
+  const [error, setError] = React.useState<IErrorMessage | null>(null);
   const running = React.useRef(false);
   const run = (work: () => Promise<void>) => {
     if (running.current) {
@@ -33,62 +33,62 @@ export function useTask(): ITask {
     }
     running.current = true;
     setBusy(true);
-    setTrouble(null);
+    setError(null);
     void work()
-      .catch((error: unknown) => setTrouble(troubleOf(error)))
+      .catch((error: unknown) => setError(errorMessageOf(error)))
       .finally(() => {
         running.current = false;
         setBusy(false);
       });
   };
-  return { isBusy, trouble, run };
+  return { isBusy, error, run };
 }
 
 /** Fetch a value whenever `key` changes while `isOn`; null until it is loaded. */
-export function useAnswer<T>(ask: () => Promise<T>, key: string, isOn: boolean): [T | null, ITrouble | null] {
-  const [answer, setAnswer] = React.useState<T | null>(null);
-  const [trouble, setTrouble] = React.useState<ITrouble | null>(null);
+export function useQuery<T>(fetch: () => Promise<T>, key: string, isOn: boolean): [T | null, IErrorMessage | null] {
+  const [value, setValue] = React.useState<T | null>(null);
+  const [error, setError] = React.useState<IErrorMessage | null>(null);
   React.useEffect(() => {
     if (!isOn) {
       return;
     }
-    let isOver = false;
-    ask().then(
-      found => {
-        if (!isOver) {
-          setAnswer(found);
-          setTrouble(null);
+    let isStale = false;
+    fetch().then(
+      value => {
+        if (!isStale) {
+          setValue(value);
+          setError(null);
         }
       },
       (error: unknown) => {
-        if (!isOver) {
-          setTrouble(troubleOf(error));
+        if (!isStale) {
+          setError(errorMessageOf(error));
         }
       }
     );
     return () => {
-      isOver = true;
+      isStale = true;
     };
   }, [key, isOn]);
-  return [answer, trouble];
+  return [value, error];
 }
 
 /** Return the events of a job, oldest first. New ones are fetched when the job has changed. */
-export function useEvents({ engine, model, isVisible }: ITabProps): [readonly IEvent[], ITrouble | null] {
+export function useEvents({ engine, model, isVisible }: ITabProps): [readonly IEvent[], IErrorMessage | null] {
   const known = React.useRef<readonly IEvent[]>([]);
-  const ask = async () => {
+  const fetch = async () => {
     for (;;) {
       const after = known.current.at(-1)?.id ?? 0;
-      const found = parseEvents(await engine.call('events', { job: model.jobId, after }));
-      const news = found.filter(event => event.id > (known.current.at(-1)?.id ?? 0));
-      if (!news.length) {
+      const page = parseEvents(await engine.call('events', { job: model.jobId, after }));
+      const newEvents = page.filter(event => event.id > (known.current.at(-1)?.id ?? 0));
+      if (!newEvents.length) {
         return known.current;
       }
-      known.current = [...known.current, ...news];
+      known.current = [...known.current, ...newEvents];
     }
   };
-  const [events, trouble] = useAnswer(ask, model.job ? eventKey(model.job) : '', isVisible && model.job !== null);
-  return [events ?? [], trouble];
+  const [events, error] = useQuery(fetch, model.job ? eventsKey(model.job) : '', isVisible && model.job !== null);
+  return [events ?? [], error];
 }
 
 /**
@@ -101,40 +101,42 @@ export function useKeptFocus(box: React.RefObject<HTMLElement>): void {
     if (!view) {
       return;
     }
-    let at: HTMLElement | null = null;
-    const forget = () => {
-      at = null;
+    let focused: HTMLElement | null = null;
+    const reset = () => {
+      focused = null;
       observer.disconnect();
     };
     const observer = new MutationObserver(changes => {
       const isLost = document.activeElement === document.body;
-      if (!view.contains(at)) {
-        const gap = changes.filter(({ removedNodes }) => [...removedNodes].some(node => node.contains(at))).at(-1);
-        forget();
-        if (isLost && gap) {
-          beside(gap, view).focus({ preventScroll: true });
+      if (!view.contains(focused)) {
+        const removal = changes
+          .filter(({ removedNodes }) => [...removedNodes].some(node => node.contains(focused)))
+          .at(-1);
+        reset();
+        if (isLost && removal) {
+          controlNear(removal, view).focus({ preventScroll: true });
         }
-      } else if (isLost && !at?.matches(':disabled')) {
-        at?.focus({ preventScroll: true });
+      } else if (isLost && !focused?.matches(':disabled')) {
+        focused?.focus({ preventScroll: true });
       }
     });
-    const come = (event: FocusEvent) => {
-      at = event.target as HTMLElement;
+    const onFocusIn = (event: FocusEvent) => {
+      focused = event.target as HTMLElement;
       observer.observe(view, { childList: true, subtree: true, attributeFilter: ['disabled'] });
     };
     // Browsers differ in whether and when they report that a removed element lost the focus.
-    const leave = () =>
+    const onFocusOut = () =>
       queueMicrotask(() => {
-        if (at !== document.activeElement && at?.isConnected && !at.matches(':disabled')) {
-          forget();
+        if (focused !== document.activeElement && focused?.isConnected && !focused.matches(':disabled')) {
+          reset();
         }
       });
-    view.addEventListener('focusin', come);
-    view.addEventListener('focusout', leave);
+    view.addEventListener('focusin', onFocusIn);
+    view.addEventListener('focusout', onFocusOut);
     return () => {
-      view.removeEventListener('focusin', come);
-      view.removeEventListener('focusout', leave);
-      forget();
+      view.removeEventListener('focusin', onFocusIn);
+      view.removeEventListener('focusout', onFocusOut);
+      reset();
     };
   }, []);
 }
@@ -145,18 +147,22 @@ const CONTROLS = 'a[href], button, input, select, textarea, summary, [tabindex]'
  * Return the control to focus after a removal: the next one in the same parent, else the last one, else those of its
  * ancestors.
  */
-function beside({ target, previousSibling }: MutationRecord, view: HTMLElement): HTMLElement {
+function controlNear({ target, previousSibling }: MutationRecord, view: HTMLElement): HTMLElement {
   const before = previousSibling?.isConnected ? previousSibling : null;
   const isNext = (node: Node) =>
     ((before ?? target).compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0 &&
     !before?.contains(node);
-  for (let part = target as HTMLElement | null; view.contains(part); part = part?.parentElement ?? null) {
-    const all = [...(part?.querySelectorAll<HTMLElement>(CONTROLS) ?? [])].filter(
+  for (
+    let ancestor = target as HTMLElement | null;
+    view.contains(ancestor);
+    ancestor = ancestor?.parentElement ?? null
+  ) {
+    const controls = [...(ancestor?.querySelectorAll<HTMLElement>(CONTROLS) ?? [])].filter(
       node => node.tabIndex >= 0 && !node.matches(':disabled') && node.checkVisibility()
     );
-    const found = all.find(isNext) ?? all.at(-1);
-    if (found) {
-      return found;
+    const control = controls.find(isNext) ?? controls.at(-1);
+    if (control) {
+      return control;
     }
   }
   view.tabIndex = -1;

@@ -8,10 +8,10 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 
 export class LazyWidget<T extends Widget> extends Widget {
   /**
-   * @param make - creates the content.
+   * @param create - creates the content.
    */
   constructor(
-    private readonly make: () => Promise<T>,
+    private readonly create: () => Promise<T>,
     private readonly trans: TranslationBundle
   ) {
     super();
@@ -21,8 +21,8 @@ export class LazyWidget<T extends Widget> extends Widget {
 
   /** Return the content. It is created once; a failed attempt is repeated on the next call. */
   load(): Promise<T> {
-    return (this.made ??= this.make().catch((error: unknown) => {
-      this.made = null;
+    return (this.content ??= this.create().catch((error: unknown) => {
+      this.content = null;
       throw error;
     }));
   }
@@ -38,21 +38,21 @@ export class LazyWidget<T extends Widget> extends Widget {
   }
 
   private fill(): void {
-    if (!this.isVisible || this.isFilled) {
+    if (!this.isVisible || this.isLoaded) {
       return;
     }
-    this.isFilled = true;
+    this.isLoaded = true;
     this.load().then(
-      contents => this.put(contents),
+      contents => this.replaceContent(contents),
       () => {
-        this.isFilled = false;
-        this.put(this.trouble());
+        this.isLoaded = false;
+        this.replaceContent(this.errorWidget());
       }
     );
   }
 
   /** Replace the current content. */
-  private put(widget: Widget): void {
+  private replaceContent(widget: Widget): void {
     if (!this.isDisposed) {
       const layout = this.layout as PanelLayout;
       layout.widgets[0]?.dispose();
@@ -60,20 +60,20 @@ export class LazyWidget<T extends Widget> extends Widget {
     }
   }
 
-  private trouble(): Widget {
-    const words = new Widget();
+  private errorWidget(): Widget {
+    const widget = new Widget();
     const text = document.createElement('p');
     text.className = 'jp-pai-Trouble';
     text.setAttribute('role', 'alert');
     text.textContent = this.trans.__('Failed to load.');
-    const again = document.createElement('button');
-    again.className = 'jp-pai-Button';
-    again.textContent = this.trans.__('Refresh');
-    again.onclick = () => this.fill();
-    words.node.append(text, again);
-    return words;
+    const button = document.createElement('button');
+    button.className = 'jp-pai-Button';
+    button.textContent = this.trans.__('Refresh');
+    button.onclick = () => this.fill();
+    widget.node.append(text, button);
+    return widget;
   }
 
-  private made: Promise<T> | null = null;
-  private isFilled = false;
+  private content: Promise<T> | null = null;
+  private isLoaded = false;
 }

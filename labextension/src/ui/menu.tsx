@@ -10,7 +10,7 @@ export interface IMenuItem {
   readonly id: string;
   readonly label: string;
   readonly key?: string;
-  readonly isOn: boolean;
+  readonly isEnabled: boolean;
   readonly run: () => unknown;
 }
 
@@ -43,12 +43,12 @@ export function popUp(label: string, items: readonly IMenuItem[], x: number, y: 
 
 function PopupMenu({ label, items, x, y, close }: IProps): React.JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
-  const [place, setPlace] = React.useState({ left: x, top: y });
-  const before = React.useRef(document.activeElement);
-  const leave = () => {
+  const [position, setPosition] = React.useState({ left: x, top: y });
+  const previousFocus = React.useRef(document.activeElement);
+  const closeAndRestoreFocus = () => {
     close();
-    if (before.current instanceof HTMLElement) {
-      before.current.focus();
+    if (previousFocus.current instanceof HTMLElement) {
+      previousFocus.current.focus();
     }
   };
   React.useLayoutEffect(() => {
@@ -56,27 +56,27 @@ function PopupMenu({ label, items, x, y, close }: IProps): React.JSX.Element {
     if (node) {
       const { width, height } = node.getBoundingClientRect();
       const left = Math.max(Math.min(x, innerWidth - width - MARGIN), MARGIN);
-      setPlace({ left, top: Math.max(Math.min(y, innerHeight - height - MARGIN), MARGIN) });
+      setPosition({ left, top: Math.max(Math.min(y, innerHeight - height - MARGIN), MARGIN) });
       node.querySelector<HTMLElement>('button:enabled')?.focus();
     }
   }, [x, y]);
-  const step = (by: number) => {
-    const all = [...(box.current?.querySelectorAll<HTMLElement>('button:enabled') ?? [])];
-    const at = all.findIndex(item => item === document.activeElement);
-    all[(at + by + all.length) % all.length]?.focus();
+  const moveFocus = (by: number) => {
+    const items = [...(box.current?.querySelectorAll<HTMLElement>('button:enabled') ?? [])];
+    const index = items.findIndex(item => item === document.activeElement);
+    items[(index + by + items.length) % items.length]?.focus();
   };
-  const press = (event: React.KeyboardEvent) => {
-    const steps: Readonly<Record<string, () => void>> = {
-      ArrowDown: () => step(1),
-      ArrowUp: () => step(-1),
-      Escape: leave,
-      Tab: leave
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    const actions: Readonly<Record<string, () => void>> = {
+      ArrowDown: () => moveFocus(1),
+      ArrowUp: () => moveFocus(-1),
+      Escape: closeAndRestoreFocus,
+      Tab: closeAndRestoreFocus
     };
-    const done = steps[event.key];
+    const action = actions[event.key];
     event.stopPropagation();
-    if (done) {
+    if (action) {
       event.preventDefault();
-      done();
+      action();
     }
   };
   return (
@@ -85,8 +85,8 @@ function PopupMenu({ label, items, x, y, close }: IProps): React.JSX.Element {
       className="jp-pai-Menu"
       role="menu"
       aria-label={label}
-      style={{ position: 'fixed', ...place }}
-      onKeyDown={press}
+      style={{ position: 'fixed', ...position }}
+      onKeyDown={onKeyDown}
       onBlur={event => {
         if (!event.currentTarget.contains(event.relatedTarget)) {
           close();
@@ -99,9 +99,9 @@ function PopupMenu({ label, items, x, y, close }: IProps): React.JSX.Element {
           type="button"
           role="menuitem"
           data-action={item.id}
-          disabled={!item.isOn}
+          disabled={!item.isEnabled}
           onClick={() => {
-            leave();
+            closeAndRestoreFocus();
             item.run();
           }}
         >

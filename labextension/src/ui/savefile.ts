@@ -13,7 +13,7 @@ export function saveFile(name: string, content: Blob): void {
 }
 
 /** A legend entry. */
-export interface IKey {
+export interface ILegendEntry {
   readonly label: string;
   readonly color: string;
   readonly dash: readonly number[];
@@ -26,20 +26,20 @@ export async function pngOf(
   canvas: HTMLCanvasElement,
   node: Element,
   title: string,
-  keys: readonly IKey[]
+  legend: readonly ILegendEntry[]
 ): Promise<Blob> {
   const ratio = canvas.width / (canvas.clientWidth || canvas.width);
-  const picture = document.createElement('canvas');
-  const top = (keys.length + 1) * ROW + 8;
-  picture.width = canvas.width;
-  picture.height = canvas.height + top * ratio;
-  const ctx = picture.getContext('2d');
+  const image = document.createElement('canvas');
+  const top = (legend.length + 1) * ROW + 8;
+  image.width = canvas.width;
+  image.height = canvas.height + top * ratio;
+  const ctx = image.getContext('2d');
   if (!ctx) {
     throw new Error('no canvas');
   }
   const style = getComputedStyle(node);
   ctx.fillStyle = style.getPropertyValue('--jp-layout-color1') || 'white';
-  ctx.fillRect(0, 0, picture.width, picture.height);
+  ctx.fillRect(0, 0, image.width, image.height);
   ctx.drawImage(canvas, 0, top * ratio);
   ctx.scale(ratio, ratio);
   ctx.textBaseline = 'middle';
@@ -47,7 +47,7 @@ export async function pngOf(
   ctx.font = `bold 13px ${style.fontFamily}`;
   ctx.fillText(title, 8, ROW / 2 + 4);
   ctx.font = `12px ${style.fontFamily}`;
-  keys.forEach(({ label, color, dash }, i) => {
+  legend.forEach(({ label, color, dash }, i) => {
     const y = (i + 1.5) * ROW + 4;
     ctx.fillText(label, 46, y);
     ctx.strokeStyle = color;
@@ -58,6 +58,6 @@ export async function pngOf(
     ctx.stroke();
   });
   return new Promise((resolve, reject) =>
-    picture.toBlob(blob => (blob ? resolve(blob) : reject(new Error('no picture'))), 'image/png')
+    image.toBlob(blob => (blob ? resolve(blob) : reject(new Error('no picture'))), 'image/png')
   );
 }

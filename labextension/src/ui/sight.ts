@@ -8,7 +8,7 @@ import * as React from 'react';
 const MARGIN = '200px';
 
 /** Whether an element is in, or near, the viewport. */
-export function useInSight(element: React.RefObject<Element>): boolean {
+export function useInViewport(element: React.RefObject<Element>): boolean {
   const [isInSight, setInSight] = React.useState(false);
   React.useEffect(() => {
     if (!element.current) {

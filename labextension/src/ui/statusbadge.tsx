@@ -7,17 +7,17 @@ import * as React from 'react';
 
 import type { JobStatus } from '../api/wire.js';
 
-export function Status({ status, trans }: { status: JobStatus; trans: TranslationBundle }): React.JSX.Element {
+export function StatusBadge({ status, trans }: { status: JobStatus; trans: TranslationBundle }): React.JSX.Element {
   return (
     <span className="jp-pai-Status" data-status={status}>
-      {word(status, trans)}
+      {statusName(status, trans)}
     </span>
   );
 }
 
 /** Return the translated name of a status. */
-export function word(status: JobStatus, trans: TranslationBundle): string {
-  const words: Record<JobStatus, string> = {
+export function statusName(status: JobStatus, trans: TranslationBundle): string {
+  const names: Record<JobStatus, string> = {
     queued: trans.__('queued'),
     starting: trans.__('starting'),
     running: trans.__('running'),
@@ -26,5 +26,5 @@ export function word(status: JobStatus, trans: TranslationBundle): string {
     stopped: trans.__('stopped'),
     lost: trans.__('lost')
   };
-  return words[status];
+  return names[status];
 }

@@ -2,38 +2,38 @@
  * Whether a node is visible. Views that are scrolled away, in a hidden panel or on a hidden page do no work.
  */
 
-export class Attention {
+export class VisibilityObserver {
   /**
    * @param changed - called when the visibility changes.
    */
   constructor(
     node: Element,
-    private readonly changed: (isSeen: boolean) => void
+    private readonly changed: (isVisible: boolean) => void
   ) {
     this.observer = new IntersectionObserver(entries => {
-      this.isInSight = entries.at(-1)?.isIntersecting === true;
-      this.tell();
+      this.isInViewport = entries.at(-1)?.isIntersecting === true;
+      this.update();
     });
     this.observer.observe(node);
-    document.addEventListener('visibilitychange', this.tell);
+    document.addEventListener('visibilitychange', this.update);
   }
 
   /** Whether the node is visible now. */
-  isSeen = false;
+  isVisible = false;
 
   dispose(): void {
     this.observer.disconnect();
-    document.removeEventListener('visibilitychange', this.tell);
+    document.removeEventListener('visibilitychange', this.update);
   }
 
-  private readonly tell = (): void => {
-    const isSeen = this.isInSight && document.visibilityState === 'visible';
-    if (isSeen !== this.isSeen) {
-      this.isSeen = isSeen;
-      this.changed(isSeen);
+  private readonly update = (): void => {
+    const isVisible = this.isInViewport && document.visibilityState === 'visible';
+    if (isVisible !== this.isVisible) {
+      this.isVisible = isVisible;
+      this.changed(isVisible);
     }
   };
 
   private readonly observer: IntersectionObserver;
-  private isInSight = false;
+  private isInViewport = false;
 }

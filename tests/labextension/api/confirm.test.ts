@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { agreed } from '../../../labextension/lib/api/confirm.js';
+import { withConfirmation } from '../../../labextension/lib/api/confirm.js';
 import { EngineError } from '../../../labextension/lib/api/engine.js';
 
 /** A verb that costs something, and a user who answers so; what was called and asked. */
@@ -23,22 +23,22 @@ function paid(answer: boolean) {
 
 test('what costs money is asked about once, in the words of the engine', async () => {
   const { calls, asked, call, ask } = paid(true);
-  assert.equal(await agreed(call, ask), 'done');
+  assert.equal(await withConfirmation(call, ask), 'done');
   assert.deepEqual([calls, asked], [[false, true], ['It runs on GPUs.']]);
 });
 
 test('who does not want to pay gets nothing, and no trouble', async () => {
   const { calls, call, ask } = paid(false);
-  assert.equal(await agreed(call, ask), null);
+  assert.equal(await withConfirmation(call, ask), null);
   assert.deepEqual(calls, [false]);
 });
 
 test('what costs nothing is not asked about, and other troubles are no questions', async () => {
   const { asked, ask } = paid(true);
-  assert.equal(await agreed(() => Promise.resolve(1), ask), 1);
+  assert.equal(await withConfirmation(() => Promise.resolve(1), ask), 1);
   const other = new EngineError('It has not ended.', '', 'Conflict', 409);
   await assert.rejects(
-    agreed(() => Promise.reject(other), ask),
+    withConfirmation(() => Promise.reject(other), ask),
     other
   );
   assert.deepEqual(asked, []);

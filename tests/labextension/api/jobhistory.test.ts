@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import {
-  eventKey,
-  keptWith,
+  eventsKey,
+  ownChannels,
   parseEvents,
-  remaining,
+  remainingTime,
   safeLink,
-  steps
+  statusPeriods
 } from '../../../labextension/lib/api/jobhistory.js';
 import type { IJob } from '../../../labextension/lib/api/wire.js';
 import { parseJob } from '../../../labextension/lib/api/wire.js';
@@ -35,8 +35,8 @@ function told(...statuses: readonly (readonly [number, string])[]) {
   return parseEvents({ events });
 }
 
-function shown(...given: Parameters<typeof steps>) {
-  return steps(...given).map(({ status, from, until }) => [status, from / 1000, until && until / 1000]);
+function shown(...given: Parameters<typeof statusPeriods>) {
+  return statusPeriods(...given).map(({ status, from, until }) => [status, from / 1000, until && until / 1000]);
 }
 
 test('statuses one after the other, at the times that the job itself tells', () => {
@@ -83,30 +83,30 @@ test('what an answer holds that is no event harms nothing', () => {
 
 test('how long it will still take', () => {
   const now = 60_000;
-  assert.equal(remaining(job({ progress: 0.5 }), 40_000, 40_000), 20_000);
-  assert.equal(remaining(job({ progress: 0.5 }), 40_000, 50_000), 10_000);
-  assert.equal(remaining(job({ progress: 0.5 }), 40_000, 70_000), 0);
+  assert.equal(remainingTime(job({ progress: 0.5 }), 40_000, 40_000), 20_000);
+  assert.equal(remainingTime(job({ progress: 0.5 }), 40_000, 50_000), 10_000);
+  assert.equal(remainingTime(job({ progress: 0.5 }), 40_000, 70_000), 0);
   for (const fields of [
     { progress: 0 },
     { progress: null },
     { progress: 0.5, started_at: null },
     { progress: 1, status: 'failed' }
   ]) {
-    assert.equal(remaining(job(fields), now, now), null);
+    assert.equal(remainingTime(job(fields), now, now), null);
   }
 });
 
 test('events are asked for when something changed that they tell of, and not with each metric', () => {
-  const before = eventKey(job({ metrics: { loss: { value: 1 } } }));
-  assert.equal(eventKey(job({ metrics: { loss: { value: 2 } }, progress: 0.5 })), before);
+  const before = eventsKey(job({ metrics: { loss: { value: 1 } } }));
+  assert.equal(eventsKey(job({ metrics: { loss: { value: 2 } }, progress: 0.5 })), before);
   for (const fields of [{ status: 'failed' }, { pinned: true }, { labels: { a: 'b' } }]) {
-    assert.notEqual(eventKey(job(fields)), before);
+    assert.notEqual(eventsKey(job(fields)), before);
   }
 });
 
 test('a delete names the outputs that go', () => {
   const outputs = { model: 'file:///home/x/jobs/abc/output/model/', data: 'oss://b/jobs/other/', here: '/tmp/x' };
-  assert.deepEqual(keptWith(job({ outputs })), ['model']);
+  assert.deepEqual(ownChannels(job({ outputs })), ['model']);
 });
 
 test('only pages are links', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 
-import { Lifeline } from '../../../labextension/lib/api/heartbeat.js';
+import { HeartbeatSocket } from '../../../labextension/lib/api/heartbeat.js';
 import type { ISocket } from '../../../labextension/lib/api/stream.js';
 import { JobStream } from '../../../labextension/lib/api/stream.js';
 import type { Message } from '../../../labextension/lib/api/wire.js';
@@ -140,7 +140,7 @@ test('a view that goes while the socket is away leaves no timer behind', () => {
 test('a socket that looks open, and from which nothing comes, is broken; one that answers is not', () => {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   try {
-    const { stream, sockets } = server(socket => new Lifeline(socket));
+    const { stream, sockets } = server(socket => new HeartbeatSocket(socket));
     const states: string[] = [];
     const life = new AbortController();
     stream.subscribe(LOG, () => undefined, life.signal);
@@ -173,7 +173,7 @@ test('a socket that looks open, and from which nothing comes, is broken; one tha
 test('when the network is back, nothing is waited for', () => {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   try {
-    const { stream, sockets } = server(socket => new Lifeline(socket));
+    const { stream, sockets } = server(socket => new HeartbeatSocket(socket));
     stream.check();
     assert.equal(sockets.length, 0);
     stream.subscribe(LOG, () => undefined, new AbortController().signal);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Tail } from '../../../labextension/lib/job/tail.js';
+import { LogTailBuffer } from '../../../labextension/lib/job/tail.js';
 
 function tail(lines: number, ...pieces: string[]): string {
-  const kept = new Tail(lines);
+  const kept = new LogTailBuffer(lines);
   pieces.forEach(piece => kept.push(piece));
   return kept.toString();
 }
@@ -30,7 +30,7 @@ test('a bar that was drawn many times shows its last state, in whatever pieces i
   assert.equal(tail(3, '\r'.repeat(300_000), 'x\n'), 'x');
 });
 
-test('colours and control codes are not shown', () => {
+test('colors and control codes are not shown', () => {
   assert.equal(tail(3, '\x1b[31mred\x1b[0m \x1b]0;title\x07\x00\n'), 'red \ufffd');
 });
 
@@ -47,7 +47,7 @@ test('a report may come while a progress bar is drawn: the bar goes on', () => {
 });
 
 test('a line without an end does not grow for ever', () => {
-  const kept = new Tail(2);
+  const kept = new LogTailBuffer(2);
   for (let i = 0; i < 100; i++) {
     kept.push('x'.repeat(10_000));
   }
@@ -77,7 +77,7 @@ test('whatever bytes a job prints, what is shown is short and has no control cha
   let seed = 1;
   const next = (n: number) => (seed = (seed * 48_271) % 2_147_483_647) % n;
   for (let round = 0; round < 300; round++) {
-    const kept = new Tail(5);
+    const kept = new LogTailBuffer(5);
     for (let i = 0; i < 30; i++) {
       kept.push((pieces[next(pieces.length)] ?? '').repeat(1 + next(3) ** 6));
       const shown = kept.toString().split('\n');

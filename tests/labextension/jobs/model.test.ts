@@ -6,7 +6,7 @@ import { EngineError } from '../../../labextension/lib/api/engine.js';
 import type { Verb } from '../../../labextension/lib/api/routes.js';
 import type { Message, Topic } from '../../../labextension/lib/api/wire.js';
 import { parseJob } from '../../../labextension/lib/api/wire.js';
-import { EVERYTHING, JobsModel } from '../../../labextension/lib/jobs/model.js';
+import { NO_FILTERS, JobsModel } from '../../../labextension/lib/jobs/model.js';
 import { Selection } from '../../../labextension/lib/ui/selection.js';
 
 interface IRow {
@@ -48,7 +48,7 @@ class Engine implements IEngine {
     receive({ state: 'open', retryAt: null });
   }
 
-  address(): null {
+  url(): null {
     return null;
   }
 
@@ -90,7 +90,7 @@ async function following(count: number, use: (model: JobsModel, engine: Engine) 
     engine.jobs = Array.from({ length: count }, (_, n) => row(n));
     const model = new JobsModel(engine);
     assert.equal(model.total, null);
-    model.look(0, 10);
+    model.setVisibleRows(0, 10);
     model.follow(life.signal);
     await pass();
     await use(model, engine);
@@ -103,17 +103,17 @@ async function following(count: number, use: (model: JobsModel, engine: Engine) 
 test('of many jobs only those are fetched that are looked at', () =>
   following(10_000, async (model, engine) => {
     assert.equal(model.total, 10_000);
-    assert.equal(model.at(0)?.id, 'j0');
-    assert.equal(model.at(5000), null);
-    model.look(5000, 10);
+    assert.equal(model.jobAt(0)?.id, 'j0');
+    assert.equal(model.jobAt(5000), null);
+    model.setVisibleRows(5000, 10);
     await pass();
-    assert.equal(model.at(5009)?.id, 'j5009');
+    assert.equal(model.jobAt(5009)?.id, 'j5009');
     assert.equal(engine.calls.length, 2);
-    model.look(5005, 10); // Fetched along with the others.
+    model.setVisibleRows(5005, 10); // Fetched along with the others.
     await pass();
     assert.equal(engine.calls.length, 2);
     for (let first = 0; first < 10_000; first += 100) {
-      model.look(first, 10);
+      model.setVisibleRows(first, 10);
       await pass();
     }
     assert.ok(model.known.length <= 1100, `${model.known.length} rows are kept`);
@@ -121,9 +121,9 @@ test('of many jobs only those are fetched that are looked at', () =>
 
 test('what is scrolled past while a page is under way is passed over', () =>
   following(10_000, async (model, engine) => {
-    [1000, 2000, 3000, 4000].forEach(first => model.look(first, 10));
+    [1000, 2000, 3000, 4000].forEach(first => model.setVisibleRows(first, 10));
     await pass();
-    assert.equal(model.at(4000)?.id, 'j4000');
+    assert.equal(model.jobAt(4000)?.id, 'j4000');
     assert.ok(engine.calls.length <= 3);
   }));
 
@@ -136,7 +136,7 @@ test('a change is shown at once, and those that it moved soon after, many togeth
     model.deleted.connect((_, ids) => deleted.push(...ids));
     engine.tell(['j9', 'j0']);
     engine.tell([], ['j1']);
-    assert.equal(model.at(0)?.status, 'failed');
+    assert.equal(model.jobAt(0)?.status, 'failed');
     assert.deepEqual(deleted, ['j1']);
     await pass(300);
     assert.deepEqual(
@@ -157,7 +157,7 @@ test('progress of what runs is looked at, and nothing when nothing runs', () =>
     await pass(300);
     await pass(2000);
     assert.equal(engine.calls.length, calls + 2);
-    assert.equal(model.at(0)?.status, 'running');
+    assert.equal(model.jobAt(0)?.status, 'running');
   }));
 
 test('after a break the list is right again', () =>
@@ -175,7 +175,7 @@ test('after a break the list is right again', () =>
         ['j2', 'failed']
       ]
     );
-    assert.equal(model.trouble, null);
+    assert.equal(model.error, null);
   }));
 
 test('another question forgets the answers to the one before', () =>
@@ -185,14 +185,14 @@ test('another question forgets the answers to the one before', () =>
     model.search({ name: 'job 12', statuses: ['succeeded'], sort: 'took' });
     await pass();
     assert.equal(model.total, 1);
-    assert.equal(model.at(0)?.name, 'job 12');
+    assert.equal(model.jobAt(0)?.name, 'job 12');
     assert.equal(model.isFiltered, true);
     const last = engine.calls.at(-1);
     assert.deepEqual([last?.['status'], last?.['sort'], last?.['offset']], [['succeeded'], 'took', 0]);
     engine.broken = true;
-    model.search(EVERYTHING);
+    model.search(NO_FILTERS);
     await pass();
-    assert.equal(model.trouble?.message, 'nothing was heard');
+    assert.equal(model.error?.message, 'nothing was heard');
     assert.equal(model.total, null);
     engine.broken = false;
     await pass(2000); // It is asked again by itself.

@@ -5,9 +5,9 @@ import type { IEngine, Parameters } from '../../../labextension/lib/api/engine.j
 import type { Verb } from '../../../labextension/lib/api/routes.js';
 import type { Message, Topic } from '../../../labextension/lib/api/wire.js';
 import { parseJob } from '../../../labextension/lib/api/wire.js';
-import { JobNews } from '../../../labextension/lib/jobs/feed.js';
-import { Ends } from '../../../labextension/lib/jobs/notifications.js';
-import { Memory } from '../../../labextension/lib/jobs/notificationstore.js';
+import { JobFeed } from '../../../labextension/lib/jobs/feed.js';
+import { JobNotifications } from '../../../labextension/lib/jobs/notifications.js';
+import { NotificationStore } from '../../../labextension/lib/jobs/notificationstore.js';
 
 /** What windows of one browser share. */
 class Kept {
@@ -60,7 +60,7 @@ class Server implements IEngine {
     // Nothing here breaks.
   }
 
-  address(): null {
+  url(): null {
     return null;
   }
 
@@ -71,9 +71,9 @@ class Server implements IEngine {
       one: (found: { id: string }) => told.push(found.id),
       many: (counts: ReadonlyMap<string, number>) => told.push(JSON.stringify([...counts]))
     };
-    const memory = new Memory(kept, 'ends', async work => work());
-    const news = new JobNews(this);
-    new Ends(this, memory, teller, () => 0).listen(news);
+    const memory = new NotificationStore(kept, 'ends', async work => work());
+    const news = new JobFeed(this);
+    new JobNotifications(this, memory, teller, () => 0).listen(news);
     news.follow(life.signal);
     return life;
   }

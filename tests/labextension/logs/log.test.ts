@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { IEngine, Parameters } from '../../../labextension/lib/api/engine.js';
 import type { Message, Topic } from '../../../labextension/lib/api/wire.js';
 import { LogPager } from '../../../labextension/lib/logs/pager.js';
-import { destination, drawn, plain } from '../../../labextension/lib/logs/text.js';
+import { parseDestination, terminalText, plainText } from '../../../labextension/lib/logs/text.js';
 import { LogWindow, parsePage } from '../../../labextension/lib/logs/window.js';
 
 const line = (text: string, bytes = 0, instance = '') => ({ text, bytes, instance });
@@ -37,7 +37,7 @@ class Engine implements IEngine {
     signal.addEventListener('abort', () => this.streams.delete(topic));
   }
 
-  address(): null {
+  url(): null {
     return null;
   }
 
@@ -54,7 +54,7 @@ test('one moves through a long log by pages, and holds a window of it', async ()
   await pager.follow(false);
   assert.deepEqual([window.first, window.end, window.total, window.isAtEnd], [999_000, 1_000_000, 1_000_000, true]);
   for (let k = 0; k < 5; k++) {
-    await pager.earlier();
+    await pager.loadEarlier();
   }
   assert.equal(window.first, 994_000);
   assert.ok(window.lines.length <= 3000);
@@ -62,7 +62,7 @@ test('one moves through a long log by pages, and holds a window of it', async ()
   await pager.show(500_000);
   assert.deepEqual([window.first, window.end], [499_500, 501_000]);
   for (let k = 0; k < 5; k++) {
-    await pager.later();
+    await pager.loadLater();
   }
   assert.equal(window.end, 506_000);
   assert.ok(window.lines.every((one, k) => one.text === `line ${window.first + k}`));
@@ -70,7 +70,7 @@ test('one moves through a long log by pages, and holds a window of it', async ()
   assert.deepEqual([window.first, window.end], [0, 1000]);
   const { length } = engine.asked;
   await pager.show(500);
-  await pager.earlier();
+  await pager.loadEarlier();
   assert.equal(engine.asked.length, length); // It is there.
 });
 
@@ -119,7 +119,7 @@ test('what the stream brings is cut anywhere, and the lines are the same', () =>
     const window = new LogWindow();
     window.push('w', text.slice(0, cut), cut, false);
     window.push('w', text.slice(cut), text.length, false);
-    assert.deepEqual(window.lines.map(plain), ['a', '', '100%', 'last', 'open']);
+    assert.deepEqual(window.lines.map(plainText), ['a', '', '100%', 'last', 'open']);
     assert.deepEqual([window.isOpen, window.total, window.ends.get('w')], [true, 5, text.length]);
   }
 });
@@ -130,7 +130,7 @@ test('lines of several instances come whole', () => {
   window.push('w1', 'b\nc', 3, true);
   window.push('w0', 'aa\n', 4, true);
   window.finish('w1');
-  assert.deepEqual(window.lines.map(plain), ['w1 b', 'w0 aaa', 'w1 c']);
+  assert.deepEqual(window.lines.map(plainText), ['w1 b', 'w0 aaa', 'w1 c']);
   assert.equal(window.isOpen, false);
 });
 
@@ -145,12 +145,12 @@ test('a window stays small, whatever comes', () => {
   assert.equal(window.lines.at(-1)?.text.length, 4096);
   assert.equal(window.lines.at(-1)?.bytes, 10_000_000);
   window.push('w', '\rnew state', 0, false);
-  assert.equal(plain(window.lines.at(-1) ?? line('')), 'new state');
+  assert.equal(plainText(window.lines.at(-1) ?? line('')), 'new state');
   for (let k = 0; k < 10_000; k++) {
     window.push('w', `\r${k}% |${'#'.repeat(k % 50)}`, 0, false);
   }
   assert.ok((window.lines.at(-1)?.text.length ?? 0) <= 4096 + 100);
-  assert.equal(plain(window.lines.at(-1) ?? line('')), `9999% |${'#'.repeat(49)}`);
+  assert.equal(plainText(window.lines.at(-1) ?? line('')), `9999% |${'#'.repeat(49)}`);
   assert.equal(window.total, 500_001);
 });
 
@@ -169,9 +169,9 @@ test('pages that do not follow are not taken', () => {
   assert.deepEqual([window.first, window.end, window.total], [0, 0, 0]);
 });
 
-test('colours go through, and nothing else that a terminal would obey', () => {
-  assert.equal(drawn(line('a[pai] {"progress": 1}'), 80), 'a\x1b[2m[pai] {"progress": 1}\x1b[0m');
-  assert.ok(drawn(line('\x1b[1;31mred\x1b[0m'), 80).startsWith('\x1b[1;31mred\x1b[0m'));
+test('colors go through, and nothing else that a terminal would obey', () => {
+  assert.equal(terminalText(line('a[pai] {"progress": 1}'), 80), 'a\x1b[2m[pai] {"progress": 1}\x1b[0m');
+  assert.ok(terminalText(line('\x1b[1;31mred\x1b[0m'), 80).startsWith('\x1b[1;31mred\x1b[0m'));
   const harm = [
     '\x1b]0;title\x07',
     '\x1b]8;;http://x\x1b\\',
@@ -189,25 +189,25 @@ test('colours go through, and nothing else that a terminal would obey', () => {
     '\x1b[>c',
     '\x1b[18t'
   ];
-  harm.forEach(one => assert.equal(drawn(line(`a${one}b`), 80), 'ab\x1b[0m', JSON.stringify(one)));
-  assert.equal(plain(line('a\x9b5nb\x00\u202ec')), 'a\ufffd5nb\ufffd\ufffdc');
-  assert.equal(drawn(line('x'.repeat(3), 10_000_000), 80), 'xxx\x1b[0m \x1b[2m… [10.0 MB]\x1b[0m');
+  harm.forEach(one => assert.equal(terminalText(line(`a${one}b`), 80), 'ab\x1b[0m', JSON.stringify(one)));
+  assert.equal(plainText(line('a\x9b5nb\x00\u202ec')), 'a\ufffd5nb\ufffd\ufffdc');
+  assert.equal(terminalText(line('x'.repeat(3), 10_000_000), 80), 'xxx\x1b[0m \x1b[2m… [10.0 MB]\x1b[0m');
 });
 
-test('whatever is printed, no escape sequence is left but those of colours and of moves within the line', () => {
+test('whatever is printed, no escape sequence is left but those of colors and of moves within the line', () => {
   const pieces = ['\x1b', '[', ']', 'P', '0;', '5', 'n', 'm', '\x07', '\\', '\x9b', '?', ' ', 'K', '\r', 'x'];
   let seed = 7;
   const next = (n: number) => (seed = (seed * 48_271) % 2_147_483_647) % n;
   for (let round = 0; round < 3000; round++) {
     const text = Array.from({ length: 12 }, () => pieces[next(pieces.length)]).join('');
-    const left = drawn(line(text), 80).replace(/\x1b\[[0-9;:]*[mKCDG]/g, '');
+    const left = terminalText(line(text), 80).replace(/\x1b\[[0-9;:]*[mKCDG]/g, '');
     assert.ok(!/[\x00-\x08\x0a-\x0c\x0e-\x1f\x7f-\x9f]/.test(left), JSON.stringify([text, left]));
   }
 });
 
 test('a bar is drawn over itself while it fits into a row, else only its last state', () => {
-  assert.equal(drawn(line('\r10%\r20%\r'), 10), '10%\r20%\x1b[0m');
-  assert.equal(drawn(line(`\r${'#'.repeat(20)}\r${'#'.repeat(21)}`), 10), `${'#'.repeat(21)}\x1b[0m`);
+  assert.equal(terminalText(line('\r10%\r20%\r'), 10), '10%\r20%\x1b[0m');
+  assert.equal(terminalText(line(`\r${'#'.repeat(20)}\r${'#'.repeat(21)}`), 10), `${'#'.repeat(21)}\x1b[0m`);
 });
 
 test('where one wants to go', () => {
@@ -215,10 +215,10 @@ test('where one wants to go', () => {
   const at = (...parts: [number, number, number, number, number]) => ({
     at: String(new Date(2026, ...parts).getTime() / 1000)
   });
-  assert.deepEqual(destination('1', null), { line: 0 });
-  assert.deepEqual(destination(' 1,000 ', null), { line: 999 });
-  assert.deepEqual(destination('23:55', started), at(10, 20, 23, 55, 0));
-  assert.deepEqual(destination('0:10:05', started), at(10, 21, 0, 10, 5));
-  assert.deepEqual(destination('2026-11-20T23:59:00', started), at(10, 20, 23, 59, 0));
-  assert.equal(destination('nowhere', started), null);
+  assert.deepEqual(parseDestination('1', null), { line: 0 });
+  assert.deepEqual(parseDestination(' 1,000 ', null), { line: 999 });
+  assert.deepEqual(parseDestination('23:55', started), at(10, 20, 23, 55, 0));
+  assert.deepEqual(parseDestination('0:10:05', started), at(10, 21, 0, 10, 5));
+  assert.deepEqual(parseDestination('2026-11-20T23:59:00', started), at(10, 20, 23, 59, 0));
+  assert.equal(parseDestination('nowhere', started), null);
 });

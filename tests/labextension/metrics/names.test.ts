@@ -5,12 +5,12 @@ import { parseJob } from '../../../labextension/lib/api/wire.js';
 import { hyperparameterRows } from '../../../labextension/lib/compare/hyperparameters.js';
 import { axisLabel, valueLabel } from '../../../labextension/lib/metrics/axislabels.js';
 import { csvOf, fileName } from '../../../labextension/lib/metrics/csv.js';
-import { bestOf, grouped } from '../../../labextension/lib/metrics/names.js';
+import { bestDirection, groupMetrics } from '../../../labextension/lib/metrics/names.js';
 import type { IChartSettings } from '../../../labextension/lib/metrics/settings.js';
 import { chartSettingsText, parseChartSettings } from '../../../labextension/lib/metrics/settings.js';
 
 test('metrics stand under what is before the slash; those without first, the machine last', () => {
-  const groups = grouped(['system/cpu', 'train/loss', 'lr', 'val/loss', 'train/acc', '/odd']);
+  const groups = groupMetrics(['system/cpu', 'train/loss', 'lr', 'val/loss', 'train/acc', '/odd']);
   assert.deepEqual(
     groups.map(({ key, names }) => [key, ...names]),
     [
@@ -24,10 +24,10 @@ test('metrics stand under what is before the slash; those without first, the mac
 
 test('a name tells whether less is better', () => {
   for (const name of ['loss', 'train/loss', 'valLoss', 'eval_rmse', 'logloss', 'WER', 'test error', '损失']) {
-    assert.equal(bestOf(name), 'min', name);
+    assert.equal(bestDirection(name), 'min', name);
   }
   for (const name of ['acc', 'val/f1', 'AUC', 'reward', 'glossary']) {
-    assert.equal(bestOf(name), 'max', name);
+    assert.equal(bestDirection(name), 'max', name);
   }
 });
 

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { IPoints } from '../../../labextension/lib/api/wire.js';
-import { best, isWhole, joined, latest, MOST_POINTS, thinned } from '../../../labextension/lib/metrics/points.js';
+import {
+  best,
+  isComplete,
+  appendPoints,
+  latest,
+  MAX_POINTS,
+  downsample
+} from '../../../labextension/lib/metrics/points.js';
 
 function piece(start: number, value: readonly number[], step?: readonly number[]): IPoints {
   const places = value.map((_, i) => start + i);
@@ -14,29 +21,29 @@ function numbers(count: number, of: (i: number) => number): number[] {
 }
 
 test('pieces are joined; one from the beginning takes the place of all; none comes twice', () => {
-  const held = joined(joined(undefined, piece(0, [1, 2])), piece(2, [3]));
+  const held = appendPoints(appendPoints(undefined, piece(0, [1, 2])), piece(2, [3]));
   assert.deepEqual(held.value, [1, 2, 3]);
   assert.equal(held.end, 3);
-  assert.equal(joined(held, piece(1, [2, 3])), held);
-  assert.deepEqual(joined(held, piece(0, [9])).value, [9]);
+  assert.equal(appendPoints(held, piece(1, [2, 3])), held);
+  assert.deepEqual(appendPoints(held, piece(0, [9])).value, [9]);
 });
 
 test('however many points come, some thousand are held, with ends and peaks', () => {
   let held: IPoints | undefined;
   for (let start = 0; start < 100_000; start += 500) {
-    held = joined(
+    held = appendPoints(
       held,
       piece(
         start,
         numbers(500, i => (start + i === 54_321 ? 50 : Math.sin((start + i) / 1000)))
       )
     );
-    assert.ok(held.step.length <= MOST_POINTS);
+    assert.ok(held.step.length <= MAX_POINTS);
   }
   assert.ok(held);
   assert.equal(held.end, 100_000);
-  assert.ok(!isWhole(held));
-  assert.ok(held.step.length > MOST_POINTS / 4);
+  assert.ok(!isComplete(held));
+  assert.ok(held.step.length > MAX_POINTS / 4);
   assert.deepEqual([held.step[0], held.step.at(-1)], [0, 99_999]);
   assert.deepEqual(best(held, 'max'), { step: 54_321, value: 50, time: 54_321 });
   // What was thinned often has kept its share.
@@ -46,7 +53,7 @@ test('however many points come, some thousand are held, with ends and peaks', ()
 
 test('what is no number is kept', () => {
   for (const odd of [NaN, Infinity, -Infinity]) {
-    const found = thinned(
+    const found = downsample(
       piece(
         0,
         numbers(10_000, i => (i === 7_777 ? odd : i))
@@ -60,7 +67,7 @@ test('what is no number is kept', () => {
 
 test('points of one step are thinned by their order', () => {
   const values = numbers(10_000, i => i);
-  const found = thinned(
+  const found = downsample(
     piece(
       0,
       values,

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 
 import type { IQuery } from '../../../labextension/lib/outputs/model.js';
 import {
-  indented,
-  joined,
+  formatJson,
+  joinPath,
   kindOf,
   load,
-  parseCopy,
+  parseTransfer,
   parseOutputs,
-  split,
-  variable
+  splitPath,
+  outputVariable
 } from '../../../labextension/lib/outputs/model.js';
 
 test('whatever the server says, there are channels of files', () => {
@@ -21,9 +21,9 @@ test('whatever the server says, there are channels of files', () => {
     channels: [{ name: 'model', state: 'new word', files: [{ path: 'a', modified: 2 }, 3] }]
   });
   assert.equal(channel?.state, 'unknown');
-  assert.equal(channel.place, null);
+  assert.equal(channel.workspacePath, null);
   assert.deepEqual(channel.files[0], { path: 'a', bytes: 0, modified: 2000, problem: '' });
-  assert.equal(parseCopy({ error: { message: 'No.', fix: 'Do.' } }).trouble, 'No. Do.');
+  assert.equal(parseTransfer({ error: { message: 'No.', fix: 'Do.' } }).error, 'No. Do.');
 });
 
 /** A server with so many files in the channel `model`; it notes what it is asked. */
@@ -62,11 +62,11 @@ test('files that vanish while they are listed end the list', async () => {
 });
 
 test('paths and names', () => {
-  assert.deepEqual(split('a/b/c.txt'), ['a/b/', 'c.txt']);
-  assert.deepEqual(split('c.txt'), ['', 'c.txt']);
-  assert.equal(joined('', 'a'), 'a');
-  assert.equal(joined('x/', 'a'), 'x/a');
-  assert.equal(variable('my-model'), 'PAI_OUTPUT_MY_MODEL');
+  assert.deepEqual(splitPath('a/b/c.txt'), ['a/b/', 'c.txt']);
+  assert.deepEqual(splitPath('c.txt'), ['', 'c.txt']);
+  assert.equal(joinPath('', 'a'), 'a');
+  assert.equal(joinPath('x/', 'a'), 'x/a');
+  assert.equal(outputVariable('my-model'), 'PAI_OUTPUT_MY_MODEL');
   assert.equal(kindOf('a/B.PNG'), 'image');
   assert.equal(kindOf('a.ipynb'), 'json');
   assert.equal(kindOf('a.HTML'), 'page');
@@ -76,19 +76,19 @@ test('paths and names', () => {
 
 test('JSON gets lines, and its numbers stay as they are', () => {
   assert.equal(
-    indented('{"a":12345678901234567890,"b":[1.0,{}, []],"c":"x: {\\"y\\",[1]}"}'),
+    formatJson('{"a":12345678901234567890,"b":[1.0,{}, []],"c":"x: {\\"y\\",[1]}"}'),
     '{\n  "a": 12345678901234567890,\n  "b": [\n    1.0,\n    {},\n    []\n  ],\n  "c": "x: {\\"y\\",[1]}"\n}'
   );
-  assert.equal(indented('[]'), '[]');
-  assert.equal(indented(''), '');
+  assert.equal(formatJson('[]'), '[]');
+  assert.equal(formatJson(''), '');
   const value = { a: [1, -2.5e-7, null, true, 'é\n"'], b: { c: [[], [[]]] } };
-  assert.equal(indented(JSON.stringify(value)), JSON.stringify(value, null, 2));
-  assert.equal(indented(JSON.stringify(value, null, 4)), JSON.stringify(value, null, 2));
+  assert.equal(formatJson(JSON.stringify(value)), JSON.stringify(value, null, 2));
+  assert.equal(formatJson(JSON.stringify(value, null, 4)), JSON.stringify(value, null, 2));
 });
 
 test('what is no JSON harms nobody', () => {
   for (const text of ['}}}]', '{"open', '[', '{"a" 1}', 'NaN', '"\\']) {
-    assert.equal(indented(text).replace(/\s/g, ''), text.replace(/\s/g, ''));
+    assert.equal(formatJson(text).replace(/\s/g, ''), text.replace(/\s/g, ''));
   }
-  assert.ok(indented('['.repeat(100_000)).length < 5_000_000);
+  assert.ok(formatJson('['.repeat(100_000)).length < 5_000_000);
 });

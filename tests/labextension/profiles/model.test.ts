@@ -8,10 +8,10 @@ import type { Json } from '../../../labextension/lib/api/wire.js';
 import type { IEditing } from '../../../labextension/lib/profiles/model.js';
 import { ProfilesModel } from '../../../labextension/lib/profiles/model.js';
 import {
-  allBut,
+  otherFields,
   changesOf,
-  factsOf,
-  keysOf,
+  summaryOf,
+  splitFields,
   parsePlatforms,
   parseProfiles
 } from '../../../labextension/lib/profiles/profiles.js';
@@ -110,22 +110,22 @@ function form(model: ProfilesModel): IEditing {
 function begin(model: ProfilesModel): void {
   const pai = model.platforms[1];
   assert.ok(pai);
-  model.add(pai);
+  model.startAdding(pai);
 }
 
 test('which fields come first, and which are no fields at all', () => {
   const [local, pai] = parsePlatforms(BACKENDS);
   assert.ok(local && pai);
   assert.deepEqual([local.title, local.credentials], ['local', null]);
-  assert.deepEqual(keysOf(local), [['python'], []]);
-  assert.deepEqual(keysOf(pai), [['region_id', 'workspace_id'], ['network']]);
-  assert.deepEqual(allBut(pai, ['network']), ['backend', 'own_credentials', 'region_id', 'workspace_id']);
+  assert.deepEqual(splitFields(local), [['python'], []]);
+  assert.deepEqual(splitFields(pai), [['region_id', 'workspace_id'], ['network']]);
+  assert.deepEqual(otherFields(pai, ['network']), ['backend', 'own_credentials', 'region_id', 'workspace_id']);
   const settings = { backend: 'pai', region_id: 'here', network: 'vpc', own_credentials: 'x' };
   const [[profile]] = parseProfiles({ default: 'p', profiles: [{ name: 'p', settings }] });
   assert.ok(profile);
-  assert.equal(factsOf(profile, pai), 'here');
+  assert.equal(summaryOf(profile, pai), 'here');
   assert.deepEqual(
-    [profile.settings, profile.hasOwn, profile.isDefault],
+    [profile.settings, profile.hasOwnCredentials, profile.isDefault],
     [{ region_id: 'here', network: 'vpc' }, true, true]
   );
 });
@@ -138,14 +138,14 @@ test('a profile is added with its credentials, and nothing of them stays', async
   const [model, engine] = await loaded();
   begin(model);
   assert.equal(form(model).name, 'pai');
-  model.type({ values: { region_id: 'here' }, login: { id: 'me', secret: 'hush' } });
+  model.updateForm({ values: { region_id: 'here' }, credentials: { id: 'me', secret: 'hush' } });
   assert.equal(await model.save(), true);
   assert.deepEqual(engine.calls.slice(-2), [
     ['set_profile', { profile: 'pai' }, { values: { backend: 'pai', region_id: 'here' } }],
     ['set_credentials', { profile: 'pai' }, { id: 'me', secret: 'hush' }]
   ]);
   assert.deepEqual([model.editing], [null]);
-  assert.deepEqual(model.profiles?.find(one => one.name === 'pai')?.kept, { place: 'file', hint: 'a…b' });
+  assert.deepEqual(model.profiles?.find(one => one.name === 'pai')?.credentials, { storage: 'file', hint: 'a…b' });
   assert.ok(!JSON.stringify([model.profiles, [...model.tests]]).includes('hush'));
   begin(model);
   assert.equal(form(model).name, 'pai-2');
@@ -154,18 +154,18 @@ test('a profile is added with its credentials, and nothing of them stays', async
 test('what the engine refuses stands beside its field, and what was typed stays', async () => {
   const [model, engine] = await loaded();
   begin(model);
-  model.type({ name: ' local ' });
+  model.updateForm({ name: ' local ' });
   assert.equal(await model.save(), false);
-  assert.equal(form(model).nameFault, 'A profile with this name already exists.');
-  model.type({ name: 'mine', values: { region_id: 'nowhere' }, login: { id: 'me' } });
+  assert.equal(form(model).nameError, 'A profile with this name already exists.');
+  model.updateForm({ name: 'mine', values: { region_id: 'nowhere' }, credentials: { id: 'me' } });
   assert.equal(await model.save(), false);
-  assert.deepEqual([form(model).faults.get('region_id'), form(model).trouble], ['no region', null]);
-  model.type({ values: { region_id: 'here' } });
+  assert.deepEqual([form(model).errors.get('region_id'), form(model).error], ['no region', null]);
+  model.updateForm({ values: { region_id: 'here' } });
   assert.equal(await model.save(), false);
   // It is there by now: a second attempt changes it.
-  assert.equal(form(model).loginFaults.get('secret'), 'needed');
+  assert.equal(form(model).credentialErrors.get('secret'), 'needed');
   assert.equal(form(model).profile?.name, 'mine');
-  model.type({ login: { id: 'me', secret: 'hush' } });
+  model.updateForm({ credentials: { id: 'me', secret: 'hush' } });
   assert.equal(await model.save(), true);
   assert.equal(engine.calls.filter(([verb]) => verb === 'set_profile').length, 2);
   assert.equal(engine.keys.get('mine'), 'hush');
@@ -177,16 +177,16 @@ test('an edited profile says what changed, and closing forgets what was typed', 
   await model.load();
   const work = model.profiles?.find(one => one.name === 'work');
   assert.ok(work);
-  model.change(work);
-  model.type({ values: { region_id: 'there' } });
+  model.startEditing(work);
+  model.updateForm({ values: { region_id: 'there' } });
   assert.equal(await model.save(), true);
   assert.deepEqual(engine.calls.at(-1), [
     'set_profile',
     { profile: 'work' },
     { values: { region_id: 'there', network: null } }
   ]);
-  model.change(work);
-  model.type({ login: { secret: 'hush' } });
+  model.startEditing(work);
+  model.updateForm({ credentials: { secret: 'hush' } });
   model.close();
   assert.deepEqual([model.editing], [null]);
 });

@@ -5,8 +5,8 @@ import type { IEngine, Parameters } from '../../../labextension/lib/api/engine.j
 import { EngineError } from '../../../labextension/lib/api/engine.js';
 import type { Verb } from '../../../labextension/lib/api/routes.js';
 import { record, string } from '../../../labextension/lib/api/wire.js';
-import type { IExplorer } from '../../../labextension/lib/storage/actions.js';
-import { actionsOf, bring, dropFiles } from '../../../labextension/lib/storage/actions.js';
+import type { IExplorerContext } from '../../../labextension/lib/storage/actions.js';
+import { actionsOf, copyToFolder, dropFiles } from '../../../labextension/lib/storage/actions.js';
 import { ExplorerModel } from '../../../labextension/lib/storage/model.js';
 import type { IContext } from '../../../labextension/lib/ui/context.js';
 
@@ -52,7 +52,7 @@ class Engine implements IEngine {
     assert.fail();
   }
 
-  address(): null {
+  url(): null {
     return null;
   }
 }
@@ -63,12 +63,12 @@ const trans = {
 } as unknown as IContext['trans'];
 
 /** An Explorer, with what its user is told and asked, and answers. */
-function begin(answer: string | null = null): { explorer: IExplorer; engine: Engine; said: string[] } {
+function begin(answer: string | null = null): { explorer: IExplorerContext; engine: Engine; said: string[] } {
   const engine = new Engine();
   const said: string[] = [];
   const host: IContext['host'] = {
     confirm: async () => true,
-    ask: async (title, _, value) => {
+    askText: async (title, _, value) => {
       said.push(`${title}? ${value}`);
       return answer;
     },
@@ -117,7 +117,7 @@ test('what is dropped goes where it was dropped, also if one walks on while it i
 test('nothing can be put where nothing may be written', async () => {
   const { explorer } = begin();
   assert.equal(explorer.model.canWrite, false);
-  await explorer.model.start();
+  await explorer.model.loadRoots();
   await explorer.model.open(HERE);
   assert.equal(explorer.model.canWrite, false);
   await explorer.model.open(BUCKET);
@@ -127,20 +127,20 @@ test('nothing can be put where nothing may be written', async () => {
 test('what of the workspace is to go to a storage goes to the folder that its user says', async () => {
   const paths = ['work/a.csv', 'work/sub'];
   const { explorer, engine, said } = begin(`${BUCKET}data/`);
-  await bring(explorer, paths, say); // Nothing is shown yet: what can be written is offered.
+  await copyToFolder(explorer, paths, say); // Nothing is shown yet: what can be written is offered.
   assert.deepEqual(said, [`Copy a.csv, sub to storage? ${BUCKET}`]);
   const copies = ['a.csv work/a.csv', 'sub work/sub'].map(names => `put_data ${BUCKET}data/ ${names} pai`);
   assert.deepEqual(engine.put, copies);
-  assert.equal(explorer.model.place?.uri, `${BUCKET}data/`);
-  await bring(explorer, paths, say);
+  assert.equal(explorer.model.location?.uri, `${BUCKET}data/`);
+  await copyToFolder(explorer, paths, say);
   assert.equal(said[1], `Copy a.csv, sub to storage? ${BUCKET}data/`);
   assert.equal(engine.put.length, 4);
 
   for (const answer of [null, `${BUCKET}none/`]) {
     const other = begin(answer);
-    await bring(other.explorer, paths, say);
+    await copyToFolder(other.explorer, paths, say);
     assert.deepEqual(other.engine.put, []);
-    assert.equal(other.explorer.model.trouble?.message, answer ? 'There is nothing.' : undefined);
+    assert.equal(other.explorer.model.error?.message, answer ? 'There is nothing.' : undefined);
   }
 });
 
@@ -152,10 +152,10 @@ test('folders that are not downloaded are named', async () => {
     actionsOf(explorer, say)
       .find(action => action.id === 'download')
       ?.run();
-  model.choose(['a']);
+  model.select(['a']);
   await run();
   assert.deepEqual(said, []);
-  model.choose(['a', 'sub/', 'z/']);
+  model.select(['a', 'sub/', 'z/']);
   await run();
   assert.deepEqual(said, ['Folders cannot be downloaded: sub, z. Copy folders to the workspace instead.']);
 });

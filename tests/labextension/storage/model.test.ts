@@ -6,7 +6,7 @@ import { EngineError } from '../../../labextension/lib/api/engine.js';
 import type { Verb } from '../../../labextension/lib/api/routes.js';
 import type { Json } from '../../../labextension/lib/api/wire.js';
 import { number, record, string } from '../../../labextension/lib/api/wire.js';
-import { numbered } from '../../../labextension/lib/storage/entries.js';
+import { numberedName } from '../../../labextension/lib/storage/entries.js';
 import { ExplorerModel } from '../../../labextension/lib/storage/model.js';
 import type { Transfer } from '../../../labextension/lib/storage/transfermodel.js';
 
@@ -79,7 +79,7 @@ class Engine implements IEngine {
     throw new Error('nothing moves here');
   }
 
-  address(): null {
+  url(): null {
     return null;
   }
 
@@ -142,7 +142,7 @@ async function opened(files: Record<string, number>, accounts = ['pai']): Promis
   engine.accounts = accounts;
   engine.files = new Map(Object.entries(files));
   const model = new ExplorerModel(engine);
-  await model.start();
+  await model.loadRoots();
   await model.open(ROOT, model.roots?.at(-1));
   return [model, engine];
 }
@@ -171,24 +171,24 @@ test('one walks down and up again, and is where one was', async () => {
   assert.deepEqual(paths(model), ['a', 'sub/', 'z']);
   await model.open(`${ROOT}sub/deep/`);
   assert.deepEqual(
-    model.place?.crumbs.map(crumb => crumb.name),
+    model.location?.breadcrumbs.map(crumb => crumb.name),
     ['bucket', 'sub', 'deep']
   );
-  assert.equal(model.place.root.profile, 'pai'); // Its root leads there.
+  assert.equal(model.location.root.profile, 'pai'); // Its root leads there.
   await model.up();
   assert.deepEqual([paths(model), model.current], [['b', 'deep/'], 1]);
   await model.up();
   await model.up();
-  assert.equal(model.place, null);
+  assert.equal(model.location, null);
 });
 
 test('what cannot be opened leaves one where one was', async () => {
   const [model] = await opened({ a: 1 });
   assert.equal(await model.open('oss://other/'), false);
-  assert.equal(model.trouble?.message, 'There is nothing.');
-  assert.deepEqual([model.place?.uri, paths(model)], [ROOT, ['a']]);
+  assert.equal(model.error?.message, 'There is nothing.');
+  assert.deepEqual([model.location?.uri, paths(model)], [ROOT, ['a']]);
   await model.refresh();
-  assert.equal(model.trouble, null);
+  assert.equal(model.error, null);
 });
 
 test('pages come as one scrolls, and all of them where sizes are to be sorted', async () => {
@@ -196,15 +196,15 @@ test('pages come as one scrolls, and all of them where sizes are to be sorted', 
     Array.from({ length: 25_000 }, (_, n) => [`f${String(n).padStart(5, '0')}`, (n * 7919) % 25_000])
   );
   const [model, engine] = await opened(many);
-  assert.deepEqual([model.entries.length, model.more], [500, true]);
-  model.look(10);
+  assert.deepEqual([model.entries.length, model.hasMore], [500, true]);
+  model.ensureLoaded(10);
   assert.equal(model.isLoading, false);
-  model.look(450);
+  model.ensureLoaded(450);
   assert.equal(model.isLoading, true);
   await new Promise(resolve => setImmediate(resolve));
   assert.equal(model.entries.length, 1000);
   await model.sort({ column: 'size', isDescending: true });
-  assert.deepEqual([model.entries.length, model.more, model.entries[0]?.bytes], [25_000, false, 24_999]);
+  assert.deepEqual([model.entries.length, model.hasMore, model.entries[0]?.bytes], [25_000, false, 24_999]);
   assert(engine.calls.length < 8);
   await model.sort({ column: 'name', isDescending: true });
   assert.equal(paths(model)[0], 'f24999');
@@ -224,7 +224,7 @@ test('who sorts once more, or is told of a transfer, while all is fetched, sets 
     } else if (other === 'refresh') {
       under.push(model.refresh());
     } else {
-      model.leave();
+      model.showRoots();
     }
     let asked = 0;
     for (; engine.held.length; asked++) {
@@ -269,24 +269,24 @@ test('one stays in the account that one is in', async () => {
     engine.calls.filter(([verb]) => verb === 'list_data').map(([, { profile }]) => profile);
   const [model, engine] = await opened({ 'sub/a': 1 }, ['one', 'two']);
   await model.open(`${ROOT}sub/`); // Typed.
-  assert.deepEqual([asked(engine), model.place?.root.profile], [['two', 'two'], 'two']);
+  assert.deepEqual([asked(engine), model.location?.root.profile], [['two', 'two'], 'two']);
   await model.refresh();
   await model.open('oss://bucket/elsewhere/');
   await model.open('file:///home/');
   assert.deepEqual(asked(engine).slice(2), ['two', 'two', '']);
-  model.leave();
+  model.showRoots();
   await model.open(`${ROOT}sub/`); // From nowhere: the first that leads there.
-  assert.deepEqual([asked(engine).at(-1), model.place?.root.profile], ['one', 'one']);
+  assert.deepEqual([asked(engine).at(-1), model.location?.root.profile], ['one', 'one']);
 });
 
 test('selection', async () => {
   const [model, engine] = await opened({ a: 1, b: 1, c: 1, d: 1 });
-  model.pick(1);
-  model.extend(3);
+  model.selectOnly(1);
+  model.extendSelection(3);
   assert.deepEqual([...model.selected], ['b', 'c', 'd']);
   model.toggle(2);
   assert.deepEqual(
-    model.chosen.map(entry => entry.path),
+    model.selectedEntries.map(entry => entry.path),
     ['b', 'd']
   );
   engine.files.delete('b');
@@ -318,9 +318,9 @@ test('names that are taken are asked about, once for all', async () => {
   for (const answer of ['replace', 'keep', 'skip'] as const) {
     const [model, engine] = await opened({ 'a.txt': 9, 'a (2).txt': 9, 'sub/c': 9 });
     const transfer = await model.transfers.upload('x', { uri: ROOT, profile: '' }, items);
-    assert.deepEqual([transfer.state, transfer.taken], ['asking', ['a.txt', 'sub/c']]);
+    assert.deepEqual([transfer.state, transfer.existing], ['asking', ['a.txt', 'sub/c']]);
     assert(engine.files.has('b.txt'));
-    await model.transfers.goOn(transfer, answer);
+    await model.transfers.resume(transfer, answer);
     assert.equal(transfer.state, 'done');
     outcomes.set(answer, [...engine.files].map(([name, size]) => `${name}:${size}`).sort());
   }
@@ -335,14 +335,14 @@ test('what fails can go on, what is ended stops', async () => {
   engine.largest = 10;
   const items = Array.from({ length: 6 }, (_, n) => ({ path: `f${n}`, file: new Blob(['x'.repeat(20)]) }));
   const transfer = await model.transfers.upload('x', { uri: ROOT, profile: '' }, items);
-  assert.deepEqual([transfer.state, transfer.canGoOn, transfer.done], ['failed', true, 0]);
-  assert.match(transfer.trouble, /f\d: Request Entity Too Large/);
+  assert.deepEqual([transfer.state, transfer.canResume, transfer.done], ['failed', true, 0]);
+  assert.match(transfer.error, /f\d: Request Entity Too Large/);
   engine.largest = Infinity;
-  await model.transfers.goOn(transfer);
+  await model.transfers.resume(transfer);
   assert.deepEqual([transfer.state, engine.files.size, transfer.done], ['done', 6, 120]);
 
   const ended: Transfer[] = [];
-  model.transfers.changed.connect(({ known }) => {
+  model.transfers.changed.connect(({ all: known }) => {
     const [newest] = known;
     if (newest?.state === 'running' && newest.done > 0 && !ended.includes(newest)) {
       ended.push(newest);
@@ -363,18 +363,18 @@ test('what fails goes on when all that was begun has ended, and nothing is forgo
   engine.bad = new Set(['bad', 'late']);
   const items = ['bad', 'slow', 'late', 'last'].map(path => ({ path, file: new Blob(['x']) }));
   const under = model.transfers.upload('x', { uri: ROOT, profile: '' }, items);
-  const [transfer] = model.transfers.known;
+  const [transfer] = model.transfers.all;
   assert(transfer);
   await settled();
-  assert.deepEqual([transfer.state, transfer.canGoOn, transfer.isOver], ['running', false, false]);
-  assert.match(transfer.trouble, /^bad: The disk is full/); // Told at once.
+  assert.deepEqual([transfer.state, transfer.canResume, transfer.hasEnded], ['running', false, false]);
+  assert.match(transfer.error, /^bad: The disk is full/); // Told at once.
   assert.equal(model.transfers.isUploading, true);
   release();
   await under;
-  assert.deepEqual([transfer.state, transfer.canGoOn, model.transfers.isUploading], ['failed', true, false]);
+  assert.deepEqual([transfer.state, transfer.canResume, model.transfers.isUploading], ['failed', true, false]);
   engine.bad.clear();
-  await model.transfers.goOn(transfer);
-  assert.deepEqual([transfer.state, transfer.trouble, transfer.files], ['done', '', 4]);
+  await model.transfers.resume(transfer);
+  assert.deepEqual([transfer.state, transfer.error, transfer.files], ['done', '', 4]);
   assert.deepEqual([...engine.files.keys()].sort(), ['bad', 'last', 'late', 'slow']);
 });
 
@@ -388,7 +388,7 @@ test('an upload is there also if the answer to its last piece is lost', async t 
     const transfer = await model.transfers.upload('x', { uri: ROOT, profile: '' }, [
       { path: 'x', file: new Blob(['x']) }
     ]);
-    assert.deepEqual([transfer.state, transfer.trouble], ['done', '']);
+    assert.deepEqual([transfer.state, transfer.error], ['done', '']);
     assert.equal(
       engine.calls.some(([verb]) => verb === 'cancel_copy'),
       false
@@ -407,9 +407,9 @@ test('a copy of the server is followed also where nothing is heard for a while',
   const away = new EngineError('Service Unavailable', '', '', 503); // As a proxy says it.
   engine.looks.push(new EngineError('nothing was heard'), away, 'running', 'done');
   const told = new Set<string>();
-  model.transfers.changed.connect(({ known }) => void told.add(`${known[0]?.state} ${known[0]?.trouble}`));
-  const transfer = await model.transfers.begin('x', () => engine.call('put_data'));
-  assert.deepEqual([transfer.state, transfer.trouble, model.transfers.isUploading], ['done', '', false]);
+  model.transfers.changed.connect(({ all: known }) => void told.add(`${known[0]?.state} ${known[0]?.error}`));
+  const transfer = await model.transfers.start('x', () => engine.call('put_data'));
+  assert.deepEqual([transfer.state, transfer.error, model.transfers.isUploading], ['done', '', false]);
   assert.deepEqual([...told].slice(-4), [
     'running ',
     'running nothing was heard',
@@ -417,11 +417,11 @@ test('a copy of the server is followed also where nothing is heard for a while',
     'done '
   ]);
   engine.looks.push(new EngineError('There is no copy.', 'Start it again.', 'NotFound', 404));
-  const lost = await model.transfers.begin('x', () => engine.call('put_data'));
-  assert.deepEqual([lost.state, lost.trouble], ['failed', 'There is no copy. Start it again.']);
+  const lost = await model.transfers.start('x', () => engine.call('put_data'));
+  assert.deepEqual([lost.state, lost.error], ['failed', 'There is no copy. Start it again.']);
 });
 
 test('numbers for second names', () => {
-  const names = ['a.txt', 'a', 'sub.d/a', '.hidden', 'x/.hidden.txt'].map(name => numbered(name, 2));
+  const names = ['a.txt', 'a', 'sub.d/a', '.hidden', 'x/.hidden.txt'].map(name => numberedName(name, 2));
   assert.deepEqual(names, ['a (2).txt', 'a (2)', 'sub.d/a (2)', '.hidden (2)', 'x/.hidden (2).txt']);
 });

@@ -7,14 +7,14 @@ import { test } from 'node:test';
 
 import { EngineError } from '../../../labextension/lib/api/engine.js';
 import { boardsOf, parseBoard } from '../../../labextension/lib/tensorboard/boards.js';
-import { occupantsOf, parsePlatformBoards } from '../../../labextension/lib/tensorboard/platformboards.js';
+import { occupiedSlots, parsePlatformBoards } from '../../../labextension/lib/tensorboard/platformboards.js';
 
 const job = (id: string) => ({ id, name: `job ${id}` });
 const BOARD = { id: 'a', jobs: [job('a')], address: '/x/pai/tensorboard/a/', started_at: 1.5, idle_timeout: 1800 };
 
 test('a TensorBoard has times in milliseconds', () => {
   const { id, jobs, address } = BOARD;
-  assert.deepEqual(parseBoard(BOARD), { id, jobs, address, startedAt: 1500, idleTimeout: 1_800_000 });
+  assert.deepEqual(parseBoard(BOARD), { id, jobs, path: address, startedAt: 1500, idleTimeout: 1_800_000 });
 });
 
 test('an address elsewhere is none', () => {
@@ -76,10 +76,10 @@ test('a TensorBoard of the platform has a link when it runs', () => {
 test('an error tells of those that take all places', () => {
   const full = (details: Record<string, unknown>) => new EngineError('full', 'stop one', 'QuotaExceeded', 409, details);
   assert.deepEqual(
-    occupantsOf(full({ boards: [AFAR] }))?.map(board => board.user),
+    occupiedSlots(full({ boards: [AFAR] }))?.map(board => board.user),
     ['ada']
   );
-  assert.equal(occupantsOf(full({})), null);
-  assert.equal(occupantsOf(new EngineError('x', '', 'NotFound', 404, { boards: [AFAR] })), null);
-  assert.equal(occupantsOf(new Error('x')), null);
+  assert.equal(occupiedSlots(full({})), null);
+  assert.equal(occupiedSlots(new EngineError('x', '', 'NotFound', 404, { boards: [AFAR] })), null);
+  assert.equal(occupiedSlots(new Error('x')), null);
 });

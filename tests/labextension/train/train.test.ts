@@ -10,24 +10,24 @@ import { record, string } from '../../../labextension/lib/api/wire.js';
 import type { IHost } from '../../../labextension/lib/host/host.js';
 import { parsePlatforms, profileOf } from '../../../labextension/lib/train/compute/platforms.js';
 import {
-  added,
-  bare,
-  channelFor,
+  addRow,
+  bareRequest,
+  channelNameFor,
   draftOf,
   field,
-  freeRows,
-  hasRowFaults,
+  otherRows,
+  hasRowErrors,
   requestOf,
-  rowFaults,
+  rowErrors,
   ruleFor,
   withField,
   withRows,
   withRule,
   withValue
 } from '../../../labextension/lib/train/draft.js';
-import { TrainModel } from '../../../labextension/lib/train/panelmodel.js';
-import { strayFaults } from '../../../labextension/lib/train/part.js';
-import { parseDeclared, wrongOf } from '../../../labextension/lib/train/preview.js';
+import { TrainPanelModel } from '../../../labextension/lib/train/panelmodel.js';
+import { unassignedErrors } from '../../../labextension/lib/train/part.js';
+import { parseDeclared, formErrorsOf } from '../../../labextension/lib/train/preview.js';
 import type { IContext } from '../../../labextension/lib/ui/context.js';
 
 const REQUEST: Json = {
@@ -72,7 +72,7 @@ test('only hyperparameters that were changed are sent, each by the name that it 
   let rows = draftOf({ spec: { hyperparameters: { n: '3', other: 'x' } } }).tables.hyperparameters;
   const sent = () => record(requestOf(withRows(draftOf({}), 'hyperparameters', rows))['spec'])['hyperparameters'];
   assert.deepEqual(
-    freeRows(rows, [LR, FLAG, ALIASED]).map(row => row.name),
+    otherRows(rows, [LR, FLAG, ALIASED]).map(row => row.name),
     ['other']
   );
   rows = withValue(rows, ALIASED, '4');
@@ -82,20 +82,20 @@ test('only hyperparameters that were changed are sent, each by the name that it 
   assert.deepEqual(sent(), { n: '4', other: 'x' });
 
   // A name that one is about to write stays where it is written, also where the code has such a name.
-  rows = added(rows).map(row => (row.isOwn ? { ...row, name: 'lr', value: '1' } : row));
+  rows = addRow(rows).map(row => (row.isOwn ? { ...row, name: 'lr', value: '1' } : row));
   assert.deepEqual(
-    freeRows(rows, [LR, FLAG, ALIASED]).map(row => row.name),
+    otherRows(rows, [LR, FLAG, ALIASED]).map(row => row.name),
     ['other', 'lr']
   );
 });
 
 test('rows without a name, or with one twice, are faults; empty ones are nothing', () => {
   const draft = draftOf({ spec: { labels: { a: '1' } } });
-  const rows = added(added(added(draft.tables.labels)));
+  const rows = addRow(addRow(addRow(draft.tables.labels)));
   const written = rows.map((row, n) => [row, row, { ...row, name: 'a' }, { ...row, value: 'v' }][n] ?? row);
-  assert.deepEqual([...rowFaults(written).values()], ['twice', 'twice', 'nameless']);
-  assert.equal(hasRowFaults(withRows(draft, 'labels', written)), true);
-  assert.equal(hasRowFaults(withRows(draft, 'labels', rows)), false);
+  assert.deepEqual([...rowErrors(written).values()], ['duplicate', 'duplicate', 'nameless']);
+  assert.equal(hasRowErrors(withRows(draft, 'labels', written)), true);
+  assert.equal(hasRowErrors(withRows(draft, 'labels', rows)), false);
   assert.deepEqual(record(requestOf(withRows(draft, 'labels', rows))['spec']), { labels: { a: '1' } });
   const [none, half] = [
     { name: '', regex: '' },
@@ -118,26 +118,29 @@ test('a file that is left out by a click is that file alone, and comes back', ()
 });
 
 test('a form begins bare with the same code, and an input gets a name of its own', () => {
-  assert.deepEqual(bare({ ...REQUEST, backend: 'pai', script_if_needed: true }, 'a.ipynb'), {
+  assert.deepEqual(bareRequest({ ...REQUEST, backend: 'pai', script_if_needed: true }, 'a.ipynb'), {
     notebook: 'work/a.ipynb',
     script_if_needed: true,
     spec: { entry_point: 'a.ipynb', source: { folder: '/home/work' } }
   });
   const draft = withField(draftOf({}), 'inputs', { train: 'oss://b/train/' });
-  assert.equal(channelFor(draft, 'oss://b/more/train/'), 'train_2');
-  assert.equal(channelFor(draft, 'oss://b/2024-x.tar.gz'), 'data_2024_x_tar');
-  assert.equal(channelFor(draft, '/'), 'data');
+  assert.equal(channelNameFor(draft, 'oss://b/more/train/'), 'train_2');
+  assert.equal(channelNameFor(draft, 'oss://b/2024-x.tar.gz'), 'data_2024_x_tar');
+  assert.equal(channelNameFor(draft, '/'), 'data');
 });
 
 test('words about fields go to the fields, all others to the button', () => {
   const leak = { path: '.netrc', line: 3, cell: 0, what: 'a password' };
-  const one = wrongOf(
+  const one = formErrorsOf(
     new EngineError('bad', 'mend it', 'SpecError', 400, { faults: { source: 'bad' }, leaks: [leak] })
   );
-  assert.deepEqual([...one.faults], [['source', 'bad mend it']]);
-  assert.deepEqual([one.trouble, one.leaks], [null, [leak]]);
-  const none = wrongOf(new EngineError('no answer', 'wait'));
-  assert.deepEqual([none.faults.size, none.trouble], [0, { message: 'no answer', fix: 'wait' }]);
+  assert.deepEqual([...one.fields], [['source', 'bad mend it']]);
+  assert.deepEqual(
+    [one.message, one.secrets],
+    [null, [{ path: '.netrc', line: 3, cell: 0, description: 'a password' }]]
+  );
+  const none = formErrorsOf(new EngineError('no answer', 'wait'));
+  assert.deepEqual([none.fields.size, none.message], [0, { message: 'no answer', fix: 'wait' }]);
 });
 
 test('what is wrong with nothing that has a field is told at the foot', async () => {
@@ -155,12 +158,12 @@ test('what is wrong with nothing that has a field is told at the foot', async ()
   });
   page.go('a.ipynb');
   await model.refresh();
-  assert.ok(model.desk?.draft);
-  const draft = withField(model.desk.draft, 'inputs', { a: 'x' });
-  model.desk.change(withRows(draft, 'labels', draftOf({ spec: { labels: { a: '1' } } }).tables.labels));
+  assert.ok(model.form?.draft);
+  const draft = withField(model.form.draft, 'inputs', { a: 'x' });
+  model.form.change(withRows(draft, 'labels', draftOf({ spec: { labels: { a: '1' } } }).tables.labels));
   await model.refresh();
   assert.deepEqual(
-    strayFaults(model, model.desk).map(([name]) => name),
+    unassignedErrors(model, model.form).map(([name]) => name),
     ['layout', 'tty', 'source.files', 'inputs.b', 'labels.b', 'hyperparameters.h', 'options.other']
   );
 });
@@ -208,7 +211,7 @@ class Engine implements IEngine {
     assert.fail();
   }
 
-  address(): null {
+  url(): null {
     return null;
   }
 
@@ -232,7 +235,7 @@ class Host {
       this.said.push(text);
       return this.agrees;
     },
-    ask: async () => null,
+    askText: async () => null,
     notify: text => void this.said.push(text),
     openJob: (id, back) => void this.opened.push(`${id} from ${back ?? ''}`),
     watchNotebook: receive => void (this.go = receive),
@@ -254,7 +257,7 @@ function formOf({ path }: Parameters): Json {
   return { request: { notebook: whole, spec }, kind: 'notebook', last: null, entries: [] };
 }
 
-function begin(answers: Engine['answers'] = {}): { engine: Engine; page: Host; model: TrainModel } {
+function begin(answers: Engine['answers'] = {}): { engine: Engine; page: Host; model: TrainPanelModel } {
   const [engine, page] = [new Engine(), new Host()];
   engine.answers = {
     form: ({ parameters }) => formOf(parameters),
@@ -262,7 +265,7 @@ function begin(answers: Engine['answers'] = {}): { engine: Engine; page: Host; m
     submit: () => ({ job: { id: 'j1', status: 'running' } }),
     ...answers
   };
-  const model = new TrainModel({ engine, host: page.host, trans, lang: 'en' });
+  const model = new TrainPanelModel({ engine, host: page.host, trans, lang: 'en' });
   model.follow(new AbortController().signal);
   return { engine, page, model };
 }
@@ -275,12 +278,12 @@ async function pass(milliseconds = 0): Promise<void> {
   }
 }
 
-const named = (model: TrainModel, name: string) => {
-  assert.ok(model.desk?.draft);
-  model.desk.change(withField(model.desk.draft, 'name', name));
+const named = (model: TrainPanelModel, name: string) => {
+  assert.ok(model.form?.draft);
+  model.form.change(withField(model.form.draft, 'name', name));
 };
 
-const nameIn = ({ desk }: TrainModel) => desk?.draft && field(desk.draft, 'name');
+const nameIn = ({ form }: TrainPanelModel) => form?.draft && field(form.draft, 'name');
 
 test('nothing is asked before somebody looks; then the form is there, and what would be sent', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
@@ -288,15 +291,15 @@ test('nothing is asked before somebody looks; then the form is there, and what w
   const { engine, page, model } = begin();
   page.go('a.ipynb');
   assert.deepEqual(engine.calls, []);
-  model.isSeen = true;
+  model.isVisible = true;
   await pass();
   assert.deepEqual(engine.of('form')[0]?.parameters, { path: 'a.ipynb' });
   assert.deepEqual(
     engine.of('preview').map(({ parameters }) => parameters['quick']),
     [true, false]
   );
-  assert.equal(model.desk?.preview?.files, 1);
-  assert.equal(model.desk.isLooking, false);
+  assert.equal(model.form?.preview?.files, 1);
+  assert.equal(model.form.isPreviewing, false);
 });
 
 test('what is typed is looked at after a pause, one at a time, and an answer that was overtaken is dropped', async t => {
@@ -304,7 +307,7 @@ test('what is typed is looked at after a pause, one at a time, and an answer tha
   t.after(() => mock.timers.reset());
   const { engine, page, model } = begin();
   page.go('a.ipynb');
-  model.isSeen = true;
+  model.isVisible = true;
   await pass();
   engine.isSlow = true;
   named(model, 'one');
@@ -316,11 +319,11 @@ test('what is typed is looked at after a pause, one at a time, and an answer tha
   assert.equal(engine.of('preview').length, 3);
   engine.waiting.shift()?.();
   await pass();
-  assert.deepEqual(model.desk?.preview?.notes, ['']);
+  assert.deepEqual(model.form?.preview?.notes, ['']);
   assert.equal(engine.of('preview').length, 4);
   engine.waiting.shift()?.();
   await pass();
-  assert.deepEqual(model.desk.preview.notes, ['three']);
+  assert.deepEqual(model.form.preview.notes, ['three']);
 });
 
 test('what is wrong stands beside its field, what the code declares is told all the same, and both go when it is mended', async t => {
@@ -336,21 +339,21 @@ test('what is wrong stands beside its field, what the code declares is told all 
     inspect: () => ({ hyperparameters: [{ name: 'b' }] })
   });
   page.go('a.ipynb');
-  model.isSeen = true;
+  model.isVisible = true;
   await pass();
   named(model, 'bad');
   await pass(1000);
-  assert.equal(model.desk?.wrong.faults.get('name'), 'bad other');
+  assert.equal(model.form?.errors.fields.get('name'), 'bad other');
   assert.deepEqual(
-    model.desk.declared.map(one => one.name),
+    model.form.declared.map(one => one.name),
     ['b']
   );
   assert.equal(engine.of('inspect').length, 1);
   named(model, 'good');
   await pass(1000);
-  assert.equal(model.desk.wrong.faults.size, 0);
+  assert.equal(model.form.errors.fields.size, 0);
   assert.deepEqual(
-    model.desk.declared.map(one => one.name),
+    model.form.declared.map(one => one.name),
     ['a']
   );
 });
@@ -361,7 +364,7 @@ test('what was typed stays with its notebook; where nothing was, the form is fet
   let entries: readonly string[] = [];
   const { engine, page, model } = begin({ form: ({ parameters }) => ({ ...formOf(parameters), entries }) });
   page.go('a.ipynb');
-  model.isSeen = true;
+  model.isVisible = true;
   await pass();
   named(model, 'mine');
   page.go('b.ipynb');
@@ -374,13 +377,13 @@ test('what was typed stays with its notebook; where nothing was, the form is fet
   entries = ['new.py'];
   await model.refresh();
   await pass();
-  assert.deepEqual([nameIn(model), model.desk?.form?.entries], ['mine', ['new.py']]);
+  assert.deepEqual([nameIn(model), model.form?.initial?.entries], ['mine', ['new.py']]);
   const asked = engine.of('form').length;
   page.go('b.ipynb');
   await pass();
   assert.equal(engine.of('form').length, asked + 1);
-  model.turn('a.ipynb');
-  model.desk?.reset();
+  model.activate('a.ipynb');
+  model.form?.reset();
   assert.equal(nameIn(model), undefined);
 });
 
@@ -389,25 +392,25 @@ test('what was typed goes along with a notebook that is renamed, and is about th
   t.after(() => mock.timers.reset());
   const { engine, page, model } = begin();
   page.go('work/Untitled.ipynb');
-  model.isSeen = true;
+  model.isVisible = true;
   await pass();
-  const { desk } = model;
+  const { form } = model;
   page.rename('work/Untitled.ipynb', 'work/b.ipynb');
   await pass();
-  assert.deepEqual([model.desk, desk?.path, desk?.isChanged], [desk, 'work/b.ipynb', false]);
+  assert.deepEqual([model.form, form?.path, form?.isChanged], [form, 'work/b.ipynb', false]);
   named(model, 'mine');
   page.rename('work/b.ipynb', 'c.ipynb');
   page.go('c.ipynb');
   assert.equal((await model.submit())?.id, 'j1');
-  assert.equal(model.desk, desk);
+  assert.equal(model.form, form);
   const { notebook, spec } = engine.of('submit')[0]?.body ?? {};
   assert.deepEqual([notebook, spec], ['/c.ipynb', { entry_point: 'c.ipynb', source: { folder: '/' }, name: 'mine' }]);
   // What the user has chosen himself to be run stays that.
-  assert.ok(desk?.draft);
-  desk.change(withField(desk.draft, 'entry_point', 'train.py'));
+  assert.ok(form?.draft);
+  form.change(withField(form.draft, 'entry_point', 'train.py'));
   page.rename('c.ipynb', 'd.ipynb');
   await pass();
-  assert.deepEqual([field(desk.draft, 'entry_point'), desk.draft.rest['notebook']], ['train.py', '/d.ipynb']);
+  assert.deepEqual([field(form.draft, 'entry_point'), form.draft.rest['notebook']], ['train.py', '/d.ipynb']);
 });
 
 test('a submit saves what belongs to it, asks what it costs, and opens its job', async () => {
@@ -422,7 +425,7 @@ test('a submit saves what belongs to it, asks what it costs, and opens its job',
     }
   });
   page.unsaved = ['work/a.ipynb', 'work/train.py', 'elsewhere/b.py'];
-  model.isSeen = true;
+  model.isVisible = true;
   page.go('work/a.ipynb');
   // At first paint: the form has not come yet.
   page.agrees = false;
@@ -446,9 +449,9 @@ test('a form that is fetched anew while it is submitted is not taken for one tha
     }
   });
   page.go('a.ipynb');
-  model.isSeen = true;
+  model.isVisible = true;
   await model.submit();
-  assert.equal(model.desk?.isChanged, false);
+  assert.equal(model.form?.isChanged, false);
 });
 
 test('a form that could not begin is begun by a submit', async () => {
@@ -463,7 +466,7 @@ test('a form that could not begin is begun by a submit', async () => {
   });
   page.go('a.ipynb');
   await model.refresh();
-  assert.deepEqual([model.desk?.draft, model.desk?.wrong.trouble?.message], [null, 'no answer']);
+  assert.deepEqual([model.form?.draft, model.form?.errors.message?.message], [null, 'no answer']);
   isBroken = false;
   assert.equal((await model.submit())?.id, 'j1');
 });
@@ -478,10 +481,10 @@ test('a submit whose answer was lost is tried again with its key', async () => {
       return { job: { id: 'j1', status: 'running' } };
     }
   });
-  model.isSeen = true;
+  model.isVisible = true;
   page.go('a.ipynb');
   assert.equal(await model.submit(), null);
-  assert.equal(model.desk?.wrong.trouble?.message, 'no answer');
+  assert.equal(model.form?.errors.message?.message, 'no answer');
   isBroken = false;
   await model.submit();
   const [first, second] = engine.of('submit').map(({ body }) => body['key']);
@@ -496,7 +499,7 @@ test('a submit that was refused is a new one when it is tried again', async () =
       throw new EngineError('The quota is used up.', '', 'QuotaExceeded', 409);
     }
   });
-  model.isSeen = true;
+  model.isVisible = true;
   page.go('a.ipynb');
   await model.submit();
   await model.submit();
@@ -536,20 +539,20 @@ test('inputs are brought before a submit, which can be ended meanwhile', async t
     copy: () => ({ id: 'c1', status }),
     cancel_copy: () => (status = 'cancelled')
   });
-  model.isSeen = true;
+  model.isVisible = true;
   page.go('a.ipynb');
   await pass();
-  assert.ok(model.desk?.draft);
-  model.desk.change(withField(model.desk.draft, 'inputs', { train: 'oss://b/t/' }));
+  assert.ok(model.form?.draft);
+  model.form.change(withField(model.form.draft, 'inputs', { train: 'oss://b/t/' }));
   let outcome: unknown = 'none';
   void model.submit().then(job => (outcome = job));
   await pass();
-  assert.deepEqual([model.desk.stage?.what, model.desk.stage?.copy?.done], ['bringing', 3]);
-  model.desk.cancel();
+  assert.deepEqual([model.form.stage?.name, model.form.stage?.transfer?.done], ['bringing', 3]);
+  model.form.cancel();
   await pass();
   await pass(1000);
   assert.deepEqual([outcome, engine.of('cancel_copy').length, engine.of('submit').length], [null, 1, 0]);
-  assert.equal(model.desk.stage, null);
+  assert.equal(model.form.stage, null);
   status = 'done';
   void model.submit().then(job => (outcome = job));
   await pass();
@@ -564,10 +567,10 @@ test('what was submitted last is submitted once more, whatever stands in the for
   const { engine, page, model } = begin({
     form: () => ({ request: { spec: { name: 'old' } }, kind: 'notebook', last: known, entries: [] })
   });
-  assert.equal(await model.again('a.ipynb'), false);
+  assert.equal(await model.submitAgain('a.ipynb'), false);
   assert.equal(engine.of('submit').length, 0);
   known = last;
-  assert.equal(await model.again('a.ipynb'), true);
+  assert.equal(await model.submitAgain('a.ipynb'), true);
   assert.deepEqual(record(engine.of('submit')[0]?.body['spec']), { name: 'old' });
   assert.deepEqual(page.opened, ['j1 from a.ipynb']);
 });
@@ -581,21 +584,21 @@ test('what is put into the form goes as a script where it must, and files that c
   });
   page.go('work/a.ipynb');
   await model.refresh();
-  await model.desk?.refresh();
-  const { desk } = model;
-  assert.ok(desk);
-  const now = () => (desk.draft ? requestOf(desk.draft) : {});
+  await model.form?.refresh();
+  const { form } = model;
+  assert.ok(form);
+  const now = () => (form.draft ? requestOf(form.draft) : {});
   const source = { folder: '/w' };
-  desk.put({
+  form.setRequest({
     notebook: '/w/a.ipynb',
     spec: { entry_point: 'a.py', source: { ...source, files: { 'a.py': '1', b: '' } } }
   });
   assert.equal(now()['script_if_needed'], true);
-  desk.uncover('b');
+  form.removeFile('b');
   assert.deepEqual(now()['spec'], { entry_point: 'a.py', source: { ...source, files: { 'a.py': '1' } } });
-  desk.uncover('a.py');
+  form.removeFile('a.py');
   assert.deepEqual(now()['spec'], { entry_point: 'a.ipynb', source });
-  desk.put({ script_if_needed: false, spec: {} });
+  form.setRequest({ script_if_needed: false, spec: {} });
   assert.equal(now()['script_if_needed'], false);
 });
 
@@ -609,9 +612,9 @@ test('data is read with the account that it is in, or it is said that it is not'
     });
     page.go('a.ipynb');
     await model.useInput('oss://x/train/', of);
-    assert.ok(model.desk?.draft);
-    assert.deepEqual(field(model.desk.draft, 'inputs'), { train: 'oss://x/train/' });
-    return [field(model.desk.draft, 'profile') ?? '', ...page.said];
+    assert.ok(model.form?.draft);
+    assert.deepEqual(field(model.form.draft, 'inputs'), { train: 'oss://x/train/' });
+    return [field(model.form.draft, 'profile') ?? '', ...page.said];
   };
   assert.deepEqual(await after({ spec: {} }, 'a', 'b'), ['b']);
   assert.deepEqual(await after({ backend: 'pai', spec: {} }, 'local', 'b'), ['b']);
@@ -631,7 +634,7 @@ test('a URI becomes an input of what is in front', async () => {
   page.go('a.ipynb');
   await model.useInput('oss://b/train/');
   await model.useInput('oss://c/train/');
-  assert.deepEqual(model.desk?.draft && field(model.desk.draft, 'inputs'), {
+  assert.deepEqual(model.form?.draft && field(model.form.draft, 'inputs'), {
     train: 'oss://b/train/',
     train_2: 'oss://c/train/'
   });

@@ -4,20 +4,36 @@ import { test } from 'node:test';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { IEngine } from '../../../labextension/lib/api/engine.js';
-import { choices, parseImages, wanted } from '../../../labextension/lib/train/compute/images.js';
-import { gibibytes, matching, parseInstances, sorted } from '../../../labextension/lib/train/compute/instancetypes.js';
+import { choices, parseImages, filterImages } from '../../../labextension/lib/train/compute/images.js';
 import {
-  added,
-  channelFaults,
+  gibibytes,
+  filterTypes,
+  parseInstances,
+  sortTypes
+} from '../../../labextension/lib/train/compute/instancetypes.js';
+import {
+  appendRow,
+  channelErrors,
   channelsOf,
-  proposals,
+  suggestedNames,
   rowsOf,
   variableOf
 } from '../../../labextension/lib/ui/fields/channelrows.js';
-import { read, textOf } from '../../../labextension/lib/ui/fields/fieldtext.js';
+import { parseField, textOf } from '../../../labextension/lib/ui/fields/fieldtext.js';
 import type { IField } from '../../../labextension/lib/ui/fields/schemafields.js';
-import { changed, faultAt, faultsBelow, fieldsOf, trimmed } from '../../../labextension/lib/ui/fields/schemafields.js';
-import { beginnings, common, folderOf, inFolder } from '../../../labextension/lib/ui/fields/uricompletion.js';
+import {
+  withValue,
+  errorAt,
+  errorsBelow,
+  fieldsOf,
+  trimmed
+} from '../../../labextension/lib/ui/fields/schemafields.js';
+import {
+  rootCompletions,
+  commonPrefix,
+  folderOf,
+  folderCompletions
+} from '../../../labextension/lib/ui/fields/uricompletion.js';
 
 // Says each text as it is, with its parameters.
 const trans = {
@@ -69,8 +85,8 @@ function field(name: string): IField {
   return found;
 }
 
-const value = (name: string, text: string) => read(field(name), text, trans).value;
-const fault = (name: string, text: string) => read(field(name), text, trans).fault;
+const value = (name: string, text: string) => parseField(field(name), text, trans).value;
+const error = (name: string, text: string) => parseField(field(name), text, trans).error;
 
 test('each property of a schema is a field of the kind that it needs', () => {
   const kinds = Object.fromEntries([...FIELDS].map(([name, { kind }]) => [name, kind]));
@@ -136,7 +152,7 @@ test('what is typed gives what it means, and nothing if it is empty', () => {
   assert.deepEqual(value('roles', 'train=acs:ram::1:role/a=b\n x = '), { train: 'acs:ram::1:role/a=b', x: '' });
   assert.deepEqual(value('settings', '{"a": [1]}'), { a: [1] });
   for (const name of FIELDS.keys()) {
-    assert.deepEqual(read(field(name), ' ', trans), { value: undefined, fault: '' });
+    assert.deepEqual(parseField(field(name), ' ', trans), { value: undefined, error: '' });
   }
 });
 
@@ -152,20 +168,20 @@ test('what cannot be read is given as it was typed, and stands in the field agai
     ['nodes', '["a"']
   ] as const) {
     assert.equal(value(name, typed), typed);
-    assert.notEqual(fault(name, typed), '', `${name}: ${typed}`);
+    assert.notEqual(error(name, typed), '', `${name}: ${typed}`);
     assert.equal(textOf(field(name), typed), typed);
   }
 });
 
 test('the rules of the schema are said where they are broken', () => {
-  assert.equal(fault('count', '0'), 'Must be at least 1.');
-  assert.equal(fault('count', '11'), 'Must be at most 10.');
+  assert.equal(error('count', '0'), 'Must be at least 1.');
+  assert.equal(error('count', '11'), 'Must be at most 10.');
   const limit = field('spot').fields[1];
   assert.ok(limit);
-  assert.equal(read(limit, '0', trans).fault, 'Must be greater than 0.');
-  assert.equal(fault('memory', '4 GB'), 'Invalid format.');
-  assert.equal(fault('memory', '123456GiB'), 'Too long: 9 characters, at most 8 allowed.');
-  assert.equal(fault('memory', '4GiB'), '');
+  assert.equal(parseField(limit, '0', trans).error, 'Must be greater than 0.');
+  assert.equal(error('memory', '4 GB'), 'Invalid format.');
+  assert.equal(error('memory', '123456GiB'), 'Too long: 9 characters, at most 8 allowed.');
+  assert.equal(error('memory', '4GiB'), '');
 });
 
 test('what is given is read again from the text that is made of it', () => {
@@ -186,23 +202,23 @@ test('what is given is read again from the text that is made of it', () => {
 });
 
 test('an empty field is not in the value', () => {
-  assert.deepEqual(changed({ a: 1, b: 2 }, 'a', undefined), { b: 2 });
-  assert.deepEqual(changed({ b: 2 }, 'a', 0), { b: 2, a: 0 });
+  assert.deepEqual(withValue({ a: 1, b: 2 }, 'a', undefined), { b: 2 });
+  assert.deepEqual(withValue({ b: 2 }, 'a', 0), { b: 2, a: 0 });
 });
 
 test('the words of the engine stand at the field that they are about', () => {
-  const faults = new Map([
+  const errors = new Map([
     ['spot', 'one of both'],
     ['spot.limit', 'too high'],
     ['spot.other', 'not known'],
     ['roles.train', 'no role'],
     ['nodes[0]', 'no node']
   ]);
-  assert.equal(faultAt(field('spot'), faults), 'one of both not known');
-  assert.deepEqual([...faultsBelow('spot', faults)].slice(0, 1), [['limit', 'too high']]);
-  assert.equal(faultAt(field('roles'), faults), 'no role');
-  assert.equal(faultAt(field('nodes'), faults), 'no node');
-  assert.equal(faultAt(field('count'), faults), '');
+  assert.equal(errorAt(field('spot'), errors), 'one of both not known');
+  assert.deepEqual([...errorsBelow('spot', errors)].slice(0, 1), [['limit', 'too high']]);
+  assert.equal(errorAt(field('roles'), errors), 'no role');
+  assert.equal(errorAt(field('nodes'), errors), 'no node');
+  assert.equal(errorAt(field('count'), errors), '');
 });
 
 const TYPES = parseInstances({
@@ -215,24 +231,24 @@ const TYPES = parseInstances({
   left_out: 2
 });
 
-test('instance types are sorted with favourites first, and what is not known last', () => {
-  const names = (column: 'price' | 'name' | 'available', isDescending: boolean, favourites: string[] = []) =>
-    sorted(TYPES.types, { column, isDescending }, new Set(favourites)).map(type => type.name.replace('ecs.', ''));
+test('instance types are sorted with favorites first, and what is not known last', () => {
+  const names = (column: 'price' | 'name' | 'available', isDescending: boolean, favorites: string[] = []) =>
+    sortTypes(TYPES.types, { column, isDescending }, new Set(favorites)).map(type => type.name.replace('ecs.', ''));
   assert.deepEqual(names('price', false), ['gn6v', 'g10.large', 'g9.large']);
   assert.deepEqual(names('price', true), ['g10.large', 'gn6v', 'g9.large']);
   assert.deepEqual(names('price', true, ['ecs.g9.large']), ['g9.large', 'g10.large', 'gn6v']);
   assert.deepEqual(names('name', false), ['g9.large', 'g10.large', 'gn6v']);
   assert.deepEqual(names('available', false), ['g9.large', 'g10.large', 'gn6v']);
-  assert.deepEqual([TYPES.leftOut, TYPES.quotas[0]?.freeCpu], [2, 3]);
+  assert.deepEqual([TYPES.hiddenCount, TYPES.quotas[0]?.freeCpu], [2, 3]);
   assert.equal(gibibytes(7.5 * 2 ** 30), '7.5');
 });
 
 test('instance types are found by words of their name and their GPU', () => {
   assert.deepEqual(
-    matching(TYPES.types, ' v100 ECS').map(type => type.name),
+    filterTypes(TYPES.types, ' v100 ECS').map(type => type.name),
     ['ecs.gn6v']
   );
-  assert.equal(matching(TYPES.types, '').length, 3);
+  assert.equal(filterTypes(TYPES.types, '').length, 3);
 });
 
 test('images are found by framework, version and words', () => {
@@ -245,7 +261,7 @@ test('images are found by framework, version and words', () => {
     ]
   });
   const found = (change: object) =>
-    wanted(images, { text: '', framework: '', version: '', accelerator: '', ...change }).map(image => image.uri);
+    filterImages(images, { text: '', framework: '', version: '', accelerator: '', ...change }).map(image => image.uri);
   assert.equal(found({}).length, 3);
   assert.deepEqual(found({ framework: 'PyTorch', accelerator: 'GPU' }), ['r/pytorch:1.12-gpu']);
   assert.deepEqual(found({ version: '1.1' }), ['r/pytorch:1.1-cpu']);
@@ -257,13 +273,13 @@ test('images are found by framework, version and words', () => {
 });
 
 test('the folder that is looked into is that of the last slash', () => {
-  assert.deepEqual(folderOf('oss://b/data/tr', ''), { uri: 'oss://b/data/', before: 'oss://b/data/' });
+  assert.deepEqual(folderOf('oss://b/data/tr', ''), { uri: 'oss://b/data/', prefix: 'oss://b/data/' });
   assert.equal(folderOf('oss://b', ''), null);
   assert.equal(folderOf('oss:', ''), null);
   assert.equal(folderOf('dataset://d-1/', '/home'), null);
-  assert.deepEqual(folderOf('/a b/c', ''), { uri: 'file:///a%20b/', before: '/a b/' });
-  assert.deepEqual(folderOf('data/x', '/home/me/'), { uri: 'file:///home/me/data/', before: 'data/' });
-  assert.deepEqual(folderOf('', '/home/me'), { uri: 'file:///home/me/', before: '' });
+  assert.deepEqual(folderOf('/a b/c', ''), { uri: 'file:///a%20b/', prefix: '/a b/' });
+  assert.deepEqual(folderOf('data/x', '/home/me/'), { uri: 'file:///home/me/data/', prefix: 'data/' });
+  assert.deepEqual(folderOf('', '/home/me'), { uri: 'file:///home/me/', prefix: '' });
   assert.equal(folderOf('data/x', ''), null);
 });
 
@@ -285,33 +301,33 @@ test('a text is completed by what is in its folder, and by where storages begin'
     { uri: 'file:///home/', scheme: 'file', profile: '' }
   ]);
   const texts = (options: readonly { text: string }[]) => options.map(option => option.text);
-  const names = async (text: string) => texts(await inFolder(ask, text, '/home', ''));
+  const names = async (text: string) => texts(await folderCompletions(ask, text, '/home', ''));
   assert.deepEqual(await names('oss://b/tr'), ['oss://b/train/', 'oss://b/train.csv']);
   assert.deepEqual(await names('oss://b/'), ['oss://b/test/', 'oss://b/train/', 'oss://b/train.csv']);
   assert.deepEqual(await names(''), ['test/', 'train/', 'train.csv']);
   assert.deepEqual(await names('.g'), ['.git/']);
   assert.deepEqual(await names('train.csv'), []);
   assert.deepEqual(await names('oss://b'), []);
-  const starts = async (text: string, profile: string) => texts(await beginnings(ask, text, profile));
+  const starts = async (text: string, profile: string) => texts(await rootCompletions(ask, text, profile));
   for (const begun of ['', 'os', 'oss:', 'oss:/', 'oss://', 'oss://b']) {
     assert.deepEqual(await starts(begun, 'mine'), ['oss://b/'], begun);
   }
   assert.deepEqual(await starts('os', ''), ['oss://b/', 'oss://other/']);
   assert.deepEqual([await starts('oss://b/', ''), await starts('data/', ''), await starts('/', '')], [[], [], []]);
-  assert.equal(common(await inFolder(ask, 'oss://b/t', '', '')), 'oss://b/t');
-  assert.equal(common(await inFolder(ask, 'oss://b/tr', '', '')), 'oss://b/train');
+  assert.equal(commonPrefix(await folderCompletions(ask, 'oss://b/t', '', '')), 'oss://b/t');
+  assert.equal(commonPrefix(await folderCompletions(ask, 'oss://b/tr', '', '')), 'oss://b/train');
 });
 
 test('of a folder with more names than are given at once, those after what is typed are asked for', async () => {
   const ask = storage(['a', 'b', 'c', 'train'], 2);
   assert.deepEqual(
-    (await inFolder(ask, '/d/tr', '', '')).map(option => option.text),
+    (await folderCompletions(ask, '/d/tr', '', '')).map(option => option.text),
     ['/d/train']
   );
 });
 
 test('rows of channels give what has a name, and stay as they are typed', () => {
-  let rows = added(added(rowsOf({ train: 'oss://b/' }, []), '', 'half'), ' new ', ' x ');
+  let rows = appendRow(appendRow(rowsOf({ train: 'oss://b/' }, []), '', 'half'), ' new ', ' x ');
   assert.deepEqual(channelsOf(rows), { train: 'oss://b/', new: 'x' });
   assert.deepEqual(rowsOf(channelsOf(rows), rows), rows);
   rows = rowsOf({ new: 'y', more: 'z' }, rows);
@@ -327,10 +343,10 @@ test('rows of channels give what has a name, and stay as they are typed', () => 
 });
 
 test('what is wrong with a channel stands at its row', () => {
-  const rows = added(added(added(added([], 'a', '1'), 'a', '2'), '', '3'), 'b', '4');
-  const faults = channelFaults(rows, new Map([['b', 'not there']]), trans);
+  const rows = appendRow(appendRow(appendRow(appendRow([], 'a', '1'), 'a', '2'), '', '3'), 'b', '4');
+  const errors = channelErrors(rows, new Map([['b', 'not there']]), trans);
   assert.deepEqual(
-    [...faults],
+    [...errors],
     [
       [0, 'Duplicate name.'],
       [1, 'Duplicate name.'],
@@ -342,7 +358,7 @@ test('what is wrong with a channel stands at its row', () => {
 });
 
 test('names that have a meaning are proposed, and the variable of a channel is said', () => {
-  assert.deepEqual(proposals('outputs', added([], 'model')), ['checkpoints', 'tensorboard']);
+  assert.deepEqual(suggestedNames('outputs', appendRow([], 'model')), ['checkpoints', 'tensorboard']);
   assert.equal(variableOf('inputs', 'my-data'), 'PAI_INPUT_MY_DATA');
   assert.equal(variableOf('outputs', '数据'), '');
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { changesOf, faultsOf, repeated } from '../../../labextension/lib/ui/fields/specedits.js';
+import { changesOf, fieldErrorsOf, duplicateNames } from '../../../labextension/lib/ui/fields/specedits.js';
 
 const BEFORE = new Map([
   ['lr', '0.1'],
@@ -20,13 +20,13 @@ test('only what is different is a change, and what went is null', () => {
 });
 
 test('names that are there twice', () => {
-  assert.deepEqual([...repeated(rows(['a', ''], ['b', ''], ['a', '1'], ['', ''], ['', '']))], ['a']);
+  assert.deepEqual([...duplicateNames(rows(['a', ''], ['b', ''], ['a', '1'], ['', ''], ['', '']))], ['a']);
 });
 
 test('the words of the engine stand beside the field that they are about', () => {
   const said = 'name: too long\nThe hyperparameter `a b` cannot be passed on.\nhyperparameters.lr: no\nelse';
-  const faults = faultsOf(said, rows(['lr', ''], ['', ''], ['a b', '']));
-  assert.deepEqual(faults, {
+  const errors = fieldErrorsOf(said, rows(['lr', ''], ['', ''], ['a b', '']));
+  assert.deepEqual(errors, {
     name: 'too long',
     rows: new Map([
       [2, 'The hyperparameter `a b` cannot be passed on.'],

@@ -3,9 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { placeLabel } from '../../../labextension/lib/metrics/axislabels.js';
+import { positionLabel } from '../../../labextension/lib/metrics/axislabels.js';
 import { count, moment, setLocale } from '../../../labextension/lib/ui/format.js';
-import { catalogue, languageOf, localeOf, spoken, translated } from '../../../labextension/lib/ui/translation.js';
+import {
+  toGettextCatalog,
+  languageOf,
+  localeOf,
+  languageTag,
+  translateSchema
+} from '../../../labextension/lib/ui/translation.js';
 
 test('the setting wins over JupyterLab, whose Chinese is ours unless it is Traditional', () => {
   const cases: [string, string, string][] = [
@@ -20,9 +26,9 @@ test('the setting wins over JupyterLab, whose Chinese is ours unless it is Tradi
     ['klingon', 'en', 'en']
   ];
   for (const [setting, lab, expected] of cases) {
-    assert.equal(spoken(setting, lab), expected, `${setting} ${lab}`);
+    assert.equal(languageTag(setting, lab), expected, `${setting} ${lab}`);
   }
-  assert.equal(spoken(undefined, 'zh-CN'), 'zh-CN');
+  assert.equal(languageTag(undefined, 'zh-CN'), 'zh-CN');
 });
 
 test('titles and descriptions are translated, names and values are not', () => {
@@ -39,7 +45,7 @@ test('titles and descriptions are translated, names and values are not', () => {
       title: { description: 'Language', default: 'Language', oneOf: [{ const: 'auto', title: 'Same as JupyterLab' }] }
     }
   };
-  assert.deepEqual(translated(schema, trans as never), {
+  assert.deepEqual(translateSchema(schema, trans as never), {
     title: '语言',
     type: 'object',
     properties: {
@@ -51,7 +57,7 @@ test('titles and descriptions are translated, names and values are not', () => {
 test('a catalogue of ours is in the form that gettext takes; nothing is English', () => {
   const texts = { '': { language: 'zh-CN', plural_forms: 'nplurals=1; plural=0;' }, Jobs: ['作业'] };
   assert.equal(languageOf(texts), 'zh-CN');
-  assert.deepEqual(catalogue(texts), {
+  assert.deepEqual(toGettextCatalog(texts), {
     '': { language: 'zh-CN', domain: 'jupyter_pai', pluralForms: 'nplurals=1; plural=0;' },
     Jobs: ['作业']
   });
@@ -76,7 +82,7 @@ test('times and numbers are written as in the language of the page, in the way o
   const noon = new Date(2026, 10, 22, 12, 5, 9).getTime();
   const seen = ['zh-CN', 'en-US', 'de-DE'].map(tag => {
     setLocale(tag);
-    assert.equal(placeLabel('clock', noon / 1000), moment(noon));
+    assert.equal(positionLabel('clock', noon / 1000), moment(noon));
     return [moment(noon).replace(/\s/g, ' '), moment(noon, { month: 'numeric', day: 'numeric' }), count(12345.5)];
   });
   setLocale(undefined);

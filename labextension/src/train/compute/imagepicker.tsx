@@ -7,10 +7,10 @@ import * as React from 'react';
 
 import type { IEngine } from '../../api/engine.js';
 import { EngineError } from '../../api/engine.js';
-import { Trouble } from '../../ui/errormessage.js';
-import { useAnswer } from '../../ui/hooks.js';
-import type { IImage, IImages, IWanted } from './images.js';
-import { choices, parseImages, wanted } from './images.js';
+import { ErrorMessage } from '../../ui/errormessage.js';
+import { useQuery } from '../../ui/hooks.js';
+import type { IImage, IImages, IImageFilters } from './images.js';
+import { choices, parseImages, filterImages } from './images.js';
 
 interface IProps {
   readonly engine: IEngine;
@@ -23,29 +23,29 @@ interface IProps {
   /** Whether the backend lists images (its capability `images`), if known. */
   readonly hasList?: boolean;
   /** The engine's error; empty if there is none. */
-  readonly fault?: string;
+  readonly error?: string;
 }
 
-const NONE: IWanted = { text: '', framework: '', version: '', accelerator: '' };
+const NO_FILTERS: IImageFilters = { text: '', framework: '', version: '', accelerator: '' };
 // Number of rows shown at first.
 const PAGE = 50;
 
 export function ImagePicker(props: IProps): React.JSX.Element {
-  const { trans, profile, backend, value, onChange, hasList = true, fault = '' } = props;
+  const { trans, profile, backend, value, onChange, hasList = true, error = '' } = props;
   const id = React.useId();
   const [isOpen, setOpen] = React.useState(false);
-  const place = `${backend}/${profile}`;
+  const key = `${backend}/${profile}`;
   const opener = React.useRef<HTMLButtonElement>(null);
   const field = React.useRef<HTMLInputElement>(null);
   // The backend that reported that it lists no images.
-  const [without, setWithout] = React.useState('');
-  const canOpen = hasList && without !== place;
+  const [unsupportedKey, setUnsupportedKey] = React.useState('');
+  const canOpen = hasList && unsupportedKey !== key;
   const close = () => {
     setOpen(false);
     opener.current?.focus();
   };
-  const forgo = () => {
-    setWithout(place);
+  const hideList = () => {
+    setUnsupportedKey(key);
     field.current?.focus(); // The button disappears.
   };
   return (
@@ -67,8 +67,8 @@ export function ImagePicker(props: IProps): React.JSX.Element {
           placeholder={trans.__('Profile default')}
           spellCheck={false}
           value={value}
-          aria-invalid={fault !== ''}
-          aria-describedby={fault ? `${id}-fault` : undefined}
+          aria-invalid={error !== ''}
+          aria-describedby={error ? `${id}-error` : undefined}
           onChange={event => onChange(event.target.value.trim())}
         />
         {canOpen && (
@@ -84,27 +84,27 @@ export function ImagePicker(props: IProps): React.JSX.Element {
           </button>
         )}
       </div>
-      {fault && (
-        <span className="jp-pai-Trouble" role="alert" id={`${id}-fault`}>
-          {fault}
+      {error && (
+        <span className="jp-pai-Trouble" role="alert" id={`${id}-error`}>
+          {error}
         </span>
       )}
       {isOpen && canOpen && (
         <section id={`${id}-list`} aria-label={trans.__('Images')}>
-          <Listed key={place} {...props} onNone={forgo} />
+          <ImageList key={key} {...props} onNone={hideList} />
         </section>
       )}
     </div>
   );
 }
 
-function Listed(props: IProps & { readonly onNone: () => void }): React.JSX.Element {
+function ImageList(props: IProps & { readonly onNone: () => void }): React.JSX.Element {
   const { engine, trans, profile, backend, onNone } = props;
   const [scope, setScope] = React.useState('training');
-  const [attempt, again] = React.useReducer((n: number) => n + 1, 0);
-  const ask = async () => {
+  const [attempt, retry] = React.useReducer((n: number) => n + 1, 0);
+  const fetch = async () => {
     try {
-      return { scope, found: parseImages(await engine.call('images', { profile, backend, scope })) };
+      return { scope, result: parseImages(await engine.call('images', { profile, backend, scope })) };
     } catch (error) {
       if (error instanceof EngineError && error.code === 'Unsupported') {
         onNone();
@@ -112,7 +112,7 @@ function Listed(props: IProps & { readonly onNone: () => void }): React.JSX.Elem
       throw error;
     }
   };
-  const [answer, trouble] = useAnswer(ask, `${scope}/${attempt}`, true);
+  const [response, error] = useQuery(fetch, `${scope}/${attempt}`, true);
   const scopes: readonly (readonly [string, string])[] = [
     ['training', trans.__('For training')],
     ['develop', trans.__('For development')],
@@ -133,15 +133,15 @@ function Listed(props: IProps & { readonly onNone: () => void }): React.JSX.Elem
           </option>
         ))}
       </select>
-      {trouble ? (
+      {error ? (
         <>
-          <Trouble trouble={trouble} />
-          <button type="button" className="jp-pai-Button" onClick={again}>
+          <ErrorMessage error={error} />
+          <button type="button" className="jp-pai-Button" onClick={retry}>
             {trans.__('Refresh')}
           </button>
         </>
-      ) : answer?.scope === scope ? (
-        <Filtered {...props} found={answer.found} />
+      ) : response?.scope === scope ? (
+        <FilteredImages {...props} result={response.result} />
       ) : (
         <p className="jp-pai-Fields-note" role="status">
           {trans.__('Loading…')}
@@ -151,80 +151,89 @@ function Listed(props: IProps & { readonly onNone: () => void }): React.JSX.Elem
   );
 }
 
-function Filtered(props: IProps & { readonly found: IImages }): React.JSX.Element {
-  const { trans, found } = props;
-  const [want, setWant] = React.useState(NONE);
-  const [most, show] = React.useState(PAGE);
-  const look = (change: Partial<IWanted>) => {
-    setWant({ ...want, ...change });
-    show(PAGE);
+function FilteredImages(props: IProps & { readonly result: IImages }): React.JSX.Element {
+  const { trans, result } = props;
+  const { images, hiddenCount } = result;
+  const [filters, setFilters] = React.useState(NO_FILTERS);
+  const [limit, setLimit] = React.useState(PAGE);
+  const change = (changed: Partial<IImageFilters>) => {
+    setFilters({ ...filters, ...changed });
+    setLimit(PAGE);
   };
-  const rows = wanted(found.images, want);
-  const filters = [
-    ['framework', trans.__('Framework'), trans.__('Any framework')],
-    ['version', trans.__('Version'), trans.__('Any version')],
-    ['accelerator', trans.__('Accelerator'), trans.__('Any accelerator')]
-  ] as const;
-  // Only versions of the selected framework are offered.
-  const offered = (name: 'framework' | 'version' | 'accelerator') =>
-    choices(
-      name === 'version' ? wanted(found.images, { ...NONE, framework: want.framework }) : found.images,
-      one => one[name]
-    );
+  const rows = filterImages(images, filters);
   return (
     <>
-      <div className="jp-pai-Images-filters">
-        {filters.map(([name, label, all]) => (
-          <select
-            key={name}
-            className="jp-pai-Input"
-            aria-label={label}
-            value={want[name]}
-            onChange={event =>
-              look(
-                name === 'framework' ? { framework: event.target.value, version: '' } : { [name]: event.target.value }
-              )
-            }
-          >
-            <option value="">{all}</option>
-            {offered(name).map(choice => (
-              <option key={choice}>{choice}</option>
-            ))}
-          </select>
-        ))}
-        <input
-          type="search"
-          className="jp-pai-Input"
-          aria-label={trans.__('Search images')}
-          placeholder={trans.__('Search')}
-          spellCheck={false}
-          value={want.text}
-          onChange={event => look({ text: event.target.value })}
-        />
-      </div>
-      <Rows {...props} rows={rows.slice(0, most)} />
+      <Filters {...{ trans, images, filters, change }} />
+      <Rows {...props} rows={rows.slice(0, limit)} />
       <p className="jp-pai-Fields-note" role="status">
         {rows.length
-          ? trans.__('Showing %1 of %2', Math.min(most, rows.length), found.images.length)
-          : found.images.length
+          ? trans.__('Showing %1 of %2', Math.min(limit, rows.length), images.length)
+          : images.length
             ? trans.__('No matching images.')
             : trans.__('No images for this purpose.')}
       </p>
-      {most < rows.length && (
-        <button type="button" className="jp-pai-Button" onClick={() => show(most + PAGE)}>
+      {limit < rows.length && (
+        <button type="button" className="jp-pai-Button" onClick={() => setLimit(limit + PAGE)}>
           {trans.__('Show more')}
         </button>
       )}
-      {found.leftOut > 0 && (
-        <p className="jp-pai-Fields-note">{trans.__('Hidden by the administrator: %1', found.leftOut)}</p>
+      {hiddenCount > 0 && (
+        <p className="jp-pai-Fields-note">{trans.__('Hidden by the administrator: %1', hiddenCount)}</p>
       )}
     </>
   );
 }
 
+interface IFiltersProps {
+  readonly trans: TranslationBundle;
+  readonly images: readonly IImage[];
+  readonly filters: IImageFilters;
+  readonly change: (changed: Partial<IImageFilters>) => void;
+}
+
+function Filters({ trans, images, filters, change }: IFiltersProps): React.JSX.Element {
+  const selects = [
+    ['framework', trans.__('Framework'), trans.__('Any framework')],
+    ['version', trans.__('Version'), trans.__('Any version')],
+    ['accelerator', trans.__('Accelerator'), trans.__('Any accelerator')]
+  ] as const;
+  // Only versions of the selected framework are offered.
+  const candidates = (name: (typeof selects)[number][0]) =>
+    name === 'version' ? filterImages(images, { ...NO_FILTERS, framework: filters.framework }) : images;
+  return (
+    <div className="jp-pai-Images-filters">
+      {selects.map(([name, label, any]) => (
+        <select
+          key={name}
+          className="jp-pai-Input"
+          aria-label={label}
+          value={filters[name]}
+          onChange={({ target: { value } }) =>
+            change(name === 'framework' ? { framework: value, version: '' } : { [name]: value })
+          }
+        >
+          <option value="">{any}</option>
+          {choices(candidates(name), image => image[name]).map(choice => (
+            <option key={choice}>{choice}</option>
+          ))}
+        </select>
+      ))}
+      <input
+        type="search"
+        className="jp-pai-Input"
+        aria-label={trans.__('Search images')}
+        placeholder={trans.__('Search')}
+        spellCheck={false}
+        value={filters.text}
+        onChange={event => change({ text: event.target.value })}
+      />
+    </div>
+  );
+}
+
 function Rows({ trans, rows, value, onChange }: IProps & { readonly rows: readonly IImage[] }): React.JSX.Element {
   const group = React.useId();
-  const all = [{ uri: '', text: trans.__('Profile default'), facts: '' }, ...rows.map(described)];
+  const all = [{ uri: '', text: trans.__('Profile default'), facts: '' }, ...rows.map(describe)];
   return (
     <div className="jp-pai-Images-rows" role="radiogroup" aria-label={trans.__('Images')}>
       {all.map(({ uri, text, facts }) => (
@@ -240,7 +249,7 @@ function Rows({ trans, rows, value, onChange }: IProps & { readonly rows: readon
   );
 }
 
-function described(image: IImage): { uri: string; text: string; facts: string } {
+function describe(image: IImage): { uri: string; text: string; facts: string } {
   const { uri, name, framework, version, accelerator, python, cuda } = image;
   const facts = [
     [framework, version].filter(Boolean).join(' '),

@@ -19,11 +19,11 @@ export interface IImage {
 /** `leftOut` is the number of images hidden by the administrator. */
 export interface IImages {
   readonly images: readonly IImage[];
-  readonly leftOut: number;
+  readonly hiddenCount: number;
 }
 
 /** Filters of images; empty ones match all. */
-export interface IWanted {
+export interface IImageFilters {
   readonly text: string;
   readonly framework: string;
   readonly version: string;
@@ -31,8 +31,8 @@ export interface IWanted {
 }
 
 export function parseImages(value: unknown): IImages {
-  const reply = record(value);
-  const images = list(reply['images']).map(item => {
+  const response = record(value);
+  const images = list(response['images']).map(item => {
     const one = record(item);
     return {
       uri: string(one['uri']),
@@ -45,22 +45,22 @@ export function parseImages(value: unknown): IImages {
       description: string(one['description'])
     };
   });
-  return { images: images.filter(image => image.uri), leftOut: number(reply['left_out']) ?? 0 };
+  return { images: images.filter(image => image.uri), hiddenCount: number(response['left_out']) ?? 0 };
 }
 
 /** Return the images that match framework, version (or its prefix), accelerator, and all words of a text. */
-export function wanted(
+export function filterImages(
   images: readonly IImage[],
-  { text, framework, version, accelerator }: IWanted
+  { text, framework, version, accelerator }: IImageFilters
 ): readonly IImage[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return images.filter(image => {
-    const whole = Object.values(image).join(' ').toLowerCase();
+    const text = Object.values(image).join(' ').toLowerCase();
     return (
       (!framework || image.framework === framework) &&
       (!version || image.version === version || image.version.startsWith(`${version}.`)) &&
       (!accelerator || image.accelerator === accelerator) &&
-      words.every(word => whole.includes(word))
+      words.every(word => text.includes(word))
     );
   });
 }

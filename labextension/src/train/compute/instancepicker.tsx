@@ -6,11 +6,11 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IEngine } from '../../api/engine.js';
-import { Trouble } from '../../ui/errormessage.js';
+import { ErrorMessage } from '../../ui/errormessage.js';
 import { count } from '../../ui/format.js';
-import { useAnswer } from '../../ui/hooks.js';
+import { useQuery } from '../../ui/hooks.js';
 import type { Column, IInstances, IInstanceType, IOrder, IQuota } from './instancetypes.js';
-import { gibibytes, matching, parseInstances, sorted } from './instancetypes.js';
+import { gibibytes, filterTypes, parseInstances, sortTypes } from './instancetypes.js';
 
 interface IProps {
   readonly engine: IEngine;
@@ -20,8 +20,8 @@ interface IProps {
   /** The name of the selected type; empty for the profile's default. */
   readonly value: string;
   readonly onChange: (name: string) => void;
-  readonly favourites: readonly string[];
-  readonly onFavourites: (names: readonly string[]) => void;
+  readonly favorites: readonly string[];
+  readonly onFavorites: (names: readonly string[]) => void;
 }
 
 // Number of rows shown at first.
@@ -30,29 +30,29 @@ const PAGE = 100;
 export function InstanceTable(props: IProps): React.JSX.Element {
   return (
     <div className="jp-pai-Instances" data-lm-suppress-shortcuts="true">
-      <Asked key={`${props.backend}/${props.profile}`} {...props} />
+      <InstanceTypesLoader key={`${props.backend}/${props.profile}`} {...props} />
     </div>
   );
 }
 
-function Asked(props: IProps): React.JSX.Element {
+function InstanceTypesLoader(props: IProps): React.JSX.Element {
   const { engine, trans, profile, backend } = props;
-  const [attempt, again] = React.useReducer((n: number) => n + 1, 0);
-  const ask = async () => parseInstances(await engine.call('instances', { profile, backend }));
-  const [found, trouble] = useAnswer(ask, String(attempt), true);
+  const [attempt, reload] = React.useReducer((n: number) => n + 1, 0);
+  const fetch = async () => parseInstances(await engine.call('instances', { profile, backend }));
+  const [instances, error] = useQuery(fetch, String(attempt), true);
   return (
     <>
-      {found ? (
-        <Loaded {...props} found={found} />
-      ) : trouble ? (
-        <Other {...props} />
+      {instances ? (
+        <FilterableTypes {...props} instances={instances} />
+      ) : error ? (
+        <NameField {...props} />
       ) : (
         <p className="jp-pai-Fields-note" role="status">
           {trans.__('Loading…')}
         </p>
       )}
-      <Trouble trouble={trouble} />
-      <button type="button" className="jp-pai-Button" onClick={again}>
+      <ErrorMessage error={error} />
+      <button type="button" className="jp-pai-Button" onClick={reload}>
         {trans.__('Refresh')}
       </button>
     </>
@@ -60,7 +60,7 @@ function Asked(props: IProps): React.JSX.Element {
 }
 
 /** A text field for the name, if the types cannot be listed. */
-function Other({ trans, value, onChange }: IProps): React.JSX.Element {
+function NameField({ trans, value, onChange }: IProps): React.JSX.Element {
   return (
     <input
       className="jp-pai-Input"
@@ -73,27 +73,27 @@ function Other({ trans, value, onChange }: IProps): React.JSX.Element {
   );
 }
 
-function Loaded(props: IProps & { readonly found: IInstances }): React.JSX.Element {
-  const { trans, found, value, favourites } = props;
-  const [text, type] = React.useState('');
+function FilterableTypes(props: IProps & { readonly instances: IInstances }): React.JSX.Element {
+  const { trans, instances, value, favorites } = props;
+  const [text, setText] = React.useState('');
   const [order, setOrder] = React.useState<IOrder>({ column: 'price', isDescending: false });
-  const [most, show] = React.useState(PAGE);
-  const starred = React.useMemo(() => new Set(favourites), [favourites]);
+  const [limit, setLimit] = React.useState(PAGE);
+  const starred = React.useMemo(() => new Set(favorites), [favorites]);
   const rows = React.useMemo(
-    () => sorted(matching(found.types, text), order, starred),
-    [found.types, text, order, starred]
+    () => sortTypes(filterTypes(instances.types, text), order, starred),
+    [instances.types, text, order, starred]
   );
-  if (!found.types.length) {
+  if (!instances.types.length) {
     return (
       <>
         <p className="jp-pai-Fields-note">{trans.__('This backend does not list instance types.')}</p>
-        <Other {...props} />
-        <Rest {...props} />
+        <NameField {...props} />
+        <TableFooter {...props} />
       </>
     );
   }
-  const shown = rows.slice(0, most);
-  const isPriceless = found.types.every(type => type.price === null);
+  const shown = rows.slice(0, limit);
+  const isPriceless = instances.types.every(setText => setText.price === null);
   return (
     <>
       <input
@@ -104,26 +104,26 @@ function Loaded(props: IProps & { readonly found: IInstances }): React.JSX.Eleme
         spellCheck={false}
         value={text}
         onChange={event => {
-          type(event.target.value);
-          show(PAGE);
+          setText(event.target.value);
+          setLimit(PAGE);
         }}
       />
       <Rows {...props} rows={shown} order={order} setOrder={setOrder} starred={starred} isPriceless={isPriceless} />
       <p className="jp-pai-Fields-note" role="status">
         {rows.length
-          ? trans.__('Showing %1 of %2', shown.length, found.types.length)
+          ? trans.__('Showing %1 of %2', shown.length, instances.types.length)
           : trans.__('No matching instance types.')}
       </p>
       {shown.length < rows.length && (
-        <button type="button" className="jp-pai-Button" onClick={() => show(most + PAGE)}>
+        <button type="button" className="jp-pai-Button" onClick={() => setLimit(limit + PAGE)}>
           {trans.__('Show more')}
         </button>
       )}
       {isPriceless && <p className="jp-pai-Fields-note">{trans.__('Pricing unavailable')}</p>}
-      {value && !found.types.some(one => one.name === value) && (
+      {value && !instances.types.some(one => one.name === value) && (
         <p className="jp-pai-Fields-note">{trans.__('Selected type %1 is not listed.', value)}</p>
       )}
-      <Rest {...props} />
+      <TableFooter {...props} />
     </>
   );
 }
@@ -137,21 +137,21 @@ interface IRowsProps extends IProps {
 }
 
 function Rows(props: IRowsProps): React.JSX.Element {
-  const { trans, rows, value, onChange, favourites, onFavourites, starred, isPriceless } = props;
+  const { trans, rows, value, onChange, favorites, onFavorites, starred, isPriceless } = props;
   const group = React.useId();
   // Rows are memoized, so their callbacks must not change.
-  const latest = React.useRef({ onChange, onFavourites, favourites });
-  latest.current = { onChange, onFavourites, favourites };
+  const latest = React.useRef({ onChange, onFavorites, favorites });
+  latest.current = { onChange, onFavorites, favorites };
   const choose = React.useCallback((name: string) => latest.current.onChange(name), []);
-  const star = React.useCallback((name: string) => {
-    const known = latest.current.favourites;
-    latest.current.onFavourites(known.includes(name) ? known.filter(one => one !== name) : [...known, name]);
+  const toggleFavorite = React.useCallback((name: string) => {
+    const known = latest.current.favorites;
+    latest.current.onFavorites(known.includes(name) ? known.filter(one => one !== name) : [...known, name]);
   }, []);
   const current = rows.some(row => row.name === value) ? value : '';
   return (
     <div className="jp-pai-Instances-rows">
       <table role="table" aria-label={trans.__('Instance types')}>
-        <Heads {...props} />
+        <TableHeader {...props} />
         <tbody role="rowgroup">
           <tr role="row" data-chosen={value === ''}>
             <td role="cell" className="jp-pai-Instances-name" colSpan={6}>
@@ -171,7 +171,7 @@ function Rows(props: IRowsProps): React.JSX.Element {
               isStarred={starred.has(type.name)}
               isPriceless={isPriceless}
               choose={choose}
-              star={star}
+              toggleFavorite={toggleFavorite}
             />
           ))}
         </tbody>
@@ -180,7 +180,7 @@ function Rows(props: IRowsProps): React.JSX.Element {
   );
 }
 
-function Heads({ trans, order, setOrder }: IRowsProps): React.JSX.Element {
+function TableHeader({ trans, order, setOrder }: IRowsProps): React.JSX.Element {
   const columns: readonly (readonly [Column, string])[] = [
     ['name', trans.__('Name')],
     ['cpu', trans.__('Cores')],
@@ -222,11 +222,11 @@ interface IRowProps {
   /** Whether all prices are unknown, which is stated once, below the table. */
   readonly isPriceless: boolean;
   readonly choose: (name: string) => void;
-  readonly star: (name: string) => void;
+  readonly toggleFavorite: (name: string) => void;
 }
 
 const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
-  const { type, trans, group, isChosen, isStarred, isPriceless, choose, star } = props;
+  const { type, trans, group, isChosen, isStarred, isPriceless, choose, toggleFavorite } = props;
   const { name, cpu, memory, price, spotDiscount, isAvailable } = type;
   return (
     <tr role="row" data-chosen={isChosen} data-type={name}>
@@ -243,7 +243,7 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
           aria-pressed={isStarred}
           aria-label={trans.__('Favorite: %1', name)}
           title={trans.__('Favorite: %1', name)}
-          onClick={() => star(name)}
+          onClick={() => toggleFavorite(name)}
         >
           <span aria-hidden="true">{isStarred ? '★' : '☆'}</span>
         </button>
@@ -259,8 +259,8 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
           <span className={isPriceless ? 'jp-pai-Instances-none' : ''}>{trans.__('unavailable')}</span>
         ) : (
           <>
-            <span className="jp-pai-Instances-wide">{amount(price)}</span>
-            <span className="jp-pai-Instances-narrow">{trans.__('%1 per hour', amount(price))}</span>
+            <span className="jp-pai-Instances-wide">{priceText(price)}</span>
+            <span className="jp-pai-Instances-narrow">{trans.__('%1 per hour', priceText(price))}</span>
           </>
         )}
         {spotDiscount !== null && (
@@ -287,7 +287,7 @@ function memoryText(bytes: number): string {
   return `${gibibytes(bytes)} GiB`;
 }
 
-function amount(price: number): string {
+function priceText(price: number): string {
   return count(price, { maximumFractionDigits: 4 });
 }
 
@@ -297,19 +297,20 @@ function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {
 }
 
 /** The number of hidden types, and the quotas of the account. */
-function Rest({ trans, found }: IProps & { readonly found: IInstances }): React.JSX.Element {
+function TableFooter({ trans, instances }: IProps & { readonly instances: IInstances }): React.JSX.Element {
   return (
     <>
-      {found.leftOut > 0 && (
-        <p className="jp-pai-Fields-note">{trans.__('Hidden by the administrator: %1', found.leftOut)}</p>
+      {instances.hiddenCount > 0 && (
+        <p className="jp-pai-Fields-note">{trans.__('Hidden by the administrator: %1', instances.hiddenCount)}</p>
       )}
-      {found.quotas.length > 0 && (
+      {instances.quotas.length > 0 && (
         <section aria-label={trans.__('Quotas')}>
           <p className="jp-pai-Fields-head">{trans.__('Quotas')}</p>
           <ul className="jp-pai-Instances-quotas">
-            {found.quotas.map(quota => (
+            {instances.quotas.map(quota => (
               <li key={quota.id}>
-                <span>{quota.name || quota.id}</span> <span className="jp-pai-Fields-note">{freeOf(quota, trans)}</span>
+                <span>{quota.name || quota.id}</span>{' '}
+                <span className="jp-pai-Fields-note">{freeText(quota, trans)}</span>
               </li>
             ))}
           </ul>
@@ -319,7 +320,7 @@ function Rest({ trans, found }: IProps & { readonly found: IInstances }): React.
   );
 }
 
-function freeOf(quota: IQuota, trans: TranslationBundle): string {
+function freeText(quota: IQuota, trans: TranslationBundle): string {
   const { cpu, memory, gpu, freeCpu, freeMemory, freeGpu, gpuName } = quota;
   const parts = [
     trans.__('%1 of %2 cores', freeCpu, cpu),

@@ -37,7 +37,7 @@ export interface IQuota {
 export interface IInstances {
   readonly types: readonly IInstanceType[];
   readonly quotas: readonly IQuota[];
-  readonly leftOut: number;
+  readonly hiddenCount: number;
 }
 
 export type Column = 'name' | 'cpu' | 'gpu' | 'memory' | 'price' | 'available';
@@ -48,11 +48,11 @@ export interface IOrder {
 }
 
 export function parseInstances(value: unknown): IInstances {
-  const reply = record(value);
+  const response = record(value);
   return {
-    types: list(reply['instances']).map(one => parseType(record(one))),
-    quotas: list(reply['quotas']).map(one => parseQuota(record(one))),
-    leftOut: number(reply['left_out']) ?? 0
+    types: list(response['instances']).map(one => parseType(record(one))),
+    quotas: list(response['quotas']).map(one => parseQuota(record(one))),
+    hiddenCount: number(response['left_out']) ?? 0
   };
 }
 
@@ -85,21 +85,21 @@ function parseQuota(one: Json): IQuota {
 }
 
 /** Return the types whose name or GPU name contains all words of a text. */
-export function matching(types: readonly IInstanceType[], text: string): readonly IInstanceType[] {
+export function filterTypes(types: readonly IInstanceType[], text: string): readonly IInstanceType[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return types.filter(type => words.every(word => `${type.name} ${type.gpuName}`.toLowerCase().includes(word)));
 }
 
 /** Sort types, favorites first. Unknown values come last in both directions. */
-export function sorted(
+export function sortTypes(
   types: readonly IInstanceType[],
   { column, isDescending }: IOrder,
-  favourites: ReadonlySet<string>
+  favorites: ReadonlySet<string>
 ): readonly IInstanceType[] {
   const sign = isDescending ? -1 : 1;
-  const rank = (type: IInstanceType) => (favourites.has(type.name) ? 0 : 1);
+  const rank = (type: IInstanceType) => (favorites.has(type.name) ? 0 : 1);
   return [...types].sort(
-    (a, b) => rank(a) - rank(b) || compared(keyOf(a, column), keyOf(b, column), sign) || byName(a.name, b.name)
+    (a, b) => rank(a) - rank(b) || compare(keyOf(a, column), keyOf(b, column), sign) || byName(a.name, b.name)
   );
 }
 
@@ -122,7 +122,7 @@ function keyOf(type: IInstanceType, column: Column): Key {
   }
 }
 
-function compared(a: Key, b: Key, sign: number): number {
+function compare(a: Key, b: Key, sign: number): number {
   if (a === null || b === null) {
     return Number(a === null) - Number(b === null);
   }

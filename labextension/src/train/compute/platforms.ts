@@ -31,7 +31,7 @@ export const NO_PLATFORMS: IPlatforms = { backends: [], profiles: [], default: '
 
 /** Parse the responses of `backends` and `profiles`. */
 export function parsePlatforms(backends: unknown, profiles: unknown): IPlatforms {
-  const found = record(profiles);
+  const data = record(profiles);
   return {
     backends: list(record(backends)['backends'])
       .map(record)
@@ -41,30 +41,36 @@ export function parsePlatforms(backends: unknown, profiles: unknown): IPlatforms
         capabilities: strings(one['capabilities']),
         options: one['options'] ? record(one['options']) : null
       })),
-    profiles: list(found['profiles'])
+    profiles: list(data['profiles'])
       .map(record)
       .map(one => ({
         name: string(one['name']),
         backend: string(record(one['settings'])['backend']),
         refused: string(one['refused'])
       })),
-    default: string(found['default'])
+    default: string(data['default'])
   };
 }
 
 /** Return the profile of a request, chosen as in the engine; undefined if there is none. */
 export function profileOf(platforms: IPlatforms, profile: string, backend: string): IProfile | undefined {
-  const named = (name: string) => platforms.profiles.find(one => one.name === name);
+  const byName = (name: string) => platforms.profiles.find(one => one.name === name);
   if (profile || !backend) {
-    return named(profile || platforms.default);
+    return byName(profile || platforms.default);
   }
-  const fitting = platforms.profiles.filter(one => one.backend === backend);
-  return [platforms.default, backend].flatMap(name => fitting.find(one => one.name === name) ?? [])[0] ?? fitting[0];
+  const candidates = platforms.profiles.filter(one => one.backend === backend);
+  return (
+    [platforms.default, backend].flatMap(name => candidates.find(one => one.name === name) ?? [])[0] ?? candidates[0]
+  );
 }
 
 /** Return the profile whose account reads data of `owner` for a job of `goes`, chosen as in the engine. */
-export function readerOf(platforms: IPlatforms, goes: IProfile, owner: IProfile): IProfile {
-  const fitting = platforms.profiles.filter(one => one.backend === owner.backend);
-  const [first = owner] = fitting;
-  return fitting.find(one => one.name === goes.name) ?? fitting.find(one => one.name === platforms.default) ?? first;
+export function readerOf(platforms: IPlatforms, jobProfile: IProfile, owner: IProfile): IProfile {
+  const candidates = platforms.profiles.filter(one => one.backend === owner.backend);
+  const [first = owner] = candidates;
+  return (
+    candidates.find(one => one.name === jobProfile.name) ??
+    candidates.find(one => one.name === platforms.default) ??
+    first
+  );
 }

@@ -5,7 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { IRow } from './specedits.js';
-import { isEmpty, repeated } from './specedits.js';
+import { isEmpty, duplicateNames } from './specedits.js';
 
 /** A row with a stable key, so that it keeps its place while it is edited. */
 export interface IChannelRow extends IRow {
@@ -20,34 +20,34 @@ const OUTPUTS = ['model', 'checkpoints', 'tensorboard'];
 
 /** Return the channels of the rows. The first row of a name counts. */
 export function channelsOf(rows: readonly IRow[]): Channels {
-  const found = new Map<string, string>();
+  const channels = new Map<string, string>();
   for (const { name, value } of rows) {
-    if (name.trim() && !found.has(name.trim())) {
-      found.set(name.trim(), value.trim());
+    if (name.trim() && !channels.has(name.trim())) {
+      channels.set(name.trim(), value.trim());
     }
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(channels);
 }
 
 /** Return the rows for the given channels. Existing rows keep their position and text where they match. */
-export function rowsOf(given: Channels, rows: readonly IChannelRow[]): readonly IChannelRow[] {
-  const left = new Map(Object.entries(given));
-  const kept = rows.flatMap(row => {
+export function rowsOf(channels: Channels, rows: readonly IChannelRow[]): readonly IChannelRow[] {
+  const remaining = new Map(Object.entries(channels));
+  const existing = rows.flatMap(row => {
     const name = row.name.trim();
-    const value = left.get(name);
-    left.delete(name);
+    const value = remaining.get(name);
+    remaining.delete(name);
     return value !== undefined && value !== row.value.trim()
       ? [{ ...row, value }]
-      : name === '' || name in given
+      : name === '' || name in channels
         ? [row]
         : [];
   });
   const start = nextKey(rows);
-  return [...kept, ...[...left].map(([name, value], place) => ({ key: start + place, name, value }))];
+  return [...existing, ...[...remaining].map(([name, value], index) => ({ key: start + index, name, value }))];
 }
 
 /** Return the rows with another one at the end. */
-export function added(rows: readonly IChannelRow[], name = '', value = ''): readonly IChannelRow[] {
+export function appendRow(rows: readonly IChannelRow[], name = '', value = ''): readonly IChannelRow[] {
   return [...rows, { key: nextKey(rows), name, value }];
 }
 
@@ -56,31 +56,31 @@ function nextKey(rows: readonly IChannelRow[]): number {
 }
 
 /** Return the error of each row by its key: errors of the form, else the engine's error for the channel. */
-export function channelFaults(
+export function channelErrors(
   rows: readonly IChannelRow[],
-  faults: ReadonlyMap<string, string>,
+  errors: ReadonlyMap<string, string>,
   trans: TranslationBundle
 ): ReadonlyMap<number, string> {
-  const twice = repeated(rows.map(row => ({ name: row.name.trim(), value: row.value })));
-  const said = (row: IChannelRow) =>
+  const duplicates = duplicateNames(rows.map(row => ({ name: row.name.trim(), value: row.value })));
+  const errorOf = (row: IChannelRow) =>
     row.name.trim() === '' && !isEmpty(row)
       ? trans.__('Name is required.')
-      : row.name && twice.has(row.name.trim())
+      : row.name && duplicates.has(row.name.trim())
         ? trans.__('Duplicate name.')
-        : (faults.get(row.name.trim()) ?? '');
-  return new Map(rows.map(row => [row.key, said(row)] as const).filter(([, text]) => text !== ''));
+        : (errors.get(row.name.trim()) ?? '');
+  return new Map(rows.map(row => [row.key, errorOf(row)] as const).filter(([, text]) => text !== ''));
 }
 
 /** Return suggested names for a new channel. */
-export function proposals(kind: 'inputs' | 'outputs', rows: readonly IRow[]): readonly string[] {
+export function suggestedNames(kind: 'inputs' | 'outputs', rows: readonly IRow[]): readonly string[] {
   return (kind === 'inputs' ? INPUTS : OUTPUTS).filter(name => !rows.some(row => row.name === name));
 }
 
 /** Return the environment variable with the path of a channel; empty if its name contains no letter or digit. */
 export function variableOf(kind: 'inputs' | 'outputs', name: string): string {
-  const word = name
+  const suffix = name
     .trim()
     .replace(/[^A-Za-z0-9]/g, '_')
     .toUpperCase();
-  return /[A-Z0-9]/.test(word) ? `PAI_${kind === 'inputs' ? 'INPUT' : 'OUTPUT'}_${word}` : '';
+  return /[A-Z0-9]/.test(suffix) ? `PAI_${kind === 'inputs' ? 'INPUT' : 'OUTPUT'}_${suffix}` : '';
 }

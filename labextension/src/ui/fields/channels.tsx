@@ -7,8 +7,8 @@ import * as React from 'react';
 
 import type { IEngine } from '../../api/engine.js';
 import type { IHost } from '../../host/host.js';
-import type { Channels as Given, IChannelRow } from './channelrows.js';
-import { added, channelFaults, channelsOf, proposals, rowsOf, variableOf } from './channelrows.js';
+import type { Channels as ChannelMap, IChannelRow } from './channelrows.js';
+import { appendRow, channelErrors, channelsOf, suggestedNames, rowsOf, variableOf } from './channelrows.js';
 import { UriPicker } from './uripicker.js';
 
 interface IProps {
@@ -16,22 +16,22 @@ interface IProps {
   readonly host: IHost;
   readonly trans: TranslationBundle;
   readonly kind: 'inputs' | 'outputs';
-  readonly value: Given;
-  readonly onChange: (value: Given) => void;
+  readonly value: ChannelMap;
+  readonly onChange: (value: ChannelMap) => void;
   /** The engine's errors, by channel name. */
-  readonly faults: ReadonlyMap<string, string>;
+  readonly errors: ReadonlyMap<string, string>;
   readonly profile: string;
   /** Base folder of relative paths, absolute on the server. */
   readonly home?: string;
 }
 
 export function Channels(props: IProps): React.JSX.Element {
-  const { trans, kind, value, onChange, faults } = props;
+  const { trans, kind, value, onChange, errors } = props;
   const id = React.useId();
-  const [typed, type] = React.useState<readonly IChannelRow[]>(() => rowsOf(value, []));
+  const [localRows, setLocalRows] = React.useState<readonly IChannelRow[]>(() => rowsOf(value, []));
   // The value may be changed from outside; rows that are incomplete stay.
-  const rows = React.useMemo(() => rowsOf(value, typed), [value, typed]);
-  const wrong = channelFaults(rows, faults, trans);
+  const rows = React.useMemo(() => rowsOf(value, localRows), [value, localRows]);
+  const rowErrors = channelErrors(rows, errors, trans);
   const box = React.useRef<HTMLFieldSetElement>(null);
   const focus = React.useRef('');
   React.useEffect(() => {
@@ -40,23 +40,23 @@ export function Channels(props: IProps): React.JSX.Element {
       focus.current = '';
     }
   });
-  const take = (now: readonly IChannelRow[]) => {
-    type(now);
-    onChange(channelsOf(now));
+  const update = (changed: readonly IChannelRow[]) => {
+    setLocalRows(changed);
+    onChange(channelsOf(changed));
   };
   const add = () => {
     focus.current = '[data-row]:last-of-type input';
-    take(added(rows));
+    update(appendRow(rows));
   };
   const remove = (row: IChannelRow) => {
     focus.current = 'button[data-add]';
-    take(rows.filter(one => one !== row));
+    update(rows.filter(one => one !== row));
   };
   const title = kind === 'inputs' ? trans.__('Inputs') : trans.__('Outputs');
   return (
     <fieldset ref={box} className="jp-pai-ChannelRows" data-lm-suppress-shortcuts="true" aria-label={title}>
       <datalist id={`${id}-names`}>
-        {proposals(kind, rows).map(name => (
+        {suggestedNames(kind, rows).map(name => (
           <option key={name} value={name} />
         ))}
       </datalist>
@@ -66,8 +66,8 @@ export function Channels(props: IProps): React.JSX.Element {
           key={row.key}
           row={row}
           names={`${id}-names`}
-          fault={wrong.get(row.key) ?? ''}
-          change={now => take(rows.map(one => (one === row ? now : one)))}
+          error={rowErrors.get(row.key) ?? ''}
+          change={now => update(rows.map(one => (one === row ? now : one)))}
           remove={() => remove(row)}
         />
       ))}
@@ -81,15 +81,15 @@ export function Channels(props: IProps): React.JSX.Element {
 interface IRowProps extends IProps {
   readonly row: IChannelRow;
   readonly names: string;
-  readonly fault: string;
+  readonly error: string;
   readonly change: (row: IChannelRow) => void;
   readonly remove: () => void;
 }
 
 function Row(props: IRowProps): React.JSX.Element {
-  const { trans, kind, row, names, fault, change, remove } = props;
+  const { trans, kind, row, names, error, change, remove } = props;
   const variable = variableOf(kind, row.name);
-  const about = kind === 'inputs' ? trans.__('Location of %1', row.name) : trans.__('Destination of %1', row.name);
+  const label = kind === 'inputs' ? trans.__('Location of %1', row.name) : trans.__('Destination of %1', row.name);
   return (
     <div className="jp-pai-ChannelRow" data-row={row.key}>
       <input
@@ -114,14 +114,14 @@ function Row(props: IRowProps): React.JSX.Element {
       <UriPicker
         engine={props.engine}
         trans={trans}
-        label={about.trim()}
+        label={label.trim()}
         placeholder={kind === 'inputs' ? trans.__('path or URI') : 'URI'}
         value={row.value}
         onChange={uri => change({ ...row, value: uri })}
         profile={props.profile}
         {...(props.home === undefined ? {} : { home: props.home })}
         isNew={kind === 'outputs'}
-        fault={fault}
+        error={error}
       />
     </div>
   );

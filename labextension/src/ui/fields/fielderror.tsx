@@ -5,7 +5,7 @@
 import * as React from 'react';
 
 /** An error without a field of its own. Renders nothing for an empty text. */
-export function FaultText({ text, role }: { text: string; role?: 'alert' }): React.JSX.Element | null {
+export function FieldError({ text, role }: { text: string; role?: 'alert' }): React.JSX.Element | null {
   return text ? (
     <p className="jp-pai-Trouble" role={role} tabIndex={-1} data-invalid="true">
       {text}
@@ -14,16 +14,16 @@ export function FaultText({ text, role }: { text: string; role?: 'alert' }): Rea
 }
 
 /** Focus the first invalid field in a node. */
-export function showWrong(node: Element | null): void {
-  const found = node?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid="true"]');
-  for (let fold = found?.closest('details'); fold; fold = fold.parentElement?.closest('details')) {
-    fold.open = true;
+export function focusFirstError(node: Element | null): void {
+  const field = node?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid="true"]');
+  for (let section = field?.closest('details'); section; section = section.parentElement?.closest('details')) {
+    section.open = true;
   }
-  found?.focus();
+  field?.focus();
 }
 
 /** Return whether a section stays open after it was toggled. It cannot be closed while it contains an error. */
-export function staysOpen(fold: HTMLDetailsElement, isWrong: boolean): boolean {
-  fold.open ||= isWrong;
-  return fold.open;
+export function staysOpen(section: HTMLDetailsElement, hasError: boolean): boolean {
+  section.open ||= hasError;
+  return section.open;
 }

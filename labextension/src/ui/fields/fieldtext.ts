@@ -12,9 +12,9 @@ import { list, number, record, string } from '../../api/wire.js';
 import type { IField } from './schemafields.js';
 
 /** A parsed field: its value, undefined if empty, and the error, empty if there is none. */
-export interface IReading {
+export interface IParsedField {
   readonly value: unknown;
-  readonly fault: string;
+  readonly error: string;
 }
 
 /** Return a JSON value as the text of a field. */
@@ -41,74 +41,80 @@ function isLine(item: unknown, forbidden: RegExp): boolean {
 }
 
 /** Parse the text of a field. */
-export function read(field: IField, text: string, trans: TranslationBundle): IReading {
+export function parseField(field: IField, text: string, trans: TranslationBundle): IParsedField {
   if (text.trim() === '') {
-    return { value: undefined, fault: '' };
+    return { value: undefined, error: '' };
   }
   switch (field.kind) {
     case 'integer':
     case 'number':
-      return readNumber(field, text, trans);
+      return parseNumber(field, text, trans);
     case 'list':
-      return text.trim().startsWith('[') ? readJson(text, trans) : { value: lines(text), fault: '' };
+      return text.trim().startsWith('[') ? parseJson(text, trans) : { value: lines(text), error: '' };
     case 'map':
-      return text.trim().startsWith('{') ? readJson(text, trans) : readMap(text, trans);
+      return text.trim().startsWith('{') ? parseJson(text, trans) : parseMap(text, trans);
     case 'json':
-      return readJson(text, trans);
+      return parseJson(text, trans);
     case 'boolean':
     case 'choice':
     case 'object':
-      return { value: field.choices.find(choice => String(choice) === text) ?? text, fault: '' };
+      return { value: field.choices.find(choice => String(choice) === text) ?? text, error: '' };
     case 'text':
     case 'secret':
-      return { value: text, fault: faultOfText(field, text, trans) };
+      return { value: text, error: textError(field, text, trans) };
   }
 }
 
-function readNumber({ kind, rules }: IField, text: string, trans: TranslationBundle): IReading {
+function parseNumber({ kind, rules }: IField, text: string, trans: TranslationBundle): IParsedField {
   const typed = text.trim();
   const value = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(typed) ? Number(typed) : NaN;
   if (!Number.isFinite(value)) {
     return {
       value: text,
-      fault: kind === 'integer' ? trans.__('Must be an integer.') : trans.__('Must be a number.')
+      error: kind === 'integer' ? trans.__('Must be an integer.') : trans.__('Must be a number.')
     };
   }
   if (kind === 'integer' && !Number.isSafeInteger(value)) {
-    return { value: text, fault: trans.__('Must be an integer.') };
+    return { value: text, error: trans.__('Must be an integer.') };
   }
-  return { value, fault: faultOfNumber(value, rules, trans) };
+  return { value, error: numberError(value, rules, trans) };
 }
 
-function faultOfNumber(value: number, rules: Json, trans: TranslationBundle): string {
+function numberError(value: number, rules: Json, trans: TranslationBundle): string {
   const bound = (name: string) => number(rules[name]);
-  const [least, above, most, under] = [
+  const [minimum, exclusiveMinimum, maximum, exclusiveMaximum] = [
     bound('minimum'),
     bound('exclusiveMinimum'),
     bound('maximum'),
     bound('exclusiveMaximum')
   ];
-  if (least !== null && value < least) {
-    return trans.__('Must be at least %1.', least);
+  if (minimum !== null && value < minimum) {
+    return trans.__('Must be at least %1.', minimum);
   }
-  if (above !== null && value <= above) {
-    return trans.__('Must be greater than %1.', above);
+  if (exclusiveMinimum !== null && value <= exclusiveMinimum) {
+    return trans.__('Must be greater than %1.', exclusiveMinimum);
   }
-  if (most !== null && value > most) {
-    return trans.__('Must be at most %1.', most);
+  if (maximum !== null && value > maximum) {
+    return trans.__('Must be at most %1.', maximum);
   }
-  return under !== null && value >= under ? trans.__('Must be less than %1.', under) : '';
+  return exclusiveMaximum !== null && value >= exclusiveMaximum
+    ? trans.__('Must be less than %1.', exclusiveMaximum)
+    : '';
 }
 
-function faultOfText({ rules }: IField, text: string, trans: TranslationBundle): string {
-  const [least, most, pattern] = [number(rules['minLength']), number(rules['maxLength']), string(rules['pattern'])];
+function textError({ rules }: IField, text: string, trans: TranslationBundle): string {
+  const [minimum, maximum, pattern] = [
+    number(rules['minLength']),
+    number(rules['maxLength']),
+    string(rules['pattern'])
+  ];
   // Count code points, as Python does.
   const length = Array.from(text).length;
-  if (least !== null && length < least) {
-    return trans.__('Must have at least %1 characters.', least);
+  if (minimum !== null && length < minimum) {
+    return trans.__('Must have at least %1 characters.', minimum);
   }
-  if (most !== null && length > most) {
-    return trans.__('Too long: %1 characters, at most %2 allowed.', length, most);
+  if (maximum !== null && length > maximum) {
+    return trans.__('Too long: %1 characters, at most %2 allowed.', length, maximum);
   }
   return pattern && !matches(pattern, text) ? trans.__('Invalid format.') : '';
 }
@@ -122,22 +128,24 @@ function matches(pattern: string, text: string): boolean {
   }
 }
 
-function readJson(text: string, trans: TranslationBundle): IReading {
+function parseJson(text: string, trans: TranslationBundle): IParsedField {
   try {
-    return { value: JSON.parse(text), fault: '' };
+    return { value: JSON.parse(text), error: '' };
   } catch {
-    return { value: text, fault: trans.__('Must be JSON, such as {"name": "value"}.') };
+    return { value: text, error: trans.__('Must be JSON, such as {"name": "value"}.') };
   }
 }
 
-function readMap(text: string, trans: TranslationBundle): IReading {
+function parseMap(text: string, trans: TranslationBundle): IParsedField {
   const pairs = lines(text).map(line => [line, line.indexOf('=')] as const);
-  const broken = pairs.find(([, place]) => place < 1);
-  if (broken) {
-    return { value: text, fault: trans.__('Each line must be NAME=VALUE: %1', broken[0]) };
+  const invalid = pairs.find(([, index]) => index < 1);
+  if (invalid) {
+    return { value: text, error: trans.__('Each line must be NAME=VALUE: %1', invalid[0]) };
   }
-  const value = Object.fromEntries(pairs.map(([line, at]) => [line.slice(0, at).trim(), line.slice(at + 1).trim()]));
-  return { value, fault: '' };
+  const value = Object.fromEntries(
+    pairs.map(([line, index]) => [line.slice(0, index).trim(), line.slice(index + 1).trim()])
+  );
+  return { value, error: '' };
 }
 
 function lines(text: string): readonly string[] {

@@ -26,56 +26,61 @@ export interface IField {
 }
 
 // Acronyms, written in upper case in titles.
-const SHORT = new Set(['arn', 'cpu', 'gpu', 'id', 'ip', 'oss', 'ram', 'tty', 'uri', 'url', 'vpc']);
+const ACRONYMS = new Set(['arn', 'cpu', 'gpu', 'id', 'ip', 'oss', 'ram', 'tty', 'uri', 'url', 'vpc']);
 // A schema may be recursive.
-const DEEPEST = 6;
+const MAX_DEPTH = 6;
 
 /** Return the fields of an object schema, in its order. */
 export function fieldsOf(schema: Json, exclude: readonly string[] = []): readonly IField[] {
-  return below(schema, record(schema['$defs']), exclude, 0);
+  return fieldsBelow(schema, record(schema['$defs']), exclude, 0);
 }
 
-function below(schema: Json, known: Json, exclude: readonly string[], depth: number): readonly IField[] {
+function fieldsBelow(schema: Json, definitions: Json, exclude: readonly string[], depth: number): readonly IField[] {
   const required = strings(schema['required']);
   return Object.entries(record(schema['properties']))
     .filter(([name]) => !exclude.includes(name))
-    .map(([name, said]) => fieldOf(name, record(said), known, required.includes(name), depth));
+    .map(([name, field]) => fieldOf(name, record(field), definitions, required.includes(name), depth));
 }
 
-function fieldOf(name: string, said: Json, known: Json, isRequired: boolean, depth: number): IField {
-  const [kinds, isNullable] = alternatives(said, known);
+function fieldOf(name: string, schema: Json, definitions: Json, isRequired: boolean, depth: number): IField {
+  const [kinds, isNullable] = alternatives(schema, definitions);
   const only = kinds.length === 1 ? (kinds[0] ?? {}) : {};
-  const schema = { ...only, ...without(said, ['$ref', 'anyOf', 'oneOf', 'allOf']) };
   const kind = kindOf(kinds, isNullable, depth);
   return {
     name,
-    title: titleOf(name, string(said['title'])),
-    description: string(schema['description']),
+    title: titleOf(name, string(schema['title'])),
+    description: string(schema['description']) || string(only['description']),
     kind,
     isRequired,
     isOptional: kind === 'object' && isNullable,
-    start: said['default'] ?? undefined,
+    start: schema['default'] ?? undefined,
     choices: choicesOf(kinds, isNullable).filter(choice => choice !== ''),
-    fields: kind === 'object' ? below(only, known, [], depth + 1) : [],
+    fields: kind === 'object' ? fieldsBelow(only, definitions, [], depth + 1) : [],
     rules: only
   };
 }
 
 /** Return the alternatives of a schema with references resolved, and whether null is one of them. */
-function alternatives(said: Json, known: Json): readonly [readonly Json[], boolean] {
-  const whole = followed(said, known);
-  const several = [...list(whole['anyOf']), ...list(whole['oneOf'])].map(one => followed(record(one), known));
-  const types = list(whole['type']);
-  const kinds = several.length ? several : types.length ? types.map(type => ({ ...whole, type })) : [whole];
+function alternatives(schema: Json, definitions: Json): readonly [readonly Json[], boolean] {
+  const resolvedSchema = resolved(schema, definitions);
+  const variants = [...list(resolvedSchema['anyOf']), ...list(resolvedSchema['oneOf'])].map(one =>
+    resolved(record(one), definitions)
+  );
+  const types = list(resolvedSchema['type']);
+  const kinds = variants.length
+    ? variants
+    : types.length
+      ? types.map(type => ({ ...resolvedSchema, type }))
+      : [resolvedSchema];
   const real = kinds.filter(one => one['type'] !== 'null');
   return [real, real.length < kinds.length];
 }
 
-function followed(said: Json, known: Json): Json {
-  const [first] = list(said['allOf']);
-  const reference = string(said['$ref']) || string(record(first)['$ref']);
-  const found = record(known[reference.replace(/^#\/\$defs\//, '')]);
-  return reference ? { ...found, ...without(said, ['$ref', 'allOf']) } : said;
+function resolved(schema: Json, definitions: Json): Json {
+  const [first] = list(schema['allOf']);
+  const reference = string(schema['$ref']) || string(record(first)['$ref']);
+  const target = record(definitions[reference.replace(/^#\/\$defs\//, '')]);
+  return reference ? { ...target, ...without(schema, ['$ref', 'allOf']) } : schema;
 }
 
 function kindOf(kinds: readonly Json[], isNullable: boolean, depth: number): FieldKind {
@@ -102,7 +107,7 @@ function kindOf(kinds: readonly Json[], isNullable: boolean, depth: number): Fie
     case 'object': {
       const isFree = Object.keys(record(only['properties'])).length === 0;
       const isMap = record(only['additionalProperties'])['type'] === 'string';
-      return !isFree && depth < DEEPEST ? 'object' : isMap ? 'map' : 'json';
+      return !isFree && depth < MAX_DEPTH ? 'object' : isMap ? 'map' : 'json';
     }
     default:
       return 'json';
@@ -112,22 +117,22 @@ function kindOf(kinds: readonly Json[], isNullable: boolean, depth: number): Fie
 /** Return all values a field can have, if they are enumerable; else an empty list. */
 function choicesOf(kinds: readonly Json[], isNullable: boolean): readonly (string | number | boolean)[] {
   const each = kinds.map(kind => {
-    const said = 'const' in kind ? [kind['const']] : list(kind['enum']);
+    const values = 'const' in kind ? [kind['const']] : list(kind['enum']);
     const isSwitch = kind['type'] === 'boolean' && (isNullable || kinds.length > 1);
-    return isSwitch && !said.length ? [true, false] : said;
+    return isSwitch && !values.length ? [true, false] : values;
   });
-  const all = each.every(some => some.length) ? each.flat() : [];
-  return all.filter(one => typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean');
+  const values = each.every(some => some.length) ? each.flat() : [];
+  return values.filter(one => typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean');
 }
 
 /** Return the title of a field, or its name as words if pydantic generated the title. */
 function titleOf(name: string, title: string): string {
   const words = name.split('_').filter(Boolean);
-  const made = words.map(word => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join(' ');
-  if (title && title !== made) {
+  const generated = words.map(word => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join(' ');
+  if (title && title !== generated) {
     return title;
   }
-  const text = words.map(word => (SHORT.has(word) ? word.toUpperCase() : word)).join(' ');
+  const text = words.map(word => (ACRONYMS.has(word) ? word.toUpperCase() : word)).join(' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
@@ -136,8 +141,8 @@ function without(schema: Json, names: readonly string[]): Json {
 }
 
 /** Return an object with a field changed; without the field if the value is undefined. */
-export function changed(value: Json, name: string, given: unknown): Json {
-  return given === undefined ? without(value, [name]) : { ...value, [name]: given };
+export function withValue(value: Json, name: string, newValue: unknown): Json {
+  return newValue === undefined ? without(value, [name]) : { ...value, [name]: newValue };
 }
 
 /** Return the value of an object field; undefined if it is empty and can be omitted. */
@@ -146,8 +151,8 @@ export function trimmed(field: IField, value: Json): Json | undefined {
 }
 
 /** Return the error of a field as a whole, including those of parts without a field of their own. */
-export function faultAt(field: IField, faults: ReadonlyMap<string, string>): string {
-  const own = [...faults].filter(([path]) => {
+export function errorAt(field: IField, errors: ReadonlyMap<string, string>): string {
+  const own = [...errors].filter(([path]) => {
     const [first, next] = path.split(/[.[]/);
     return first === field.name && (next === undefined || !field.fields.some(one => one.name === next));
   });
@@ -155,9 +160,9 @@ export function faultAt(field: IField, faults: ReadonlyMap<string, string>): str
 }
 
 /** Return the errors inside an object, by paths below it. */
-export function faultsBelow(name: string, faults: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+export function errorsBelow(name: string, errors: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const start = `${name}.`;
   return new Map(
-    [...faults].flatMap(([path, text]) => (path.startsWith(start) ? [[path.slice(start.length), text]] : []))
+    [...errors].flatMap(([path, text]) => (path.startsWith(start) ? [[path.slice(start.length), text]] : []))
   );
 }

@@ -8,9 +8,9 @@ import * as React from 'react';
 import type { Json } from '../../api/wire.js';
 import { record } from '../../api/wire.js';
 import { staysOpen } from './fielderror.js';
-import { read, textOf } from './fieldtext.js';
+import { parseField, textOf } from './fieldtext.js';
 import type { IField } from './schemafields.js';
-import { changed, faultAt, faultsBelow, fieldsOf, trimmed } from './schemafields.js';
+import { withValue, errorAt, errorsBelow, fieldsOf, trimmed } from './schemafields.js';
 
 interface IProps {
   /** The schema of an object, with its `$defs`. */
@@ -18,7 +18,7 @@ interface IProps {
   /** The current value. Empty fields are left out. */
   readonly value: Json;
   /** The engine's errors, by dotted paths below the value. */
-  readonly faults: ReadonlyMap<string, string>;
+  readonly errors: ReadonlyMap<string, string>;
   readonly onChange: (value: Json) => void;
   readonly trans: TranslationBundle;
   /** Prefix of element ids. */
@@ -40,15 +40,15 @@ export function SchemaForm({ schema, exclude = NOTHING, ...rest }: IProps): Reac
 
 type IFieldsProps = Omit<IProps, 'schema' | 'exclude'> & { readonly fields: readonly IField[] };
 
-function Fields({ fields, value, faults, onChange, trans, idPrefix }: IFieldsProps): React.JSX.Element {
+function Fields({ fields, value, errors, onChange, trans, idPrefix }: IFieldsProps): React.JSX.Element {
   return (
     <>
       {fields.map(field => {
         const props: IFieldProps = {
           field,
           value: value[field.name],
-          faults,
-          onChange: given => onChange(changed(value, field.name, given)),
+          errors,
+          onChange: newValue => onChange(withValue(value, field.name, newValue)),
           trans,
           id: `${idPrefix}-${field.name}`
         };
@@ -61,49 +61,49 @@ function Fields({ fields, value, faults, onChange, trans, idPrefix }: IFieldsPro
 interface IFieldProps {
   readonly field: IField;
   readonly value: unknown;
-  readonly faults: ReadonlyMap<string, string>;
+  readonly errors: ReadonlyMap<string, string>;
   readonly onChange: (value: unknown) => void;
   readonly trans: TranslationBundle;
   readonly id: string;
 }
 
 /** Related fields, collapsed until one has a value or an error. */
-function Group({ field, value, faults, onChange, trans, id }: IFieldProps): React.JSX.Element {
-  const within = faultsBelow(field.name, faults);
-  const fault = faultAt(field, faults);
-  const isGiven = value !== undefined && value !== null;
-  const [isOpen, setOpen] = React.useState(isGiven);
-  const isWrong = fault !== '' || within.size > 0;
+function Group({ field, value, errors, onChange, trans, id }: IFieldProps): React.JSX.Element {
+  const innerErrors = errorsBelow(field.name, errors);
+  const error = errorAt(field, errors);
+  const isSet = value !== undefined && value !== null;
+  const [isOpen, setOpen] = React.useState(isSet);
+  const hasError = error !== '' || innerErrors.size > 0;
   React.useEffect(() => {
-    if (isWrong || isGiven) {
+    if (hasError || isSet) {
       setOpen(true);
     }
-  }, [isWrong, isGiven]);
+  }, [hasError, isSet]);
   return (
     <details
       className="jp-pai-Fields-group"
       open={isOpen}
-      onToggle={event => setOpen(staysOpen(event.currentTarget, isWrong))}
+      onToggle={event => setOpen(staysOpen(event.currentTarget, hasError))}
     >
       <summary id={id}>{field.title}</summary>
-      <fieldset aria-labelledby={id} aria-describedby={described(id, field, fault)}>
-        <Words id={id} field={field} fault={fault} />
+      <fieldset aria-labelledby={id} aria-describedby={describedBy(id, field, error)}>
+        <Description id={id} field={field} error={error} />
         {field.isOptional && (
           <label className="jp-pai-Fields-check">
             <input
               type="checkbox"
-              checked={isGiven}
+              checked={isSet}
               onChange={event => onChange(event.target.checked ? {} : undefined)}
             />
             <span>{trans.__('Set this')}</span>
           </label>
         )}
-        {(isGiven || !field.isOptional) && (
+        {(isSet || !field.isOptional) && (
           <Fields
             fields={field.fields}
             value={record(value)}
-            faults={within}
-            onChange={given => onChange(trimmed(field, given))}
+            errors={innerErrors}
+            onChange={newValue => onChange(trimmed(field, newValue))}
             trans={trans}
             idPrefix={id}
           />
@@ -120,15 +120,15 @@ function Field(props: IFieldProps): React.JSX.Element {
     case 'choice':
       return <Choice {...props} />;
     default:
-      return <Typed {...props} />;
+      return <TextInput {...props} />;
   }
 }
 
-function Check({ field, value, faults, onChange, id }: IFieldProps): React.JSX.Element {
-  const fault = faultAt(field, faults);
+function Check({ field, value, errors, onChange, id }: IFieldProps): React.JSX.Element {
+  const error = errorAt(field, errors);
   const isOn = (value ?? field.start) === true;
   // The default value is left out, unless the field is required.
-  const give = (checked: boolean) =>
+  const change = (checked: boolean) =>
     onChange(checked === (field.start === true) && !field.isRequired ? undefined : checked);
   return (
     <div className="jp-pai-Field">
@@ -137,24 +137,24 @@ function Check({ field, value, faults, onChange, id }: IFieldProps): React.JSX.E
           id={id}
           type="checkbox"
           checked={isOn}
-          aria-invalid={fault !== ''}
-          aria-describedby={described(id, field, fault)}
-          onChange={event => give(event.target.checked)}
+          aria-invalid={error !== ''}
+          aria-describedby={describedBy(id, field, error)}
+          onChange={event => change(event.target.checked)}
         />
         <span>{field.title}</span>
       </label>
-      <Words id={id} field={field} fault={fault} />
+      <Description id={id} field={field} error={error} />
     </div>
   );
 }
 
-function Choice({ field, value, faults, onChange, trans, id }: IFieldProps): React.JSX.Element {
+function Choice({ field, value, errors, onChange, trans, id }: IFieldProps): React.JSX.Element {
   const text = textOf(field, value);
-  const fault = faultAt(field, faults);
-  const words = (choice: unknown) =>
+  const error = errorAt(field, errors);
+  const labelOf = (choice: unknown) =>
     choice === true ? trans.__('Yes') : choice === false ? trans.__('No') : String(choice);
   const isKnown = text === '' || field.choices.some(choice => String(choice) === text);
-  const start = field.start === undefined || field.start === '' ? '' : words(field.start);
+  const defaultLabel = field.start === undefined || field.start === '' ? '' : labelOf(field.start);
   return (
     <div className="jp-pai-Field">
       <Title field={field} id={id} trans={trans} />
@@ -162,43 +162,43 @@ function Choice({ field, value, faults, onChange, trans, id }: IFieldProps): Rea
         id={id}
         className="jp-pai-Input"
         value={text}
-        aria-invalid={fault !== ''}
+        aria-invalid={error !== ''}
         aria-required={field.isRequired}
-        aria-describedby={described(id, field, fault)}
-        onChange={event => onChange(read(field, event.target.value, trans).value)}
+        aria-describedby={describedBy(id, field, error)}
+        onChange={event => onChange(parseField(field, event.target.value, trans).value)}
       >
-        <option value="">{start ? trans.__('Default: %1', start) : trans.__('Not set')}</option>
+        <option value="">{defaultLabel ? trans.__('Default: %1', defaultLabel) : trans.__('Not set')}</option>
         {!isKnown && <option>{text}</option>}
         {field.choices.map(choice => (
           <option key={String(choice)} value={String(choice)}>
-            {words(choice)}
+            {labelOf(choice)}
           </option>
         ))}
       </select>
-      <Words id={id} field={field} fault={fault} />
+      <Description id={id} field={field} error={error} />
     </div>
   );
 }
 
 /** A text field that keeps the typed text as long as it parses to the current value. */
-function Typed({ field, value, faults, onChange, trans, id }: IFieldProps): React.JSX.Element {
-  const [typed, type] = React.useState(() => textOf(field, value));
-  const isMeant = JSON.stringify(read(field, typed, trans).value) === JSON.stringify(value ?? undefined);
-  const text = isMeant ? typed : textOf(field, value);
-  const fault = read(field, text, trans).fault || faultAt(field, faults);
+function TextInput({ field, value, errors, onChange, trans, id }: IFieldProps): React.JSX.Element {
+  const [typed, setTyped] = React.useState(() => textOf(field, value));
+  const isCurrent = JSON.stringify(parseField(field, typed, trans).value) === JSON.stringify(value ?? undefined);
+  const text = isCurrent ? typed : textOf(field, value);
+  const error = parseField(field, text, trans).error || errorAt(field, errors);
   const common = {
     id,
     className: 'jp-pai-Input',
     value: text,
     placeholder: textOf(field, field.start).slice(0, 200),
     spellCheck: false,
-    'aria-invalid': fault !== '',
+    'aria-invalid': error !== '',
     'aria-required': field.isRequired,
-    'aria-describedby': described(id, field, fault)
+    'aria-describedby': describedBy(id, field, error)
   };
-  const take = (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
-    type(event.target.value);
-    onChange(read(field, event.target.value, trans).value);
+  const change = (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
+    setTyped(event.target.value);
+    onChange(parseField(field, event.target.value, trans).value);
   };
   const isLong = field.kind === 'list' || field.kind === 'map' || field.kind === 'json';
   const rows = Math.min(Math.max(text.split('\n').length + (text ? 1 : 0), 2), 8);
@@ -206,23 +206,23 @@ function Typed({ field, value, faults, onChange, trans, id }: IFieldProps): Reac
     <div className="jp-pai-Field">
       <Title field={field} id={id} trans={trans} />
       {isLong ? (
-        <textarea {...common} rows={rows} onChange={take} />
+        <textarea {...common} rows={rows} onChange={change} />
       ) : (
         <input
           {...common}
           type={field.kind === 'secret' ? 'password' : 'text'}
           autoComplete={field.kind === 'secret' ? 'new-password' : 'off'}
           inputMode={field.kind === 'integer' ? 'numeric' : field.kind === 'number' ? 'decimal' : 'text'}
-          onChange={take}
+          onChange={change}
         />
       )}
-      <Words id={id} field={field} fault={fault} />
+      <Description id={id} field={field} error={error} />
     </div>
   );
 }
 
 function Title({ field, id, trans }: Pick<IFieldProps, 'field' | 'id' | 'trans'>): React.JSX.Element {
-  const form =
+  const format =
     field.kind === 'list'
       ? trans.__('one per line')
       : field.kind === 'map'
@@ -234,22 +234,22 @@ function Title({ field, id, trans }: Pick<IFieldProps, 'field' | 'id' | 'trans'>
     <label htmlFor={id} className="jp-pai-Field-title">
       {field.title}
       {field.isRequired && ` (${trans.__('required')})`}
-      {form && <span className="jp-pai-Field-form"> · {form}</span>}
+      {format && <span className="jp-pai-Field-form"> · {format}</span>}
     </label>
   );
 }
 
 /** Return the ids of the error and the description of a field, if it has any. */
-function described(id: string, field: IField, fault: string): string | undefined {
-  return [fault && `${id}--fault`, field.description && `${id}--about`].filter(Boolean).join(' ') || undefined;
+function describedBy(id: string, field: IField, error: string): string | undefined {
+  return [error && `${id}--error`, field.description && `${id}--about`].filter(Boolean).join(' ') || undefined;
 }
 
-function Words({ id, field, fault }: { id: string; field: IField; fault: string }): React.JSX.Element {
+function Description({ id, field, error }: { id: string; field: IField; error: string }): React.JSX.Element {
   return (
     <>
-      {fault && (
-        <span className="jp-pai-Trouble" role="alert" id={`${id}--fault`}>
-          {fault}
+      {error && (
+        <span className="jp-pai-Trouble" role="alert" id={`${id}--error`}>
+          {error}
         </span>
       )}
       {field.description && (

@@ -11,7 +11,7 @@ export interface IRow {
 }
 
 /** Errors by location: the name field, rows by index, and all others. */
-export interface IFaults {
+export interface IFieldErrors {
   readonly name: string;
   readonly rows: ReadonlyMap<number, string>;
   readonly rest: string;
@@ -23,7 +23,7 @@ export function isEmpty(row: IRow): boolean {
 }
 
 /** Return the names that occur in more than one row. */
-export function repeated(rows: readonly IRow[]): ReadonlySet<string> {
+export function duplicateNames(rows: readonly IRow[]): ReadonlySet<string> {
   const names = rows.filter(row => !isEmpty(row)).map(row => row.name);
   return new Set(names.filter((name, n) => names.indexOf(name) !== n));
 }
@@ -32,8 +32,8 @@ export function repeated(rows: readonly IRow[]): ReadonlySet<string> {
 export function changesOf(before: ReadonlyMap<string, string>, rows: readonly IRow[], name: string): Json {
   const after = new Map(rows.filter(row => !isEmpty(row)).map(row => [row.name, row.value]));
   const changed: [string, string | null][] = [...after].filter(([key, value]) => before.get(key) !== value);
-  const gone = [...before.keys()].filter(key => !after.has(key));
-  const hyperparameters = Object.fromEntries([...changed, ...gone.map(key => [key, null] as const)]);
+  const removed = [...before.keys()].filter(key => !after.has(key));
+  const hyperparameters = Object.fromEntries([...changed, ...removed.map(key => [key, null] as const)]);
   return {
     ...(name.trim() ? { name: name.trim() } : {}),
     ...(Object.keys(hyperparameters).length ? { hyperparameters } : {})
@@ -41,21 +41,21 @@ export function changesOf(before: ReadonlyMap<string, string>, rows: readonly IR
 }
 
 /** Assign each line of the engine's message to the field it mentions. */
-export function faultsOf(message: string, rows: readonly IRow[]): IFaults {
-  const found = new Map<number, string>();
+export function fieldErrorsOf(message: string, rows: readonly IRow[]): IFieldErrors {
+  const rowErrors = new Map<number, string>();
   const name: string[] = [];
   const rest: string[] = [];
   for (const line of message.split('\n')) {
-    const place = rows.findIndex(row => row.name && speaksOf(line, row.name));
-    if (place >= 0) {
-      found.set(place, [found.get(place), line].filter(Boolean).join(' '));
+    const index = rows.findIndex(row => row.name && mentions(line, row.name));
+    if (index >= 0) {
+      rowErrors.set(index, [rowErrors.get(index), line].filter(Boolean).join(' '));
     } else {
       (/^name: /.test(line) ? name : rest).push(line.replace(/^name: /, ''));
     }
   }
-  return { name: name.join(' '), rows: found, rest: rest.join('\n') };
+  return { name: name.join(' '), rows: rowErrors, rest: rest.join('\n') };
 }
 
-function speaksOf(line: string, name: string): boolean {
+function mentions(line: string, name: string): boolean {
   return line.includes(`\`${name}\``) || line.startsWith(`hyperparameters.${name}:`);
 }

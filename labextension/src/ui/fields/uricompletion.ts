@@ -15,47 +15,51 @@ export interface IOption {
 /** The folder to list: its URI, and the typed text in front of the names in it. */
 export interface IFolder {
   readonly uri: string;
-  readonly before: string;
+  readonly prefix: string;
 }
 
 // Number of names requested at once, and number shown.
-const MOST_ASKED = 1000;
-const MOST_SHOWN = 50;
+const REQUEST_LIMIT = 1000;
+const DISPLAY_LIMIT = 50;
 
 /** Return the folder a text refers to; null if there is none yet. Relative paths are below `home`, '' if unknown. */
 export function folderOf(text: string, home: string): IFolder | null {
-  const before = text.slice(0, text.lastIndexOf('/') + 1);
+  const prefix = text.slice(0, text.lastIndexOf('/') + 1);
   if (text.startsWith('dataset://')) {
     return null; // A dataset id of a platform; its files cannot be listed.
   }
   if (text.includes('://')) {
-    return before.endsWith('://') && !before.startsWith('file:') ? null : { uri: before, before };
+    return prefix.endsWith('://') && !prefix.startsWith('file:') ? null : { uri: prefix, prefix };
   }
   if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
     return null; // An incomplete scheme.
   }
-  const path = before.startsWith('/') ? before : home && `${home.replace(/\/+$/, '')}/${before}`;
-  return path ? { uri: `file://${path.split('/').map(encodeURIComponent).join('/')}`, before } : null;
+  const path = prefix.startsWith('/') ? prefix : home && `${home.replace(/\/+$/, '')}/${prefix}`;
+  return path ? { uri: `file://${path.split('/').map(encodeURIComponent).join('/')}`, prefix } : null;
 }
 
 /** Return the completions of a text within its folder. */
-export async function inFolder(
-  ask: IEngine['call'],
+export async function folderCompletions(
+  call: IEngine['call'],
   text: string,
   home: string,
   profile: string
 ): Promise<readonly IOption[]> {
   const folder = folderOf(text, home);
-  const there = folder ? await within(ask, text, folder, profile) : [];
-  return there.filter(one => one.text !== text).slice(0, MOST_SHOWN);
+  const options = folder ? await entriesOf(call, text, folder, profile) : [];
+  return options.filter(one => one.text !== text).slice(0, DISPLAY_LIMIT);
 }
 
 /** Return the storage roots that a text is a prefix of, as `os` of `oss://bucket/`, for the account of a profile. */
-export async function beginnings(ask: IEngine['call'], text: string, profile: string): Promise<readonly IOption[]> {
+export async function rootCompletions(
+  call: IEngine['call'],
+  text: string,
+  profile: string
+): Promise<readonly IOption[]> {
   if (!/^([a-z][a-z0-9+.-]*:\/{0,2})?[^/:]*$/i.test(text)) {
     return [];
   }
-  const uris = list(record(await ask('storages'))['storages'])
+  const uris = list(record(await call('storages'))['storages'])
     .map(record)
     .filter(root => !profile || !root['profile'] || root['profile'] === profile)
     .map(root => string(root['uri']));
@@ -65,25 +69,25 @@ export async function beginnings(ask: IEngine['call'], text: string, profile: st
     .map(uri => option(uri, uri));
 }
 
-async function within(
-  ask: IEngine['call'],
+async function entriesOf(
+  call: IEngine['call'],
   text: string,
-  { uri, before }: IFolder,
+  { uri, prefix }: IFolder,
   profile: string
 ): Promise<readonly IOption[]> {
-  const look = async (after: string) => {
-    const reply = record(await ask('list_data', { uri, profile, limit: MOST_ASKED, ...(after ? { after } : {}) }));
+  const fetchNames = async (after: string) => {
+    const reply = record(await call('list_data', { uri, profile, limit: REQUEST_LIMIT, ...(after ? { after } : {}) }));
     const names = list(reply['entries']).map(entry => string(record(entry)['path']));
-    return { isMore: reply['more'] === true, found: names.filter(name => fits(name, text.slice(before.length))) };
+    return { isMore: reply['more'] === true, names: names.filter(name => matches(name, text.slice(prefix.length))) };
   };
-  const first = await look('');
-  const { found } = first.found.length || !first.isMore ? first : await look(text.slice(before.length));
-  return found.map(name => option(before + name, name));
+  const first = await fetchNames('');
+  const { names } = first.names.length || !first.isMore ? first : await fetchNames(text.slice(prefix.length));
+  return names.map(name => option(prefix + name, name));
 }
 
 /** Hidden files are offered only after a dot was typed. */
-function fits(name: string, begun: string): boolean {
-  return name !== '' && name.startsWith(begun) && (begun !== '' || !name.startsWith('.'));
+function matches(name: string, prefix: string): boolean {
+  return name !== '' && name.startsWith(prefix) && (prefix !== '' || !name.startsWith('.'));
 }
 
 function option(text: string, name: string): IOption {
@@ -91,13 +95,13 @@ function option(text: string, name: string): IOption {
 }
 
 /** Return the common prefix of all options. */
-export function common(options: readonly IOption[]): string {
+export function commonPrefix(options: readonly IOption[]): string {
   const [first, ...rest] = options.map(one => one.text);
-  let begun = first ?? '';
+  let prefix = first ?? '';
   for (const text of rest) {
-    while (!text.startsWith(begun)) {
-      begun = begun.slice(0, -1);
+    while (!text.startsWith(prefix)) {
+      prefix = prefix.slice(0, -1);
     }
   }
-  return begun;
+  return prefix;
 }

@@ -7,11 +7,11 @@ import * as React from 'react';
 
 import type { IEngine } from '../../api/engine.js';
 import { EngineError } from '../../api/engine.js';
-import type { ITrouble } from '../../api/jobmodel.js';
+import type { IErrorMessage } from '../../api/jobmodel.js';
 import { plural } from '../format.js';
-import { troubleOf } from '../hooks.js';
+import { errorMessageOf } from '../hooks.js';
 import type { IOption } from './uricompletion.js';
-import { beginnings, common, inFolder } from './uricompletion.js';
+import { rootCompletions, commonPrefix, folderCompletions } from './uricompletion.js';
 
 export interface IUriProps {
   readonly engine: IEngine;
@@ -25,7 +25,7 @@ export interface IUriProps {
   /** Base folder of relative paths, absolute on the server; without it, relative paths are not completed. */
   readonly home?: string;
   /** The engine's error; empty if there is none. */
-  readonly fault?: string;
+  readonly error?: string;
   /** Whether the URI may not exist yet, as for outputs. */
   readonly isNew?: boolean;
   readonly placeholder?: string;
@@ -34,95 +34,110 @@ export interface IUriProps {
 // Milliseconds after the last keystroke.
 const PAUSE = 200;
 
-interface IOffer {
+interface ICompletions {
   /** The text the options complete. */
   readonly text: string;
   readonly options: readonly IOption[];
-  readonly trouble: ITrouble | null;
+  readonly error: IErrorMessage | null;
 }
 
 /** Fetch completions after the user pauses; null until they are loaded. */
-function useOffer(props: IUriProps, isWanted: boolean): IOffer | null {
+function useCompletions(props: IUriProps, isEnabled: boolean): ICompletions | null {
   const { engine, value, profile, home = '', isNew = false } = props;
-  const [offer, setOffer] = React.useState<IOffer | null>(null);
+  const [completions, setCompletions] = React.useState<ICompletions | null>(null);
   React.useEffect(() => {
-    if (!isWanted) {
+    if (!isEnabled) {
       return;
     }
-    let isOver = false;
+    let isStale = false;
     // Results are shown as they arrive: a slow account does not delay the folder.
-    const take = (options: readonly IOption[], trouble: ITrouble | null) => {
-      if (!isOver) {
-        setOffer(old =>
+    const add = (options: readonly IOption[], error: IErrorMessage | null) => {
+      if (!isStale) {
+        setCompletions(old =>
           old?.text === value
-            ? { text: value, options: [...old.options, ...options], trouble: trouble ?? old.trouble }
-            : { text: value, options, trouble }
+            ? { text: value, options: [...old.options, ...options], error: error ?? old.error }
+            : { text: value, options, error }
         );
       }
     };
     const timer = setTimeout(() => {
-      const ask: IEngine['call'] = (verb, asked) => engine.call(verb, asked);
-      setOffer(null);
-      inFolder(ask, value, home, profile).then(
-        options => take(options, null),
+      const call: IEngine['call'] = (verb, parameters) => engine.call(verb, parameters);
+      setCompletions(null);
+      folderCompletions(call, value, home, profile).then(
+        options => add(options, null),
         (error: unknown) => {
           // A job may read storages that this server cannot list, and write to folders that do not exist yet.
-          const silent = isNew ? ['Unsupported', 'NotFound'] : ['Unsupported'];
-          take([], error instanceof EngineError && silent.includes(error.code) ? null : troubleOf(error));
+          const ignored = isNew ? ['Unsupported', 'NotFound'] : ['Unsupported'];
+          add([], error instanceof EngineError && ignored.includes(error.code) ? null : errorMessageOf(error));
         }
       );
-      beginnings(ask, value, profile).then(
-        options => take(options, null),
+      rootCompletions(call, value, profile).then(
+        options => add(options, null),
         () => undefined // Completions are optional.
       );
     }, PAUSE);
     return () => {
-      isOver = true;
+      isStale = true;
       clearTimeout(timer);
     };
-  }, [engine, value, profile, home, isNew, isWanted]);
-  return offer?.text === value ? offer : null;
+  }, [engine, value, profile, home, isNew, isEnabled]);
+  return completions?.text === value ? completions : null;
 }
 
-export function UriPicker(props: IUriProps): React.JSX.Element {
-  const { trans, label, value, onChange, fault = '', placeholder } = props;
-  const id = React.useId();
-  // Nothing is fetched before the first keystroke.
+interface ICombobox {
+  readonly options: readonly IOption[];
+  /** The index of the active option; -1 for the field itself. */
+  readonly current: number;
+  /** The error of a failed lookup, which does not make the typed text invalid. */
+  readonly error: string;
+  readonly type: (text: string) => void;
+  readonly choose: (option: IOption) => void;
+  readonly close: () => void;
+  readonly onKeyDown: (event: React.KeyboardEvent) => void;
+}
+
+/** Return the state of the list of options. Nothing is fetched before the first keystroke. */
+function useCombobox(props: IUriProps): ICombobox {
+  const { value, onChange } = props;
   const [isOpen, setOpen] = React.useState(false);
-  const [current, point] = React.useState(-1);
-  const [isUsed, use] = React.useState(false);
-  const offer = useOffer(props, isUsed);
-  const options = isOpen ? (offer?.options ?? []) : [];
+  const [current, setCurrent] = React.useState(-1);
+  const [isUsed, setUsed] = React.useState(false);
+  const completions = useCompletions(props, isUsed);
+  const options = isOpen ? (completions?.options ?? []) : [];
   const active = options[current];
-  // A failed lookup does not make the typed text invalid.
-  const said = fault || [offer?.trouble?.message, offer?.trouble?.fix].filter(Boolean).join(' ');
   const close = () => {
     setOpen(false);
-    point(-1);
+    setCurrent(-1);
   };
   const open = () => {
-    use(true);
+    setUsed(true);
     setOpen(true);
   };
-  const put = (text: string, isMore: boolean) => {
+  const type = (text: string) => {
+    open();
+    setCurrent(-1);
     onChange(text);
-    point(-1);
+  };
+  const complete = (text: string, isMore: boolean) => {
+    onChange(text);
+    setCurrent(-1);
     setOpen(isMore);
   };
-  const press = (event: React.KeyboardEvent) => {
+  const choose = ({ text, isFolder }: IOption) => complete(text, isFolder);
+  const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.nativeEvent.isComposing) {
       return;
     }
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    const begun = common(options);
+    const prefix = commonPrefix(options);
     if (step && !event.altKey) {
       open();
       const count = options.length + 1; // The field itself counts as one stop.
-      point(((current + 1 + step + count) % count) - 1);
+      setCurrent(((current + 1 + step + count) % count) - 1);
     } else if ((event.key === 'Enter' || event.key === 'Tab') && active && !event.shiftKey) {
-      put(active.text, active.isFolder);
-    } else if (event.key === 'Tab' && !event.shiftKey && begun.length > value.length) {
-      put(begun, true);
+      choose(active);
+    } else if (event.key === 'Tab' && !event.shiftKey && prefix.length > value.length) {
+      complete(prefix, true);
     } else if (event.key === 'Escape' && options.length) {
       close();
       event.stopPropagation();
@@ -131,6 +146,15 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
     }
     event.preventDefault();
   };
+  const error = [completions?.error?.message, completions?.error?.fix].filter(Boolean).join(' ');
+  return { options, current, error, type, choose, close, onKeyDown };
+}
+
+export function UriPicker(props: IUriProps): React.JSX.Element {
+  const { trans, label, value, error = '', placeholder } = props;
+  const id = React.useId();
+  const { options, current, type, choose, close, onKeyDown, error: lookupError } = useCombobox(props);
+  const message = error || lookupError;
   return (
     <div className="jp-pai-Uri" data-lm-suppress-shortcuts="true">
       <input
@@ -140,30 +164,26 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
         aria-autocomplete="list"
         aria-expanded={options.length > 0}
         aria-controls={options.length ? `${id}-list` : undefined}
-        aria-activedescendant={active ? `${id}-${current}` : undefined}
-        aria-invalid={fault !== ''}
-        aria-describedby={said ? `${id}-fault` : undefined}
+        aria-activedescendant={options[current] ? `${id}-${current}` : undefined}
+        aria-invalid={error !== ''}
+        aria-describedby={message ? `${id}-error` : undefined}
         autoComplete="off"
         spellCheck={false}
         placeholder={placeholder}
         value={value}
-        onChange={event => {
-          open();
-          point(-1);
-          onChange(event.target.value);
-        }}
-        onKeyDown={press}
+        onChange={event => type(event.target.value)}
+        onKeyDown={onKeyDown}
         onBlur={close}
       />
       {options.length > 0 && (
         <ul role="listbox" id={`${id}-list`} aria-label={trans.__('Suggestions')} className="jp-pai-Uri-list">
-          {options.map((one, n) => (
+          {options.map((option, n) => (
             <Option
-              key={one.text}
+              key={option.text}
               id={`${id}-${n}`}
-              option={one}
+              option={option}
               isActive={n === current}
-              choose={() => put(one.text, one.isFolder)}
+              choose={() => choose(option)}
             />
           ))}
         </ul>
@@ -172,13 +192,13 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
         {options.length > 0 &&
           plural(options.length, trans.__('%1 suggestion', options.length), trans.__('%1 suggestions', options.length))}
       </span>
-      {said && (
+      {message && (
         <span
-          className={fault ? 'jp-pai-Trouble' : 'jp-pai-Fields-note'}
-          role={fault ? 'alert' : 'status'}
-          id={`${id}-fault`}
+          className={error ? 'jp-pai-Trouble' : 'jp-pai-Fields-note'}
+          role={error ? 'alert' : 'status'}
+          id={`${id}-error`}
         >
-          {said}
+          {message}
         </span>
       )}
     </div>
@@ -199,12 +219,12 @@ function Option({ id, option, isActive, choose }: IOptionProps): React.JSX.Eleme
       item.current?.scrollIntoView({ block: 'nearest' });
     }
   }, [isActive]);
-  const take = (event: React.MouseEvent) => {
+  const onMouseDown = (event: React.MouseEvent) => {
     event.preventDefault(); // The field keeps the focus.
     choose();
   };
   return (
-    <li ref={item} id={id} role="option" aria-selected={isActive} title={option.text} onMouseDown={take}>
+    <li ref={item} id={id} role="option" aria-selected={isActive} title={option.text} onMouseDown={onMouseDown}>
       {option.name}
     </li>
   );
