@@ -144,8 +144,8 @@ def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool
 
 
 def place_of(settings: Settings) -> dict[str, str]:
-    """Where a job goes of which nobody has said that: nowhere in particular, for the default profile; if no job may go
-    with that, the first profile that one may."""
+    """Return the profile of a new form: empty for the default profile, or the first allowed one if the policy forbids
+    the default."""
     policy, profiles = settings.policy, settings.profiles
     if not policy.why_not(settings.default, profiles[settings.default].backend):
         return {}

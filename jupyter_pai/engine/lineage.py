@@ -83,8 +83,8 @@ def has_other_needs(before: JobSpec, now: JobSpec) -> bool:
 
 
 def unfilled(spec: JobSpec, name: str, defaults: ProfileSettings | None) -> dict[str, Any]:
-    """What a profile filled in of the spec of a job of that name, each field as if it had not; `defaults` are the
-    profile's settings, None if only the output path is in question."""
+    """Return resets for the fields that a profile filled in for a job of that name. `defaults` are the profile's
+    settings; None resets only the output path."""
     update: dict[str, Any] = {"output_path": ""} if is_generated(spec.output_path, name) else {}
     for field in ("image", "instance_type"):
         if defaults and getattr(spec, field) == getattr(defaults, f"default_{field}"):

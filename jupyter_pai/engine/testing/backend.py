@@ -204,7 +204,7 @@ class RemoteBackendPromises(BackendPromises):
             storage.delete(f"{uri}{digest}.txt")
 
     @story
-    async def test_a_log_comes_whole_and_once_whoever_asks(self, bench: Bench) -> None:
+    async def test_a_log_is_read_completely_and_once_by_several_processes(self, bench: Bench) -> None:
         command = 'n=0; while [ $n -lt 500 ]; do echo "line $n"; n=$((n+1)); done; echo; echo 完'
         expected = "".join(f"line {n}\n" for n in range(500)).encode() + "\n完\n".encode()
         job, remote_id = await bench.submit(command)
@@ -281,6 +281,6 @@ class RemoteBackendPromises(BackendPromises):
         assert await bench.backend.poll([remote_id]) == {}
         assert await bench.backend.find(job.id) == ""
 
-    def test_it_is_asked_the_more_often_the_fewer_there_are_and_if_somebody_waits(self, bench: Bench) -> None:
+    def test_the_poll_interval_is_shorter_for_few_or_watched_jobs(self, bench: Bench) -> None:
         assert 0 < bench.backend.poll_interval(1, watched=True) <= bench.backend.poll_interval(1, watched=False)
         assert bench.backend.poll_interval(1, watched=False) <= bench.backend.poll_interval(1000, watched=False)

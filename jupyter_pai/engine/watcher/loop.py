@@ -240,7 +240,7 @@ class Watcher:
             await asyncio.wait(begun)
 
     async def _set_next_poll(self, backend: Backend, watches: Sequence[WatchedJob]) -> list[WatchedJob]:
-        """Schedule the next poll of jobs. Return those that the platform has."""
+        """Schedule the next poll of jobs. Return the ones that exist on the platform."""
         for watch in watches:
             watched = self._is_watched(watch)
             watch.last_poll = time.monotonic()
