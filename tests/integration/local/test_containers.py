@@ -197,5 +197,5 @@ def test_what_cannot_be_is_refused(podman: EmbeddedClient, monkeypatch: pytest.M
     with pytest.raises(BadInput, match=r"options\.contaner"):
         submit(podman, "true", image="x", options={"contaner": "podman"})
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Unsupported, match="no `podman`"):
+    with pytest.raises(Unsupported, match="`podman` is not installed"):
         contained(podman, "true")

@@ -209,7 +209,7 @@ def test_a_submit_that_is_repeated_makes_one_job(engine: EmbeddedClient) -> None
         ({"profile": "wrok"}, NotFound, "`wrok`", "`local`"),
         ({"python": "/no/python"}, BadInput, "/no/python", "--python"),
         ({"python": "no-such-env"}, BadInput, "`no-such-env`", "python3"),
-        ({"instance_count": 65}, Unsupported, "up to 64 instances, not 65", "--instance-count"),
+        ({"instance_count": 65}, Unsupported, "at most 64 instances, not 65", "--instance-count"),
         ({"metric_definitions": [{"name": "l", "regex": "(("}]}, SpecError, "((", ""),
         ({"source": {"folder": "/no/folder"}}, BadInput, "/no/folder", "Relative paths"),
     ],
