@@ -52,14 +52,14 @@ class Console(ABC):
     @property
     @abstractmethod
     def can_prompt(self) -> bool:
-        """Whether a command may prompt without being asked to. False in a notebook, where a prompt blocks Run All."""
+        """True if a command may prompt without being asked to. False in a notebook, where a prompt blocks Run All."""
 
     @abstractmethod
     def confirm(self, question: str) -> bool:
         """Prompt for confirmation and return the answer.
 
         Raises:
-            UsageError: if there is no input to read from.
+            UsageError: if standard input is closed.
         """
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Console(ABC):
         """Prompt for a secret without echoing it.
 
         Raises:
-            UsageError: if there is no input to read from.
+            UsageError: if standard input is closed.
         """
 
 

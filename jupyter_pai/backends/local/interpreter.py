@@ -23,7 +23,7 @@ def find(name: str, caller: str) -> str:
     An empty name stands for `caller`, the interpreter of the submitting process.
 
     Raises:
-        BadInput: if there is no such interpreter.
+        BadInput: if it finds no such interpreter.
     """
     if not name:
         return caller or sys.executable

@@ -34,7 +34,7 @@ TRIALS = (
           N_("Submit `sleep 600` with `--max-run-time 60`: it is stopped, and the reason says why.")),
     Trial("machines", N_("Availability, spot discounts and what is free in quotas are as listed."),
           N_("Compare `%pai instances --backend pai` with PAI's console; submit to one that is shown as in use.")),
-    Trial("spot", N_("What a spot machine costs is as told before the submit, and a limit below it lets the job wait."),
+    Trial("spot", N_("Spot prices match those shown before the submit, and a job with a lower limit waits."),
           N_("Submit `true` with `--option spot.strategy=SpotWithPriceLimit --option spot.discount_limit=0.05`; "
              "compare the note with PAI's console, and stop the job.")),
     Trial("images", N_("Images that are listed can be pulled, also from newer registries."),

@@ -74,7 +74,7 @@ def _click_required(module: Module, options: dict[str, ast.expr], form: Form, va
 
 
 def _names(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return the names of an option, and those that turn it off: `--shout/--no-shout` has one of each."""
+    """Return the names that turn an option on, and the names that turn it off: `--shout/--no-shout` has one of each."""
     on, off = [], []
     for word in words:
         first, _slash, second = word.partition("/")
