@@ -1,5 +1,5 @@
 /**
- * The engine as views see it: a Jupyter server, or a kernel where there is no server extension.
+ * The engine as views see it: a Jupyter server, or a kernel without the server extension.
  *
  * Views get all their data through this interface, so the same view works in JupyterLab, in Notebook 7, and as a widget
  * in VS Code or Colab.
@@ -12,7 +12,7 @@ import type { Json, Message, Topic } from './wire.js';
 export type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface IEngine {
-  /** Whether a server or a kernel responds; named in error messages. */
+  /** The side that responds, a server or a kernel. Named in error messages. */
   readonly kind: 'server' | 'kernel';
 
   /**

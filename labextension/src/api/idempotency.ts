@@ -32,7 +32,7 @@ export class SubmitKey {
   private unanswered: { readonly text: string; readonly key: string } | null = null;
 }
 
-/** Whether the outcome of a call is unknown. Errors of the engine have a code; those of a proxy have none. */
+/** Return whether the outcome of a call is unknown. Errors of the engine have a code; those of a proxy have none. */
 function isLost(error: unknown): boolean {
   return !(error instanceof EngineError && error.code) || error.code === UNREACHABLE;
 }

@@ -2,7 +2,7 @@
  * The one socket of this browser tab, shared by any number of subscriptions.
  *
  * A lost connection is opened again. Each subscription then states its position, so no message is lost or repeated.
- * Without subscriptions there is no socket.
+ * Without subscriptions, the socket is closed.
  */
 
 import type { IConnection } from './engine.js';

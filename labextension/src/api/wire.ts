@@ -52,9 +52,9 @@ export interface IJob {
   readonly rerunOf: string;
   readonly resumedFrom: string;
   readonly pinned: boolean;
-  /** Whether the job is billed until it ends. */
+  /** True if the job is billed until it ends. */
   readonly paid: boolean;
-  /** Whether the platform of the job runs TensorBoards. */
+  /** True if the platform of the job runs TensorBoards. */
   readonly platformBoards: boolean;
   /**
    * The command that opens a terminal in the job, typed in a terminal of the server; empty if that is not supported.
@@ -124,7 +124,7 @@ export interface IOutput {
   readonly snapshot: string;
 }
 
-/** Whether a job has a terminal status. */
+/** Return whether a job has a terminal status. */
 export function hasEnded(job: IJob): boolean {
   return TERMINAL_STATUSES.includes(job.status);
 }
@@ -236,7 +236,7 @@ export function parseOutput(value: unknown): IOutput {
   return { jobId: string(data['job_id']), snapshot: string(data['snapshot']) };
 }
 
-/** Whether a text is a job status. */
+/** Return whether a text is a job status. */
 export function isStatus(text: string): text is JobStatus {
   return STATUSES.includes(text);
 }

@@ -35,7 +35,7 @@ function targetOf(
   return [node, node && files?.tracker.find(one => one.node.contains(node))];
 }
 
-/** Whether an item can be trained: a folder, a notebook or a script. */
+/** Return whether an item can be trained: a folder, a notebook or a script. */
 export function canTrain(item: Item | undefined): boolean {
   return item !== undefined && (item.type === 'directory' || /\.(ipynb|py|sh)$/.test(item.path));
 }

@@ -47,7 +47,7 @@ export function Events(props: ITabProps): React.JSX.Element {
   );
 }
 
-/** Whether an event repeats the previous status; only the platform's name for it changed. */
+/** Return whether an event repeats the previous status; only the platform's name for it changed. */
 function isRepeatedStatus({ kind, data }: IEvent, before: readonly IEvent[]): boolean {
   const last = before.filter(event => event.kind === 'status').at(-1);
   const same = (name: string) => string(last?.data[name]) === string(data[name]);

@@ -197,7 +197,7 @@ function useNavigation(props: IRows, page: number, reveal: (row: number) => void
   return { current, open, toggle, onKeyDown };
 }
 
-/** Whether the duration of a job is increasing. */
+/** Return whether the duration of a job is increasing. */
 function isRunning(job: IJob | null): boolean {
   return job !== null && job.startedAt !== null && !hasEnded(job);
 }

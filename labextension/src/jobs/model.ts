@@ -140,7 +140,7 @@ export class JobsModel {
     return jobs;
   }
 
-  /** Whether a filter is set. */
+  /** True if a filter is set. */
   get isFiltered(): boolean {
     const { name, statuses, backend, label, notebook } = this.currentQuery;
     return Boolean(name || statuses.length || backend || label || notebook);

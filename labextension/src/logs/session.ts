@@ -247,7 +247,7 @@ export class LogSession {
   private isActive = false;
   private isRunning = false;
   private isPinnedToEnd = true;
-  /** Whether the user scrolled since the last scroll by this class. */
+  /** True if the user scrolled since the last scroll by this class. */
   private hasUserScrolled = false;
   private isScrollingDown = true;
 }

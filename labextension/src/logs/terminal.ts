@@ -172,7 +172,7 @@ export class LogTerminal {
     return window.lines.slice(Math.max(from, 0), Math.max(to, 0)).map(plainText).join('\n');
   }
 
-  /** Whether a write to the terminal is pending. */
+  /** True if a write to the terminal is pending. */
   isDrawing = false;
 
   /** Called when all pending writes are drawn. */
@@ -222,7 +222,7 @@ export class LogTerminal {
     return last - row;
   }
 
-  /** Whether the last line is open and starts above the rows the cursor can reach. */
+  /** Return whether the last line is open and starts above the rows the cursor can reach. */
   private isBeyondCursor(): boolean {
     return this.isOpen && this.rowsOfLastLine() > this.terminal.buffer.active.cursorY;
   }

@@ -14,7 +14,7 @@ export interface ILogPage {
   readonly lines: readonly ILogLine[];
   /** The byte offset where the stream of each instance continues. */
   readonly ends: ReadonlyMap<string, number>;
-  /** Whether the last line has no line end yet. */
+  /** True if the last line has no line end yet. */
   readonly isOpen: boolean;
 }
 

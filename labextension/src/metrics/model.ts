@@ -28,7 +28,7 @@ export class MetricsModel {
   /** Points by metric name, in order of first appearance. Every change creates a new object. */
   readonly series = new Map<string, IPoints>();
   error: IErrorMessage | null = null;
-  /** Whether the job ended and all points are loaded. */
+  /** True if the job ended and all points are loaded. */
   isComplete = false;
 
   /** Emitted when a field above changes, at most every `PAUSE` milliseconds. */

@@ -36,7 +36,7 @@ export function groupMetrics(names: Iterable<string>): IGroup[] {
   return [...groups].map(([key, groupNames]) => ({ key, names: groupNames })).sort((a, b) => rank(a.key) - rank(b.key));
 }
 
-/** Whether the smallest or the largest value of a metric is the best, guessed from its name. */
+/** Return whether the smallest or the largest value of a metric is the best, guessed from its name. */
 export function bestDirection(name: string): 'min' | 'max' {
   const words = name
     .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')

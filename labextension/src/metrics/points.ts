@@ -14,7 +14,7 @@ export interface IPoint {
   readonly time: number;
 }
 
-/** Whether the best value of a metric is the smallest or the largest. */
+/** The best value of a metric: the smallest or the largest. */
 export type Best = 'min' | 'max';
 
 /** Append a piece of points. A piece that starts at 0 replaces all points. */
@@ -38,7 +38,7 @@ function limit(points: IPoints): IPoints {
   return points.step.length > MAX_POINTS ? downsample(points, MAX_POINTS / 2) : points;
 }
 
-/** Whether the points are complete and not downsampled. */
+/** Return whether the points are complete and not downsampled. */
 export function isComplete(points: IPoints): boolean {
   return points.step.length >= points.end;
 }

@@ -13,7 +13,7 @@ import type { Unit } from './names.js';
 export interface ILine {
   readonly color: string;
   readonly dash: readonly number[];
-  /** Whether the line is a faint background of a smoothed one. */
+  /** True if the line is a faint background of a smoothed one. */
   readonly isFaint: boolean;
 }
 

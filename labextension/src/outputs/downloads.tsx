@@ -22,7 +22,7 @@ interface IDownload {
 
 /** The transfers of a job, and actions on them. */
 export interface IDownloads {
-  /** Whether there is a workspace. */
+  /** True if there is a workspace. */
   readonly canStart: boolean;
   readonly downloads: readonly IDownload[];
   readonly error: string;

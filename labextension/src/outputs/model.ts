@@ -168,7 +168,7 @@ export function errorText(error: unknown): string {
   return `${error instanceof Error ? error.message : String(error)} ${fix}`.trim();
 }
 
-/** Whether a transfer is still active. */
+/** Return whether a transfer is still active. */
 export function isActive(transfer: ITransfer): boolean {
   return transfer.status === 'waiting' || transfer.status === 'running';
 }

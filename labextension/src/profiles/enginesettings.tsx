@@ -135,7 +135,7 @@ function textAt(tables: Json, { table, key }: IRow): string {
 }
 
 /**
- * Return all tables with one value replaced. A text that is no number is sent unchanged, so that the engine reports it.
+ * Return all tables with one value replaced. Text instead of a number is sent unchanged, so that the engine reports it.
  */
 function withText(tables: Json, { table, key, isNumber }: IRow, text: string): Json {
   const others = Object.fromEntries(Object.entries(record(tables[table])).filter(([name]) => name !== key));

@@ -24,7 +24,7 @@ export interface IEditing {
   readonly name: string;
   readonly values: Json;
   readonly credentials: Json;
-  /** Whether there are unsaved changes. */
+  /** True if there are unsaved changes. */
   readonly isDirty: boolean;
   readonly nameError: string;
   readonly errors: ReadonlyMap<string, string>;

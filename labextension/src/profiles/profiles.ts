@@ -25,7 +25,7 @@ export interface IProfileView {
   /** The settings that differ from the defaults. */
   readonly settings: Json;
   readonly credentials: ICredentialsInfo;
-  /** Whether it has its own credentials, even if they are not stored on this machine. */
+  /** True if it has its own credentials, even if they are not stored on this machine. */
   readonly hasOwnCredentials: boolean;
 }
 

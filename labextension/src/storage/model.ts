@@ -38,7 +38,7 @@ export class ExplorerModel {
   location: ILocation | null = null;
   error: IErrorMessage | null = null;
   isLoading = false;
-  /** Whether the folder has entries that are not loaded. */
+  /** True if the folder has entries that are not loaded. */
   hasMore = false;
   order: IOrder = { column: 'name', isDescending: false };
   selected: ReadonlySet<string> = new Set();
@@ -58,7 +58,7 @@ export class ExplorerModel {
     return this.sorted.filter(entry => this.selected.has(entry.path));
   }
 
-  /** Whether the current folder is writable. */
+  /** True if the current folder is writable. */
   get canWrite(): boolean {
     return this.location?.root.writable === true;
   }

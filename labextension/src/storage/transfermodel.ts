@@ -50,7 +50,7 @@ export abstract class Transfer {
     return this.state === 'running';
   }
 
-  /** Whether a failed transfer can be resumed. */
+  /** True if a failed transfer can be resumed. */
   get canResume(): boolean {
     return false;
   }
@@ -247,7 +247,7 @@ export class Transfers {
     return this.endedSignal;
   }
 
-  /** Whether an upload is active, which closing this page would cancel. */
+  /** True if an upload is active, which closing this page would cancel. */
   get isUploading(): boolean {
     return this.all.some(transfer => transfer instanceof Upload && transfer.isRunning);
   }

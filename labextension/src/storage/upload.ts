@@ -116,7 +116,7 @@ async function recoverLastResponse(
   return transfer;
 }
 
-/** Call `ask`, retrying while there is no response. */
+/** Call `ask`, retrying until a response arrives. */
 async function withRetries<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -131,7 +131,7 @@ async function withRetries<T>(call: () => Promise<T>, signal: AbortSignal): Prom
   }
 }
 
-/** Whether an error is a response of the engine, rather than of a network failure or a proxy. */
+/** Return whether an error is a response of the engine, rather than of a network failure or a proxy. */
 export function isResponse(error: unknown): boolean {
   const isOurs = (status: number, code: string) => status !== 0 && (code !== '' || !GATEWAY.includes(status));
   return !(error instanceof EngineError) || isOurs(error.status, error.code);

@@ -42,7 +42,7 @@ export function occupiedSlots(error: unknown): readonly IPlatformBoard[] | null 
   return running.length ? running : null;
 }
 
-/** Whether an error reports that the target does not exist. */
+/** Return whether an error reports that the target does not exist. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'NotFound';
 }

@@ -135,7 +135,7 @@ export function rowErrors(rows: readonly IDraftRow[]): ReadonlyMap<number, RowEr
   return errors;
 }
 
-/** Whether a row of any table is invalid. */
+/** Return whether a row of any table is invalid. */
 export function hasRowErrors({ tables }: IDraft): boolean {
   return TABLES.some(table => rowErrors(tables[table]).size > 0);
 }
@@ -178,7 +178,7 @@ export function otherRows(
   return rows.filter(row => !shown.has(row));
 }
 
-/** Whether a declared hyperparameter can be set. */
+/** Return whether a declared hyperparameter can be set. */
 export function takesValue({ form }: IDeclaredHyperparameter): boolean {
   return form === 'option';
 }

@@ -158,7 +158,7 @@ interface IRowsProps {
   readonly errorOf: (row: IDraftRow) => string;
   readonly warningOf?: (row: IDraftRow) => string;
   readonly hint?: string;
-  /** Whether the title is for screen readers only. */
+  /** True if the title is for screen readers only. */
   readonly isTitleHidden?: boolean;
   /** The placeholder of the second column, and suggestions for it. */
   readonly valueLabel?: string;
@@ -227,7 +227,7 @@ interface IRowProps {
   readonly row: IDraftRow;
   readonly error: string;
   readonly warning: string;
-  /** Whether the row was just added, so that it takes the focus. */
+  /** True if the row was just added, so that it takes the focus. */
   readonly isNew: boolean;
   readonly change: (row: IDraftRow | null) => void;
 }
@@ -291,7 +291,7 @@ interface ICollapsibleProps {
   readonly title: string;
   /** A summary of its settings. */
   readonly summary: string;
-  /** Whether it contains an error, so that it cannot be closed. */
+  /** True if it contains an error, so that it cannot be closed. */
   readonly hasError?: boolean;
   readonly children: React.ReactNode;
 }

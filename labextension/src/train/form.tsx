@@ -103,7 +103,7 @@ function Sections(props: ISectionProps): React.JSX.Element {
   );
 }
 
-/** Whether a channel is incomplete, which the draft does not contain. */
+/** Return whether a channel is incomplete, which the draft does not contain. */
 function hasIncompleteChannel({ errors }: TrainFormModel, node: Element | null): boolean {
   const isKnown = [...errors.fields.keys()].some(name => /^(in|out)puts\b/.test(name));
   return !isKnown && node?.querySelector('.jp-pai-ChannelRows [aria-invalid="true"]') != null;

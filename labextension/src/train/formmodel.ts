@@ -48,7 +48,7 @@ export class TrainFormModel {
     return this.signal;
   }
 
-  /** Whether the user changed the initial draft. */
+  /** True if the user changed the initial draft. */
   get isChanged(): boolean {
     return this.draft !== this.initialDraft;
   }

@@ -44,7 +44,7 @@ export class TrainPanelModel {
     this.context.host.watchUnsaved?.(onUnsavedChanged, signal);
   }
 
-  /** Whether the panel is visible. Requests are made only while it is, and again each time it becomes visible. */
+  /** True if the panel is visible. Requests are made only while it is, and again each time it becomes visible. */
   set isVisible(isVisible: boolean) {
     const isNew = isVisible && !this.visible;
     this.visible = isVisible;

@@ -55,7 +55,7 @@ export function errorsIn({ form }: ISectionProps, path: string): string {
   return matching.map(([, text]) => text).join(' ');
 }
 
-/** Whether one of these fields, or a field below, has an error. */
+/** Return whether one of these fields, or a field below, has an error. */
 export function hasError({ form }: ISectionProps, paths: readonly string[]): boolean {
   return [...form.errors.fields.keys()].some(name => paths.some(path => name === path || name.startsWith(`${path}.`)));
 }

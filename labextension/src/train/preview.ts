@@ -78,7 +78,7 @@ export interface IFormErrors {
 
 export const NO_ERRORS: IFormErrors = { fields: new Map(), message: null, secrets: [] };
 
-/** Whether there is an error. */
+/** Return whether there is an error. */
 export function hasErrors({ fields, message }: IFormErrors): boolean {
   return message !== null || fields.size > 0;
 }

@@ -25,7 +25,7 @@ export interface IContext {
 export interface ITabProps extends IContext {
   readonly model: JobModel;
   readonly isVisible: boolean;
-  /** Whether the view is shown in a cell output: long sections are collapsed. */
+  /** True if the view is shown in a cell output: long sections are collapsed. */
   readonly isCompact?: boolean;
 }
 

@@ -7,7 +7,7 @@ import * as React from 'react';
 // Charts are drawn slightly before they scroll into view.
 const MARGIN = '200px';
 
-/** Whether an element is in, or near, the viewport. */
+/** Return whether an element is in, or near, the viewport. */
 export function useInViewport(element: React.RefObject<Element>): boolean {
   const [isInSight, setInSight] = React.useState(false);
   React.useEffect(() => {

@@ -36,7 +36,7 @@ function languageAndScript(tag: string): string {
   }
 }
 
-/** Whether a bundle contains our texts. */
+/** Return whether a bundle contains our texts. */
 export function isTranslated(trans: TranslationBundle): boolean {
   return trans.__('Training jobs') !== 'Training jobs';
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a node is visible. Views that are scrolled away, in a hidden panel or on a hidden page do no work.
+ * True if a node is visible. Views that are scrolled away, in a hidden panel or on a hidden page do no work.
  */
 
 export class VisibilityObserver {
@@ -18,7 +18,7 @@ export class VisibilityObserver {
     document.addEventListener('visibilitychange', this.update);
   }
 
-  /** Whether the node is visible now. */
+  /** True if the node is visible now. */
   isVisible = false;
 
   dispose(): void {

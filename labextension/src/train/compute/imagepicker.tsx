@@ -20,7 +20,7 @@ interface IProps {
   /** The URI of the image; empty for the profile's default. */
   readonly value: string;
   readonly onChange: (uri: string) => void;
-  /** Whether the backend lists images (its capability `images`), if known. */
+  /** True if the backend lists images (its capability `images`), if known. */
   readonly hasList?: boolean;
   /** The engine's error; empty if there is none. */
   readonly error?: string;

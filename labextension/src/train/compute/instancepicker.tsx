@@ -219,7 +219,7 @@ interface IRowProps {
   readonly group: string;
   readonly isChosen: boolean;
   readonly isStarred: boolean;
-  /** Whether all prices are unknown, which is stated once, below the table. */
+  /** True if all prices are unknown, which is stated once, below the table. */
   readonly isPriceless: boolean;
   readonly choose: (name: string) => void;
   readonly toggleFavorite: (name: string) => void;

@@ -35,7 +35,7 @@ export function textOf(field: IField, value: unknown): string {
   return JSON.stringify(value, null, field.kind === 'json' ? 1 : undefined);
 }
 
-/** Whether an item fits on one line and parses back to itself. */
+/** Return whether an item fits on one line and parses back to itself. */
 function isLine(item: unknown, forbidden: RegExp): boolean {
   return typeof item === 'string' && item.trim() === item && !forbidden.test(item);
 }
@@ -119,7 +119,7 @@ function textError({ rules }: IField, text: string, trans: TranslationBundle): s
   return pattern && !matches(pattern, text) ? trans.__('Invalid format.') : '';
 }
 
-/** Whether a text matches; patterns that the browser does not support are left to the engine. */
+/** Return whether a text matches; patterns that the browser does not support are left to the engine. */
 function matches(pattern: string, text: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(text);

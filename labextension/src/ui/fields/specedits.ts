@@ -17,7 +17,7 @@ export interface IFieldErrors {
   readonly rest: string;
 }
 
-/** Whether a row is blank; blank rows are ignored. */
+/** Return whether a row is blank; blank rows are ignored. */
 export function isEmpty(row: IRow): boolean {
   return row.name === '' && row.value === '';
 }

@@ -26,7 +26,7 @@ export interface IUriProps {
   readonly home?: string;
   /** The engine's error; empty if there is none. */
   readonly error?: string;
-  /** Whether the URI may not exist yet, as for outputs. */
+  /** True if the URI may not exist yet, as for outputs. */
   readonly isNew?: boolean;
   readonly placeholder?: string;
 }
