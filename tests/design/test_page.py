@@ -13,7 +13,7 @@ from .test_documents import GUIDES, ROOT, text
 
 
 def test_the_page_has_the_version_of_the_server() -> None:
-    assert f"VERSION = '{jupyter_pai.__version__}'" in text("labextension/src/api/version.ts")
+    assert f"VERSION = '{jupyter_pai.__version__}'" in text("labextension/src/api/compatibility.ts")
 
 
 @pytest.mark.parametrize("guide", GUIDES)

@@ -7,7 +7,7 @@ import { Gettext } from '@jupyterlab/translation/lib/gettext.js';
 import { PageHost } from '../host/page.js';
 import type { IContext } from '../ui/context.js';
 import { setLocale } from '../ui/format.js';
-import { DOMAIN, toGettextCatalog, languageOf, localeOf } from '../ui/translation.js';
+import { DOMAIN, languageOf, localeOf, toGettextCatalog } from '../ui/translation.js';
 
 /** The context of a view without its engine. The view is rendered into `container`. */
 interface IPage extends Omit<IContext, 'engine'> {

@@ -2,14 +2,14 @@
  * Two-way synchronization of the draft of a form and the trait `request` of its widget.
  */
 
-import { JSONExt } from '@lumino/coreutils';
 import type { ReadonlyJSONObject } from '@lumino/coreutils';
+import { JSONExt } from '@lumino/coreutils';
 
 import type { IWidgetModel } from '../api/comm.js';
 import type { Json } from '../api/wire.js';
 import { record } from '../api/wire.js';
 import type { IDraft } from '../train/draft.js';
-import { TABLES, requestOf, textOf } from '../train/draft.js';
+import { requestOf, TABLES, textOf } from '../train/draft.js';
 import type { TrainFormModel } from '../train/formmodel.js';
 import type { IDeclaredHyperparameter } from '../train/preview.js';
 

@@ -6,8 +6,9 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { IEngine } from './engine.js';
 import { EngineError } from './engine.js';
-import { VERSION } from './version.js';
 import { record, string } from './wire.js';
+
+export const VERSION = '0.1.0';
 
 /** The error code for a server without the extension. */
 export const NO_SERVER_EXTENSION = 'NoServerPart';

@@ -58,3 +58,21 @@ export class EngineError extends Error {
     this.name = 'EngineError';
   }
 }
+
+/** A message for the user, and how to fix the problem. */
+export interface IErrorMessage {
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** Return an error as a message with its fix. */
+export function errorMessageOf(error: unknown): IErrorMessage {
+  const fix = error instanceof EngineError ? error.fix : '';
+  return { message: error instanceof Error ? error.message : String(error), fix };
+}
+
+/** Return an error as one text, with its fix. */
+export function errorText(error: unknown): string {
+  const { message, fix } = errorMessageOf(error);
+  return `${message} ${fix}`.trim();
+}

@@ -6,7 +6,7 @@ import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { NO_SERVER_EXTENSION, missingExtensionError } from './compatibility.js';
+import { missingExtensionError, NO_SERVER_EXTENSION } from './compatibility.js';
 import type { IConnection, IEngine, Parameters } from './engine.js';
 import { EngineError } from './engine.js';
 import { HeartbeatSocket } from './heartbeat.js';

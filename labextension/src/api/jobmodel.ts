@@ -5,15 +5,9 @@
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { IConnection, IEngine } from './engine.js';
+import type { IConnection, IEngine, IErrorMessage } from './engine.js';
 import type { IJob, Message } from './wire.js';
 import { hasEnded, parseJob } from './wire.js';
-
-/** A message for the user, and how to fix the problem. */
-export interface IErrorMessage {
-  readonly message: string;
-  readonly fix: string;
-}
 
 export class JobModel {
   constructor(

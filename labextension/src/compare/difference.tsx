@@ -6,9 +6,10 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IEngine } from '../api/engine.js';
+import { errorText } from '../api/engine.js';
 import type { IDifferences, IFileDifference } from './differences.js';
 import { parseDifferences } from './differences.js';
-import { CompareTable, Collapsible } from './table.js';
+import { Collapsible, CompareTable } from './table.js';
 
 interface IProps {
   readonly engine: IEngine;
@@ -34,7 +35,7 @@ function LoadedDifference({ engine, trans, jobIds, labels }: IProps): React.JSX.
   React.useEffect(() => {
     engine.call('diff', { job, other }).then(
       response => setDifference(parseDifferences(response)),
-      (error: unknown) => setError(error instanceof Error ? error.message : String(error))
+      (error: unknown) => setError(errorText(error))
     );
   }, [engine, job, other]);
   if (!difference) {

@@ -1,7 +1,8 @@
 /**
- * Types and parser of the response of the verb `diff`.
+ * Differences of jobs: the response of the verb `diff`, and rows of hyperparameters.
  */
 
+import type { IJob } from '../api/wire.js';
 import { list, record, string, strings } from '../api/wire.js';
 
 /** A value of both jobs as text; empty if missing. */
@@ -51,4 +52,24 @@ function parseFile(value: unknown): IFileDifference {
 
 function textOf(value: unknown): string {
   return value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The value of each job; null if a job lacks the hyperparameter. */
+export interface IHyperRow {
+  readonly name: string;
+  readonly values: readonly (string | null)[];
+}
+
+/** Return the differing and the identical hyperparameters. Jobs that are not loaded are ignored. */
+export function hyperparameterRows(jobs: readonly (IJob | null)[]): { different: IHyperRow[]; same: IHyperRow[] } {
+  const tables = jobs.map(job => record(job?.spec['hyperparameters']));
+  const names = [...new Set(tables.flatMap(table => Object.keys(table)))];
+  const rows = names.map(name => ({ name, values: tables.map(table => valueOf(table[name])) }));
+  const isSame = ({ values }: IHyperRow) =>
+    new Set(values.filter((_, i) => jobs[i] !== null).map(value => JSON.stringify(value))).size < 2;
+  return { different: rows.filter(row => !isSame(row)), same: rows.filter(isSame) };
+}
+
+function valueOf(value: unknown): string | null {
+  return value === undefined ? null : typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -2,6 +2,7 @@
  * The comparison of several jobs: settings, results and common charts.
  */
 
+import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import { JobModel } from '../api/jobmodel.js';
@@ -21,10 +22,11 @@ import { useClock } from '../ui/context.js';
 import { duration, moment, plural } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { StatusBadge } from '../ui/statusbadge.js';
+import { VisibilityObserver } from '../ui/visibility.js';
 import { Difference } from './difference.js';
-import { hyperparameterRows } from './hyperparameters.js';
+import { hyperparameterRows } from './differences.js';
 import type { IRow, IRows } from './table.js';
-import { CompareTable, Collapsible } from './table.js';
+import { Collapsible, CompareTable } from './table.js';
 import { CompareBoard } from './tensorboard.js';
 
 interface IProps extends IContext {
@@ -196,4 +198,27 @@ function metricRows(all: readonly IComparedJob[]): IRow[] {
       points ? `${format(latest(points)?.value)} · ${which} ${format(best(points, which)?.value)}` : '–';
     return { name, cells: all.map(({ metrics }) => cell(metrics.series.get(name))) };
   });
+}
+
+export class CompareWidget extends ReactWidget {
+  constructor(
+    private readonly context: IContext,
+    private readonly jobIds: readonly string[]
+  ) {
+    super();
+    this.addClass('jp-pai-CompareWidget');
+    this.node.lang = context.lang;
+    this.visibility = new VisibilityObserver(this.node, () => this.update());
+  }
+
+  override dispose(): void {
+    this.visibility.dispose();
+    super.dispose();
+  }
+
+  protected override render(): React.JSX.Element {
+    return <Compare {...this.context} jobIds={this.jobIds} isVisible={this.visibility.isVisible} />;
+  }
+
+  private readonly visibility: VisibilityObserver;
 }

@@ -6,7 +6,7 @@ import * as React from 'react';
 
 import { safeLink } from '../api/jobhistory.js';
 import type { IJob } from '../api/wire.js';
-import { list, parseMap, number, record, string, strings } from '../api/wire.js';
+import { list, number, parseMap, record, string, strings } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { moment } from '../ui/format.js';
 import { JobLink } from '../ui/joblink.js';

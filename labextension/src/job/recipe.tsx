@@ -5,7 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import type { IErrorMessage } from '../api/jobmodel.js';
+import type { IErrorMessage } from '../api/engine.js';
 import type { Json } from '../api/wire.js';
 import { record, string } from '../api/wire.js';
 import { copyText } from '../host/clipboard.js';

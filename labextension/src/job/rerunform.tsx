@@ -4,13 +4,14 @@
 
 import * as React from 'react';
 
+import { errorMessageOf } from '../api/engine.js';
 import type { Json } from '../api/wire.js';
 import { parseMap, record, string } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
 import type { IFieldErrors, IRow } from '../ui/fields/specedits.js';
-import { changesOf, fieldErrorsOf, isEmpty, duplicateNames } from '../ui/fields/specedits.js';
-import { errorMessageOf, useQuery, useTask } from '../ui/hooks.js';
+import { changesOf, duplicateNames, fieldErrorsOf, isEmpty } from '../ui/fields/specedits.js';
+import { useQuery, useTask } from '../ui/hooks.js';
 
 interface IProps extends Omit<ITabProps, 'isVisible'> {
   readonly rerun: (changes: Json) => Promise<void>;

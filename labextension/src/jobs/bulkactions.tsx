@@ -4,11 +4,11 @@
 
 import * as React from 'react';
 
-import { EngineError } from '../api/engine.js';
+import { errorText } from '../api/engine.js';
 import type { Verb } from '../api/routes.js';
 import type { IJob } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
-import type { Selection } from '../ui/selection.js';
+import type { Selection } from './selection.js';
 
 interface IProps extends IContext {
   readonly selection: Selection;
@@ -120,7 +120,7 @@ async function callForEach({ engine, host, trans }: IContext, verb: Verb, jobs: 
       try {
         await engine.call(verb, { job: job.id });
       } catch (error) {
-        errors.push(error instanceof EngineError ? `${error.message} ${error.fix}` : String(error));
+        errors.push(errorText(error));
       }
     }
   };

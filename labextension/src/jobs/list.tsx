@@ -2,6 +2,7 @@
  * The list of jobs. Only visible rows are rendered.
  */
 
+import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import { compatibilityError } from '../api/compatibility.js';
@@ -13,13 +14,13 @@ import type { IContext } from '../ui/context.js';
 import { useClock } from '../ui/context.js';
 import { jobCount } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
-import { Selection } from '../ui/selection.js';
 import { useRowWindow } from '../ui/virtualrows.js';
+import { VisibilityObserver } from '../ui/visibility.js';
 import { JobSelection, remove } from './bulkactions.js';
-import { NoJobs } from './empty.js';
 import { JobFilters } from './filters.js';
-import type { JobsModel } from './model.js';
+import { JobsModel, NO_FILTERS } from './model.js';
 import { JobRow, ROW } from './row.js';
+import { Selection } from './selection.js';
 
 interface IProps extends IContext {
   readonly model: JobsModel;
@@ -200,4 +201,47 @@ function useNavigation(props: IRows, page: number, reveal: (row: number) => void
 /** Return whether the duration of a job is increasing. */
 function isRunning(job: IJob | null): boolean {
   return job !== null && job.startedAt !== null && !hasEnded(job);
+}
+
+export function NoJobs({ model, trans }: IContext & { readonly model: JobsModel }): React.JSX.Element {
+  if (model.isFiltered) {
+    return (
+      <div className="jp-pai-Jobs-none">
+        <p>{trans.__('No matching jobs.')}</p>
+        <button type="button" onClick={() => model.search(NO_FILTERS)}>
+          {trans.__('Show all jobs')}
+        </button>
+      </div>
+    );
+  }
+  return (
+    <div className="jp-pai-Jobs-none">
+      <p>{trans.__('No jobs yet. To submit one, run these two cells in a notebook:')}</p>
+      <pre>%load_ext jupyter_pai</pre>
+      <pre>{'%%pai_train\nprint("trained")'}</pre>
+      <p>{trans.__('To copy a tutorial notebook, run %1.', '%pai tutorial')}</p>
+    </div>
+  );
+}
+
+export class JobsPanel extends ReactWidget {
+  constructor(private readonly context: IContext) {
+    super();
+    this.addClass('jp-pai-JobsPanel');
+    this.node.lang = context.lang;
+    this.model = new JobsModel(context.engine);
+    this.visibility = new VisibilityObserver(this.node, () => this.update());
+  }
+
+  override dispose(): void {
+    this.visibility.dispose();
+    super.dispose();
+  }
+
+  protected override render(): React.JSX.Element {
+    return <JobsList {...this.context} model={this.model} isVisible={this.visibility.isVisible} />;
+  }
+
+  private readonly model: JobsModel;
+  private readonly visibility: VisibilityObserver;
 }

@@ -8,9 +8,8 @@
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { IConnection, IEngine } from '../api/engine.js';
-import { EngineError } from '../api/engine.js';
-import type { IErrorMessage } from '../api/jobmodel.js';
+import type { IConnection, IEngine, IErrorMessage } from '../api/engine.js';
+import { errorMessageOf } from '../api/engine.js';
 import type { IJob, JobStatus, Message } from '../api/wire.js';
 import { hasEnded, list, number, parseJob, record } from '../api/wire.js';
 
@@ -210,7 +209,7 @@ export class JobsModel {
       this.total = total;
       this.error = null;
     } catch (error) {
-      this.error = error instanceof EngineError ? error : { message: String(error), fix: '' };
+      this.error = errorMessageOf(error);
     }
     this.signal.emit();
     if (top !== this.first || count !== this.count) {

@@ -4,6 +4,7 @@
 
 import * as React from 'react';
 
+import { errorText } from '../api/engine.js';
 import type { ILogMatch, ILogQuery } from './pager.js';
 import type { LogSession } from './session.js';
 
@@ -59,7 +60,7 @@ export function useSearch(session: LogSession): ISearch {
       return result;
     } catch (error) {
       if (!signal.aborted) {
-        setError(error instanceof Error ? error.message : String(error));
+        setError(errorText(error));
       }
       return null;
     }

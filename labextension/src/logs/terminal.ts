@@ -4,7 +4,7 @@
 
 import type { IDecoration, ITerminalOptions, Terminal } from '@xterm/xterm';
 
-import { terminalText, plainText } from './text.js';
+import { plainText, terminalText } from './text.js';
 import type { LogWindow } from './window.js';
 
 // More rows than the lines of a window take in a narrow view.

@@ -2,7 +2,7 @@
  * A window of lines of a log of any length. The terminal shows this window; the rest stays on the server.
  */
 
-import { list, parseMap, number, record, string, strings } from '../api/wire.js';
+import { list, number, parseMap, record, string, strings } from '../api/wire.js';
 import type { ILogLine } from './text.js';
 
 /** A page of lines; see `LogPage` in the OpenAPI document. */

@@ -7,11 +7,11 @@ import * as React from 'react';
 
 import type { IPoints } from '../api/wire.js';
 import { pngOf, saveFile } from '../ui/savefile.js';
-import { useInViewport } from '../ui/sight.js';
+import { useInViewport } from '../ui/visibility.js';
 import { valueLabel } from './axislabels.js';
 import type { ILineCurve, IRange } from './canvas.js';
 import { Canvas } from './canvas.js';
-import { csvOf, CSV_HEAD, fileName } from './csv.js';
+import { CSV_HEAD, csvOf, fileName } from './csv.js';
 import { curve, refined, stepsWithin } from './curves.js';
 import type { MetricsModel } from './model.js';
 import { POINTS_PER_METRIC } from './model.js';

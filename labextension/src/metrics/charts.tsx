@@ -5,11 +5,12 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { errorText } from '../api/engine.js';
 import { saveFile } from '../ui/savefile.js';
-import { useTheme } from '../ui/sight.js';
+import { useTheme } from '../ui/visibility.js';
 import type { IRun } from './chart.js';
 import { Chart } from './chart.js';
-import { csvOf, CSV_HEAD, fileName } from './csv.js';
+import { CSV_HEAD, csvOf, fileName } from './csv.js';
 import type { MetricsModel } from './model.js';
 import type { IGroup } from './names.js';
 import { groupMetrics, SYSTEM } from './names.js';
@@ -37,14 +38,14 @@ export function Charts(props: IProps): React.JSX.Element {
   const [isSaving, setSaving] = React.useState(false);
   const names = [...new Set(runs.flatMap(run => [...run.model.series.keys()]))];
   const matching = names.filter(name => name.toLowerCase().includes(filter.trim().toLowerCase()));
-  const onError = React.useCallback((reason: unknown) => setError(messageOf(reason)), []);
+  const onError = React.useCallback((reason: unknown) => setError(errorText(reason)), []);
   const save = async () => {
     setSaving(true);
     try {
       const parts = (await Promise.all(runs.map(allPoints))).flat();
       saveFile(`${fileName(...runs.map(run => run.model.jobId), 'metrics')}.csv`, new Blob([CSV_HEAD, ...parts]));
     } catch (error) {
-      setError(messageOf(error));
+      setError(errorText(error));
     } finally {
       setSaving(false);
     }
@@ -196,8 +197,4 @@ function useSettings(): [IChartSettings, (settings: IChartSettings) => void] {
     saveChartSettings(changed);
   }, []);
   return [settings, change];
-}
-
-function messageOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
 }

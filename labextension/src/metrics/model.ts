@@ -5,8 +5,7 @@
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { IEngine } from '../api/engine.js';
-import type { IErrorMessage } from '../api/jobmodel.js';
+import type { IEngine, IErrorMessage } from '../api/engine.js';
 import type { IPoints, Message } from '../api/wire.js';
 import { parseMap, parsePoints, record } from '../api/wire.js';
 import { appendPoints } from './points.js';

@@ -2,7 +2,7 @@
  * Chart settings, stored in the browser.
  */
 
-import { parseMap, number, record, string } from '../api/wire.js';
+import { number, parseMap, record, string } from '../api/wire.js';
 import type { Axis } from './curves.js';
 import type { Best } from './points.js';
 

@@ -6,6 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IEngine } from '../api/engine.js';
+import { errorText } from '../api/engine.js';
 import { list, number, record, string } from '../api/wire.js';
 
 interface IProps {
@@ -32,7 +33,7 @@ export function Texts({ engine, jobId, trans }: IProps): React.JSX.Element {
       setTexts(list(response['texts']).slice(-MAX_TEXTS).map(parseText));
       setError('');
     } catch (error) {
-      setError(error instanceof Error ? error.message : String(error));
+      setError(errorText(error));
     }
   };
   return (

@@ -8,7 +8,7 @@ import type { ITabProps } from '../ui/context.js';
 import { count, fileCount, moment, size } from '../ui/format.js';
 import type { IDownloads } from './downloads.js';
 import type { Column, IChannel, IOutputFile, IQuery } from './model.js';
-import { joinPath, splitPath, outputVariable } from './model.js';
+import { joinPath, outputVariable, splitPath } from './model.js';
 import { Preview } from './preview.js';
 
 interface IProps extends ITabProps {

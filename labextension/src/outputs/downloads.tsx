@@ -4,12 +4,13 @@
 
 import * as React from 'react';
 
-import { EngineError } from '../api/engine.js';
+import { EngineError, errorText } from '../api/engine.js';
+import type { ITransfer } from '../api/transfer.js';
+import { isActive, parseTransfer } from '../api/transfer.js';
 import { list, record } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { count, plural, size } from '../ui/format.js';
-import type { ITransfer } from './model.js';
-import { isActive, joinPath, parseTransfer, errorText } from './model.js';
+import { joinPath } from './model.js';
 
 const POLL_INTERVAL = 300;
 const RETRY_INTERVAL = 2000;

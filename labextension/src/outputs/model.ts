@@ -1,9 +1,8 @@
 /**
- * The outputs of a job: channels with their files, file previews, and transfers.
+ * The outputs of a job: channels with their files, and file previews.
  */
 
 import type { IEngine } from '../api/engine.js';
-import { EngineError } from '../api/engine.js';
 import { list, number, record, string } from '../api/wire.js';
 
 /** `modified` is in milliseconds since 1970. `problem` is the reason why the file cannot be read; empty if it can. */
@@ -39,20 +38,6 @@ export interface IFileText {
   readonly whole: boolean;
   readonly binary: boolean;
   readonly text: string;
-}
-
-/** A copy to a folder: `done` of `bytes` bytes. `workspacePath` is the path of the folder below the server root. */
-export interface ITransfer {
-  readonly id: string;
-  readonly channel: string;
-  readonly folder: string;
-  readonly workspacePath: string | null;
-  readonly files: number;
-  readonly bytes: number;
-  readonly done: number;
-  readonly leftOut: number;
-  readonly status: string;
-  readonly error: string;
 }
 
 export type Column = 'path' | 'bytes' | 'modified';
@@ -142,35 +127,6 @@ export function parseText(value: unknown): IFileText {
     binary: data['binary'] === true,
     text: string(data['text'])
   };
-}
-
-/** Parse the response of `download`, `copy` or `cancel_copy`. */
-export function parseTransfer(value: unknown): ITransfer {
-  const transfer = record(value);
-  const { message, fix } = record(transfer['error']);
-  return {
-    id: string(transfer['id']),
-    channel: string(transfer['channel']),
-    folder: string(transfer['folder']),
-    workspacePath: textOrNull(transfer['place']),
-    files: number(transfer['files']) ?? 0,
-    bytes: number(transfer['bytes']) ?? 0,
-    done: number(transfer['done']) ?? 0,
-    leftOut: number(transfer['left_out']) ?? 0,
-    status: string(transfer['status']),
-    error: `${string(message)} ${string(fix)}`.trim()
-  };
-}
-
-/** Return an error as one text, with its fix. */
-export function errorText(error: unknown): string {
-  const fix = error instanceof EngineError ? error.fix : '';
-  return `${error instanceof Error ? error.message : String(error)} ${fix}`.trim();
-}
-
-/** Return whether a transfer is still active. */
-export function isActive(transfer: ITransfer): boolean {
-  return transfer.status === 'waiting' || transfer.status === 'running';
 }
 
 /** The kind of preview of a file. */

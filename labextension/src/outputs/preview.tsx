@@ -4,10 +4,11 @@
 
 import * as React from 'react';
 
+import { errorText } from '../api/engine.js';
 import type { ITabProps } from '../ui/context.js';
 import { size } from '../ui/format.js';
 import type { IFileText, IOutputFile } from './model.js';
-import { formatJson, kindOf, parseText, errorText } from './model.js';
+import { formatJson, kindOf, parseText } from './model.js';
 
 interface IProps extends ITabProps {
   readonly channel: string;

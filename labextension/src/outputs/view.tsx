@@ -4,12 +4,13 @@
 
 import * as React from 'react';
 
+import { errorText } from '../api/engine.js';
 import type { ITabProps } from '../ui/context.js';
 import { useChanges } from '../ui/context.js';
 import { Channel } from './channel.js';
 import { Downloads, useDownloads } from './downloads.js';
 import type { IChannel, IQuery } from './model.js';
-import { load, PAGE, errorText } from './model.js';
+import { load, PAGE } from './model.js';
 
 // Pause between two polls of an active job: at least PAUSE milliseconds, and PATIENCE times the duration of a poll.
 const PAUSE = 3000;

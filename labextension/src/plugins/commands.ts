@@ -6,7 +6,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
-import { EngineError } from '../api/engine.js';
+import { EngineError, errorText } from '../api/engine.js';
 import type { IJob } from '../api/wire.js';
 import { parseJob, string, strings } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';
@@ -110,5 +110,5 @@ async function findJob(context: IContext, args: ReadonlyPartialJSONObject): Prom
 }
 
 function notifyError(error: unknown, { host }: IContext): void {
-  host.notify(error instanceof EngineError ? `${error.message} ${error.fix}` : String(error), 'error');
+  host.notify(errorText(error), 'error');
 }

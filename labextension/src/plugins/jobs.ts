@@ -39,7 +39,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
 };
 
 function makePanel(page: IContext): Widget {
-  const panel = new LazyWidget(async () => new (await import('../jobs/panel.js')).JobsPanel(page), page.trans);
+  const panel = new LazyWidget(async () => new (await import('../jobs/list.js')).JobsPanel(page), page.trans);
   panel.id = PANEL;
   panel.title.icon = jobsIcon;
   panel.title.caption = page.trans.__('Training jobs');

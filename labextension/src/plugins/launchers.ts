@@ -9,7 +9,7 @@ import { ICommandPalette, IToolbarWidgetRegistry } from '@jupyterlab/apputils';
 import type { DocumentWidget } from '@jupyterlab/docregistry';
 import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
-import { ToolbarButton, redoIcon } from '@jupyterlab/ui-components';
+import { redoIcon, ToolbarButton } from '@jupyterlab/ui-components';
 
 import { string } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';

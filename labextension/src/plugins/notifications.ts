@@ -7,6 +7,7 @@ import { Notification } from '@jupyterlab/apputils';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
 
 import { compatibilityError } from '../api/compatibility.js';
 import type { IJob } from '../api/wire.js';
@@ -15,9 +16,9 @@ import { pageSettings } from '../host/settings.js';
 import { JobFeed } from '../jobs/feed.js';
 import type { INotifier } from '../jobs/notifications.js';
 import { JobNotifications } from '../jobs/notifications.js';
-import { NotificationStore, exclusiveBy } from '../jobs/notificationstore.js';
-import { StatusItem } from '../jobs/statusitem.js';
+import { exclusiveBy, NotificationStore } from '../jobs/notificationstore.js';
 import type { IContext } from '../ui/context.js';
+import { jobCount } from '../ui/format.js';
 import { IPage } from './tokens.js';
 
 const ID = 'jupyter-pai:news';
@@ -116,4 +117,25 @@ class JobNotifier implements INotifier {
   private async run(command: string, args: { id?: string } = {}): Promise<void> {
     await this.app.commands.execute(command, args);
   }
+}
+
+export class StatusItem extends Widget {
+  constructor(
+    private readonly feed: JobFeed,
+    private readonly trans: TranslationBundle,
+    click: () => void
+  ) {
+    const node = document.createElement('button');
+    super({ node });
+    node.type = 'button';
+    node.onclick = click;
+    node.title = trans.__('Active training jobs');
+    this.addClass('jp-pai-StatusItem');
+    this.addClass('jp-mod-highlighted');
+    feed.runningChanged.connect(this.updateText);
+  }
+
+  private readonly updateText = (): void => {
+    this.node.textContent = jobCount(this.feed.running ?? 0, this.trans);
+  };
 }

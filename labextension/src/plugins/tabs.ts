@@ -73,7 +73,7 @@ export class JobTabs {
       return;
     }
     await this.show(`jp-pai-compare-${jobIds.join('-')}`, this.comparisons, { ids: [...jobIds] }, async () => {
-      const { CompareWidget } = await import('../compare/widget.js');
+      const { CompareWidget } = await import('../compare/view.js');
       const content = new CompareWidget(this.context, jobIds);
       content.title.label = this.context.trans.__('Compare %1 jobs', jobIds.length);
       return content;

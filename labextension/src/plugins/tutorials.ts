@@ -5,7 +5,7 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { LabIcon } from '@jupyterlab/ui-components';
 
-import { EngineError } from '../api/engine.js';
+import { errorText } from '../api/engine.js';
 import { record, string } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';
 import type { IContext } from '../ui/context.js';
@@ -38,7 +38,7 @@ export function addTutorials(app: JupyterFrontEnd, { engine, host, trans }: ICon
         const { place, first } = record(await engine.call('give_tutorials', {}, { folder }));
         await app.commands.execute('docmanager:open', { path: [place, first].map(string).filter(Boolean).join('/') });
       } catch (error) {
-        host.notify(error instanceof EngineError ? `${error.message} ${error.fix}` : String(error), 'error');
+        host.notify(errorText(error), 'error');
       }
     }
   });

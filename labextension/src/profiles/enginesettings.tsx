@@ -5,7 +5,7 @@
 
 import * as React from 'react';
 
-import { EngineError } from '../api/engine.js';
+import { errorText } from '../api/engine.js';
 import type { Json } from '../api/wire.js';
 import { record, string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
@@ -141,8 +141,4 @@ function withText(tables: Json, { table, key, isNumber }: IRow, text: string): J
   const others = Object.fromEntries(Object.entries(record(tables[table])).filter(([name]) => name !== key));
   const value = isNumber && !Number.isNaN(Number(text)) ? Number(text) : text;
   return { ...tables, [table]: text === '' ? others : { ...others, [key]: value } };
-}
-
-function errorText(error: unknown): string {
-  return error instanceof EngineError ? `${error.message} ${error.fix}` : String(error);
 }

@@ -8,9 +8,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { IEngine } from '../api/engine.js';
-import { EngineError } from '../api/engine.js';
-import type { IErrorMessage } from '../api/jobmodel.js';
+import type { IEngine, IErrorMessage } from '../api/engine.js';
+import { EngineError, errorMessageOf } from '../api/engine.js';
 import type { Json } from '../api/wire.js';
 import { parseMap, record, string } from '../api/wire.js';
 import type { ICheckResult, IPlatform, IProfileView } from './profiles.js';
@@ -265,9 +264,4 @@ function fieldErrorsOf(
   const properties = record(schema?.['properties']);
   const errors = new Map([...byField].filter(([field]) => (field.split('.')[0] ?? '') in properties));
   return [errors, errors.size ? null : errorMessageOf(error)];
-}
-
-function errorMessageOf(error: unknown): IErrorMessage {
-  const fix = error instanceof EngineError ? error.fix : '';
-  return { message: error instanceof Error ? error.message : String(error), fix };
 }

@@ -7,11 +7,11 @@ import * as React from 'react';
 import type { IContext } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
 import { useKeptFocus } from '../ui/hooks.js';
-import { TestResults } from './findings.js';
 import { credentialsText, ProfileForm } from './form.js';
 import { ProfilesModel } from './model.js';
 import type { IPlatform, IProfileView } from './profiles.js';
 import { summaryOf } from './profiles.js';
+import { TestResults } from './testresults.js';
 
 const ADD_BUTTON = '.jp-pai-Profiles-add';
 

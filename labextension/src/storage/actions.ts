@@ -2,9 +2,9 @@
  * Actions of the data explorer, with confirmations and result messages.
  */
 
+import { errorText } from '../api/engine.js';
 import { number, record, string } from '../api/wire.js';
 import { copyText } from '../host/clipboard.js';
-import { errorText } from '../outputs/model.js';
 import type { IContext } from '../ui/context.js';
 import { count, fileCount } from '../ui/format.js';
 import { droppedFiles } from './droppedfiles.js';

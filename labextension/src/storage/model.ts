@@ -5,10 +5,9 @@
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { IEngine } from '../api/engine.js';
-import { EngineError } from '../api/engine.js';
-import type { IErrorMessage } from '../api/jobmodel.js';
-import type { IEntry, IOrder, IEntryPage, IParent, IRoot } from './entries.js';
+import type { IEngine, IErrorMessage } from '../api/engine.js';
+import { errorMessageOf } from '../api/engine.js';
+import type { IEntry, IEntryPage, IOrder, IParent, IRoot } from './entries.js';
 import { breadcrumbs, parsePage, parseRoots, rootOf, sortEntries } from './entries.js';
 import { Transfers } from './transfermodel.js';
 
@@ -285,7 +284,7 @@ export class ExplorerModel {
       this.error = isDone ? null : this.error;
     } catch (error) {
       if (isLatest()) {
-        this.error = error instanceof EngineError ? error : { message: String(error), fix: '' };
+        this.error = errorMessageOf(error);
       }
     }
     if (isLatest()) {

@@ -7,7 +7,7 @@ import type { Message } from '@lumino/messaging';
 import * as React from 'react';
 
 import type { IExplorerContext } from './actions.js';
-import { copyToFolder, copyFromWorkspace } from './actions.js';
+import { copyFromWorkspace, copyToFolder } from './actions.js';
 import { Explorer, focusContent } from './view.js';
 
 // The MIME type of paths in drags of JupyterLab's file browser.

@@ -6,13 +6,13 @@ import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
 import type { IEngine } from '../api/engine.js';
-import { EngineError } from '../api/engine.js';
+import { EngineError, errorText } from '../api/engine.js';
+import type { ITransfer } from '../api/transfer.js';
+import { isActive, parseTransfer } from '../api/transfer.js';
 import { list, string } from '../api/wire.js';
-import type { ITransfer } from '../outputs/model.js';
-import { isActive, parseTransfer, errorText } from '../outputs/model.js';
 import { numberedName } from './entries.js';
 import type { IItem, ITarget } from './upload.js';
-import { pause, uploadFile, isResponse } from './upload.js';
+import { isResponse, pause, uploadFile } from './upload.js';
 
 export type TransferState = 'running' | 'asking' | 'done' | 'failed' | 'cancelled';
 /** The answer to a conflict with existing files. */

@@ -4,8 +4,8 @@
 
 import type { IEngine } from '../api/engine.js';
 import { EngineError } from '../api/engine.js';
-import type { ITransfer } from '../outputs/model.js';
-import { isActive, parseTransfer } from '../outputs/model.js';
+import type { ITransfer } from '../api/transfer.js';
+import { isActive, parseTransfer } from '../api/transfer.js';
 
 /** A file to upload, and its path below the target folder. */
 export interface IItem {

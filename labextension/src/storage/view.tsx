@@ -8,7 +8,7 @@ import { count, plural } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { popUp } from '../ui/menu.js';
 import type { IAction, IExplorerContext } from './actions.js';
-import { actionsOf, dropFiles, goTo, makeFolder, askAndCopyFromWorkspace, upload } from './actions.js';
+import { actionsOf, askAndCopyFromWorkspace, dropFiles, goTo, makeFolder, upload } from './actions.js';
 import { chosenFiles } from './droppedfiles.js';
 import type { IRoot } from './entries.js';
 import { ExplorerRows } from './rows.js';

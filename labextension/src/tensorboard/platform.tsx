@@ -8,7 +8,7 @@ import * as React from 'react';
 import type { ITabProps } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
 import type { BoardStatus, IPlatformBoard, IPlatformBoards } from './platformboards.js';
-import type { PlatformAction, IPlatformModel } from './platformmodel.js';
+import type { IPlatformModel, PlatformAction } from './platformmodel.js';
 import { usePlatformModel } from './platformmodel.js';
 import { OccupiedSlots } from './slots.js';
 

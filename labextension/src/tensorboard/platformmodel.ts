@@ -4,10 +4,10 @@
 
 import * as React from 'react';
 
-import type { IEngine } from '../api/engine.js';
-import type { IErrorMessage } from '../api/jobmodel.js';
+import type { IEngine, IErrorMessage } from '../api/engine.js';
+import { errorMessageOf } from '../api/engine.js';
 import type { ITabProps } from '../ui/context.js';
-import { errorMessageOf, useTask } from '../ui/hooks.js';
+import { useTask } from '../ui/hooks.js';
 import type { IPlatformBoard, IPlatformBoards } from './platformboards.js';
 import { isNotFound, occupiedSlots, parsePlatformBoards } from './platformboards.js';
 

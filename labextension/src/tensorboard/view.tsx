@@ -8,7 +8,7 @@ import { EngineError } from '../api/engine.js';
 import type { ITabProps } from '../ui/context.js';
 import { moment } from '../ui/format.js';
 import type { IBoard } from './boards.js';
-import { boardUrl, boardsOf, parseBoard } from './boards.js';
+import { boardsOf, boardUrl, parseBoard } from './boards.js';
 import { PlatformTensorBoard } from './platform.js';
 
 // Milliseconds between two polls, which find TensorBoards started or stopped elsewhere.

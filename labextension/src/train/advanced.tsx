@@ -12,8 +12,8 @@ import { useQuery } from '../ui/hooks.js';
 import type { IDraftRow, Table } from './draft.js';
 import { field, withRows } from './draft.js';
 import { CollapsibleSection, LinesField, NumberField, Rows, TextField } from './field.js';
-import type { ISectionProps } from './part.js';
-import { backendOf, errorAt, errorsIn, hasError, setField, textAt } from './part.js';
+import type { ISectionProps } from './section.js';
+import { backendOf, errorAt, errorsIn, hasError, setField, textAt } from './section.js';
 
 const EXAMPLE = 'torch==2.5.1';
 

@@ -6,8 +6,8 @@ import * as React from 'react';
 
 import { withField } from './draft.js';
 import { Field } from './field.js';
-import type { ISectionProps } from './part.js';
-import { errorAt, setField, textAt } from './part.js';
+import type { ISectionProps } from './section.js';
+import { errorAt, setField, textAt } from './section.js';
 
 const EXAMPLE = 'python train.py $PAI_USER_ARGS';
 

@@ -10,8 +10,8 @@ import { FieldError } from '../ui/fields/fielderror.js';
 import { plural } from '../ui/format.js';
 import { field } from './draft.js';
 import { CollapsibleSection, TextField } from './field.js';
-import type { ISectionProps } from './part.js';
-import { errorAt, errorsBelow, hasError, setField, entryCount, textAt } from './part.js';
+import type { ISectionProps } from './section.js';
+import { entryCount, errorAt, errorsBelow, hasError, setField, textAt } from './section.js';
 
 export function DataSection(props: ISectionProps): React.JSX.Element {
   const { form, draft, engine, host, trans } = props;

@@ -5,7 +5,7 @@
 import type { Json } from '../api/wire.js';
 import { list, record, string, strings } from '../api/wire.js';
 import type { IRow } from '../ui/fields/specedits.js';
-import { isEmpty, duplicateNames } from '../ui/fields/specedits.js';
+import { duplicateNames, isEmpty } from '../ui/fields/specedits.js';
 import type { IDeclaredHyperparameter } from './preview.js';
 
 export const TABLES = ['hyperparameters', 'labels', 'environment', 'secrets'] as const;

@@ -8,8 +8,8 @@ import { strings } from '../api/wire.js';
 import type { Rules } from './draft.js';
 import { field, withRule } from './draft.js';
 import { CollapsibleSection } from './field.js';
-import type { ISectionProps } from './part.js';
-import { errorsIn, hasError } from './part.js';
+import type { ISectionProps } from './section.js';
+import { errorsIn, hasError } from './section.js';
 
 interface IRuleListProps extends ISectionProps {
   readonly path: Rules;

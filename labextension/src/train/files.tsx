@@ -9,10 +9,10 @@ import { FieldError } from '../ui/fields/fielderror.js';
 import { fileCount, plural, size } from '../ui/format.js';
 import { field, ruleFor, withRule } from './draft.js';
 import { CollapsibleSection } from './field.js';
-import { RuleList, MoreRules } from './filerules.js';
-import type { ISectionProps } from './part.js';
-import { errorAt, setField, textAt } from './part.js';
+import { MoreRules, RuleList } from './filerules.js';
 import type { ISecretMatch } from './preview.js';
+import type { ISectionProps } from './section.js';
+import { errorAt, setField, textAt } from './section.js';
 
 const EXAMPLE = '*.ckpt, data/';
 

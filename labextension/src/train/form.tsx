@@ -4,22 +4,24 @@
 
 import * as React from 'react';
 
+import { record } from '../api/wire.js';
+import { CodeFormats } from '../job/recipe.js';
 import type { IContext } from '../ui/context.js';
 import { focusFirstError } from '../ui/fields/fielderror.js';
-import { useKeptFocus } from '../ui/hooks.js';
+import { useKeptFocus, useQuery } from '../ui/hooks.js';
 import { AdvancedSection } from './advanced.js';
-import { CodeSection } from './code.js';
 import { EntryPointSection } from './command.js';
 import { ComputeSection } from './compute/section.js';
 import { DataSection } from './data.js';
-import { hasRowErrors } from './draft.js';
+import { hasRowErrors, requestOf } from './draft.js';
+import { CollapsibleSection } from './field.js';
 import { TrainFiles } from './files.js';
 import type { TrainFormModel } from './formmodel.js';
 import { TrainHeader } from './header.js';
 import { HyperparametersSection } from './hyperparameters.js';
 import type { TrainPanelModel } from './panelmodel.js';
-import type { ISectionProps } from './part.js';
 import { hasErrors } from './preview.js';
+import type { ISectionProps } from './section.js';
 import { SubmitSection } from './submit.js';
 
 interface IProps extends IContext {
@@ -107,4 +109,26 @@ function Sections(props: ISectionProps): React.JSX.Element {
 function hasIncompleteChannel({ errors }: TrainFormModel, node: Element | null): boolean {
   const isKnown = [...errors.fields.keys()].some(name => /^(in|out)puts\b/.test(name));
   return !isKnown && node?.querySelector('.jp-pai-ChannelRows [aria-invalid="true"]') != null;
+}
+
+export function CodeSection(props: ISectionProps): React.JSX.Element {
+  const { trans } = props;
+  return (
+    <CollapsibleSection title={trans.__('Export as code')} summary={trans.__('cell, command line, Python, JSON')}>
+      <Recipe {...props} />
+    </CollapsibleSection>
+  );
+}
+
+function Recipe({ form, draft, engine, host, trans }: ISectionProps): React.JSX.Element {
+  const request = requestOf(draft);
+  const ask = async () => record(await engine.call('recipe', {}, request));
+  const [code, error] = useQuery(ask, JSON.stringify(request), true);
+  const isNotebook = form.path.endsWith('.ipynb') && host.insertCell !== undefined;
+  const insert = async (cell: string) => {
+    if (!(await host.insertCell?.(form.path, cell))) {
+      host.notify(trans.__('The notebook is not open.'), 'warning');
+    }
+  };
+  return <CodeFormats trans={trans} code={code} error={error} insert={isNotebook ? insert : undefined} />;
 }

@@ -2,9 +2,9 @@
  * State of one train form: the draft, its preview and its validation errors.
  */
 
+import { UUID } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
-import { UUID } from '@lumino/coreutils';
 
 import { SubmitKey } from '../api/idempotency.js';
 import type { IJob, Json } from '../api/wire.js';
@@ -12,8 +12,8 @@ import { record, string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 import type { IDraft } from './draft.js';
 import { bareRequest, draftOf, movedDraft, requestOf, withoutFile } from './draft.js';
-import type { IDeclaredHyperparameter, IInitialForm, IPreview, IFormErrors } from './preview.js';
-import { NO_ERRORS, parseDeclared, parseInitialForm, parsePreview, formErrorsOf } from './preview.js';
+import type { IDeclaredHyperparameter, IFormErrors, IInitialForm, IPreview } from './preview.js';
+import { formErrorsOf, NO_ERRORS, parseDeclared, parseInitialForm, parsePreview } from './preview.js';
 import type { IStage } from './submitjob.js';
 import { submitJob } from './submitjob.js';
 

@@ -10,9 +10,9 @@ import type { IDraftRow } from './draft.js';
 import { field, otherRows, rowOf, takesValue, withRows, withValue } from './draft.js';
 import type { IControl } from './field.js';
 import { Field, Rows } from './field.js';
-import type { ISectionProps } from './part.js';
-import { notesAbout, errorAt } from './part.js';
 import type { IDeclaredHyperparameter } from './preview.js';
+import type { ISectionProps } from './section.js';
+import { errorAt, notesAbout } from './section.js';
 
 const TRUE = /^(true|1|yes|on)$/i;
 

@@ -2,10 +2,10 @@
  * Types and parsers of a job before it is submitted: initial form, preview and errors.
  */
 
+import type { IErrorMessage } from '../api/engine.js';
 import { EngineError } from '../api/engine.js';
-import type { IErrorMessage } from '../api/jobmodel.js';
 import type { Json } from '../api/wire.js';
-import { list, parseMap, number, record, string, strings } from '../api/wire.js';
+import { list, number, parseMap, record, string, strings } from '../api/wire.js';
 
 /** The job whose settings the form uses. `submittedAt` is in milliseconds since 1970. */
 export interface ILastJob {

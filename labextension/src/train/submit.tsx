@@ -9,7 +9,7 @@ import { ErrorMessage } from '../ui/errormessage.js';
 import { FieldError } from '../ui/fields/fielderror.js';
 import { plural, size } from '../ui/format.js';
 import type { TrainPanelModel } from './panelmodel.js';
-import { unassignedErrors } from './part.js';
+import { unassignedErrors } from './section.js';
 import type { IStage } from './submitjob.js';
 
 interface IProps extends IContext {

@@ -3,10 +3,10 @@
  */
 
 import { withConfirmation } from '../api/confirm.js';
+import type { ITransfer } from '../api/transfer.js';
+import { isActive, parseTransfer } from '../api/transfer.js';
 import type { IJob, Json } from '../api/wire.js';
 import { parseJob, record } from '../api/wire.js';
-import type { ITransfer } from '../outputs/model.js';
-import { isActive, parseTransfer } from '../outputs/model.js';
 import type { IContext } from '../ui/context.js';
 
 /** The current stage. `copy` is the progress of the inputs. */

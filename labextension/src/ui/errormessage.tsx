@@ -4,7 +4,7 @@
 
 import * as React from 'react';
 
-import type { IErrorMessage } from '../api/jobmodel.js';
+import type { IErrorMessage } from '../api/engine.js';
 
 /** Announced by screen readers. Renders nothing without an error. */
 export function ErrorMessage({ error }: { error: IErrorMessage | null }): React.JSX.Element | null {

@@ -4,10 +4,10 @@
 
 import * as React from 'react';
 
-import { EngineError } from '../api/engine.js';
+import type { IErrorMessage } from '../api/engine.js';
+import { errorMessageOf } from '../api/engine.js';
 import type { IEvent } from '../api/jobhistory.js';
 import { eventsKey, parseEvents } from '../api/jobhistory.js';
-import type { IErrorMessage } from '../api/jobmodel.js';
 import type { ITabProps } from './context.js';
 
 /** An action started by the user. While `isBusy`, starting it again has no effect. */
@@ -15,12 +15,6 @@ export interface ITask {
   readonly isBusy: boolean;
   readonly error: IErrorMessage | null;
   run(work: () => Promise<void>): void;
-}
-
-/** Return an error as a message with its fix. */
-export function errorMessageOf(error: unknown): IErrorMessage {
-  const fix = error instanceof EngineError ? error.fix : '';
-  return { message: error instanceof Error ? error.message : String(error), fix };
 }
 
 export function useTask(): ITask {

@@ -7,7 +7,7 @@ import type { Verb } from '../../../labextension/lib/api/routes.js';
 import type { Message, Topic } from '../../../labextension/lib/api/wire.js';
 import { parseJob } from '../../../labextension/lib/api/wire.js';
 import { NO_FILTERS, JobsModel } from '../../../labextension/lib/jobs/model.js';
-import { Selection } from '../../../labextension/lib/ui/selection.js';
+import { Selection } from '../../../labextension/lib/jobs/selection.js';
 
 interface IRow {
   readonly id: string;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { parseJob } from '../../../labextension/lib/api/wire.js';
-import { hyperparameterRows } from '../../../labextension/lib/compare/hyperparameters.js';
+import { hyperparameterRows } from '../../../labextension/lib/compare/differences.js';
 import { axisLabel, valueLabel } from '../../../labextension/lib/metrics/axislabels.js';
 import { csvOf, fileName } from '../../../labextension/lib/metrics/csv.js';
 import { bestDirection, groupMetrics } from '../../../labextension/lib/metrics/names.js';

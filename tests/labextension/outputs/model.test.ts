@@ -7,11 +7,11 @@ import {
   joinPath,
   kindOf,
   load,
-  parseTransfer,
   parseOutputs,
   splitPath,
   outputVariable
 } from '../../../labextension/lib/outputs/model.js';
+import { parseTransfer } from '../../../labextension/lib/api/transfer.js';
 
 test('whatever the server says, there are channels of files', () => {
   for (const said of [null, [], 'x', {}, { channels: 3 }]) {

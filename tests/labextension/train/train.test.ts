@@ -26,7 +26,7 @@ import {
   withValue
 } from '../../../labextension/lib/train/draft.js';
 import { TrainPanelModel } from '../../../labextension/lib/train/panelmodel.js';
-import { unassignedErrors } from '../../../labextension/lib/train/part.js';
+import { unassignedErrors } from '../../../labextension/lib/train/section.js';
 import { parseDeclared, formErrorsOf } from '../../../labextension/lib/train/preview.js';
 import type { IContext } from '../../../labextension/lib/ui/context.js';
 

@@ -9,8 +9,8 @@ import type { IEngine } from '../../api/engine.js';
 import { EngineError } from '../../api/engine.js';
 import { ErrorMessage } from '../../ui/errormessage.js';
 import { useQuery } from '../../ui/hooks.js';
-import type { IImage, IImages, IImageFilters } from './images.js';
-import { choices, parseImages, filterImages } from './images.js';
+import type { IImage, IImageFilters, IImages } from './images.js';
+import { choices, filterImages, parseImages } from './images.js';
 
 interface IProps {
   readonly engine: IEngine;

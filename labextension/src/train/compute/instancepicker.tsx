@@ -10,7 +10,7 @@ import { ErrorMessage } from '../../ui/errormessage.js';
 import { count } from '../../ui/format.js';
 import { useQuery } from '../../ui/hooks.js';
 import type { Column, IInstances, IInstanceType, IOrder, IQuota } from './instancetypes.js';
-import { gibibytes, filterTypes, parseInstances, sortTypes } from './instancetypes.js';
+import { filterTypes, gibibytes, parseInstances, sortTypes } from './instancetypes.js';
 
 interface IProps {
   readonly engine: IEngine;

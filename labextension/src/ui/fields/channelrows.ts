@@ -5,7 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { IRow } from './specedits.js';
-import { isEmpty, duplicateNames } from './specedits.js';
+import { duplicateNames, isEmpty } from './specedits.js';
 
 /** A row with a stable key, so that it keeps its place while it is edited. */
 export interface IChannelRow extends IRow {

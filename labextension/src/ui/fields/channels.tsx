@@ -8,7 +8,7 @@ import * as React from 'react';
 import type { IEngine } from '../../api/engine.js';
 import type { IHost } from '../../host/host.js';
 import type { Channels as ChannelMap, IChannelRow } from './channelrows.js';
-import { appendRow, channelErrors, channelsOf, suggestedNames, rowsOf, variableOf } from './channelrows.js';
+import { appendRow, channelErrors, channelsOf, rowsOf, suggestedNames, variableOf } from './channelrows.js';
 import { UriPicker } from './uripicker.js';
 
 interface IProps {

@@ -10,7 +10,7 @@ import { record } from '../../api/wire.js';
 import { staysOpen } from './fielderror.js';
 import { parseField, textOf } from './fieldtext.js';
 import type { IField } from './schemafields.js';
-import { withValue, errorAt, errorsBelow, fieldsOf, trimmed } from './schemafields.js';
+import { errorAt, errorsBelow, fieldsOf, trimmed, withValue } from './schemafields.js';
 
 interface IProps {
   /** The schema of an object, with its `$defs`. */

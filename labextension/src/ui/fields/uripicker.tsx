@@ -5,13 +5,11 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import type { IEngine } from '../../api/engine.js';
-import { EngineError } from '../../api/engine.js';
-import type { IErrorMessage } from '../../api/jobmodel.js';
+import type { IEngine, IErrorMessage } from '../../api/engine.js';
+import { EngineError, errorMessageOf } from '../../api/engine.js';
 import { plural } from '../format.js';
-import { errorMessageOf } from '../hooks.js';
 import type { IOption } from './uricompletion.js';
-import { rootCompletions, commonPrefix, folderCompletions } from './uricompletion.js';
+import { commonPrefix, folderCompletions, rootCompletions } from './uricompletion.js';
 
 export interface IUriProps {
   readonly engine: IEngine;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { LogTailBuffer } from '../../../labextension/lib/job/tail.js';
+import { LogTailBuffer } from '../../../labextension/lib/job/logtail.js';
 
 function tail(lines: number, ...pieces: string[]): string {
   const kept = new LogTailBuffer(lines);

@@ -9,6 +9,8 @@ import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Gettext, ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { IFormRendererRegistry } from '@jupyterlab/ui-components';
+import * as React from 'react';
 
 import { ServerEngine } from '../api/http.js';
 import { record } from '../api/wire.js';
@@ -18,11 +20,11 @@ import type { IContext } from '../ui/context.js';
 import { setLocale } from '../ui/format.js';
 import {
   DOMAIN,
-  toGettextCatalog,
   isTranslated,
   languageOf,
-  localeOf,
   languageTag,
+  localeOf,
+  toGettextCatalog,
   translateSchema
 } from '../ui/translation.js';
 import { IPage } from './tokens.js';
@@ -84,3 +86,31 @@ function askToReload(trans: TranslationBundle): void {
   const actions = [{ label: trans.__('Reload'), callback: () => location.reload() }];
   Notification.info(trans.__('Reload the page to change the language.'), { autoClose: false, actions });
 }
+
+const EngineSettings = React.lazy(async () => {
+  const { EngineSettings } = await import('../profiles/enginesettings.js');
+  return { default: EngineSettings };
+});
+
+export const settingsPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-pai:settings',
+  description: 'Shows the settings of the engine in the JupyterLab settings editor.',
+  autoStart: true,
+  requires: [IPage, IFormRendererRegistry],
+  activate: (_app: JupyterFrontEnd, { engine, trans }: IContext, forms: IFormRendererRegistry) => {
+    const fieldRenderer = ({
+      schema
+    }: {
+      schema: { title?: string | undefined; description?: string | undefined };
+    }) => (
+      <fieldset className="jp-pai-Settings">
+        <legend>{schema.title}</legend>
+        <p>{schema.description}</p>
+        <React.Suspense fallback={null}>
+          <EngineSettings engine={engine} trans={trans} />
+        </React.Suspense>
+      </fieldset>
+    );
+    forms.addRenderer(`${PAGE_SETTINGS}.kept`, { fieldRenderer });
+  }
+};

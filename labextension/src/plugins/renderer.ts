@@ -1,5 +1,5 @@
 /**
- * The plugins of the extension. Views are imported when they are first shown, so that little is loaded at startup.
+ * The renderer of cell outputs with a job.
  */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -10,14 +10,7 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 
 import { parseOutput } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
-import { jobsPlugin } from './jobs.js';
-import { launchersPlugin } from './launchers.js';
-import { notificationsPlugin } from './notifications.js';
-import { pagePlugin } from './page.js';
-import { settingsPlugin } from './settings.js';
-import { explorerPlugin } from './storage.js';
 import { IPage } from './tokens.js';
-import { trainPlugin } from './train.js';
 
 const MIME_TYPE = 'application/vnd.jupyter-pai.job+json';
 // Preferred over the widget and `text/html`, which may be in the same MIME bundle.
@@ -48,7 +41,7 @@ class JobRenderer extends Widget implements IRenderMime.IRenderer {
 }
 
 /** Renders jobs in cell outputs. */
-const renderer: JupyterFrontEndPlugin<void> = {
+export const rendererPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-pai:renderer',
   description: 'Shows live training jobs in cell outputs.',
   autoStart: true,
@@ -64,14 +57,3 @@ const renderer: JupyterFrontEndPlugin<void> = {
     rendermime.addFactory({ safe: true, mimeTypes: [MIME_TYPE], createRenderer }, RANK);
   }
 };
-
-export default [
-  pagePlugin,
-  renderer,
-  trainPlugin,
-  jobsPlugin,
-  explorerPlugin,
-  launchersPlugin,
-  settingsPlugin,
-  notificationsPlugin
-];

@@ -7,7 +7,7 @@ import type { IContext } from '../ui/context.js';
 import type { IBackend } from './compute/platforms.js';
 import { profileOf } from './compute/platforms.js';
 import type { IDraft } from './draft.js';
-import { TABLES, field, takesValue, withField } from './draft.js';
+import { field, TABLES, takesValue, withField } from './draft.js';
 import type { TrainFormModel } from './formmodel.js';
 import type { TrainPanelModel } from './panelmodel.js';
 
