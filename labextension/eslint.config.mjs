@@ -1,9 +1,9 @@
 import tseslint from 'typescript-eslint';
 
-// Texts that a reader sees or hears. (Not `description`: those of plugins, commands and schemas are for who writes code.)
+// Attributes with texts for users. Excludes `description`: those of plugins, commands and schemas are for developers.
 const SHOWN =
   '/^(title|label|caption|alt|placeholder|summary|text|yes|no|message|fix|aria-(label|description|roledescription|placeholder|valuetext))$/';
-// What a language has words for: names of formats (CSV), addresses and marks are not translated.
+// Texts with words. Names of formats (CSV), URLs and symbols are not translated.
 const WORDS = '/^(?!.*:\\/\\/).*(\\p{L}\\p{Ll}|\\p{Lo})/su';
 const CODE = 'JSXElement[openingElement.name.name=/^(code|pre|kbd|samp)$/]';
 const written = place => [
@@ -32,8 +32,8 @@ const untranslated = [
     `${place}[type="Literal"][value=${WORDS}]`,
     `${place}[type="TemplateLiteral"] > TemplateElement[value.raw=${WORDS}]`
   ])
-].map(selector => ({ selector, message: 'A text that people read goes through trans.__' }));
-// `tests/design/messages.py` finds what is translated.
+].map(selector => ({ selector, message: 'Pass texts for users through trans.__' }));
+// `tests/design/messages.py` extracts only these calls.
 const unfound = [
   {
     selector: 'CallExpression[callee.property.name="__"] > .arguments:first-child:not(Literal)',
@@ -44,11 +44,11 @@ const unfound = [
     message: 'trans.__ and trans._n are enough.'
   }
 ];
-// The browser may speak another language than the page.
+// The browser and the page may use different locales.
 const unlike = [
   {
     selector: 'CallExpression[callee.property.name=/^toLocale\\w*String$/]:not([arguments.0.name="locale"])',
-    message: 'format.ts has count and moment, which write as the page does.'
+    message: 'Use count and moment of format.ts, which apply the locale of the page.'
   }
 ];
 

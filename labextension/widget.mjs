@@ -1,4 +1,4 @@
-// Packs each widget of pages without our extension into one file, with React and all that it needs.
+// Bundles each widget for pages without the extension into one file, including React.
 import { fileURLToPath } from 'node:url';
 
 import { rspack } from '@rspack/core';
@@ -6,7 +6,7 @@ import { rspack } from '@rspack/core';
 const here = new URL('.', import.meta.url);
 const path = fileURLToPath(new URL('../jupyter_pai/_widget', here));
 
-/** One ESM file `name` made of `entry`; what is imported lazily is in it as well. */
+/** Return the configuration of one ESM file `name` built from `entry`, including lazy imports. */
 function library(name, ...entry) {
   return {
     mode: 'production',
@@ -22,7 +22,7 @@ function library(name, ...entry) {
     module: {
       parser: { javascript: { dynamicImportMode: 'eager' } },
       rules: [
-        // Of JupyterLab's packages, what is used.
+        // Allow tree shaking of JupyterLab's packages.
         { test: /node_modules\/@(jupyterlab|lumino)\//, sideEffects: false },
         { test: /\.css$/, type: 'css/global' },
         { test: /\.(svg|png|woff2?)$/, type: 'asset/inline' }
@@ -32,7 +32,7 @@ function library(name, ...entry) {
       splitChunks: false,
       runtimeChunk: false,
       minimizer: [
-        new rspack.SwcJsMinimizerRspackPlugin({ extractComments: true }), // Licenses of what is bundled.
+        new rspack.SwcJsMinimizerRspackPlugin({ extractComments: true }), // Licenses of bundled packages.
         new rspack.LightningCssMinimizerRspackPlugin()
       ]
     },
