@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..pai.conftest import engine, pai, platform
+from ..pai.conftest import engine, pai, platform, timings
 
-__all__ = ["engine", "pai", "platform"]
+__all__ = ["engine", "pai", "platform", "timings"]

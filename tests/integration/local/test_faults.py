@@ -97,6 +97,7 @@ def test_a_folder_that_went_while_nobody_looked(home: Home) -> None:
     handle = submit(engine, "sleep 1000")
     until(lambda: handle.status == "running")
     info = handle.info
+    until((home.job(info["id"]).path / "provenance.json").exists)  # It is written in the background.
     engine.close()
     power_off(info["id"])
     shutil.rmtree(home.job(info["id"]).path)
@@ -113,7 +114,7 @@ def test_a_folder_that_went_while_nobody_looked(home: Home) -> None:
 def test_code_that_is_gone(engine: EmbeddedClient, home: Home) -> None:
     handle = submit(engine, "true").wait()
     home.job(handle.id).source.unlink()
-    with pytest.raises(NotFound, match="code of the job") as caught:
+    with pytest.raises(NotFound, match="code of job") as caught:
         handle.rerun()
     assert "--source" in caught.value.fix
 
@@ -135,6 +136,6 @@ def test_settings_on_a_full_disk_stay_as_they_were(small_disk: Path) -> None:
     file.set("x", {"backend": "local"})
     with pytest.raises(SettingsError, match="No space left") as caught:
         file.save()
-    assert "Make room" in caught.value.fix
+    assert "Free disk space" in caught.value.fix
     assert path.read_text() == 'default = "local"\n'
     assert sorted(os.listdir(small_disk)) == ["ballast", "jupyter_pai.toml"]

@@ -298,7 +298,7 @@ def test_downloads_that_cannot_be(engine: EmbeddedClient, tmp_path: Path) -> Non
     with pytest.raises(NotFound, match="`weights`") as caught:
         handle.download("weights", tmp_path / "x")
     assert "model" in caught.value.fix
-    with pytest.raises(NotFound, match="nothing to `checkpoints`"):
+    with pytest.raises(NotFound, match="no files in `checkpoints`"):
         handle.download("checkpoints", tmp_path / "x")
     handle.download("model", tmp_path / "x")
     with pytest.raises(Conflict, match="m") as conflict:
