@@ -24,12 +24,12 @@ function edited(values: Readonly<Record<string, string>>): unknown {
   return (requestFor(draft, STORED, DECLARED)['spec'] as typeof STORED.spec).hyperparameters;
 }
 
-test('values that the page did not change keep the types that Python gave them', () => {
+test('unchanged values keep their Python types', () => {
   assert.deepEqual(requestFor(draftOf(STORED), STORED, DECLARED), STORED);
   assert.deepEqual(requestFor(draftOf(STORED), STORED, []), STORED);
 });
 
-test('a changed hyperparameter gets the type that the code declares', () => {
+test('a changed hyperparameter gets its declared type', () => {
   assert.deepEqual(edited({ lr: '0.25', epochs: '7', fast: 'True', label: '7' }), {
     lr: 0.25,
     epochs: 7,
@@ -39,7 +39,7 @@ test('a changed hyperparameter gets the type that the code declares', () => {
   assert.deepEqual(edited({ rate: '1e-3', fast: 'False', other: '5' }), { rate: 0.001, fast: false, other: '5' });
 });
 
-test('a text that is not a value of the declared type stays a text', () => {
+test('an invalid value stays a string', () => {
   const texts = { lr: '0x10', epochs: '1.5', fast: 'yes' };
   assert.deepEqual(edited(texts), texts);
   assert.deepEqual(edited({ lr: '1e999', epochs: '9007199254740993' }), { lr: '1e999', epochs: '9007199254740993' });

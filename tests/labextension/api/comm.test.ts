@@ -7,74 +7,74 @@ import type { IConnection } from '../../../labextension/lib/api/engine.js';
 import { EngineError } from '../../../labextension/lib/api/engine.js';
 import type { Message } from '../../../labextension/lib/api/wire.js';
 
-type Heard = (message: unknown) => void;
-type Sent = Readonly<Record<string, unknown>>;
+type Listener = (message: unknown) => void;
+type SentMessage = Readonly<Record<string, unknown>>;
 
-/** A widget's model, and the kernel's end of it. */
+/** The model of a widget, with the kernel's side of its comm. */
 class Widget implements IWidgetModel {
-  readonly sent: Sent[] = [];
-  readonly listeners = new Set<Heard>();
+  readonly sent: SentMessage[] = [];
+  readonly listeners = new Set<Listener>();
 
   get(): unknown {
     return undefined;
   }
 
   send(message: object): void {
-    this.sent.push(JSON.parse(JSON.stringify(message)) as Sent);
+    this.sent.push(JSON.parse(JSON.stringify(message)) as SentMessage);
   }
 
-  on(event: string, heard: Heard): void {
+  on(event: string, listener: Listener): void {
     assert.equal(event, 'msg:custom');
-    this.listeners.add(heard);
+    this.listeners.add(listener);
   }
 
-  off(_event: string, heard: Heard): void {
-    this.listeners.delete(heard);
+  off(_event: string, listener: Listener): void {
+    this.listeners.delete(listener);
   }
 
-  say(message: object): void {
-    this.listeners.forEach(heard => heard(message));
+  receive(message: object): void {
+    this.listeners.forEach(listener => listener(message));
   }
 
-  of(type: string): Sent[] {
+  of(type: string): SentMessage[] {
     return this.sent.filter(message => message['type'] === type);
   }
 
-  /** The last message of a type. */
-  last(type: string): Sent {
-    const found = this.of(type).at(-1);
-    assert.ok(found, `no ${type} was sent`);
-    return found;
+  /** Return the last message of a type. */
+  last(type: string): SentMessage {
+    const message = this.of(type).at(-1);
+    assert.ok(message, `no ${type} was sent`);
+    return message;
   }
 
-  /** Say something of a text for the stream that was opened last. */
-  tell(type: string, values: object = {}): void {
+  /** Send a message of the stream that was opened last. */
+  receiveOnStream(type: string, values: object = {}): void {
     const { page, stream } = this.last('open');
-    this.say({ type, page, stream, ...values });
+    this.receive({ type, page, stream, ...values });
   }
 }
 
 const TRANS = { __: (text: string) => text };
 const LOG = { topic: 'log', job: 'a', tail: 10 } as const;
 
-/** An engine with its time in our hands. */
-async function scene(play: (widget: Widget, engine: KernelEngine) => Promise<void>): Promise<void> {
+/** Run a test with an engine under mocked timers. */
+async function withEngine(use: (widget: Widget, engine: KernelEngine) => Promise<void>): Promise<void> {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
   const widget = new Widget();
   const engine = new KernelEngine(widget, TRANS);
   try {
-    await play(widget, engine);
+    await use(widget, engine);
   } finally {
     engine.dispose();
     mock.timers.reset();
   }
 }
 
-/** Let what waits for nothing but its turn go on. */
-const turn = () => new Promise<void>(resolve => setImmediate(resolve));
+/** Run the pending promises. */
+const settle = () => new Promise<void>(resolve => setImmediate(resolve));
 
-test('calls are answered by their ids, each view by its own', () =>
-  scene(async (widget, engine) => {
+test('matches responses to calls by view and id', () =>
+  withEngine(async (widget, engine) => {
     const other = new KernelEngine(widget, TRANS);
     const answers = [engine.call('show', { job: 'a' }), engine.call('pin', { job: 'b' }, { x: 1 })];
     const foreign = other.call('show', { job: 'c' });
@@ -84,98 +84,101 @@ test('calls are answered by their ids, each view by its own', () =>
     assert.deepEqual([show['parameters'], pin['body']], [{ job: 'a' }, { x: 1 }]);
     assert.equal(show['id'], third['id']);
     assert.notEqual(show['page'], third['page']);
-    widget.say({ type: 'answer', page: third['page'], id: third['id'], value: 'C' });
-    widget.say({ type: 'answer', page: pin['page'], id: pin['id'], value: 'B' });
-    widget.say({ type: 'answer', page: show['page'], id: show['id'], value: 'A' });
+    widget.receive({ type: 'answer', page: third['page'], id: third['id'], value: 'C' });
+    widget.receive({ type: 'answer', page: pin['page'], id: pin['id'], value: 'B' });
+    widget.receive({ type: 'answer', page: show['page'], id: show['id'], value: 'A' });
     assert.deepEqual(await Promise.all(answers), ['A', 'B']);
     assert.equal(await foreign, 'C');
     other.dispose();
     assert.equal(widget.listeners.size, 1);
   }));
 
-test('what the engine refuses is said in its words', () =>
-  scene(async (widget, engine) => {
+test('a failed call rejects with the message of the engine', () =>
+  withEngine(async (widget, engine) => {
     const call = engine.call('show', { job: 'x' });
     const { page, id } = widget.last('call');
-    widget.say({ type: 'failure', page, id, message: 'no job', fix: 'list them', code: 'NotFound', status: 404 });
+    widget.receive({ type: 'failure', page, id, message: 'no job', fix: 'list them', code: 'NotFound', status: 404 });
     await assert.rejects(call, new EngineError('no job', 'list them', 'NotFound', 404));
   }));
 
-test('a kernel that lives is waited for, one that is silent is not', () =>
-  scene(async (widget, engine) => {
+test('waits for a kernel that sends heartbeats, and fails for a silent one', () =>
+  withEngine(async (widget, engine) => {
     const refused: unknown[] = [];
     engine.call('stop', { job: 'a' }).catch((error: unknown) => refused.push(error));
     const { page } = widget.last('call');
     for (let n = 0; n < 10; n++) {
       mock.timers.tick(10_000);
-      widget.say({ type: 'alive', page, stream: 0, n: 0 });
+      widget.receive({ type: 'alive', page, stream: 0, n: 0 });
     }
-    await turn();
+    await settle();
     assert.deepEqual(refused, []);
     mock.timers.tick(30_000);
-    await turn();
+    await settle();
     assert.match(String(refused[0]), /EngineError: .* does not respond/);
   }));
 
-test('a stream has what is subscribed, in order and for nobody else', () =>
-  scene(async (widget, engine) => {
-    const heard: Message[] = [];
-    const life = new AbortController();
-    engine.subscribe(LOG, message => heard.push(message), life.signal);
-    await turn();
+test('a stream delivers the messages of its own subscriptions', () =>
+  withEngine(async (widget, engine) => {
+    const received: Message[] = [];
+    const abort = new AbortController();
+    engine.subscribe(LOG, message => received.push(message), abort.signal);
+    await settle();
     assert.equal(widget.of('send').length, 0);
-    widget.tell('opened');
+    widget.receiveOnStream('opened');
     assert.deepEqual(JSON.parse(String(widget.last('send')['text'])), { type: 'subscribe', id: 1, ...LOG });
     const text = JSON.stringify({ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' });
-    widget.say({ type: 'said', page: 'another', stream: 1, n: 1, text });
-    widget.tell('said', { n: 1, text });
-    assert.deepEqual(heard, [{ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' }]);
-    life.abort();
+    widget.receive({ type: 'said', page: 'another', stream: 1, n: 1, text });
+    widget.receiveOnStream('said', { n: 1, text });
+    assert.deepEqual(received, [{ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' }]);
+    abort.abort();
     assert.equal(widget.last('close')['stream'], widget.last('open')['stream']);
   }));
 
-for (const [how, happens] of Object.entries({
-  'a message that was lost': widget => widget.tell('said', { n: 3, text: '{}' }),
-  'a last message that was lost': widget => widget.tell('alive', { n: 2 }),
-  'a server that the kernel has lost': widget => widget.tell('closed'),
-  'a kernel of which nothing is heard': () => mock.timers.tick(16_000)
+for (const [event, trigger] of Object.entries({
+  'a lost message': widget => widget.receiveOnStream('said', { n: 3, text: '{}' }),
+  'a lost last message': widget => widget.receiveOnStream('alive', { n: 2 }),
+  'the kernel lost its server': widget => widget.receiveOnStream('closed'),
+  'the kernel fell silent': () => mock.timers.tick(16_000)
 } satisfies Record<string, (widget: Widget) => void>)) {
-  test(`after ${how} it goes on from where it stood`, () =>
-    scene(async (widget, engine) => {
-      const life = new AbortController();
+  test(`resumes a stream after ${event}`, () =>
+    withEngine(async (widget, engine) => {
+      const abort = new AbortController();
       const states: IConnection['state'][] = [];
-      engine.watch(({ state }) => states.push(state), life.signal);
-      engine.subscribe(LOG, () => undefined, life.signal);
-      await turn();
-      widget.tell('opened');
-      widget.tell('said', { n: 1, text: JSON.stringify({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' }) });
-      happens(widget);
+      engine.watch(({ state }) => states.push(state), abort.signal);
+      engine.subscribe(LOG, () => undefined, abort.signal);
+      await settle();
+      widget.receiveOnStream('opened');
+      widget.receiveOnStream('said', {
+        n: 1,
+        text: JSON.stringify({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' })
+      });
+      trigger(widget);
       assert.deepEqual(states, ['idle', 'connecting', 'open', 'broken']);
       mock.timers.tick(500);
-      await turn();
+      await settle();
       assert.deepEqual(
         widget.of('open').map(({ stream }) => stream),
         [1, 2]
       );
-      widget.tell('opened');
+      widget.receiveOnStream('opened');
       assert.equal(states.at(-1), 'open');
-      const asked: unknown = JSON.parse(String(widget.last('send')['text']));
-      assert.deepEqual(asked, { type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 });
-      life.abort();
+      const subscription: unknown = JSON.parse(String(widget.last('send')['text']));
+      assert.deepEqual(subscription, { type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 });
+      abort.abort();
     }));
 }
 
-test('signs of life keep a quiet stream, and the kernel hears that the page is there', () =>
-  scene(async (widget, engine) => {
+test('heartbeats keep an idle stream open in both directions', () =>
+  withEngine(async (widget, engine) => {
     const states: IConnection['state'][] = [];
-    const life = new AbortController();
-    engine.watch(({ state }) => states.push(state), life.signal);
-    engine.subscribe(LOG, () => undefined, life.signal);
-    await turn();
-    widget.tell('opened');
+    const abort = new AbortController();
+    engine.watch(({ state }) => states.push(state), abort.signal);
+    engine.subscribe(LOG, () => undefined, abort.signal);
+    await settle();
+    widget.receiveOnStream('opened');
     for (let n = 0; n < 10; n++) {
       mock.timers.tick(10_000);
-      widget.tell('alive', { n: 0 });
+      widget.receiveOnStream('alive', { n: 0 });
     }
     assert.deepEqual(states, ['idle', 'connecting', 'open']);
     assert.ok(widget.of('here').length > 4);

@@ -6,16 +6,16 @@ import type { ISocket } from '../../../labextension/lib/api/stream.js';
 import { JobStream } from '../../../labextension/lib/api/stream.js';
 import type { Message } from '../../../labextension/lib/api/wire.js';
 
-/** The server's end of one socket. */
+/** The server's side of a socket. */
 class Socket implements ISocket {
   onopen: ((event: never) => void) | null = null;
   onmessage: ((event: MessageEvent) => void) | null = null;
   onclose: ((event: never) => void) | null = null;
-  readonly asked: Record<string, unknown>[] = [];
+  readonly sent: Record<string, unknown>[] = [];
   closed = false;
 
   send(text: string): void {
-    this.asked.push(JSON.parse(text) as Record<string, unknown>);
+    this.sent.push(JSON.parse(text) as Record<string, unknown>);
   }
 
   close(): void {
@@ -26,8 +26,8 @@ class Socket implements ISocket {
     this.onopen?.(undefined as never);
   }
 
-  say(said: object): void {
-    this.onmessage?.({ data: JSON.stringify(said) } as MessageEvent);
+  receive(message: object): void {
+    this.onmessage?.({ data: JSON.stringify(message) } as MessageEvent);
   }
 
   break(): void {
@@ -61,32 +61,32 @@ test('one socket serves all subscriptions', () => {
   assert.equal(sockets.length, 1);
   nth(sockets, 0).accept();
   stream.subscribe({ topic: 'job', job: 'b' }, () => undefined, life.signal);
-  assert.deepEqual(nth(sockets, 0).asked, [
+  assert.deepEqual(nth(sockets, 0).sent, [
     { type: 'subscribe', id: 1, topic: 'job', job: 'a' },
     { type: 'subscribe', id: 2, topic: 'log', job: 'a', tail: 10 },
     { type: 'subscribe', id: 3, topic: 'job', job: 'b' }
   ]);
 });
 
-test('messages reach the one whose they are', () => {
+test('delivers a message to its subscriber only', () => {
   const { stream, sockets } = server();
-  const heard: Message[] = [];
+  const received: Message[] = [];
   const life = new AbortController();
-  stream.subscribe(LOG, message => heard.push(message), life.signal);
+  stream.subscribe(LOG, message => received.push(message), life.signal);
   stream.subscribe({ ...LOG, job: 'b' }, () => assert.fail(), life.signal);
   nth(sockets, 0).accept();
-  nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' });
-  nth(sockets, 0).say({ id: 99, type: 'end' });
-  assert.deepEqual(heard, [{ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' }]);
+  nth(sockets, 0).receive({ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' });
+  nth(sockets, 0).receive({ id: 99, type: 'end' });
+  assert.deepEqual(received, [{ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' }]);
 });
 
-test('after a break it asks from where it stood, and waits longer each time', () => {
+test('reconnects with growing delays and resumes at the last offset', () => {
   mock.timers.enable({ apis: ['setTimeout'] });
   try {
     const { stream, sockets } = server();
     stream.subscribe(LOG, () => undefined, new AbortController().signal);
     nth(sockets, 0).accept();
-    nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' });
+    nth(sockets, 0).receive({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' });
     nth(sockets, 0).break();
     mock.timers.tick(499);
     assert.equal(sockets.length, 1);
@@ -97,32 +97,32 @@ test('after a break it asks from where it stood, and waits longer each time', ()
     assert.equal(sockets.length, 2);
     mock.timers.tick(1);
     nth(sockets, 2).accept();
-    assert.deepEqual(nth(sockets, 2).asked, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 }]);
+    assert.deepEqual(nth(sockets, 2).sent, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 }]);
   } finally {
     mock.timers.reset();
   }
 });
 
-test('what has ended is not asked for again, and without subscriptions there is no socket', () => {
+test('drops an ended subscription, and closes the socket after the last one', () => {
   const { stream, sockets } = server();
   const life = new AbortController();
   stream.subscribe(LOG, () => undefined, life.signal);
   stream.subscribe({ topic: 'job', job: 'a' }, () => undefined, life.signal);
   nth(sockets, 0).accept();
-  nth(sockets, 0).say({ id: 1, type: 'end' });
+  nth(sockets, 0).receive({ id: 1, type: 'end' });
   assert.equal(nth(sockets, 0).closed, false);
   life.abort();
   assert.equal(nth(sockets, 0).closed, true);
-  assert.deepEqual(nth(sockets, 0).asked.at(-1), { type: 'unsubscribe', id: 2 });
+  assert.deepEqual(nth(sockets, 0).sent.at(-1), { type: 'unsubscribe', id: 2 });
 });
 
-test('an aborted signal subscribes to nothing', () => {
+test('does not subscribe with an aborted signal', () => {
   const { stream, sockets } = server();
   stream.subscribe(LOG, () => undefined, AbortSignal.abort());
   assert.equal(sockets.length, 0);
 });
 
-test('a view that goes while the socket is away leaves no timer behind', () => {
+test('stops reconnecting once the last view is gone', () => {
   mock.timers.enable({ apis: ['setTimeout'] });
   try {
     const { stream, sockets } = server();
@@ -137,7 +137,7 @@ test('a view that goes while the socket is away leaves no timer behind', () => {
   }
 });
 
-test('a socket that looks open, and from which nothing comes, is broken; one that answers is not', () => {
+test('reconnects when a ping gets no response', () => {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   try {
     const { stream, sockets } = server(socket => new HeartbeatSocket(socket));
@@ -148,17 +148,17 @@ test('a socket that looks open, and from which nothing comes, is broken; one tha
     nth(sockets, 0).accept();
     for (let n = 0; n < 10; n++) {
       mock.timers.tick(10_000);
-      assert.deepEqual(nth(sockets, 0).asked.at(-1), { type: 'ping' });
-      nth(sockets, 0).say({ id: null, type: 'pong' });
+      assert.deepEqual(nth(sockets, 0).sent.at(-1), { type: 'ping' });
+      nth(sockets, 0).receive({ id: null, type: 'pong' });
     }
-    nth(sockets, 0).say({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' });
+    nth(sockets, 0).receive({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' });
     mock.timers.tick(20_000);
     assert.equal(nth(sockets, 0).closed, true);
     mock.timers.tick(500);
     nth(sockets, 1).accept();
     assert.deepEqual(states, ['connecting', 'open', 'broken', 'open']);
-    assert.deepEqual(nth(sockets, 1).asked, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 }]);
-    // A server that does not even let us in.
+    assert.deepEqual(nth(sockets, 1).sent, [{ type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 }]);
+    // A server that rejects or never accepts the connection.
     nth(sockets, 1).break();
     [500, 10_000, 10_000, 1_000].forEach(time => mock.timers.tick(time));
     assert.equal(sockets.length, 4);
@@ -170,7 +170,7 @@ test('a socket that looks open, and from which nothing comes, is broken; one tha
   }
 });
 
-test('when the network is back, nothing is waited for', () => {
+test('reconnects immediately when the network is back', () => {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   try {
     const { stream, sockets } = server(socket => new HeartbeatSocket(socket));
@@ -184,7 +184,7 @@ test('when the network is back, nothing is waited for', () => {
     }
     nth(sockets, 6).accept();
     stream.check();
-    assert.deepEqual(nth(sockets, 6).asked.at(-1), { type: 'ping' });
+    assert.deepEqual(nth(sockets, 6).sent.at(-1), { type: 'ping' });
   } finally {
     mock.timers.reset();
   }

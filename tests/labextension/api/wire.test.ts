@@ -16,7 +16,7 @@ const JOB = {
   metrics: { loss: { value: 0.25, step: 3, time: 1 }, bad: { value: 'NaN', step: 0, time: 1 } }
 };
 
-test('a job is read with its times, progress and metrics', () => {
+test('parses a job with its times, progress and metrics', () => {
   const job = parseJob(JOB);
   assert.ok(job);
   assert.equal(job.startedAt, Date.UTC(2026, 0, 2, 3, 4, 5));
@@ -27,7 +27,7 @@ test('a job is read with its times, progress and metrics', () => {
   assert.equal(hasEnded(job), false);
 });
 
-test('statuses that are final', () => {
+test('knows the final statuses', () => {
   for (const [status, ended] of Object.entries({
     queued: false,
     starting: false,
@@ -42,13 +42,13 @@ test('statuses that are final', () => {
   }
 });
 
-test('what is no job is none', () => {
+test('rejects values that are not jobs', () => {
   for (const value of [null, 3, 'x', [], {}, { ...JOB, id: 7 }, { ...JOB, status: 'dancing' }]) {
     assert.equal(parseJob(value), null);
   }
 });
 
-test('messages of the stream', () => {
+test('parses the messages of the stream', () => {
   assert.deepEqual(parseMessage('{"id": 1, "type": "log", "offset": 0, "end": 3, "text": "a\\n"}'), {
     id: 1,
     type: 'log',
@@ -67,7 +67,7 @@ test('messages of the stream', () => {
   assert.deepEqual(parseMessage('{"id": 4, "type": "end"}'), { id: 4, type: 'end' });
 });
 
-test('what is not understood is passed over', () => {
+test('ignores malformed and unknown messages', () => {
   for (const text of [
     '',
     '{',
@@ -81,7 +81,7 @@ test('what is not understood is passed over', () => {
   }
 });
 
-test('the data of an output', () => {
+test('parses the data of a notebook output', () => {
   assert.deepEqual(parseOutput({ job_id: 'a', snapshot: 's' }), { jobId: 'a', snapshot: 's' });
   assert.deepEqual(parseOutput(undefined), { jobId: '', snapshot: '' });
 });

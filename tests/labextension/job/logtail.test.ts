@@ -9,20 +9,20 @@ function tail(lines: number, ...pieces: string[]): string {
   return kept.toString();
 }
 
-test('the last lines are kept, however they come', () => {
+test('keeps the last lines, however the text is split', () => {
   assert.equal(tail(2, 'a\nb\nc\n'), 'b\nc');
   assert.equal(tail(2, 'a\nb', 'b\nc', 'c'), 'bb\ncc');
   assert.equal(tail(3, 'a', '\n', 'b'), 'a\nb');
   assert.equal(tail(3), '');
 });
 
-test('progress bars show their last state', () => {
+test('shows the last state of a progress bar', () => {
   assert.equal(tail(3, '\r10%\r 50%', '\r100%\ndone\n'), '100%\ndone');
   assert.equal(tail(3, 'a\r\nb\r\r\n'), 'a\nb');
   assert.equal(tail(3, 'a\r', 'b\r', '\n'), 'b');
 });
 
-test('a bar that was drawn many times shows its last state, in whatever pieces it comes', () => {
+test('shows the last state of a progress bar with thousands of updates, however they are split', () => {
   const drawn = Array.from({ length: 5_000 }, (_, n) => `\r${n + 1}/5000 |${'#'.repeat(n % 40)}|`).join('') + '\n';
   assert.equal(tail(3, drawn), `5000/5000 |${'#'.repeat(39)}|`);
   const pieces = drawn.match(/[^]{1,777}/g) ?? [];
@@ -30,23 +30,23 @@ test('a bar that was drawn many times shows its last state, in whatever pieces i
   assert.equal(tail(3, '\r'.repeat(300_000), 'x\n'), 'x');
 });
 
-test('colors and control codes are not shown', () => {
+test('removes colors and control codes', () => {
   assert.equal(tail(3, '\x1b[31mred\x1b[0m \x1b]0;title\x07\x00\n'), 'red \ufffd');
 });
 
-test('what report writes has places of its own', () => {
+test('hides the lines that `report` writes', () => {
   assert.equal(tail(3, 'a\n[pai] {"metric": "x", "value": 1}\nb\n[pai] {"progress": 1}'), 'a\nb');
   assert.equal(tail(3, 'a\r\n[pai] {"progress": 1}\r\nb\r\n'), 'a\nb');
 });
 
-test('a report may come while a progress bar is drawn: the bar goes on', () => {
+test('continues a progress bar that a report interrupts', () => {
   const report = '[pai] {"metric": "x", "value": 1}\n';
   assert.equal(tail(3, `a\n\r10%${report}`, `\r20%${report}\r`, `30%${report.slice(0, -1)}`), 'a\n30%');
   assert.equal(tail(3, `a\n\r10%${report}`, `\r20%${report}\nb\n`), 'a\n20%\nb');
   assert.equal(tail(3, '[pai] {no report\n'), '[pai] {no report');
 });
 
-test('a line without an end does not grow for ever', () => {
+test('limits the length of an unterminated line', () => {
   const kept = new LogTailBuffer(2);
   for (let i = 0; i < 100; i++) {
     kept.push('x'.repeat(10_000));
@@ -58,7 +58,7 @@ test('a line without an end does not grow for ever', () => {
   assert.equal(kept.toString(), `${'y'.repeat(2_000)}\nend`);
 });
 
-test('whatever bytes a job prints, what is shown is short and has no control characters', () => {
+test('the output stays short and free of control characters for random input', () => {
   const bytes = Array.from({ length: 256 }, (_, n) => String.fromCharCode(n)).join('');
   const pieces = [
     '\x1b',
@@ -87,6 +87,6 @@ test('whatever bytes a job prints, what is shown is short and has no control cha
   }
 });
 
-test('an escape sequence without an end takes its own line along, and no other', () => {
+test('an unterminated escape sequence hides the rest of its line only', () => {
   assert.equal(tail(3, 'a\n\x1b]0;never', ' ends\nb\n'), 'a\n\nb');
 });

@@ -15,36 +15,36 @@ interface IRow {
   readonly status: string;
 }
 
-/** An engine with jobs of its own, over a connection that can break. */
+/** An in-memory list of jobs behind a connection that a test can break. */
 class Engine implements IEngine {
   readonly kind = 'server';
   jobs: IRow[] = [];
   readonly calls: Parameters[] = [];
   broken = false;
   private receive: ((message: Message) => void) | null = null;
-  private told: ((connection: IConnection) => void) | null = null;
+  private connectionChanged: ((connection: IConnection) => void) | null = null;
 
   async call(verb: Verb, parameters: Parameters = {}): Promise<unknown> {
     assert.equal(verb, 'list_jobs');
     this.calls.push(parameters);
     if (this.broken) {
-      throw new EngineError('nothing was heard');
+      throw new EngineError('no response');
     }
-    const fitting = this.jobs.filter(job => job.name.includes(String(parameters['name'] ?? '')));
+    const matching = this.jobs.filter(job => job.name.includes(String(parameters['name'] ?? '')));
     const offset = Number(parameters['offset']);
-    const jobs = fitting.slice(offset, offset + Number(parameters['limit']));
+    const jobs = matching.slice(offset, offset + Number(parameters['limit']));
     await Promise.resolve();
-    return { jobs, total: fitting.length };
+    return { jobs, total: matching.length };
   }
 
   subscribe(_: Topic, receive: (message: Message) => void, signal: AbortSignal): void {
     this.receive = receive;
     signal.addEventListener('abort', () => (this.receive = null));
-    this.tell([]);
+    this.send([]);
   }
 
   watch(receive: (connection: IConnection) => void): void {
-    this.told = receive;
+    this.connectionChanged = receive;
     receive({ state: 'open', retryAt: null });
   }
 
@@ -52,20 +52,20 @@ class Engine implements IEngine {
     return null;
   }
 
-  tell(ids: readonly string[], deleted: readonly string[] = []): void {
+  send(ids: readonly string[], deleted: readonly string[] = []): void {
     const jobs = this.jobs.filter(job => ids.includes(job.id)).flatMap(job => parseJob(job) ?? []);
     this.receive?.({ id: 1, type: 'jobs', jobs, deleted, ended: [], event: 1 });
   }
 
   break(): void {
     this.broken = true;
-    this.told?.({ state: 'broken', retryAt: 0 });
+    this.connectionChanged?.({ state: 'broken', retryAt: 0 });
   }
 
-  mend(): void {
+  restore(): void {
     this.broken = false;
-    this.told?.({ state: 'open', retryAt: null });
-    this.tell([]);
+    this.connectionChanged?.({ state: 'open', retryAt: null });
+    this.send([]);
   }
 }
 
@@ -73,16 +73,16 @@ function row(n: number, status = 'succeeded'): IRow {
   return { id: `j${n}`, name: `job ${n}`, status };
 }
 
-/** What stands under way is done, and what waits for `milliseconds` begins. */
-async function pass(milliseconds = 0): Promise<void> {
+/** Advance the timers by `milliseconds` and run the pending promises. */
+async function advance(milliseconds = 0): Promise<void> {
   mock.timers.tick(milliseconds);
   for (let n = 0; n < 20; n++) {
     await Promise.resolve();
   }
 }
 
-/** A model that follows `count` jobs, for the time of a test. */
-async function following(count: number, use: (model: JobsModel, engine: Engine) => Promise<void>): Promise<void> {
+/** Run a test with a model that follows `count` jobs. */
+async function withModel(count: number, use: (model: JobsModel, engine: Engine) => Promise<void>): Promise<void> {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const life = new AbortController();
   try {
@@ -92,7 +92,7 @@ async function following(count: number, use: (model: JobsModel, engine: Engine) 
     assert.equal(model.total, null);
     model.setVisibleRows(0, 10);
     model.follow(life.signal);
-    await pass();
+    await advance();
     await use(model, engine);
   } finally {
     life.abort();
@@ -100,45 +100,45 @@ async function following(count: number, use: (model: JobsModel, engine: Engine) 
   }
 }
 
-test('of many jobs only those are fetched that are looked at', () =>
-  following(10_000, async (model, engine) => {
+test('fetches only the visible pages of a long list', () =>
+  withModel(10_000, async (model, engine) => {
     assert.equal(model.total, 10_000);
     assert.equal(model.jobAt(0)?.id, 'j0');
     assert.equal(model.jobAt(5000), null);
     model.setVisibleRows(5000, 10);
-    await pass();
+    await advance();
     assert.equal(model.jobAt(5009)?.id, 'j5009');
     assert.equal(engine.calls.length, 2);
-    model.setVisibleRows(5005, 10); // Fetched along with the others.
-    await pass();
+    model.setVisibleRows(5005, 10); // Part of the page above.
+    await advance();
     assert.equal(engine.calls.length, 2);
     for (let first = 0; first < 10_000; first += 100) {
       model.setVisibleRows(first, 10);
-      await pass();
+      await advance();
     }
     assert.ok(model.known.length <= 1100, `${model.known.length} rows are kept`);
   }));
 
-test('what is scrolled past while a page is under way is passed over', () =>
-  following(10_000, async (model, engine) => {
+test('skips pages that are scrolled past during a request', () =>
+  withModel(10_000, async (model, engine) => {
     [1000, 2000, 3000, 4000].forEach(first => model.setVisibleRows(first, 10));
-    await pass();
+    await advance();
     assert.equal(model.jobAt(4000)?.id, 'j4000');
     assert.ok(engine.calls.length <= 3);
   }));
 
-test('a change is shown at once, and those that it moved soon after, many together', () =>
-  following(3, async (model, engine) => {
+test('shows a changed job immediately and refreshes the order in one request', () =>
+  withModel(3, async (model, engine) => {
     const calls = engine.calls.length;
     engine.jobs = [row(9, 'running'), ...engine.jobs.filter(job => job.id !== 'j1')];
     engine.jobs[1] = { ...row(0), status: 'failed' };
     const deleted: string[] = [];
     model.deleted.connect((_, ids) => deleted.push(...ids));
-    engine.tell(['j9', 'j0']);
-    engine.tell([], ['j1']);
+    engine.send(['j9', 'j0']);
+    engine.send([], ['j1']);
     assert.equal(model.jobAt(0)?.status, 'failed');
     assert.deepEqual(deleted, ['j1']);
-    await pass(300);
+    await advance(300);
     assert.deepEqual(
       model.known.map(job => job.id),
       ['j9', 'j0', 'j2']
@@ -147,27 +147,27 @@ test('a change is shown at once, and those that it moved soon after, many togeth
     assert.equal(engine.calls.length, calls + 1);
   }));
 
-test('progress of what runs is looked at, and nothing when nothing runs', () =>
-  following(3, async (model, engine) => {
+test('polls the progress of running jobs, and stops when no job runs', () =>
+  withModel(3, async (model, engine) => {
     const calls = engine.calls.length;
-    await pass(2000);
+    await advance(2000);
     assert.equal(engine.calls.length, calls);
     engine.jobs[0] = row(0, 'running');
-    engine.tell(['j0']);
-    await pass(300);
-    await pass(2000);
+    engine.send(['j0']);
+    await advance(300);
+    await advance(2000);
     assert.equal(engine.calls.length, calls + 2);
     assert.equal(model.jobAt(0)?.status, 'running');
   }));
 
-test('after a break the list is right again', () =>
-  following(3, async (model, engine) => {
+test('refreshes the list after a reconnection', () =>
+  withModel(3, async (model, engine) => {
     engine.break();
     assert.equal(model.connection.state, 'broken');
     engine.jobs = [row(7, 'running'), row(2, 'failed')];
-    await pass(2000);
-    engine.mend();
-    await pass(300);
+    await advance(2000);
+    engine.restore();
+    await advance(300);
     assert.deepEqual(
       model.known.map(job => [job.id, job.status]),
       [
@@ -178,12 +178,12 @@ test('after a break the list is right again', () =>
     assert.equal(model.error, null);
   }));
 
-test('another question forgets the answers to the one before', () =>
-  following(20, async (model, engine) => {
+test('discards results of the previous search', () =>
+  withModel(20, async (model, engine) => {
     model.search({ name: 'job 1' });
     assert.equal(model.total, null);
     model.search({ name: 'job 12', statuses: ['succeeded'], sort: 'took' });
-    await pass();
+    await advance();
     assert.equal(model.total, 1);
     assert.equal(model.jobAt(0)?.name, 'job 12');
     assert.equal(model.isFiltered, true);
@@ -191,16 +191,16 @@ test('another question forgets the answers to the one before', () =>
     assert.deepEqual([last?.['status'], last?.['sort'], last?.['offset']], [['succeeded'], 'took', 0]);
     engine.broken = true;
     model.search(NO_FILTERS);
-    await pass();
-    assert.equal(model.error?.message, 'nothing was heard');
+    await advance();
+    assert.equal(model.error?.message, 'no response');
     assert.equal(model.total, null);
     engine.broken = false;
-    await pass(2000); // It is asked again by itself.
+    await advance(2000); // The model retries after a delay.
     assert.equal(model.total, 20);
   }));
 
-test('a range has also what nobody has seen', () =>
-  following(1300, async (model, engine) => {
+test('loads the rows of a range that were never visible', () =>
+  withModel(1300, async (model, engine) => {
     const jobs = await model.range(0, 1300);
     assert.equal(jobs.length, 1300);
     assert.deepEqual(
@@ -211,11 +211,11 @@ test('a range has also what nobody has seen', () =>
         [1000, 300]
       ]
     );
-    engine.jobs.length = 600; // Fewer by now: that is no reason to ask for ever.
+    engine.jobs.length = 600; // The list has shrunk; the loop must end.
     assert.equal((await model.range(0, 1300)).length, 600);
   }));
 
-test('what is selected stays so until it is gone', () => {
+test('keeps a selection until its jobs are deleted', () => {
   const jobs = ['running', 'succeeded', 'failed'].flatMap((status, n) => parseJob(row(n, status)) ?? []);
   let selection = Selection.NONE.add(jobs);
   assert.deepEqual([selection.size, selection.running.length, selection.deletable.length], [3, 1, 2]);

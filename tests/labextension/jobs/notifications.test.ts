@@ -9,8 +9,8 @@ import { JobFeed } from '../../../labextension/lib/jobs/feed.js';
 import { JobNotifications } from '../../../labextension/lib/jobs/notifications.js';
 import { NotificationStore } from '../../../labextension/lib/jobs/notificationstore.js';
 
-/** What windows of one browser share. */
-class Kept {
+/** Storage that all windows of a browser share. */
+class SharedStorage {
   private readonly items = new Map<string, string>();
   getItem(key: string): string | null {
     return this.items.get(key) ?? null;
@@ -24,17 +24,17 @@ function job(n: number, status: string): { id: string; name: string; status: str
   return { id: `j${n}`, name: `job ${n}`, status };
 }
 
-/** A server with a history of events, and the windows that listen to it. */
+/** A server with a history of events, which it sends to open windows. */
 class Server implements IEngine {
   readonly kind = 'server';
   readonly events: { id: number; job_id: string; kind: string; data: object }[] = [];
   private readonly windows: ((message: Message) => void)[] = [];
 
-  /** Something becomes of a job; windows that are open hear of it. */
-  happen(n: number, status: string, kind = 'status'): void {
+  /** Record an event of a job and send it to the open windows. */
+  emit(n: number, status: string, kind = 'status'): void {
     const event = this.events.length + 1;
     this.events.push({ id: event, job_id: `j${n}`, kind, data: kind === 'status' ? { status } : {} });
-    const jobs = [parseJob(job(n, status))].flatMap(found => found ?? []);
+    const jobs = [parseJob(job(n, status))].flatMap(parsed => parsed ?? []);
     const ended = kind === 'status' && status !== 'running' ? [`j${n}`] : [];
     this.windows.forEach(receive => receive({ id: 1, type: 'jobs', jobs, deleted: [], ended, event }));
   }
@@ -57,75 +57,75 @@ class Server implements IEngine {
   }
 
   watch(): void {
-    // Nothing here breaks.
+    // The connection of this server never changes.
   }
 
   url(): null {
     return null;
   }
 
-  /** A window of a browser; what it tells its user is added to `told`. */
-  open(kept: Kept, told: string[]): AbortController {
+  /** Open a browser window that adds its notifications to `shown`. */
+  open(storage: SharedStorage, shown: string[]): AbortController {
     const life = new AbortController();
-    const teller = {
-      one: (found: { id: string }) => told.push(found.id),
-      many: (counts: ReadonlyMap<string, number>) => told.push(JSON.stringify([...counts]))
+    const notifier = {
+      one: (ended: { id: string }) => shown.push(ended.id),
+      many: (counts: ReadonlyMap<string, number>) => shown.push(JSON.stringify([...counts]))
     };
-    const memory = new NotificationStore(kept, 'ends', async work => work());
-    const news = new JobFeed(this);
-    new JobNotifications(this, memory, teller, () => 0).listen(news);
-    news.follow(life.signal);
+    const store = new NotificationStore(storage, 'ends', async work => work());
+    const feed = new JobFeed(this);
+    new JobNotifications(this, store, notifier, () => 0).listen(feed);
+    feed.follow(life.signal);
     return life;
   }
 }
 
-/** All that is under way has come to rest. */
-async function rest(): Promise<void> {
+/** Wait until all pending work is done. */
+async function settle(): Promise<void> {
   for (let n = 0; n < 20; n++) {
     await new Promise(resolve => setTimeout(resolve));
   }
 }
 
-test('an end is told by one window, and what else happens to a job by none', async () => {
-  const [server, kept, told] = [new Server(), new Kept(), [] as string[]];
-  const windows = [server.open(kept, told), server.open(kept, told)];
-  await rest();
-  server.happen(1, 'running');
-  server.happen(1, 'succeeded');
-  server.happen(1, 'succeeded', 'detail'); // It is pinned.
-  await rest();
-  assert.deepEqual(told, ['j1']);
+test('notifies of the end of a job in one window only, and ignores other events', async () => {
+  const [server, storage, shown] = [new Server(), new SharedStorage(), [] as string[]];
+  const windows = [server.open(storage, shown), server.open(storage, shown)];
+  await settle();
+  server.emit(1, 'running');
+  server.emit(1, 'succeeded');
+  server.emit(1, 'succeeded', 'detail'); // The job was pinned.
+  await settle();
+  assert.deepEqual(shown, ['j1']);
   windows.forEach(life => life.abort());
 });
 
-test('who comes for the first time is not told of the past', async () => {
-  const [server, told] = [new Server(), [] as string[]];
-  server.happen(1, 'failed');
-  const life = server.open(new Kept(), told);
-  await rest();
-  assert.deepEqual(told, []);
+test('does not notify of earlier jobs on the first visit', async () => {
+  const [server, shown] = [new Server(), [] as string[]];
+  server.emit(1, 'failed');
+  const life = server.open(new SharedStorage(), shown);
+  await settle();
+  assert.deepEqual(shown, []);
   life.abort();
 });
 
-test('what ended while nobody looked is told once: a few by name, many together', async () => {
-  const [server, kept, told] = [new Server(), new Kept(), [] as string[]];
-  server.happen(0, 'running');
-  server.open(kept, told).abort();
-  await rest();
-  server.happen(1, 'failed');
-  server.happen(2, 'running');
-  const windows = [server.open(kept, told), server.open(kept, told)];
-  await rest();
-  assert.deepEqual(told, ['j1']);
+test('notifies once of jobs that ended with no window open: few by name, many by count', async () => {
+  const [server, storage, shown] = [new Server(), new SharedStorage(), [] as string[]];
+  server.emit(0, 'running');
+  server.open(storage, shown).abort();
+  await settle();
+  server.emit(1, 'failed');
+  server.emit(2, 'running');
+  const windows = [server.open(storage, shown), server.open(storage, shown)];
+  await settle();
+  assert.deepEqual(shown, ['j1']);
   windows.forEach(life => life.abort());
   for (let n = 10; n < 110; n++) {
-    server.happen(n, n % 4 ? 'succeeded' : 'failed');
+    server.emit(n, n % 4 ? 'succeeded' : 'failed');
   }
-  const later = server.open(kept, told);
-  await rest();
-  await rest();
-  await rest();
-  await rest();
-  assert.deepEqual(told, ['j1', '[["succeeded",75],["failed",25]]']);
+  const later = server.open(storage, shown);
+  await settle();
+  await settle();
+  await settle();
+  await settle();
+  assert.deepEqual(shown, ['j1', '[["succeeded",75],["failed",25]]']);
   later.abort();
 });

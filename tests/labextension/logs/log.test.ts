@@ -9,24 +9,24 @@ import { LogWindow, parsePage } from '../../../labextension/lib/logs/window.js';
 
 const line = (text: string, bytes = 0, instance = '') => ({ text, bytes, instance });
 
-/** An engine with a log in memory: pages as the server gives them, and a stream that the test moves. */
+/** An in-memory log with pages as the server returns them, and a stream that the test feeds. */
 class Engine implements IEngine {
   readonly kind = 'server';
   readonly lines: string[];
-  readonly asked: Parameters[] = [];
+  readonly requests: Parameters[] = [];
   readonly streams = new Map<Topic, (message: Message) => void>();
 
   constructor(lines: string[]) {
     this.lines = lines;
   }
 
-  call(_verb: string, wanted: Parameters = {}): Promise<unknown> {
-    this.asked.push(wanted);
+  call(_verb: string, parameters: Parameters = {}): Promise<unknown> {
+    this.requests.push(parameters);
     const { lines } = this;
-    const n = Number(wanted['lines']);
-    const before = Math.min(Number(wanted['before'] ?? 0), lines.length);
-    const first = wanted['before'] === undefined ? Number(wanted['line']) : Math.max(before - n, 0);
-    const end = wanted['before'] === undefined ? first + n : before;
+    const n = Number(parameters['lines']);
+    const before = Math.min(Number(parameters['before'] ?? 0), lines.length);
+    const first = parameters['before'] === undefined ? Number(parameters['line']) : Math.max(before - n, 0);
+    const end = parameters['before'] === undefined ? first + n : before;
     const texts = lines.slice(first, end);
     const page = { line: first, lines: lines.length, texts, long: {}, instances: [], ends: { w: 0 }, open: false };
     return Promise.resolve(page);
@@ -45,9 +45,9 @@ class Engine implements IEngine {
 }
 
 const numbered = (n: number) => Array.from({ length: n }, (_, k) => `line ${k}`);
-const texts = (window: LogWindow) => window.lines.map(one => one.text);
+const texts = (window: LogWindow) => window.lines.map(row => row.text);
 
-test('one moves through a long log by pages, and holds a window of it', async () => {
+test('pages through a long log and holds a bounded window', async () => {
   const engine = new Engine(numbered(1_000_000));
   const pager = new LogPager(engine, 'job', '', () => undefined);
   const { window } = pager;
@@ -58,23 +58,23 @@ test('one moves through a long log by pages, and holds a window of it', async ()
   }
   assert.equal(window.first, 994_000);
   assert.ok(window.lines.length <= 3000);
-  assert.ok(window.lines.every((one, k) => one.text === `line ${window.first + k}`));
+  assert.ok(window.lines.every((row, k) => row.text === `line ${window.first + k}`));
   await pager.show(500_000);
   assert.deepEqual([window.first, window.end], [499_500, 501_000]);
   for (let k = 0; k < 5; k++) {
     await pager.loadLater();
   }
   assert.equal(window.end, 506_000);
-  assert.ok(window.lines.every((one, k) => one.text === `line ${window.first + k}`));
+  assert.ok(window.lines.every((row, k) => row.text === `line ${window.first + k}`));
   await pager.show(0);
   assert.deepEqual([window.first, window.end], [0, 1000]);
-  const { length } = engine.asked;
+  const { length } = engine.requests;
   await pager.show(500);
   await pager.loadEarlier();
-  assert.equal(engine.asked.length, length); // It is there.
+  assert.equal(engine.requests.length, length); // The line is in the window.
 });
 
-test('a paused log does not listen, and one that is followed does', async () => {
+test('subscribes to the stream while following, and unsubscribes when paused', async () => {
   const engine = new Engine(numbered(10));
   const pager = new LogPager(engine, 'job', '', () => undefined);
   await pager.follow(true);
@@ -91,7 +91,7 @@ test('a paused log does not listen, and one that is followed does', async () => 
   assert.equal(engine.streams.size, 0);
 });
 
-test('where more comes than anybody reads, the end is fetched anew, a few times a second', async t => {
+test('refetches the end of a log that grows faster than it is shown', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const engine = new Engine(numbered(10));
   const pager = new LogPager(engine, 'job', '', () => undefined);
@@ -110,10 +110,10 @@ test('where more comes than anybody reads, the end is fetched anew, a few times 
   pager.pause(false);
   t.mock.timers.tick(1000);
   await new Promise(setImmediate);
-  assert.equal(engine.streams.size, 0); // Somebody reads by now.
+  assert.equal(engine.streams.size, 0); // The reader has paused.
 });
 
-test('what the stream brings is cut anywhere, and the lines are the same', () => {
+test('builds the same lines however the stream is split', () => {
   const text = 'a\n\n50%\r100%\nlast\r\nopen';
   for (let cut = 0; cut <= text.length; cut++) {
     const window = new LogWindow();
@@ -124,7 +124,7 @@ test('what the stream brings is cut anywhere, and the lines are the same', () =>
   }
 });
 
-test('lines of several instances come whole', () => {
+test('interleaves the lines of several instances whole', () => {
   const window = new LogWindow();
   window.push('w0', 'a', 1, true);
   window.push('w1', 'b\nc', 3, true);
@@ -134,7 +134,7 @@ test('lines of several instances come whole', () => {
   assert.equal(window.isOpen, false);
 });
 
-test('a window stays small, whatever comes', () => {
+test('limits the number and the length of lines', () => {
   const window = new LogWindow();
   window.push('w', '\n'.repeat(500_000), 500_000, false);
   assert.equal(window.total, 500_000);
@@ -154,7 +154,7 @@ test('a window stays small, whatever comes', () => {
   assert.equal(window.total, 500_001);
 });
 
-test('pages that do not follow are not taken', () => {
+test('ignores pages that are not adjacent', () => {
   const page = (first: number, n: number) =>
     parsePage({ line: first, lines: 100, texts: numbered(100).slice(first, first + n), ends: {}, open: false });
   const window = new LogWindow();
@@ -169,10 +169,10 @@ test('pages that do not follow are not taken', () => {
   assert.deepEqual([window.first, window.end, window.total], [0, 0, 0]);
 });
 
-test('colors go through, and nothing else that a terminal would obey', () => {
+test('passes colors on, and removes all other escape sequences', () => {
   assert.equal(terminalText(line('a[pai] {"progress": 1}'), 80), 'a\x1b[2m[pai] {"progress": 1}\x1b[0m');
   assert.ok(terminalText(line('\x1b[1;31mred\x1b[0m'), 80).startsWith('\x1b[1;31mred\x1b[0m'));
-  const harm = [
+  const harmful = [
     '\x1b]0;title\x07',
     '\x1b]8;;http://x\x1b\\',
     '\x1b]52;c;eA==\x07',
@@ -189,12 +189,14 @@ test('colors go through, and nothing else that a terminal would obey', () => {
     '\x1b[>c',
     '\x1b[18t'
   ];
-  harm.forEach(one => assert.equal(terminalText(line(`a${one}b`), 80), 'ab\x1b[0m', JSON.stringify(one)));
+  harmful.forEach(sequence =>
+    assert.equal(terminalText(line(`a${sequence}b`), 80), 'ab\x1b[0m', JSON.stringify(sequence))
+  );
   assert.equal(plainText(line('a\x9b5nb\x00\u202ec')), 'a\ufffd5nb\ufffd\ufffdc');
   assert.equal(terminalText(line('x'.repeat(3), 10_000_000), 80), 'xxx\x1b[0m \x1b[2m… [10.0 MB]\x1b[0m');
 });
 
-test('whatever is printed, no escape sequence is left but those of colors and of moves within the line', () => {
+test('leaves only color and in-line cursor sequences for random input', () => {
   const pieces = ['\x1b', '[', ']', 'P', '0;', '5', 'n', 'm', '\x07', '\\', '\x9b', '?', ' ', 'K', '\r', 'x'];
   let seed = 7;
   const next = (n: number) => (seed = (seed * 48_271) % 2_147_483_647) % n;
@@ -205,12 +207,12 @@ test('whatever is printed, no escape sequence is left but those of colors and of
   }
 });
 
-test('a bar is drawn over itself while it fits into a row, else only its last state', () => {
+test('redraws a progress bar that fits in one row, and shows only the last state of a longer one', () => {
   assert.equal(terminalText(line('\r10%\r20%\r'), 10), '10%\r20%\x1b[0m');
   assert.equal(terminalText(line(`\r${'#'.repeat(20)}\r${'#'.repeat(21)}`), 10), `${'#'.repeat(21)}\x1b[0m`);
 });
 
-test('where one wants to go', () => {
+test('parses line numbers and times to go to', () => {
   const started = new Date(2026, 10, 20, 23, 50, 0).getTime();
   const at = (...parts: [number, number, number, number, number]) => ({
     at: String(new Date(2026, ...parts).getTime() / 1000)

@@ -9,7 +9,7 @@ import { bestDirection, groupMetrics } from '../../../labextension/lib/metrics/n
 import type { IChartSettings } from '../../../labextension/lib/metrics/settings.js';
 import { chartSettingsText, parseChartSettings } from '../../../labextension/lib/metrics/settings.js';
 
-test('metrics stand under what is before the slash; those without first, the machine last', () => {
+test('groups metrics by the prefix before the slash, ungrouped ones first and system metrics last', () => {
   const groups = groupMetrics(['system/cpu', 'train/loss', 'lr', 'val/loss', 'train/acc', '/odd']);
   assert.deepEqual(
     groups.map(({ key, names }) => [key, ...names]),
@@ -22,7 +22,7 @@ test('metrics stand under what is before the slash; those without first, the mac
   );
 });
 
-test('a name tells whether less is better', () => {
+test('infers from the name whether lower values are better', () => {
   for (const name of ['loss', 'train/loss', 'valLoss', 'eval_rmse', 'logloss', 'WER', 'test error', '损失']) {
     assert.equal(bestDirection(name), 'min', name);
   }
@@ -31,7 +31,7 @@ test('a name tells whether less is better', () => {
   }
 });
 
-test('CSV has all digits, and names in quotes where they need them', () => {
+test('CSV keeps all digits and quotes names that need it', () => {
   const points = { start: 0, end: 2, step: [1, 2], value: [0.1, NaN], time: [0.5, 1] };
   assert.equal(
     csvOf('abc', 'a,"b"', points),
@@ -40,7 +40,7 @@ test('CSV has all digits, and names in quotes where they need them', () => {
   assert.equal(fileName('abc', '../损失/<x>'), 'abc-.._损失_x_');
 });
 
-test('what the user chose is remembered, and what is not understood is not', () => {
+test('stores chart settings, and replaces invalid ones by the defaults', () => {
   const chosen: IChartSettings = { axis: 'clock', smoothing: 0.6, isLog: true, best: new Map([['loss', 'max']]) };
   assert.deepEqual(parseChartSettings(chartSettingsText(chosen)), chosen);
   const first = { axis: 'step', smoothing: 0, isLog: false, best: new Map() };
@@ -49,7 +49,7 @@ test('what the user chose is remembered, and what is not understood is not', () 
   }
 });
 
-test('labels fit their axis', () => {
+test('formats labels by the unit of the axis', () => {
   assert.equal(axisLabel('elapsed', 90, 30), '1:30 min');
   assert.equal(axisLabel('elapsed', 7260, 600), '2:01 h');
   assert.equal(axisLabel('elapsed', 0.5, 0.1), '0.5 s');
@@ -58,7 +58,7 @@ test('labels fit their axis', () => {
   assert.equal(valueLabel(NaN, 'bytes'), 'NaN');
 });
 
-test('hyperparameters that differ come apart from those that do not', () => {
+test('separates differing hyperparameters from equal ones', () => {
   const job = (hyperparameters: object) => parseJob({ id: 'a', status: 'running', spec: { hyperparameters } });
   const { different, same } = hyperparameterRows([job({ lr: '0.1', n: 3 }), null, job({ lr: '0.2', n: 3, x: '' })]);
   assert.deepEqual(different, [

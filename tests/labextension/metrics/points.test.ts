@@ -20,7 +20,7 @@ function numbers(count: number, of: (i: number) => number): number[] {
   return Array.from({ length: count }, (_, i) => of(i));
 }
 
-test('pieces are joined; one from the beginning takes the place of all; none comes twice', () => {
+test('appends pieces, replaces all points by a piece from the start, and ignores duplicates', () => {
   const held = appendPoints(appendPoints(undefined, piece(0, [1, 2])), piece(2, [3]));
   assert.deepEqual(held.value, [1, 2, 3]);
   assert.equal(held.end, 3);
@@ -28,7 +28,7 @@ test('pieces are joined; one from the beginning takes the place of all; none com
   assert.deepEqual(appendPoints(held, piece(0, [9])).value, [9]);
 });
 
-test('however many points come, some thousand are held, with ends and peaks', () => {
+test('downsamples a long series to a fixed size, keeping its ends and peaks', () => {
   let held: IPoints | undefined;
   for (let start = 0; start < 100_000; start += 500) {
     held = appendPoints(
@@ -46,28 +46,28 @@ test('however many points come, some thousand are held, with ends and peaks', ()
   assert.ok(held.step.length > MAX_POINTS / 4);
   assert.deepEqual([held.step[0], held.step.at(-1)], [0, 99_999]);
   assert.deepEqual(best(held, 'max'), { step: 54_321, value: 50, time: 54_321 });
-  // What was thinned often has kept its share.
+  // The first half was downsampled more often and still has its share of points.
   const early = held.step.filter(step => step < 50_000).length;
   assert.ok(early > 400, `${early} of ${held.step.length}`);
 });
 
-test('what is no number is kept', () => {
+test('downsampling keeps non-finite values', () => {
   for (const odd of [NaN, Infinity, -Infinity]) {
-    const found = downsample(
+    const result = downsample(
       piece(
         0,
         numbers(10_000, i => (i === 7_777 ? odd : i))
       ),
       100
     );
-    assert.ok(found.value.includes(odd));
-    assert.ok(found.value.length <= 100);
+    assert.ok(result.value.includes(odd));
+    assert.ok(result.value.length <= 100);
   }
 });
 
-test('points of one step are thinned by their order', () => {
+test('downsamples points of one step by their order', () => {
   const values = numbers(10_000, i => i);
-  const found = downsample(
+  const result = downsample(
     piece(
       0,
       values,
@@ -75,10 +75,10 @@ test('points of one step are thinned by their order', () => {
     ),
     100
   );
-  assert.ok(found.value.length >= 25 && found.value.length <= 100);
+  assert.ok(result.value.length >= 25 && result.value.length <= 100);
 });
 
-test('latest and best', () => {
+test('finds the latest and the best point', () => {
   const points = piece(0, [NaN, 3, 1, 1, Infinity, 2]);
   assert.equal(latest(points)?.value, 2);
   assert.equal(best(points, 'min')?.step, 2);

@@ -13,9 +13,9 @@ import {
 } from '../../../labextension/lib/outputs/model.js';
 import { parseTransfer } from '../../../labextension/lib/api/transfer.js';
 
-test('whatever the server says, there are channels of files', () => {
-  for (const said of [null, [], 'x', {}, { channels: 3 }]) {
-    assert.deepEqual(parseOutputs(said), []);
+test('parses malformed responses into valid channels', () => {
+  for (const response of [null, [], 'x', {}, { channels: 3 }]) {
+    assert.deepEqual(parseOutputs(response), []);
   }
   const [channel] = parseOutputs({
     channels: [{ name: 'model', state: 'new word', files: [{ path: 'a', modified: 2 }, 3] }]
@@ -26,42 +26,42 @@ test('whatever the server says, there are channels of files', () => {
   assert.equal(parseTransfer({ error: { message: 'No.', fix: 'Do.' } }).error, 'No. Do.');
 });
 
-/** A server with so many files in the channel `model`; it notes what it is asked. */
-function served(count: number): { ask: Parameters<typeof load>[0]; asked: object[] } {
-  const asked: object[] = [];
-  const ask: Parameters<typeof load>[0] = async (_verb, parameters = {}) => {
-    asked.push(parameters);
+/** A server with `count` files in the channel `model`, which records its requests. */
+function server(count: number): { call: Parameters<typeof load>[0]; requests: object[] } {
+  const requests: object[] = [];
+  const call: Parameters<typeof load>[0] = async (_verb, parameters = {}) => {
+    requests.push(parameters);
     const [offset, limit] = [Number(parameters['offset'] ?? 0), Number(parameters['limit'])];
     const files = Array.from({ length: Math.max(Math.min(limit, count - offset), 0) }, (_, n) => ({
       path: `f${offset + n}`
     }));
     return { channels: [{ name: 'model', count, matching: count, files }] };
   };
-  return { ask, asked };
+  return { call, requests };
 }
 
 const QUERY: IQuery = { match: '', sort: 'path', isDescending: false };
 
-test('as many files are asked for as are wanted, in pages that the server gives', async () => {
-  const { ask, asked } = served(5000);
-  const [channel] = await load(ask, 'j', QUERY, new Map([['model', 1300]]));
+test('requests as many pages as the list needs', async () => {
+  const { call, requests } = server(5000);
+  const [channel] = await load(call, 'j', QUERY, new Map([['model', 1300]]));
   assert.deepEqual(
     channel?.files.map(file => file.path),
     Array.from({ length: 1300 }, (_, n) => `f${n}`)
   );
-  assert.equal(asked.length, 4);
-  assert.equal((await load(served(5000).ask, 'j', QUERY, new Map()))[0]?.files.length, 100);
-  assert.equal((await load(served(120).ask, 'j', QUERY, new Map([['model', 600]])))[0]?.files.length, 120);
+  assert.equal(requests.length, 4);
+  assert.equal((await load(server(5000).call, 'j', QUERY, new Map()))[0]?.files.length, 100);
+  assert.equal((await load(server(120).call, 'j', QUERY, new Map([['model', 600]])))[0]?.files.length, 120);
 });
 
-test('files that vanish while they are listed end the list', async () => {
-  const { ask } = served(150);
-  const shrinking: typeof ask = async (verb, parameters) =>
-    parameters?.['offset'] ? { channels: [] } : ask(verb, parameters);
+test('ends the list when files vanish between two pages', async () => {
+  const { call } = server(150);
+  const shrinking: typeof call = async (verb, parameters) =>
+    parameters?.['offset'] ? { channels: [] } : call(verb, parameters);
   assert.equal((await load(shrinking, 'j', QUERY, new Map([['model', 600]])))[0]?.files.length, 100);
 });
 
-test('paths and names', () => {
+test('splits paths, and derives variables and file kinds from names', () => {
   assert.deepEqual(splitPath('a/b/c.txt'), ['a/b/', 'c.txt']);
   assert.deepEqual(splitPath('c.txt'), ['', 'c.txt']);
   assert.equal(joinPath('', 'a'), 'a');
@@ -74,7 +74,7 @@ test('paths and names', () => {
   assert.equal(kindOf('constructor'), 'text');
 });
 
-test('JSON gets lines, and its numbers stay as they are', () => {
+test('formats JSON without changing its numbers', () => {
   assert.equal(
     formatJson('{"a":12345678901234567890,"b":[1.0,{}, []],"c":"x: {\\"y\\",[1]}"}'),
     '{\n  "a": 12345678901234567890,\n  "b": [\n    1.0,\n    {},\n    []\n  ],\n  "c": "x: {\\"y\\",[1]}"\n}'
@@ -86,7 +86,7 @@ test('JSON gets lines, and its numbers stay as they are', () => {
   assert.equal(formatJson(JSON.stringify(value, null, 4)), JSON.stringify(value, null, 2));
 });
 
-test('what is no JSON harms nobody', () => {
+test('keeps invalid JSON, in bounded size', () => {
   for (const text of ['}}}]', '{"open', '[', '{"a" 1}', 'NaN', '"\\']) {
     assert.equal(formatJson(text).replace(/\s/g, ''), text.replace(/\s/g, ''));
   }

@@ -38,7 +38,7 @@ const BACKENDS = {
   ]
 };
 
-/** An engine with profiles of its own. It takes a region that it knows, and whole credentials. */
+/** An in-memory store of profiles that rejects an unknown region and incomplete credentials. */
 class Engine implements Pick<IEngine, 'call'> {
   readonly profiles = new Map<string, Json>([['local', { backend: 'local' }]]);
   readonly keys = new Map<string, unknown>();
@@ -49,24 +49,24 @@ class Engine implements Pick<IEngine, 'call'> {
     this.calls.push([verb, parameters, body]);
     await Promise.resolve();
     const name = String(parameters['profile'] ?? '');
-    const given = (body ?? {}) as Record<string, unknown>;
+    const values = (body ?? {}) as Record<string, unknown>;
     if (verb === 'backends') {
       return BACKENDS;
     } else if (verb === 'doctor') {
       return { findings: [{ state: 'bad', what: `${name}: region`, text: 'not there', fix: 'Name another.' }] };
     } else if (verb === 'set_profile') {
-      this.set(name, given);
+      this.set(name, values);
     } else if (verb === 'remove_profile') {
       this.profiles.delete(name);
     } else if (verb === 'set_credentials') {
-      if (!given['secret']) {
+      if (!values['secret']) {
         throw new EngineError('secret: needed', '', 'SpecError', 400, { faults: { secret: 'needed' } });
       }
-      this.keys.set(name, given['secret']);
+      this.keys.set(name, values['secret']);
     } else if (verb === 'remove_credentials') {
       this.keys.delete(name);
     }
-    return this.told();
+    return this.response();
   }
 
   private set(name: string, { values, default: isDefault }: Record<string, unknown>): void {
@@ -79,7 +79,7 @@ class Engine implements Pick<IEngine, 'call'> {
     this.default = isDefault ? name : this.default;
   }
 
-  private told(): unknown {
+  private response(): unknown {
     const profiles = [...this.profiles].map(([name, settings]) => ({
       name,
       file: '/f',
@@ -92,7 +92,7 @@ class Engine implements Pick<IEngine, 'call'> {
   }
 }
 
-const trans = { __: (words: string) => words } as ConstructorParameters<typeof ProfilesModel>[1];
+const trans = { __: (text: string) => text } as ConstructorParameters<typeof ProfilesModel>[1];
 
 async function loaded(): Promise<[ProfilesModel, Engine]> {
   const engine = new Engine();
@@ -101,7 +101,7 @@ async function loaded(): Promise<[ProfilesModel, Engine]> {
   return [model, engine];
 }
 
-/** What is in the form; that there is one is a part of the test. */
+/** Return the open form, which must exist. */
 function form(model: ProfilesModel): IEditing {
   assert.ok(model.editing);
   return model.editing;
@@ -113,7 +113,7 @@ function begin(model: ProfilesModel): void {
   model.startAdding(pai);
 }
 
-test('which fields come first, and which are no fields at all', () => {
+test('puts important fields first and hides internal ones', () => {
   const [local, pai] = parsePlatforms(BACKENDS);
   assert.ok(local && pai);
   assert.deepEqual([local.title, local.credentials], ['local', null]);
@@ -130,11 +130,11 @@ test('which fields come first, and which are no fields at all', () => {
   );
 });
 
-test('only what is different is said, and what went is null', () => {
+test('sends changed settings only, and null for removed ones', () => {
   assert.deepEqual(changesOf({ a: 1, b: [1], c: '' }, { a: 1, b: [2], d: 0 }), { b: [2], c: null, d: 0 });
 });
 
-test('a profile is added with its credentials, and nothing of them stays', async () => {
+test('adds a profile with credentials, and keeps no copy of them', async () => {
   const [model, engine] = await loaded();
   begin(model);
   assert.equal(form(model).name, 'pai');
@@ -145,13 +145,16 @@ test('a profile is added with its credentials, and nothing of them stays', async
     ['set_credentials', { profile: 'pai' }, { id: 'me', secret: 'hush' }]
   ]);
   assert.deepEqual([model.editing], [null]);
-  assert.deepEqual(model.profiles?.find(one => one.name === 'pai')?.credentials, { storage: 'file', hint: 'a…b' });
+  assert.deepEqual(model.profiles?.find(profile => profile.name === 'pai')?.credentials, {
+    storage: 'file',
+    hint: 'a…b'
+  });
   assert.ok(!JSON.stringify([model.profiles, [...model.tests]]).includes('hush'));
   begin(model);
   assert.equal(form(model).name, 'pai-2');
 });
 
-test('what the engine refuses stands beside its field, and what was typed stays', async () => {
+test('shows an error of the engine beside its field, and keeps the typed values', async () => {
   const [model, engine] = await loaded();
   begin(model);
   model.updateForm({ name: ' local ' });
@@ -162,7 +165,7 @@ test('what the engine refuses stands beside its field, and what was typed stays'
   assert.deepEqual([form(model).errors.get('region_id'), form(model).error], ['no region', null]);
   model.updateForm({ values: { region_id: 'here' } });
   assert.equal(await model.save(), false);
-  // It is there by now: a second attempt changes it.
+  // The profile was created: the next attempt updates it.
   assert.equal(form(model).credentialErrors.get('secret'), 'needed');
   assert.equal(form(model).profile?.name, 'mine');
   model.updateForm({ credentials: { id: 'me', secret: 'hush' } });
@@ -171,11 +174,11 @@ test('what the engine refuses stands beside its field, and what was typed stays'
   assert.equal(engine.keys.get('mine'), 'hush');
 });
 
-test('an edited profile says what changed, and closing forgets what was typed', async () => {
+test('saves the changed settings of a profile, and discards the form when it is closed', async () => {
   const [model, engine] = await loaded();
   engine.profiles.set('work', { backend: 'pai', region_id: 'here', network: 'vpc' });
   await model.load();
-  const work = model.profiles?.find(one => one.name === 'work');
+  const work = model.profiles?.find(profile => profile.name === 'work');
   assert.ok(work);
   model.startEditing(work);
   model.updateForm({ values: { region_id: 'there' } });
@@ -191,11 +194,11 @@ test('an edited profile says what changed, and closing forgets what was typed', 
   assert.deepEqual([model.editing], [null]);
 });
 
-test('a profile is tested, made the default one, and removed', async () => {
+test('tests a profile, makes it the default, and removes it', async () => {
   const [model] = await loaded();
   begin(model);
   assert.equal(await model.save(), true);
-  const made = model.profiles?.find(one => one.name === 'pai');
+  const made = model.profiles?.find(profile => profile.name === 'pai');
   assert.ok(made);
   const testing = model.test(made);
   assert.equal(model.tests.get('pai')?.isRunning, true);
@@ -203,7 +206,7 @@ test('a profile is tested, made the default one, and removed', async () => {
   assert.equal(model.tests.get('pai')?.findings[0]?.fix, 'Name another.');
   await model.makeDefault(made);
   assert.deepEqual(
-    model.profiles?.filter(one => one.isDefault).map(one => one.name),
+    model.profiles?.filter(profile => profile.isDefault).map(profile => profile.name),
     ['pai']
   );
   await model.remove(made);

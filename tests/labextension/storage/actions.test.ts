@@ -13,7 +13,7 @@ import type { IContext } from '../../../labextension/lib/ui/context.js';
 const HERE = 'file:///notebooks/';
 const BUCKET = 'oss://b/';
 
-/** A folder that cannot be written, and a bucket. Of what is put there it keeps account. */
+/** An engine with a read-only folder and a bucket, which records uploads and copies. */
 class Engine implements IEngine {
   readonly kind = 'server';
   readonly put: string[] = [];
@@ -58,36 +58,36 @@ class Engine implements IEngine {
 }
 
 const trans = {
-  __: (text: string, ...words: unknown[]) =>
-    words.reduce((all: string, word, n) => all.replace(`%${n + 1}`, String(word)), text)
+  __: (text: string, ...values: unknown[]) =>
+    values.reduce((all: string, value, n) => all.replace(`%${n + 1}`, String(value)), text)
 } as unknown as IContext['trans'];
 
-/** An Explorer, with what its user is told and asked, and answers. */
-function begin(answer: string | null = null): { explorer: IExplorerContext; engine: Engine; said: string[] } {
+/** An Explorer with a user of a fixed answer, and a record of messages and prompts. */
+function begin(answer: string | null = null): { explorer: IExplorerContext; engine: Engine; messages: string[] } {
   const engine = new Engine();
-  const said: string[] = [];
+  const messages: string[] = [];
   const host: IContext['host'] = {
     confirm: async () => true,
     askText: async (title, _, value) => {
-      said.push(`${title}? ${value}`);
+      messages.push(`${title}? ${value}`);
       return answer;
     },
-    notify: text => void said.push(text),
+    notify: text => void messages.push(text),
     openFile: () => undefined
   };
   const model = new ExplorerModel(engine);
-  return { explorer: { engine, host, trans, lang: 'en', model, useInput: null }, engine, said };
+  return { explorer: { engine, host, trans, lang: 'en', model, useInput: null }, engine, messages };
 }
 
-const say = () => undefined;
+const announce = () => undefined;
 
-/** What a browser gives of a drop: entries, whose files it may not be able to read. */
+/** Return a drop as browsers pass it: entries, whose files may be unreadable. */
 function dropped(...entries: object[]): DataTransfer {
   return { items: entries.map(entry => ({ webkitGetAsEntry: () => entry })) } as unknown as DataTransfer;
 }
 
-test('what is dropped and cannot be read is said, by its name', async () => {
-  const { explorer, said, engine } = begin();
+test('reports dropped files that cannot be read, by name', async () => {
+  const { explorer, messages, engine } = begin();
   await explorer.model.open(BUCKET);
   const broken = {
     isFile: true,
@@ -96,25 +96,25 @@ test('what is dropped and cannot be read is said, by its name', async () => {
   };
   const readEntries = (_: unknown, refuse: (error: Error) => void) => refuse(new Error('It may not be read.'));
   const shut = { isDirectory: true, fullPath: '/shut', createReader: () => ({ readEntries }) };
-  await dropFiles(explorer, dropped(broken), say);
-  await dropFiles(explorer, dropped(shut), say);
-  assert.deepEqual(said, ['sub/gone.txt: It is not there.', 'shut: It may not be read.']);
+  await dropFiles(explorer, dropped(broken), announce);
+  await dropFiles(explorer, dropped(shut), announce);
+  assert.deepEqual(messages, ['sub/gone.txt: It is not there.', 'shut: It may not be read.']);
   assert.deepEqual(engine.put, []);
 });
 
-test('what is dropped goes where it was dropped, also if one walks on while it is read', async () => {
+test('uploads dropped files to the folder of the drop, even after leaving it', async () => {
   const { explorer, engine } = begin();
   await explorer.model.open(BUCKET);
   let give: ((file: File) => void) | undefined;
   const slow = { isFile: true, fullPath: '/x', file: (take: typeof give) => (give = take) };
-  const under = dropFiles(explorer, dropped(slow), say);
+  const pending = dropFiles(explorer, dropped(slow), announce);
   await explorer.model.open(`${BUCKET}sub/`);
   give?.(new File([], 'x'));
-  await under;
+  await pending;
   assert.deepEqual(engine.put, [`begin_upload ${BUCKET}  x `]);
 });
 
-test('nothing can be put where nothing may be written', async () => {
+test('forbids writing to read-only storages', async () => {
   const { explorer } = begin();
   assert.equal(explorer.model.canWrite, false);
   await explorer.model.loadRoots();
@@ -124,38 +124,38 @@ test('nothing can be put where nothing may be written', async () => {
   assert.equal(explorer.model.canWrite, true);
 });
 
-test('what of the workspace is to go to a storage goes to the folder that its user says', async () => {
+test('copies workspace files to the folder that the user enters', async () => {
   const paths = ['work/a.csv', 'work/sub'];
-  const { explorer, engine, said } = begin(`${BUCKET}data/`);
-  await copyToFolder(explorer, paths, say); // Nothing is shown yet: what can be written is offered.
-  assert.deepEqual(said, [`Copy a.csv, sub to storage? ${BUCKET}`]);
+  const { explorer, engine, messages } = begin(`${BUCKET}data/`);
+  await copyToFolder(explorer, paths, announce); // No folder is open yet: the first writable root is suggested.
+  assert.deepEqual(messages, [`Copy a.csv, sub to storage? ${BUCKET}`]);
   const copies = ['a.csv work/a.csv', 'sub work/sub'].map(names => `put_data ${BUCKET}data/ ${names} pai`);
   assert.deepEqual(engine.put, copies);
   assert.equal(explorer.model.location?.uri, `${BUCKET}data/`);
-  await copyToFolder(explorer, paths, say);
-  assert.equal(said[1], `Copy a.csv, sub to storage? ${BUCKET}data/`);
+  await copyToFolder(explorer, paths, announce);
+  assert.equal(messages[1], `Copy a.csv, sub to storage? ${BUCKET}data/`);
   assert.equal(engine.put.length, 4);
 
   for (const answer of [null, `${BUCKET}none/`]) {
     const other = begin(answer);
-    await copyToFolder(other.explorer, paths, say);
+    await copyToFolder(other.explorer, paths, announce);
     assert.deepEqual(other.engine.put, []);
     assert.equal(other.explorer.model.error?.message, answer ? 'There is nothing.' : undefined);
   }
 });
 
-test('folders that are not downloaded are named', async () => {
-  const { explorer, said } = begin();
+test('names the folders that cannot be downloaded', async () => {
+  const { explorer, messages } = begin();
   const { model } = explorer;
   await model.open(BUCKET);
   const run = () =>
-    actionsOf(explorer, say)
+    actionsOf(explorer, announce)
       .find(action => action.id === 'download')
       ?.run();
   model.select(['a']);
   await run();
-  assert.deepEqual(said, []);
+  assert.deepEqual(messages, []);
   model.select(['a', 'sub/', 'z/']);
   await run();
-  assert.deepEqual(said, ['Folders cannot be downloaded: sub, z. Copy folders to the workspace instead.']);
+  assert.deepEqual(messages, ['Folders cannot be downloaded: sub, z. Copy folders to the workspace instead.']);
 });

@@ -12,26 +12,26 @@ import type { Transfer } from '../../../labextension/lib/storage/transfermodel.j
 
 const ROOT = 'oss://bucket/data/';
 
-/** An engine with one bucket, which takes uploads as the real one does. */
+/** An engine with one bucket, which accepts uploads as the real engine does. */
 class Engine implements IEngine {
   readonly kind = 'server';
   files = new Map<string, number>();
   readonly calls: [Verb, Parameters, unknown][] = [];
-  /** Bytes that a piece may have, and how many pieces are lost. */
+  /** The largest accepted piece in bytes, and the number of pieces to lose. */
   largest = Infinity;
   losses = 0;
-  /** How many pieces come there, and their answers do not come back. */
+  /** The number of pieces to accept without a response. */
   lostAnswers = 0;
-  /** What a whole file is at first, before it is looked at once more. */
+  /** The status of a complete file until it is polled. */
   atFirst = 'done';
-  /** Files that cannot be sent, and what others wait for. */
-  bad = new Set<string>();
+  /** Files that fail, and promises that other files wait for. */
+  broken = new Set<string>();
   gates = new Map<string, Promise<void>>();
-  /** What a copy's question is answered with, one after the other; then what is known of it. */
-  /** Answers of folders that are held back, by their order; while it is null, none are. */
+  /** Responses to `list_data` that are held back, in order; null to hold back none. */
   held: (() => void)[] | null = null;
   accounts = ['pai'];
-  readonly looks: (Error | string)[] = [];
+  /** Responses to the next polls of a copy: an error or a status; `done` afterwards. */
+  readonly polls: (Error | string)[] = [];
   readonly pieces: number[] = [];
   private readonly uploads = new Map<string, { path: string; bytes: number; received: number; status: string }>();
 
@@ -46,7 +46,7 @@ class Engine implements IEngine {
     const upload = this.uploads.get(String(copy));
     assert(upload);
     await this.gates.get(upload.path);
-    if (this.bad.has(upload.path)) {
+    if (this.broken.has(upload.path)) {
       throw new EngineError('The disk is full.', '', 'EngineError', 500);
     }
     if (upload.received === upload.bytes) {
@@ -57,7 +57,7 @@ class Engine implements IEngine {
     }
     assert.equal(offset, upload.received);
     if (this.losses-- > 0) {
-      throw new EngineError('nothing was heard');
+      throw new EngineError('no response');
     }
     this.pieces.push(bytes.size);
     upload.received += bytes.size;
@@ -66,30 +66,30 @@ class Engine implements IEngine {
       this.files.set(upload.path, upload.bytes);
     }
     if (this.lostAnswers-- > 0) {
-      throw new EngineError('nothing was heard');
+      throw new EngineError('no response');
     }
     return { id: copy, status: upload.status };
   }
 
   subscribe(): void {
-    throw new Error('nothing moves here');
+    throw new Error('not used');
   }
 
   watch(): void {
-    throw new Error('nothing moves here');
+    throw new Error('not used');
   }
 
   url(): null {
     return null;
   }
 
-  private answer(verb: Verb, given: Parameters, body: Json): unknown {
+  private answer(verb: Verb, parameters: Parameters, body: Json): unknown {
     if (verb === 'storages') {
       const root = { uri: ROOT, title: 'bucket', scheme: 'oss', writable: true, problem: '', fix: '' };
       return { storages: this.accounts.map(profile => ({ ...root, profile })) };
     }
     if (verb === 'list_data') {
-      return this.list(String(given['uri']), String(given['after']), Number(given['limit']));
+      return this.list(String(parameters['uri']), String(parameters['after']), Number(parameters['limit']));
     }
     if (verb === 'begin_upload') {
       const path = string(body['path']);
@@ -101,11 +101,11 @@ class Engine implements IEngine {
       return { id, status: 'waiting' };
     }
     if (verb === 'copy') {
-      const look = this.looks.shift() ?? 'done';
-      if (look instanceof Error) {
-        throw look;
+      const response = this.polls.shift() ?? 'done';
+      if (response instanceof Error) {
+        throw response;
       }
-      return { id: given['copy'], status: look, bytes: 10, done: 5 };
+      return { id: parameters['copy'], status: response, bytes: 10, done: 5 };
     }
     assert(verb === 'cancel_copy' || verb === 'put_data', verb);
     return { id: 'c', status: 'running' };
@@ -147,11 +147,11 @@ async function opened(files: Record<string, number>, accounts = ['pai']): Promis
   return [model, engine];
 }
 
-/** What can be done without waiting for time to pass is done. */
-const settled = () => new Promise(resolve => setImmediate(resolve));
+/** Run the pending promises. */
+const settle = () => new Promise(resolve => setImmediate(resolve));
 
-/** Let time pass as soon as somebody waits for it, until what this gives is called. */
-function hurry(): () => void {
+/** Advance the timers continuously until the returned function is called. */
+function fastForward(): () => void {
   mock.timers.enable({ apis: ['setTimeout'] });
   const go = () => {
     mock.timers.tick(10_000);
@@ -166,7 +166,7 @@ function hurry(): () => void {
 
 const paths = (model: ExplorerModel) => model.entries.map(entry => entry.path);
 
-test('one walks down and up again, and is where one was', async () => {
+test('opens folders and goes up again to the previous entry', async () => {
   const [model] = await opened({ a: 1, 'sub/b': 1, 'sub/deep/c': 1, z: 2 });
   assert.deepEqual(paths(model), ['a', 'sub/', 'z']);
   await model.open(`${ROOT}sub/deep/`);
@@ -174,7 +174,7 @@ test('one walks down and up again, and is where one was', async () => {
     model.location?.breadcrumbs.map(crumb => crumb.name),
     ['bucket', 'sub', 'deep']
   );
-  assert.equal(model.location.root.profile, 'pai'); // Its root leads there.
+  assert.equal(model.location.root.profile, 'pai'); // The root that contains the folder.
   await model.up();
   assert.deepEqual([paths(model), model.current], [['b', 'deep/'], 1]);
   await model.up();
@@ -182,7 +182,7 @@ test('one walks down and up again, and is where one was', async () => {
   assert.equal(model.location, null);
 });
 
-test('what cannot be opened leaves one where one was', async () => {
+test('stays in the folder when another one cannot be opened', async () => {
   const [model] = await opened({ a: 1 });
   assert.equal(await model.open('oss://other/'), false);
   assert.equal(model.error?.message, 'There is nothing.');
@@ -191,7 +191,7 @@ test('what cannot be opened leaves one where one was', async () => {
   assert.equal(model.error, null);
 });
 
-test('pages come as one scrolls, and all of them where sizes are to be sorted', async () => {
+test('loads pages on scrolling, and all of them to sort by size', async () => {
   const many = Object.fromEntries(
     Array.from({ length: 25_000 }, (_, n) => [`f${String(n).padStart(5, '0')}`, (n * 7919) % 25_000])
   );
@@ -213,73 +213,73 @@ test('pages come as one scrolls, and all of them where sizes are to be sorted', 
 const thousands = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${String(n).padStart(5, '0')}`, (n * 7919) % count]));
 
-test('who sorts once more, or is told of a transfer, while all is fetched, sets off no second round', async () => {
+test('sorting, refreshing or leaving while all pages load starts no second load', async () => {
   for (const other of ['sort', 'refresh', 'leave'] as const) {
     const [model, engine] = await opened(thousands(25_000));
     engine.held = [];
-    const under: Promise<void>[] = [model.sort({ column: 'size', isDescending: false })];
-    await settled();
+    const pending: Promise<void>[] = [model.sort({ column: 'size', isDescending: false })];
+    await settle();
     if (other === 'sort') {
-      under.push(model.sort({ column: 'size', isDescending: true }));
+      pending.push(model.sort({ column: 'size', isDescending: true }));
     } else if (other === 'refresh') {
-      under.push(model.refresh());
+      pending.push(model.refresh());
     } else {
       model.showRoots();
     }
-    let asked = 0;
-    for (; engine.held.length; asked++) {
+    let requests = 0;
+    for (; engine.held.length; requests++) {
       engine.held.shift()?.();
-      await settled();
-      assert(asked < 10, 'They go on for ever.');
+      await settle();
+      assert(requests < 10, 'The loads never end.');
     }
-    await Promise.all(under);
+    await Promise.all(pending);
     assert.deepEqual([model.entries.length, model.isLoading], [other === 'leave' ? 0 : 25_000, false]);
     assert.equal(model.entries[0]?.bytes, { sort: 24_999, refresh: 0, leave: undefined }[other]);
   }
 });
 
-test('what ends, or is sorted, meanwhile does not undo that a folder is opened', async () => {
+test('a refresh or a sort does not undo the opening of a folder', async () => {
   for (const other of ['refresh', 'sort', 'two folders'] as const) {
     const [model, engine] = await opened({ a: 1, 'sub/b': 1, 'sub/c': 3, 'other/d': 1 });
     engine.held = [];
-    const under: Promise<unknown>[] = [model.open(`${ROOT}sub/`)];
+    const pending: Promise<unknown>[] = [model.open(`${ROOT}sub/`)];
     if (other === 'sort') {
-      under.push(model.sort({ column: 'size', isDescending: true }));
+      pending.push(model.sort({ column: 'size', isDescending: true }));
     } else {
-      under.push(model.refresh());
+      pending.push(model.refresh());
     }
     if (other === 'two folders') {
-      under.push(model.open(`${ROOT}other/`));
+      pending.push(model.open(`${ROOT}other/`));
     }
-    await settled();
-    engine.files.set('sub/new', 2); // Put there after the folder was asked for, or as far as anybody knows.
+    await settle();
+    engine.files.set('sub/new', 2); // Added after the request for the folder.
     engine.files.set('other/new', 2);
     while (engine.held.length) {
       engine.held.shift()?.();
-      await settled();
+      await settle();
     }
-    await Promise.all(under);
-    const found = { refresh: ['b', 'c', 'new'], sort: ['c', 'new', 'b'], 'two folders': ['d', 'new'] }[other];
-    assert.deepEqual([paths(model), model.isLoading], [found, false]);
+    await Promise.all(pending);
+    const expected = { refresh: ['b', 'c', 'new'], sort: ['c', 'new', 'b'], 'two folders': ['d', 'new'] }[other];
+    assert.deepEqual([paths(model), model.isLoading], [expected, false]);
   }
 });
 
-test('one stays in the account that one is in', async () => {
-  const asked = (engine: Engine) =>
+test('keeps using the account of the open folder', async () => {
+  const requests = (engine: Engine) =>
     engine.calls.filter(([verb]) => verb === 'list_data').map(([, { profile }]) => profile);
   const [model, engine] = await opened({ 'sub/a': 1 }, ['one', 'two']);
-  await model.open(`${ROOT}sub/`); // Typed.
-  assert.deepEqual([asked(engine), model.location?.root.profile], [['two', 'two'], 'two']);
+  await model.open(`${ROOT}sub/`); // Typed into the path field.
+  assert.deepEqual([requests(engine), model.location?.root.profile], [['two', 'two'], 'two']);
   await model.refresh();
   await model.open('oss://bucket/elsewhere/');
   await model.open('file:///home/');
-  assert.deepEqual(asked(engine).slice(2), ['two', 'two', '']);
+  assert.deepEqual(requests(engine).slice(2), ['two', 'two', '']);
   model.showRoots();
-  await model.open(`${ROOT}sub/`); // From nowhere: the first that leads there.
-  assert.deepEqual([asked(engine).at(-1), model.location?.root.profile], ['one', 'one']);
+  await model.open(`${ROOT}sub/`); // No account is open: the first root that matches.
+  assert.deepEqual([requests(engine).at(-1), model.location?.root.profile], ['one', 'one']);
 });
 
-test('selection', async () => {
+test('selects, extends, toggles, and drops deleted entries', async () => {
   const [model, engine] = await opened({ a: 1, b: 1, c: 1, d: 1 });
   model.selectOnly(1);
   model.extendSelection(3);
@@ -291,10 +291,10 @@ test('selection', async () => {
   );
   engine.files.delete('b');
   await model.refresh();
-  assert.deepEqual([[...model.selected], model.current], [['d'], 1]); // Still at c.
+  assert.deepEqual([[...model.selected], model.current], [['d'], 1]); // Still on c, whose index changed.
 });
 
-test('a file goes in pieces that a proxy lets through; what is lost is sent again', async () => {
+test('uploads in pieces that a proxy accepts, and retries lost ones', async () => {
   const [model, engine] = await opened({});
   engine.largest = 300_000;
   engine.losses = 1;
@@ -308,10 +308,10 @@ test('a file goes in pieces that a proxy lets through; what is lost is sent agai
     1_000_000
   );
   await new Promise(resolve => setImmediate(resolve));
-  assert.deepEqual(paths(model), ['x']); // It was looked at once more.
+  assert.deepEqual(paths(model), ['x']); // The folder was refreshed.
 });
 
-test('names that are taken are asked about, once for all', async () => {
+test('asks once about all existing files', async () => {
   const file = new Blob(['12']);
   const items = ['a.txt', 'b.txt', 'sub/c'].map(path => ({ path, file }));
   const outcomes = new Map<string, readonly string[]>();
@@ -330,7 +330,7 @@ test('names that are taken are asked about, once for all', async () => {
   assert.deepEqual(outcomes.get('keep'), kept);
 });
 
-test('what fails can go on, what is ended stops', async () => {
+test('resumes a failed upload, and stops a canceled one', async () => {
   const [model, engine] = await opened({});
   engine.largest = 10;
   const items = Array.from({ length: 6 }, (_, n) => ({ path: `f${n}`, file: new Blob(['x'.repeat(20)]) }));
@@ -355,36 +355,36 @@ test('what fails can go on, what is ended stops', async () => {
   assert.equal(engine.calls.filter(([verb]) => verb === 'cancel_copy').length >= 1, true);
 });
 
-test('what fails goes on when all that was begun has ended, and nothing is forgotten', async () => {
+test('an upload fails after its running files end, and resumes with all unsent files', async () => {
   const [model, engine] = await opened({});
   let release = () => {};
   const gate = new Promise<void>(resolve => (release = resolve));
   engine.gates = new Map(['slow', 'late'].map(path => [path, gate]));
-  engine.bad = new Set(['bad', 'late']);
+  engine.broken = new Set(['bad', 'late']);
   const items = ['bad', 'slow', 'late', 'last'].map(path => ({ path, file: new Blob(['x']) }));
-  const under = model.transfers.upload('x', { uri: ROOT, profile: '' }, items);
+  const pending = model.transfers.upload('x', { uri: ROOT, profile: '' }, items);
   const [transfer] = model.transfers.all;
   assert(transfer);
-  await settled();
+  await settle();
   assert.deepEqual([transfer.state, transfer.canResume, transfer.hasEnded], ['running', false, false]);
-  assert.match(transfer.error, /^bad: The disk is full/); // Told at once.
+  assert.match(transfer.error, /^bad: The disk is full/); // The error is shown immediately.
   assert.equal(model.transfers.isUploading, true);
   release();
-  await under;
+  await pending;
   assert.deepEqual([transfer.state, transfer.canResume, model.transfers.isUploading], ['failed', true, false]);
-  engine.bad.clear();
+  engine.broken.clear();
   await model.transfers.resume(transfer);
   assert.deepEqual([transfer.state, transfer.error, transfer.files], ['done', '', 4]);
   assert.deepEqual([...engine.files.keys()].sort(), ['bad', 'last', 'late', 'slow']);
 });
 
-test('an upload is there also if the answer to its last piece is lost', async t => {
-  t.after(hurry());
+test('checks the upload when the response to its last piece is lost', async t => {
+  t.after(fastForward());
   for (const atFirst of ['done', 'running']) {
     const [model, engine] = await opened({});
     engine.lostAnswers = 1;
     engine.atFirst = atFirst;
-    engine.looks.push(new EngineError('nothing was heard'), atFirst);
+    engine.polls.push(new EngineError('no response'), atFirst);
     const transfer = await model.transfers.upload('x', { uri: ROOT, profile: '' }, [
       { path: 'x', file: new Blob(['x']) }
     ]);
@@ -396,32 +396,27 @@ test('an upload is there also if the answer to its last piece is lost', async t 
   }
   const [model, engine] = await opened({});
   engine.lostAnswers = 1;
-  engine.looks.push('cancelled'); // By somebody else, between the two.
+  engine.polls.push('cancelled'); // Canceled by another user in between.
   const ended = await model.transfers.upload('x', { uri: ROOT, profile: '' }, [{ path: 'x', file: new Blob(['x']) }]);
   assert.equal(ended.state, 'failed');
 });
 
-test('a copy of the server is followed also where nothing is heard for a while', async t => {
+test('follows a copy on the server through failed requests', async t => {
   const [model, engine] = await opened({});
-  t.after(hurry());
-  const away = new EngineError('Service Unavailable', '', '', 503); // As a proxy says it.
-  engine.looks.push(new EngineError('nothing was heard'), away, 'running', 'done');
-  const told = new Set<string>();
-  model.transfers.changed.connect(({ all: known }) => void told.add(`${known[0]?.state} ${known[0]?.error}`));
+  t.after(fastForward());
+  const away = new EngineError('Service Unavailable', '', '', 503); // The response of a proxy.
+  engine.polls.push(new EngineError('no response'), away, 'running', 'done');
+  const states = new Set<string>();
+  model.transfers.changed.connect(({ all: known }) => void states.add(`${known[0]?.state} ${known[0]?.error}`));
   const transfer = await model.transfers.start('x', () => engine.call('put_data'));
   assert.deepEqual([transfer.state, transfer.error, model.transfers.isUploading], ['done', '', false]);
-  assert.deepEqual([...told].slice(-4), [
-    'running ',
-    'running nothing was heard',
-    'running Service Unavailable',
-    'done '
-  ]);
-  engine.looks.push(new EngineError('There is no copy.', 'Start it again.', 'NotFound', 404));
+  assert.deepEqual([...states].slice(-4), ['running ', 'running no response', 'running Service Unavailable', 'done ']);
+  engine.polls.push(new EngineError('There is no copy.', 'Start it again.', 'NotFound', 404));
   const lost = await model.transfers.start('x', () => engine.call('put_data'));
   assert.deepEqual([lost.state, lost.error], ['failed', 'There is no copy. Start it again.']);
 });
 
-test('numbers for second names', () => {
+test('adds a number to the names of copies', () => {
   const names = ['a.txt', 'a', 'sub.d/a', '.hidden', 'x/.hidden.txt'].map(name => numberedName(name, 2));
   assert.deepEqual(names, ['a (2).txt', 'a (2)', 'sub.d/a (2)', '.hidden (2)', 'x/.hidden (2).txt']);
 });

@@ -49,7 +49,7 @@ const [LR, FLAG, ALIASED] = parseDeclared({
   ]
 });
 
-test('what the form does not show stays in the request, and what is empty is taken out', () => {
+test('keeps fields of the request that the form does not show, and removes empty ones', () => {
   const draft = draftOf(REQUEST);
   const { spec, ...others } = requestOf(draft);
   assert.deepEqual(others, { backend: 'local', notebook: 'work/a.ipynb' });
@@ -67,7 +67,7 @@ test('what the form does not show stays in the request, and what is empty is tak
   assert.equal(field(withField(draft, 'source.gitignore', false), 'source.gitignore'), false);
 });
 
-test('only hyperparameters that were changed are sent, each by the name that it has', () => {
+test('sends changed hyperparameters only, each under its existing name', () => {
   assert.ok(LR && FLAG && ALIASED);
   let rows = draftOf({ spec: { hyperparameters: { n: '3', other: 'x' } } }).tables.hyperparameters;
   const sent = () => record(requestOf(withRows(draftOf({}), 'hyperparameters', rows))['spec'])['hyperparameters'];
@@ -81,7 +81,7 @@ test('only hyperparameters that were changed are sent, each by the name that it 
   rows = withValue(rows, LR, null);
   assert.deepEqual(sent(), { n: '4', other: 'x' });
 
-  // A name that one is about to write stays where it is written, also where the code has such a name.
+  // A row with a name being typed stays in the table, even if the code declares that name.
   rows = addRow(rows).map(row => (row.isOwn ? { ...row, name: 'lr', value: '1' } : row));
   assert.deepEqual(
     otherRows(rows, [LR, FLAG, ALIASED]).map(row => row.name),
@@ -89,7 +89,7 @@ test('only hyperparameters that were changed are sent, each by the name that it 
   );
 });
 
-test('rows without a name, or with one twice, are faults; empty ones are nothing', () => {
+test('rejects rows with a missing or duplicate name, and ignores empty rows', () => {
   const draft = draftOf({ spec: { labels: { a: '1' } } });
   const rows = addRow(addRow(addRow(draft.tables.labels)));
   const written = rows.map((row, n) => [row, row, { ...row, name: 'a' }, { ...row, value: 'v' }][n] ?? row);
@@ -106,7 +106,7 @@ test('rows without a name, or with one twice, are faults; empty ones are nothing
   assert.deepEqual([sent(none), sent(none, half, none)], [undefined, [half]]);
 });
 
-test('a file that is left out by a click is that file alone, and comes back', () => {
+test('excludes exactly the clicked file, and includes it again', () => {
   assert.equal(ruleFor('data/'), '/data/');
   assert.equal(ruleFor('a b/[1]*.bin'), '/a\\ b/\\[1\\]\\*.bin');
   const draft = draftOf(REQUEST);
@@ -117,7 +117,7 @@ test('a file that is left out by a click is that file alone, and comes back', ()
   assert.deepEqual(record(record(requestOf(alone)['spec'])['source']), { folder: '/home/work', include: ['b'] });
 });
 
-test('a form begins bare with the same code, and an input gets a name of its own', () => {
+test('resets a form to the code alone, and derives unique channel names', () => {
   assert.deepEqual(bareRequest({ ...REQUEST, backend: 'pai', script_if_needed: true }, 'a.ipynb'), {
     notebook: 'work/a.ipynb',
     script_if_needed: true,
@@ -129,26 +129,26 @@ test('a form begins bare with the same code, and an input gets a name of its own
   assert.equal(channelNameFor(draft, '/'), 'data');
 });
 
-test('words about fields go to the fields, all others to the button', () => {
+test('assigns errors to fields, and all others to the form', () => {
   const leak = { path: '.netrc', line: 3, cell: 0, what: 'a password' };
-  const one = formErrorsOf(
+  const errors = formErrorsOf(
     new EngineError('bad', 'mend it', 'SpecError', 400, { faults: { source: 'bad' }, leaks: [leak] })
   );
-  assert.deepEqual([...one.fields], [['source', 'bad mend it']]);
+  assert.deepEqual([...errors.fields], [['source', 'bad mend it']]);
   assert.deepEqual(
-    [one.message, one.secrets],
+    [errors.message, errors.secrets],
     [null, [{ path: '.netrc', line: 3, cell: 0, description: 'a password' }]]
   );
   const none = formErrorsOf(new EngineError('no answer', 'wait'));
   assert.deepEqual([none.fields.size, none.message], [0, { message: 'no answer', fix: 'wait' }]);
 });
 
-test('what is wrong with nothing that has a field is told at the foot', async () => {
+test('lists errors of values without a field at the end of the form', async () => {
   const wrong = [
     ...['gpu', 'layout', 'tty', 'source.files', 'source.exclude.0', 'inputs.a', 'inputs.b', 'labels.a', 'labels.b'],
     ...['hyperparameters.lr', 'hyperparameters.h', 'options', 'options.spot.limit', 'options.other', 'requirements.1']
   ];
-  const { page, model } = begin({
+  const { page, model } = createPanel({
     backends: () => ({ backends: [{ name: 'local', options: { properties: { spot: { type: 'object' } } } }] }),
     profiles: () => ({ default: 'local', profiles: [{ name: 'local', settings: { backend: 'local' } }] }),
     preview: () => {
@@ -156,7 +156,7 @@ test('what is wrong with nothing that has a field is told at the foot', async ()
     },
     inspect: () => ({ hyperparameters: [{ name: 'lr', form: 'option' }] })
   });
-  page.go('a.ipynb');
+  page.activate('a.ipynb');
   await model.refresh();
   assert.ok(model.form?.draft);
   const draft = withField(model.form.draft, 'inputs', { a: 'x' });
@@ -168,7 +168,7 @@ test('what is wrong with nothing that has a field is told at the foot', async ()
   );
 });
 
-test('a profile is picked as the engine picks it', () => {
+test('selects the profile that the engine would select', () => {
   const profile = (name: string, backend: string) => ({ name, refused: '', settings: { backend } });
   const profiles = [profile('big', 'pai'), profile('local', 'local'), profile('pai', 'pai')];
   const platforms = parsePlatforms(null, { default: 'big', profiles });
@@ -185,7 +185,7 @@ interface ICall {
   readonly body: Json;
 }
 
-/** An engine that answers previews when it is told to. */
+/** An engine with canned responses, which can hold back previews. */
 class Engine implements IEngine {
   readonly kind = 'server';
   readonly calls: ICall[] = [];
@@ -220,25 +220,25 @@ class Engine implements IEngine {
   }
 }
 
-/** A page with notebooks. */
+/** A host page with notebooks, which records what it is asked to do. */
 class Host {
   readonly opened: string[] = [];
-  readonly said: string[] = [];
+  readonly messages: string[] = [];
   readonly saved: string[] = [];
   unsaved: readonly string[] = [];
   agrees = true;
-  go: (path: string) => void = () => undefined;
+  activate: (path: string) => void = () => undefined;
   rename: (from: string, to: string) => void = () => undefined;
 
   readonly host: IHost = {
     confirm: async ({ text }) => {
-      this.said.push(text);
+      this.messages.push(text);
       return this.agrees;
     },
     askText: async () => null,
-    notify: text => void this.said.push(text),
+    notify: text => void this.messages.push(text),
     openJob: (id, back) => void this.opened.push(`${id} from ${back ?? ''}`),
-    watchNotebook: receive => void (this.go = receive),
+    watchNotebook: receive => void (this.activate = receive),
     watchRenamed: receive => void (this.rename = receive),
     watchUnsaved: receive => receive(this.unsaved),
     save: async path => void this.saved.push(path)
@@ -246,8 +246,8 @@ class Host {
 }
 
 const trans = {
-  __: (text: string, ...words: unknown[]) =>
-    words.reduce((all: string, word, n) => all.replace(`%${n + 1}`, String(word)), text)
+  __: (text: string, ...values: unknown[]) =>
+    values.reduce((all: string, value, n) => all.replace(`%${n + 1}`, String(value)), text)
 } as unknown as IContext['trans'];
 
 function formOf({ path }: Parameters): Json {
@@ -257,7 +257,7 @@ function formOf({ path }: Parameters): Json {
   return { request: { notebook: whole, spec }, kind: 'notebook', last: null, entries: [] };
 }
 
-function begin(answers: Engine['answers'] = {}): { engine: Engine; page: Host; model: TrainPanelModel } {
+function createPanel(answers: Engine['answers'] = {}): { engine: Engine; page: Host; model: TrainPanelModel } {
   const [engine, page] = [new Engine(), new Host()];
   engine.answers = {
     form: ({ parameters }) => formOf(parameters),
@@ -271,28 +271,28 @@ function begin(answers: Engine['answers'] = {}): { engine: Engine; page: Host; m
 }
 
 /** What stands under way is done, and what waits for `milliseconds` begins. */
-async function pass(milliseconds = 0): Promise<void> {
+async function advance(milliseconds = 0): Promise<void> {
   mock.timers.tick(milliseconds);
   for (let n = 0; n < 40; n++) {
     await Promise.resolve();
   }
 }
 
-const named = (model: TrainPanelModel, name: string) => {
+const setName = (model: TrainPanelModel, name: string) => {
   assert.ok(model.form?.draft);
   model.form.change(withField(model.form.draft, 'name', name));
 };
 
 const nameIn = ({ form }: TrainPanelModel) => form?.draft && field(form.draft, 'name');
 
-test('nothing is asked before somebody looks; then the form is there, and what would be sent', async t => {
+test('loads the form and its preview once the panel is visible', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  const { engine, page, model } = begin();
-  page.go('a.ipynb');
+  const { engine, page, model } = createPanel();
+  page.activate('a.ipynb');
   assert.deepEqual(engine.calls, []);
   model.isVisible = true;
-  await pass();
+  await advance();
   assert.deepEqual(engine.of('form')[0]?.parameters, { path: 'a.ipynb' });
   assert.deepEqual(
     engine.of('preview').map(({ parameters }) => parameters['quick']),
@@ -302,34 +302,34 @@ test('nothing is asked before somebody looks; then the form is there, and what w
   assert.equal(model.form.isPreviewing, false);
 });
 
-test('what is typed is looked at after a pause, one at a time, and an answer that was overtaken is dropped', async t => {
+test('previews after a pause, one request at a time, and drops outdated responses', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  const { engine, page, model } = begin();
-  page.go('a.ipynb');
+  const { engine, page, model } = createPanel();
+  page.activate('a.ipynb');
   model.isVisible = true;
-  await pass();
+  await advance();
   engine.isSlow = true;
-  named(model, 'one');
-  named(model, 'two');
-  await pass(1000);
-  assert.equal(engine.of('preview').length, 3); // A quick and a whole look to begin with, and one for both.
-  named(model, 'three');
-  await pass(1000);
+  setName(model, 'one');
+  setName(model, 'two');
+  await advance(1000);
+  assert.equal(engine.of('preview').length, 3); // A quick and a full preview at first, then one for both edits.
+  setName(model, 'three');
+  await advance(1000);
   assert.equal(engine.of('preview').length, 3);
   engine.waiting.shift()?.();
-  await pass();
+  await advance();
   assert.deepEqual(model.form?.preview?.notes, ['']);
   assert.equal(engine.of('preview').length, 4);
   engine.waiting.shift()?.();
-  await pass();
+  await advance();
   assert.deepEqual(model.form.preview.notes, ['three']);
 });
 
-test('what is wrong stands beside its field, what the code declares is told all the same, and both go when it is mended', async t => {
+test('shows errors beside fields and still lists the declared hyperparameters', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  const { engine, page, model } = begin({
+  const { engine, page, model } = createPanel({
     preview: ({ body }) => {
       if (record(body['spec'])['name'] === 'bad') {
         throw new EngineError('name: bad', 'other', 'SpecError', 400, { faults: { name: 'bad' } });
@@ -338,125 +338,125 @@ test('what is wrong stands beside its field, what the code declares is told all 
     },
     inspect: () => ({ hyperparameters: [{ name: 'b' }] })
   });
-  page.go('a.ipynb');
+  page.activate('a.ipynb');
   model.isVisible = true;
-  await pass();
-  named(model, 'bad');
-  await pass(1000);
+  await advance();
+  setName(model, 'bad');
+  await advance(1000);
   assert.equal(model.form?.errors.fields.get('name'), 'bad other');
   assert.deepEqual(
-    model.form.declared.map(one => one.name),
+    model.form.declared.map(parameter => parameter.name),
     ['b']
   );
   assert.equal(engine.of('inspect').length, 1);
-  named(model, 'good');
-  await pass(1000);
+  setName(model, 'good');
+  await advance(1000);
   assert.equal(model.form.errors.fields.size, 0);
   assert.deepEqual(
-    model.form.declared.map(one => one.name),
+    model.form.declared.map(parameter => parameter.name),
     ['a']
   );
 });
 
-test('what was typed stays with its notebook; where nothing was, the form is fetched anew', async t => {
+test('keeps the edits of each notebook, and reloads a form without edits', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
   let entries: readonly string[] = [];
-  const { engine, page, model } = begin({ form: ({ parameters }) => ({ ...formOf(parameters), entries }) });
-  page.go('a.ipynb');
+  const { engine, page, model } = createPanel({ form: ({ parameters }) => ({ ...formOf(parameters), entries }) });
+  page.activate('a.ipynb');
   model.isVisible = true;
-  await pass();
-  named(model, 'mine');
-  page.go('b.ipynb');
-  await pass(1000);
+  await advance();
+  setName(model, 'mine');
+  page.activate('b.ipynb');
+  await advance(1000);
   assert.equal(nameIn(model), undefined);
-  page.go('a.ipynb');
-  await pass();
+  page.activate('a.ipynb');
+  await advance();
   assert.equal(nameIn(model), 'mine');
-  // What can be run is told anew all the same.
+  // The entry points are reloaded regardless.
   entries = ['new.py'];
   await model.refresh();
-  await pass();
+  await advance();
   assert.deepEqual([nameIn(model), model.form?.initial?.entries], ['mine', ['new.py']]);
-  const asked = engine.of('form').length;
-  page.go('b.ipynb');
-  await pass();
-  assert.equal(engine.of('form').length, asked + 1);
+  const requests = engine.of('form').length;
+  page.activate('b.ipynb');
+  await advance();
+  assert.equal(engine.of('form').length, requests + 1);
   model.activate('a.ipynb');
   model.form?.reset();
   assert.equal(nameIn(model), undefined);
 });
 
-test('what was typed goes along with a notebook that is renamed, and is about the file of that name', async t => {
+test('a form follows the rename of its notebook', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  const { engine, page, model } = begin();
-  page.go('work/Untitled.ipynb');
+  const { engine, page, model } = createPanel();
+  page.activate('work/Untitled.ipynb');
   model.isVisible = true;
-  await pass();
+  await advance();
   const { form } = model;
   page.rename('work/Untitled.ipynb', 'work/b.ipynb');
-  await pass();
+  await advance();
   assert.deepEqual([model.form, form?.path, form?.isChanged], [form, 'work/b.ipynb', false]);
-  named(model, 'mine');
+  setName(model, 'mine');
   page.rename('work/b.ipynb', 'c.ipynb');
-  page.go('c.ipynb');
+  page.activate('c.ipynb');
   assert.equal((await model.submit())?.id, 'j1');
   assert.equal(model.form, form);
   const { notebook, spec } = engine.of('submit')[0]?.body ?? {};
   assert.deepEqual([notebook, spec], ['/c.ipynb', { entry_point: 'c.ipynb', source: { folder: '/' }, name: 'mine' }]);
-  // What the user has chosen himself to be run stays that.
+  // An entry point that the user selected is kept.
   assert.ok(form?.draft);
   form.change(withField(form.draft, 'entry_point', 'train.py'));
   page.rename('c.ipynb', 'd.ipynb');
-  await pass();
+  await advance();
   assert.deepEqual([field(form.draft, 'entry_point'), form.draft.rest['notebook']], ['train.py', '/d.ipynb']);
 });
 
-test('a submit saves what belongs to it, asks what it costs, and opens its job', async () => {
-  let asked = 0;
-  const { engine, page, model } = begin({
+test('submitting saves the files of the folder, confirms the cost and opens the job', async () => {
+  let submitted = 0;
+  const { engine, page, model } = createPanel({
     submit: ({ body }) => {
       if (!body['confirmed']) {
         throw new EngineError('It costs 3 an hour.', '', 'Unconfirmed', 409);
       }
-      asked += 1;
+      submitted += 1;
       return { job: { id: 'j1', status: 'running' } };
     }
   });
   page.unsaved = ['work/a.ipynb', 'work/train.py', 'elsewhere/b.py'];
   model.isVisible = true;
-  page.go('work/a.ipynb');
-  // At first paint: the form has not come yet.
+  page.activate('work/a.ipynb');
+  // The form has not been loaded yet.
   page.agrees = false;
   assert.equal(await model.submit(), null);
   assert.deepEqual(page.saved, ['work/a.ipynb', 'work/train.py']);
-  assert.ok(page.said.includes('It costs 3 an hour.'));
-  assert.deepEqual([asked, page.opened], [0, []]);
+  assert.ok(page.messages.includes('It costs 3 an hour.'));
+  assert.deepEqual([submitted, page.opened], [0, []]);
   page.agrees = true;
   assert.equal((await model.submit())?.id, 'j1');
-  assert.deepEqual([asked, page.opened], [1, ['j1 from work/a.ipynb']]);
+  assert.deepEqual([submitted, page.opened], [1, ['j1 from work/a.ipynb']]);
   const keys = engine.of('submit').map(({ body }) => string(body['key']));
-  assert.equal(keys[1], keys[2]); // Each attempt has a key of its own, however often it is sent.
+  assert.equal(keys[1], keys[2]); // A confirmed request is the same attempt.
   assert.notEqual(keys[0], keys[1]);
 });
 
-test('a form that is fetched anew while it is submitted is not taken for one that was changed', async () => {
-  const { page, model } = begin({
+test('a form reloaded during a submission is not marked as changed', async () => {
+  const { page, model } = createPanel({
     submit: async () => {
-      await model.refresh(); // As when the notebook is saved.
+      await model.refresh(); // Saving the notebook does this.
       return { job: { id: 'j1', status: 'running' } };
     }
   });
-  page.go('a.ipynb');
+  page.activate('a.ipynb');
   model.isVisible = true;
   await model.submit();
   assert.equal(model.form?.isChanged, false);
 });
 
-test('a form that could not begin is begun by a submit', async () => {
+test('submitting loads a form that failed to load before', async () => {
   let isBroken = true;
-  const { page, model } = begin({
+  const { page, model } = createPanel({
     form: ({ parameters }) => {
       if (isBroken) {
         throw new EngineError('no answer');
@@ -464,16 +464,16 @@ test('a form that could not begin is begun by a submit', async () => {
       return formOf(parameters);
     }
   });
-  page.go('a.ipynb');
+  page.activate('a.ipynb');
   await model.refresh();
   assert.deepEqual([model.form?.draft, model.form?.errors.message?.message], [null, 'no answer']);
   isBroken = false;
   assert.equal((await model.submit())?.id, 'j1');
 });
 
-test('a submit whose answer was lost is tried again with its key', async () => {
+test('retries a submission with a lost response under the same key', async () => {
   let isBroken = true;
-  const { engine, page, model } = begin({
+  const { engine, page, model } = createPanel({
     submit: () => {
       if (isBroken) {
         throw new EngineError('no answer');
@@ -482,7 +482,7 @@ test('a submit whose answer was lost is tried again with its key', async () => {
     }
   });
   model.isVisible = true;
-  page.go('a.ipynb');
+  page.activate('a.ipynb');
   assert.equal(await model.submit(), null);
   assert.equal(model.form?.errors.message?.message, 'no answer');
   isBroken = false;
@@ -493,32 +493,32 @@ test('a submit whose answer was lost is tried again with its key', async () => {
   assert.notEqual(engine.of('submit')[2]?.body['key'], second);
 });
 
-test('a submit that was refused is a new one when it is tried again', async () => {
-  const { engine, page, model } = begin({
+test('uses a new key after a rejected submission', async () => {
+  const { engine, page, model } = createPanel({
     submit: () => {
       throw new EngineError('The quota is used up.', '', 'QuotaExceeded', 409);
     }
   });
   model.isVisible = true;
-  page.go('a.ipynb');
+  page.activate('a.ipynb');
   await model.submit();
   await model.submit();
   const [first, second] = engine.of('submit').map(({ body }) => body['key']);
   assert.notEqual(first, second);
 });
 
-test('a key is kept for the same thing alone, and only while nobody has answered', async () => {
+test('keeps a key for the same request until the engine responds', async () => {
   const key = new SubmitKey();
   const keys: string[] = [];
-  const submit = (what: string, error?: EngineError) =>
+  const submit = (request: string, error?: EngineError) =>
     key
-      .use({ what }, once => {
+      .use({ request }, once => {
         keys.push(once);
         return error ? Promise.reject(error) : Promise.resolve(once);
       })
       .catch(() => '');
-  await submit('a', new EngineError('Bad Gateway', '', '', 502)); // A proxy's word: the engine may be at work.
-  await submit('a', new EngineError('no answer', '', 'ServerUnreachable', 503)); // A kernel's.
+  await submit('a', new EngineError('Bad Gateway', '', '', 502)); // From a proxy: the engine may still be working.
+  await submit('a', new EngineError('no answer', '', 'ServerUnreachable', 503)); // From the kernel.
   await submit('a', new EngineError('refused', '', 'Refused', 400));
   assert.equal(new Set(keys.splice(0)).size, 1);
   await submit('a', new EngineError('no answer'));
@@ -530,41 +530,41 @@ test('a key is kept for the same thing alone, and only while nobody has answered
   assert.equal(new Set([a, b, other]).size, 3);
 });
 
-test('inputs are brought before a submit, which can be ended meanwhile', async t => {
+test('downloads inputs before the submission, which can be canceled meanwhile', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
   let status = 'running';
-  const { engine, page, model } = begin({
+  const { engine, page, model } = createPanel({
     bring: () => ({ id: 'c1', status: 'running', bytes: 10, done: 3 }),
     copy: () => ({ id: 'c1', status }),
     cancel_copy: () => (status = 'cancelled')
   });
   model.isVisible = true;
-  page.go('a.ipynb');
-  await pass();
+  page.activate('a.ipynb');
+  await advance();
   assert.ok(model.form?.draft);
   model.form.change(withField(model.form.draft, 'inputs', { train: 'oss://b/t/' }));
   let outcome: unknown = 'none';
   void model.submit().then(job => (outcome = job));
-  await pass();
+  await advance();
   assert.deepEqual([model.form.stage?.name, model.form.stage?.transfer?.done], ['bringing', 3]);
   model.form.cancel();
-  await pass();
-  await pass(1000);
+  await advance();
+  await advance(1000);
   assert.deepEqual([outcome, engine.of('cancel_copy').length, engine.of('submit').length], [null, 1, 0]);
   assert.equal(model.form.stage, null);
   status = 'done';
   void model.submit().then(job => (outcome = job));
-  await pass();
-  await pass(1000);
+  await advance();
+  await advance(1000);
   assert.equal(engine.of('submit').length, 1);
   assert.deepEqual(page.opened, ['j1 from a.ipynb']);
 });
 
-test('what was submitted last is submitted once more, whatever stands in the form', async () => {
+test('submits the last submission again, whatever the form holds', async () => {
   const last = { id: 'j0', name: 'old', submitted_at: '2026-01-01T00:00:00Z' };
   let known: unknown = null;
-  const { engine, page, model } = begin({
+  const { engine, page, model } = createPanel({
     form: () => ({ request: { spec: { name: 'old' } }, kind: 'notebook', last: known, entries: [] })
   });
   assert.equal(await model.submitAgain('a.ipynb'), false);
@@ -575,14 +575,14 @@ test('what was submitted last is submitted once more, whatever stands in the for
   assert.deepEqual(page.opened, ['j1 from a.ipynb']);
 });
 
-test('what is put into the form goes as a script where it must, and files that came with it can be taken away', async () => {
-  const { page, model } = begin({
+test('a request with files runs as a script, until its files are removed', async () => {
+  const { page, model } = createPanel({
     form: () => ({
       request: { notebook: '/w/a.ipynb', script_if_needed: true, spec: { entry_point: 'a.ipynb' } },
       kind: 'notebook'
     })
   });
-  page.go('work/a.ipynb');
+  page.activate('work/a.ipynb');
   await model.refresh();
   await model.form?.refresh();
   const { form } = model;
@@ -602,36 +602,36 @@ test('what is put into the form goes as a script where it must, and files that c
   assert.equal(now()['script_if_needed'], false);
 });
 
-test('data is read with the account that it is in, or it is said that it is not', async () => {
+test('selects the profile that owns an input, or warns about another account', async () => {
   const profile = (name: string, backend: string) => ({ name, refused: '', settings: { backend } });
   const profiles = [profile('a', 'pai'), profile('b', 'pai'), profile('local', 'local')];
   const after = async (start: Json, standard: string, of: string) => {
-    const { page, model } = begin({
+    const { page, model } = createPanel({
       form: () => ({ request: start, kind: 'notebook', last: null, entries: [] }),
       profiles: () => ({ default: standard, profiles })
     });
-    page.go('a.ipynb');
+    page.activate('a.ipynb');
     await model.useInput('oss://x/train/', of);
     assert.ok(model.form?.draft);
     assert.deepEqual(field(model.form.draft, 'inputs'), { train: 'oss://x/train/' });
-    return [field(model.form.draft, 'profile') ?? '', ...page.said];
+    return [field(model.form.draft, 'profile') ?? '', ...page.messages];
   };
   assert.deepEqual(await after({ spec: {} }, 'a', 'b'), ['b']);
   assert.deepEqual(await after({ backend: 'pai', spec: {} }, 'local', 'b'), ['b']);
   assert.deepEqual(await after({ spec: {} }, 'b', 'b'), ['']);
   assert.deepEqual(await after({ spec: { profile: 'b' } }, 'a', 'b'), ['b']);
   assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', ''), ['a']);
-  const said =
+  const warning =
     'This data belongs to the account of b; the job reads it with the account of a. If access is denied, select profile b.';
-  assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', 'b'), ['a', said]);
-  // A job of this machine stays one: what it reads from elsewhere, it reads with the first account of that kind.
-  assert.deepEqual(await after({ spec: {} }, 'local', 'b'), ['', said]);
+  assert.deepEqual(await after({ spec: { profile: 'a' } }, 'a', 'b'), ['a', warning]);
+  // A local job stays local, and reads remote data with the first profile of the platform.
+  assert.deepEqual(await after({ spec: {} }, 'local', 'b'), ['', warning]);
   assert.deepEqual(await after({ spec: {} }, 'local', 'a'), ['']);
 });
 
-test('a URI becomes an input of what is in front', async () => {
-  const { page, model } = begin();
-  page.go('a.ipynb');
+test('adds a URI to the inputs of the active form', async () => {
+  const { page, model } = createPanel();
+  page.activate('a.ipynb');
   await model.useInput('oss://b/train/');
   await model.useInput('oss://c/train/');
   assert.deepEqual(model.form?.draft && field(model.form.draft, 'inputs'), {

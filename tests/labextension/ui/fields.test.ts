@@ -35,12 +35,12 @@ import {
   folderCompletions
 } from '../../../labextension/lib/ui/fields/uricompletion.js';
 
-// Says each text as it is, with its parameters.
+// Returns each text untranslated, with its parameters filled in.
 const trans = {
-  __: (text: string, ...given: unknown[]) => text.replace(/%(\d)/g, (_, n: string) => String(given[Number(n) - 1]))
+  __: (text: string, ...values: unknown[]) => text.replace(/%(\d)/g, (_, n: string) => String(values[Number(n) - 1]))
 } as TranslationBundle;
 
-// As pydantic 2 writes it.
+// A schema as pydantic 2 generates it.
 const SCHEMA = {
   $defs: {
     Spot: {
@@ -80,15 +80,15 @@ const SCHEMA = {
 const FIELDS = new Map(fieldsOf(SCHEMA).map(field => [field.name, field]));
 
 function field(name: string): IField {
-  const found = FIELDS.get(name);
-  assert.ok(found);
-  return found;
+  const match = FIELDS.get(name);
+  assert.ok(match);
+  return match;
 }
 
 const value = (name: string, text: string) => parseField(field(name), text, trans).value;
 const error = (name: string, text: string) => parseField(field(name), text, trans).error;
 
-test('each property of a schema is a field of the kind that it needs', () => {
+test('derives the kind of a field from its schema', () => {
   const kinds = Object.fromEntries([...FIELDS].map(([name, { kind }]) => [name, kind]));
   assert.deepEqual(kinds, {
     oss_bucket_name: 'text',
@@ -110,12 +110,12 @@ test('each property of a schema is a field of the kind that it needs', () => {
     memory: 'text'
   });
   assert.deepEqual(
-    fieldsOf(SCHEMA, ['count']).find(one => one.name === 'count'),
+    fieldsOf(SCHEMA, ['count']).find(field => field.name === 'count'),
     undefined
   );
 });
 
-test('a field has the words, the start and the choices of its schema', () => {
+test('takes title, description, default and choices from the schema', () => {
   assert.equal(field('oss_bucket_name').title, 'OSS bucket name');
   assert.equal(field('count').title, 'How many');
   assert.equal(field('oss_bucket_name').description, 'The bucket.');
@@ -125,7 +125,7 @@ test('a field has the words, the start and the choices of its schema', () => {
   assert.deepEqual([field('key').isRequired, field('count').isRequired], [true, false]);
 });
 
-test('an object is a group of fields, which may be left out where null may stand for it', () => {
+test('an object becomes a group of fields, optional if it is nullable', () => {
   assert.deepEqual(
     field('spot').fields.map(({ name, kind }) => [name, kind]),
     [
@@ -138,12 +138,12 @@ test('an object is a group of fields, which may be left out where null may stand
   assert.deepEqual([trimmed(field('spot'), {}), trimmed(field('progress'), {})], [{}, undefined]);
 });
 
-test('a schema that is in itself ends', () => {
+test('limits the depth of a recursive schema', () => {
   const depth = (one: IField | undefined): number => (one ? 1 + depth(one.fields[0]) : 0);
   assert.ok(depth(field('tree')) < 10);
 });
 
-test('what is typed gives what it means, and nothing if it is empty', () => {
+test('parses text by the kind of its field, and empty text as undefined', () => {
   assert.equal(value('count', ' 3 '), 3);
   assert.equal(value('price', '1.50'), 1.5);
   assert.equal(value('price', '1e-3'), 0.001);
@@ -156,7 +156,7 @@ test('what is typed gives what it means, and nothing if it is empty', () => {
   }
 });
 
-test('what cannot be read is given as it was typed, and stands in the field again', () => {
+test('keeps invalid text as typed', () => {
   for (const [name, typed] of [
     ['count', '1e'],
     ['count', '1.5'],
@@ -173,7 +173,7 @@ test('what cannot be read is given as it was typed, and stands in the field agai
   }
 });
 
-test('the rules of the schema are said where they are broken', () => {
+test("reports violations of the schema's limits", () => {
   assert.equal(error('count', '0'), 'Must be at least 1.');
   assert.equal(error('count', '11'), 'Must be at most 10.');
   const limit = field('spot').fields[1];
@@ -184,8 +184,8 @@ test('the rules of the schema are said where they are broken', () => {
   assert.equal(error('memory', '4GiB'), '');
 });
 
-test('what is given is read again from the text that is made of it', () => {
-  for (const [name, given] of [
+test('a value survives formatting and parsing', () => {
+  for (const [name, original] of [
     ['nodes', ['a', 'b c']],
     ['nodes', ['a\nb', '']],
     ['nodes', ['[x', 'y']],
@@ -196,17 +196,17 @@ test('what is given is read again from the text that is made of it', () => {
     ['settings', { a: { b: null } }],
     ['count', 3]
   ] as const) {
-    const text = textOf(field(name), given);
-    assert.deepEqual(value(name, text), given, text);
+    const text = textOf(field(name), original);
+    assert.deepEqual(value(name, text), original, text);
   }
 });
 
-test('an empty field is not in the value', () => {
+test('omits an empty field from the value', () => {
   assert.deepEqual(withValue({ a: 1, b: 2 }, 'a', undefined), { b: 2 });
   assert.deepEqual(withValue({ b: 2 }, 'a', 0), { b: 2, a: 0 });
 });
 
-test('the words of the engine stand at the field that they are about', () => {
+test('assigns engine errors to the field or to its parts', () => {
   const errors = new Map([
     ['spot', 'one of both'],
     ['spot.limit', 'too high'],
@@ -231,7 +231,7 @@ const TYPES = parseInstances({
   left_out: 2
 });
 
-test('instance types are sorted with favorites first, and what is not known last', () => {
+test('sorts instance types with favorites first and unknown values last', () => {
   const names = (column: 'price' | 'name' | 'available', isDescending: boolean, favorites: string[] = []) =>
     sortTypes(TYPES.types, { column, isDescending }, new Set(favorites)).map(type => type.name.replace('ecs.', ''));
   assert.deepEqual(names('price', false), ['gn6v', 'g10.large', 'g9.large']);
@@ -243,7 +243,7 @@ test('instance types are sorted with favorites first, and what is not known last
   assert.equal(gibibytes(7.5 * 2 ** 30), '7.5');
 });
 
-test('instance types are found by words of their name and their GPU', () => {
+test('filters instance types by words of the name and the GPU', () => {
   assert.deepEqual(
     filterTypes(TYPES.types, ' v100 ECS').map(type => type.name),
     ['ecs.gn6v']
@@ -251,7 +251,7 @@ test('instance types are found by words of their name and their GPU', () => {
   assert.equal(filterTypes(TYPES.types, '').length, 3);
 });
 
-test('images are found by framework, version and words', () => {
+test('filters images by framework, version, accelerator and words', () => {
   const { images } = parseImages({
     images: [
       { uri: 'r/pytorch:1.12-gpu', name: 'pytorch', framework: 'PyTorch', version: '1.12', accelerator: 'GPU' },
@@ -260,19 +260,19 @@ test('images are found by framework, version and words', () => {
       { name: 'no URI' }
     ]
   });
-  const found = (change: object) =>
+  const matching = (change: object) =>
     filterImages(images, { text: '', framework: '', version: '', accelerator: '', ...change }).map(image => image.uri);
-  assert.equal(found({}).length, 3);
-  assert.deepEqual(found({ framework: 'PyTorch', accelerator: 'GPU' }), ['r/pytorch:1.12-gpu']);
-  assert.deepEqual(found({ version: '1.1' }), ['r/pytorch:1.1-cpu']);
-  assert.deepEqual(found({ text: 'XGB 1.6' }), ['r/xgb']);
+  assert.equal(matching({}).length, 3);
+  assert.deepEqual(matching({ framework: 'PyTorch', accelerator: 'GPU' }), ['r/pytorch:1.12-gpu']);
+  assert.deepEqual(matching({ version: '1.1' }), ['r/pytorch:1.1-cpu']);
+  assert.deepEqual(matching({ text: 'XGB 1.6' }), ['r/xgb']);
   assert.deepEqual(
     choices(images, image => image.accelerator),
     ['CPU', 'GPU']
   );
 });
 
-test('the folder that is looked into is that of the last slash', () => {
+test('completes in the folder before the last slash', () => {
   assert.deepEqual(folderOf('oss://b/data/tr', ''), { uri: 'oss://b/data/', prefix: 'oss://b/data/' });
   assert.equal(folderOf('oss://b', ''), null);
   assert.equal(folderOf('oss:', ''), null);
@@ -283,17 +283,17 @@ test('the folder that is looked into is that of the last slash', () => {
   assert.equal(folderOf('data/x', ''), null);
 });
 
-/** Storages that begin with these URIs, with these names in each folder, of which so many are given at once. */
+/** Storages with the given roots, whose folders all hold `names` and list at most `most` of them per request. */
 function storage(names: readonly string[], most = 1000, roots: readonly object[] = []): IEngine['call'] {
-  return (verb, asked = {}) => {
-    const left = names.filter(name => name > String(asked['after'] ?? ''));
+  return (verb, parameters = {}) => {
+    const left = names.filter(name => name > String(parameters['after'] ?? ''));
     const entries = left.slice(0, most).map(path => ({ path }));
     return Promise.resolve(verb === 'storages' ? { storages: roots } : { entries, more: left.length > most });
   };
 }
 
-test('a text is completed by what is in its folder, and by where storages begin', async () => {
-  const ask = storage(['.git/', 'test/', 'train/', 'train.csv'], 1000, [
+test('suggests entries of the folder, and roots of the storages', async () => {
+  const call = storage(['.git/', 'test/', 'train/', 'train.csv'], 1000, [
     { uri: 'oss://b/', scheme: 'oss', profile: 'mine' },
     { uri: 'oss://b/', scheme: 'oss', profile: 'mine' },
     { uri: 'oss://other/', scheme: 'oss', profile: 'other' },
@@ -301,32 +301,32 @@ test('a text is completed by what is in its folder, and by where storages begin'
     { uri: 'file:///home/', scheme: 'file', profile: '' }
   ]);
   const texts = (options: readonly { text: string }[]) => options.map(option => option.text);
-  const names = async (text: string) => texts(await folderCompletions(ask, text, '/home', ''));
+  const names = async (text: string) => texts(await folderCompletions(call, text, '/home', ''));
   assert.deepEqual(await names('oss://b/tr'), ['oss://b/train/', 'oss://b/train.csv']);
   assert.deepEqual(await names('oss://b/'), ['oss://b/test/', 'oss://b/train/', 'oss://b/train.csv']);
   assert.deepEqual(await names(''), ['test/', 'train/', 'train.csv']);
   assert.deepEqual(await names('.g'), ['.git/']);
   assert.deepEqual(await names('train.csv'), []);
   assert.deepEqual(await names('oss://b'), []);
-  const starts = async (text: string, profile: string) => texts(await rootCompletions(ask, text, profile));
-  for (const begun of ['', 'os', 'oss:', 'oss:/', 'oss://', 'oss://b']) {
-    assert.deepEqual(await starts(begun, 'mine'), ['oss://b/'], begun);
+  const roots = async (text: string, profile: string) => texts(await rootCompletions(call, text, profile));
+  for (const prefix of ['', 'os', 'oss:', 'oss:/', 'oss://', 'oss://b']) {
+    assert.deepEqual(await roots(prefix, 'mine'), ['oss://b/'], prefix);
   }
-  assert.deepEqual(await starts('os', ''), ['oss://b/', 'oss://other/']);
-  assert.deepEqual([await starts('oss://b/', ''), await starts('data/', ''), await starts('/', '')], [[], [], []]);
-  assert.equal(commonPrefix(await folderCompletions(ask, 'oss://b/t', '', '')), 'oss://b/t');
-  assert.equal(commonPrefix(await folderCompletions(ask, 'oss://b/tr', '', '')), 'oss://b/train');
+  assert.deepEqual(await roots('os', ''), ['oss://b/', 'oss://other/']);
+  assert.deepEqual([await roots('oss://b/', ''), await roots('data/', ''), await roots('/', '')], [[], [], []]);
+  assert.equal(commonPrefix(await folderCompletions(call, 'oss://b/t', '', '')), 'oss://b/t');
+  assert.equal(commonPrefix(await folderCompletions(call, 'oss://b/tr', '', '')), 'oss://b/train');
 });
 
-test('of a folder with more names than are given at once, those after what is typed are asked for', async () => {
-  const ask = storage(['a', 'b', 'c', 'train'], 2);
+test('requests only entries after the typed prefix where the folder has several pages', async () => {
+  const call = storage(['a', 'b', 'c', 'train'], 2);
   assert.deepEqual(
-    (await folderCompletions(ask, '/d/tr', '', '')).map(option => option.text),
+    (await folderCompletions(call, '/d/tr', '', '')).map(option => option.text),
     ['/d/train']
   );
 });
 
-test('rows of channels give what has a name, and stay as they are typed', () => {
+test('channels are the rows with a name, and rows keep the typed text', () => {
   let rows = appendRow(appendRow(rowsOf({ train: 'oss://b/' }, []), '', 'half'), ' new ', ' x ');
   assert.deepEqual(channelsOf(rows), { train: 'oss://b/', new: 'x' });
   assert.deepEqual(rowsOf(channelsOf(rows), rows), rows);
@@ -342,7 +342,7 @@ test('rows of channels give what has a name, and stay as they are typed', () => 
   assert.equal(new Set(rows.map(row => row.key)).size, 3);
 });
 
-test('what is wrong with a channel stands at its row', () => {
+test('assigns an error to the row of its channel', () => {
   const rows = appendRow(appendRow(appendRow(appendRow([], 'a', '1'), 'a', '2'), '', '3'), 'b', '4');
   const errors = channelErrors(rows, new Map([['b', 'not there']]), trans);
   assert.deepEqual(
@@ -357,7 +357,7 @@ test('what is wrong with a channel stands at its row', () => {
   assert.deepEqual(channelsOf(rows), { a: '1', b: '4' });
 });
 
-test('names that have a meaning are proposed, and the variable of a channel is said', () => {
+test('suggests reserved channel names, and derives the environment variable of a channel', () => {
   assert.deepEqual(suggestedNames('outputs', appendRow([], 'model')), ['checkpoints', 'tensorboard']);
   assert.equal(variableOf('inputs', 'my-data'), 'PAI_INPUT_MY_DATA');
   assert.equal(variableOf('outputs', '数据'), '');

@@ -10,7 +10,7 @@ const BEFORE = new Map([
 
 const rows = (...pairs: readonly (readonly [string, string])[]) => pairs.map(([name, value]) => ({ name, value }));
 
-test('only what is different is a change, and what went is null', () => {
+test('sends changed values only, and null for removed ones', () => {
   assert.deepEqual(changesOf(BEFORE, rows(['lr', '0.1'], ['old', '1']), ' '), {});
   assert.deepEqual(changesOf(BEFORE, rows(['lr', '0.2'], ['new', ''], ['', '']), ' mine '), {
     name: 'mine',
@@ -19,13 +19,13 @@ test('only what is different is a change, and what went is null', () => {
   assert.deepEqual(changesOf(new Map(), rows(), ''), {});
 });
 
-test('names that are there twice', () => {
+test('finds duplicate names', () => {
   assert.deepEqual([...duplicateNames(rows(['a', ''], ['b', ''], ['a', '1'], ['', ''], ['', '']))], ['a']);
 });
 
-test('the words of the engine stand beside the field that they are about', () => {
-  const said = 'name: too long\nThe hyperparameter `a b` cannot be passed on.\nhyperparameters.lr: no\nelse';
-  const errors = fieldErrorsOf(said, rows(['lr', ''], ['', ''], ['a b', '']));
+test('assigns each line of an engine error to its field', () => {
+  const message = 'name: too long\nThe hyperparameter `a b` cannot be passed on.\nhyperparameters.lr: no\nelse';
+  const errors = fieldErrorsOf(message, rows(['lr', ''], ['', ''], ['a b', '']));
   assert.deepEqual(errors, {
     name: 'too long',
     rows: new Map([

@@ -1,4 +1,4 @@
-/** The language of the page: which one it is, and a schema's titles in it. */
+/** The language of the page, and the translation of settings schemas. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ import {
   translateSchema
 } from '../../../labextension/lib/ui/translation.js';
 
-test('the setting wins over JupyterLab, whose Chinese is ours unless it is Traditional', () => {
+test('the language setting overrides JupyterLab, and Traditional Chinese keeps its own tag', () => {
   const cases: [string, string, string][] = [
     ['auto', 'en', 'en'],
     ['auto', 'zh-CN', 'zh-CN'],
@@ -31,7 +31,7 @@ test('the setting wins over JupyterLab, whose Chinese is ours unless it is Tradi
   assert.equal(languageTag(undefined, 'zh-CN'), 'zh-CN');
 });
 
-test('titles and descriptions are translated, names and values are not', () => {
+test('translates titles and descriptions of a schema, not names and values', () => {
   const words: Record<string, string> = {
     Language: '语言',
     'Same as JupyterLab': '与 JupyterLab 相同',
@@ -54,7 +54,7 @@ test('titles and descriptions are translated, names and values are not', () => {
   });
 });
 
-test('a catalogue of ours is in the form that gettext takes; nothing is English', () => {
+test('converts a catalog to the format of gettext, and reads a missing one as English', () => {
   const texts = { '': { language: 'zh-CN', plural_forms: 'nplurals=1; plural=0;' }, Jobs: ['作业'] };
   assert.equal(languageOf(texts), 'zh-CN');
   assert.deepEqual(toGettextCatalog(texts), {
@@ -66,7 +66,7 @@ test('a catalogue of ours is in the form that gettext takes; nothing is English'
   }
 });
 
-test('times and numbers are written as in the language of the page, in the way of that language that the browser has', () => {
+test("formats times and numbers in the page's language, with the regional variant of the browser", () => {
   const cases: [string, string[], string | undefined][] = [
     ['zh-CN', ['en-US', 'en'], 'zh-CN'],
     ['zh-CN', ['en-US', 'zh-TW', 'zh-SG'], 'zh-SG'],
