@@ -129,7 +129,8 @@ def test_a_job_opens_in_a_tab_that_comes_back_and_a_broken_list_is_right_again(
     expect(row(page, "new")).to_contain_text("succeeded", timeout=LONG)
     expect(row(page, "digits")).to_contain_text("succeeded", timeout=LONG)
     expect(row(page, "gone")).to_have_count(0)
-    expect(page.locator(".jp-toast-message", has_text="digits succeeded.")).to_be_visible(timeout=LONG)
+    notification = page.locator(".jp-toast-message", has_text="digits succeeded.")
+    expect(notification).to_be_visible(timeout=LONG)
 
     # JupyterLab saves a layout when it has been left alone for a while: what is in it comes back.
     with page.expect_response(lambda reply: "/api/workspaces/" in reply.url and reply.request.method == "PUT"):
@@ -138,7 +139,7 @@ def test_a_job_opens_in_a_tab_that_comes_back_and_a_broken_list_is_right_again(
     page.goto(f"{lab.url}/lab?token={lab.token}")
     expect(tab).to_be_visible(timeout=LONG)
     expect(page.locator(".jp-pai-StatusItem")).to_have_text("0 jobs", timeout=LONG)
-    expect(told).to_have_count(0)  # It was told once.
+    expect(notification).to_have_count(0)  # It is shown once.
     assert lab.job(job)["status"] == "succeeded"
 
 

@@ -36,7 +36,7 @@ def test_a_job_is_stopped_run_again_with_changes_and_deleted(lab: Lab, page: Pag
     status(page, "running")
     shown.get_by_role("button", name="Stop").click()
     dialog = page.locator(".jp-Dialog")
-    expect(dialog).to_contain_text("what it has not written is lost")
+    expect(dialog).to_contain_text("unsaved results are lost")
     dialog.get_by_role("button", name="Cancel").click()
     expect(page.locator(STATUS)).to_have_text("running")
     shown.get_by_role("button", name="Stop").click()
