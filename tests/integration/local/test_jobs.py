@@ -344,7 +344,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_behind(
         # Too large to be packed; and packed small, too large to be unpacked.
         for content in (os.urandom(3_000_000), bytes(9_000_000)):
             (folder / "data.bin").write_bytes(content)
-            with pytest.raises(StateError, match=r"No space left on device.*Make room"):
+            with pytest.raises(StateError, match=r"No space left on device.*Free disk space"):
                 submit(engine, "true", folder)
         assert list((small_disk / "state/jobs").iterdir()) == []
         (folder / "data.bin").write_bytes(b"small")

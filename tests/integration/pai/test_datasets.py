@@ -63,7 +63,7 @@ def test_what_is_wrong_is_said_before_anything_is_sent(engine: EmbeddedClient, p
     for uri in ("dataset://", "dataset://d-1/folder", "dataset://d-1?v=2", "dataset://d-1?version="):
         with pytest.raises(SpecError, match="dataset://"):
             submit(engine, "true", profile="pai", inputs={"train": uri})
-    with pytest.raises(SpecError, match="input only"):
+    with pytest.raises(SpecError, match="can only be inputs"):
         submit(engine, "true", profile="pai", outputs={"model": "dataset://d-1"})
     for submitting in (
         lambda **how: submit(engine, "true", **how),

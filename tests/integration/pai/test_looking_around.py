@@ -183,7 +183,7 @@ def test_the_workspace_and_its_bucket_are_found(pai: StandIn) -> None:
 def test_a_workspace_without_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with stand_in(tmp_path / "bare", default_storage=False) as bare:
         use(monkeypatch, bare, bare.key)
-        with pytest.raises(BucketError, match="no default"):
+        with pytest.raises(BucketError, match="does not have a default one"):
             ask(account(bare, oss_bucket_name="").bucket)
 
 
