@@ -85,7 +85,7 @@ def test_what_a_profile_does_not_name_is_asked_for(pai: StandIn) -> None:
 
 def test_without_a_profile_there_is_no_session(home: Home) -> None:
     assert get_default_session() is None
-    with pytest.raises(SettingsError, match="no session") as caught:
+    with pytest.raises(SettingsError, match="No PAI session is set up") as caught:
         FileSystemInput("1ca404a").to_input_uri()
     assert "setup_default_session" in caught.value.fix
 
@@ -205,7 +205,7 @@ def test_keys_in_a_cell_do_where_the_server_has_none(
 
 
 def test_half_a_key_is_none(pai: StandIn) -> None:
-    with pytest.raises(UsageError, match="together"):
+    with pytest.raises(UsageError, match="Pass both access_key_id and access_key_secret"):
         setup_default_session(access_key_id="LTAI")
     with pytest.raises(UsageError, match="no access key"):
         Session(pai.region, credential_config=SimpleNamespace(type="ram_role_arn"))
@@ -302,7 +302,7 @@ def test_a_quota_and_a_machine_are_one_too_many(pai: StandIn, folder: Path) -> N
 
 
 def test_a_share_that_is_no_number(pai: StandIn) -> None:
-    with pytest.raises(SpecError, match="`memory` is `much`"):
+    with pytest.raises(SpecError, match="`memory` must be an integer, got `much`"):
         Estimator(IMAGE, "true", profile="pai", instance_spec={"CPU": 1, "Memory": "much"}).fit()
 
 
@@ -484,7 +484,7 @@ def test_archives_go_there_and_come_back(pai: StandIn, tree: Path, tmp_path: Pat
 
 
 def test_what_is_not_there_is_said(pai: StandIn, tmp_path: Path) -> None:
-    with pytest.raises(PaiError, match="nothing"):
+    with pytest.raises(PaiError, match="does not exist"):
         download(f"oss://{pai.bucket}/no/such/thing", tmp_path / "to")
     with pytest.raises(PaiError, match="no-such-file"):
         upload(tmp_path / "no-such-file", "x")
@@ -511,5 +511,5 @@ def test_code_that_would_lie_elsewhere(pai: StandIn, tmp_path: Path) -> None:
 
 def test_code_that_is_no_archive(pai: StandIn) -> None:
     pai.objects.write("sdk/bad.tar.gz", b"not packed")
-    with pytest.raises(PaiError, match=r"Cannot unpack the archive .*bad\.tar\.gz"):
+    with pytest.raises(PaiError, match=r"Cannot unpack bad\.tar\.gz"):
         Estimator(IMAGE, "true", f"oss://{pai.bucket}/sdk/bad.tar.gz", profile="pai").fit()
