@@ -62,9 +62,9 @@ def accept(page: Page) -> None:
 def test_one_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
     view = opened(page, lab, submit(lab, "digits"))
     part = view.get_by_role("region", name=PART)
-    expect(part).to_contain_text("one of the 5 places of the account, and may cost money", timeout=LONG)
+    expect(part).to_contain_text("one of the 5 TensorBoard slots of the account, may be billed", timeout=LONG)
     start = part.get_by_role("button", name=START)
-    expect(start).to_have_accessible_description(re.compile("takes one of the 5 places"))
+    expect(start).to_have_accessible_description(re.compile("takes one of the 5 TensorBoard slots"))
     assert boards(lab) == []
     assert faults(page, TAB) == []
     start.press("Enter")
@@ -101,9 +101,7 @@ def test_one_makes_room_where_all_places_are_taken(lab: Lab, page: Page, pai: St
     view = opened(page, lab, submit(lab, "sixth"))
     part = view.get_by_role("region", name=PART)
     part.get_by_role("button", name=START).click(timeout=LONG)
-    expect(part.get_by_role("alert")).to_contain_text(
-        "The limit of running TensorBoards on PAI is reached", timeout=LONG
-    )
+    expect(part.get_by_role("alert")).to_contain_text("All TensorBoard slots on the platform are in use", timeout=LONG)
     rows = part.get_by_role("listitem")
     expect(rows).to_have_count(5)
     expect(rows.filter(has_text="number-2")).to_contain_text("ada")
