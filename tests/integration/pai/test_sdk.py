@@ -207,7 +207,7 @@ def test_keys_in_a_cell_do_where_the_server_has_none(
 def test_half_a_key_is_none(pai: StandIn) -> None:
     with pytest.raises(UsageError, match="Pass both access_key_id and access_key_secret"):
         setup_default_session(access_key_id="LTAI")
-    with pytest.raises(UsageError, match="no access key"):
+    with pytest.raises(UsageError, match="does not contain an access key"):
         Session(pai.region, credential_config=SimpleNamespace(type="ram_role_arn"))
 
 

@@ -339,7 +339,7 @@ async def test_jobs_know_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_
         ("GET", ["jobs", "nothing", "code"], {}, None, 404, "`nothing`"),
         ("POST", ["tensorboards"], {}, '{"jobs": []}', 400, "jobs"),
         ("POST", ["tensorboards"], {}, '{"jobs": ["nothing"]}', 404, "`nothing`"),
-        ("DELETE", ["tensorboards", "nothing"], {}, None, 404, "does not run"),
+        ("DELETE", ["tensorboards", "nothing"], {}, None, 404, "is not running"),
         ("POST", ["prune"], {}, '{"older_than": -1}', 400, "older_than"),
         ("POST", ["prune"], {}, '{"older_than": NaN}', 400, "older_than"),
         ("POST", ["prune"], {}, '{"status": ["runing"]}', 400, "status"),
