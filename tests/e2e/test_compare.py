@@ -68,7 +68,7 @@ def test_two_jobs_are_compared(lab: Lab, page: Page) -> None:
     expect(page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="Compare 2 jobs")).to_be_visible(timeout=LONG)
 
     # What was asked: what differs is marked, what is the same is folded away.
-    heads = view.get_by_role("region", name="Jobs and the hyperparameters").get_by_role("columnheader")
+    heads = view.get_by_role("region", name="Jobs and differing hyperparameters").get_by_role("columnheader")
     expect(heads.filter(has_text="s")).to_have_text([re.compile("slow"), re.compile("fast")], timeout=LONG)
     expect(cells(view, "lr")).to_have_text(["0.1", "0.5"])
     expect(cells(view, "warmup")).to_have_text(["5", "–"])

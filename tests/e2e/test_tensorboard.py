@@ -41,7 +41,7 @@ def test_a_button_starts_it_and_a_tab_shows_the_scalar(lab: Lab, page: Page, hom
     view = page.locator(".jp-pai-Job")
     view.get_by_role("tab", name="TensorBoard").click()
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible(timeout=LONG)
-    assert not boards(tmp_path)
+    assert not boards(home.path.parent)
     other = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec | {"name": "letters"}})["job"]["id"]
     until(lambda: any((home.job(job).path / "output" / "tensorboard").glob("*tfevents*")))
     view.get_by_role("button", name="Start TensorBoard").click()
@@ -62,11 +62,11 @@ def test_a_button_starts_it_and_a_tab_shows_the_scalar(lab: Lab, page: Page, hom
     running.get_by_role("button", name="Stop TensorBoard").click()
     expect(running).to_have_count(0, timeout=LONG)
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_enabled()
-    assert not boards(tmp_path)
+    assert not boards(home.path.parent)
     # Several jobs are compared in one.
     until(lambda: any((home.job(other).path / "output" / "tensorboard").glob("*tfevents*")))
     execute(page, "jupyter-pai:compare-jobs", ids=[job, other])
     page.get_by_role("button", name="Compare in TensorBoard").click(timeout=LONG)
     both = re.compile("TensorBoard: (digits, letters|letters, digits)")
     expect(page.locator(".lm-TabBar-tab", has_text=both)).to_be_visible(timeout=LONG)
-    assert len(boards(tmp_path)) == 1
+    assert len(boards(home.path.parent)) == 1

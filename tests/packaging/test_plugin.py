@@ -169,7 +169,7 @@ def test_the_form_in_a_notebook_has_it(den: Cli, folder: Path) -> None:
         page.edit(options={"nice": 20})
         assert "must be 19 or less" in page.call("preview")["details"]["faults"]["options.nice"]
         page.edit(options={"nice": 7})
-        assert page.call("submit")["type"] == "answer"
+        assert page.call("submit")["type"] == "result"
         kernel.run("job = form.job.wait()")
         assert value(kernel, "job.logs()") == f"nice {os.nice(0) + 7}\n"
         spec = value(kernel, "job.spec")

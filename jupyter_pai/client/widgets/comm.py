@@ -5,11 +5,11 @@ Several pages may show one view. Each page has a name (`page`) and processes onl
 ``{"type": "open", page, stream}``        open a stream; numbers increase, and the page's previous stream is closed
 ``{"type": "send", page, stream, text}``  send a message to the stream (`api.subscriptions`)
 ``{"type": "close", page, stream}``       close it
-``{"type": "here", page}``                heartbeat: the page is still open
+``{"type": "ping", page}``                heartbeat: the page is still open
 ``{"type": "call", page, id, verb, parameters, body}``
 
-and receives ``opened``; ``said``, numbered by `n` to detect lost messages; ``alive``, a heartbeat with the last `n`;
-``closed``; ``answer`` with `value`; ``failure`` with `message`, `fix`, `code`, `details`, `status`.
+and receives ``open-ack``; ``data``, numbered by `n` to detect lost messages; ``heartbeat`` with the last `n`;
+``closed``; ``result`` with `value`; ``error`` with `message`, `fix`, `code`, `details`, `status`.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class CommServer:
         def send(text: str) -> None:
             with session.lock:  # Several threads send; messages stay in order.
                 session.sent += 1
-                self._send({"type": "said", "page": page, "stream": number, "n": session.sent, "text": text})
+                self._send({"type": "data", "page": page, "stream": number, "n": session.sent, "text": text})
 
         def closed() -> None:
             if self._sessions.get(page) is session:
@@ -133,7 +133,7 @@ class CommServer:
                 self._reconnect()
 
         self._sessions[page] = session
-        self._send({"type": "opened", "page": page, "stream": number})
+        self._send({"type": "open-ack", "page": page, "stream": number})
         session.stream = self._client.open_stream(send, closed)
         self._start_heartbeat()
 
@@ -158,19 +158,19 @@ class CommServer:
                     return
                 calling = self._pending.keys() - self._sessions.keys()
             for page in calling:
-                self._send({"type": "alive", "page": page})
+                self._send({"type": "heartbeat", "page": page})
             for page, session in list(self._sessions.items()):
                 with session.lock:
-                    self._send({"type": "alive", "page": page, "stream": session.number, "n": session.sent})
+                    self._send({"type": "heartbeat", "page": page, "stream": session.number, "n": session.sent})
 
     def _answer(self, page: str, message: Mapping[str, Any]) -> None:
         reply: dict[str, Any]
         try:
-            reply = {"type": "answer", "value": self._call(message)}
+            reply = {"type": "result", "value": self._call(message)}
         except PaiError as error:
-            reply = {"type": "failure", "status": error.status} | error.as_json()
+            reply = {"type": "error", "status": error.status} | error.as_json()
         except Exception as error:
-            reply = {"type": "failure", "status": 500, "message": f"{type(error).__name__}: {error}"}
+            reply = {"type": "error", "status": 500, "message": f"{type(error).__name__}: {error}"}
         with self._lock:
             self._pending -= Counter([page])
         self._send(reply | {"page": page, "id": message.get("id")})

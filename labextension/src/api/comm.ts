@@ -81,9 +81,9 @@ export class KernelEngine implements IEngine {
     }
     this.lastMessageAt = Date.now();
     const call = this.pending.get(number(message['id']) ?? 0);
-    if (message['type'] === 'answer' || message['type'] === 'failure') {
+    if (message['type'] === 'result' || message['type'] === 'error') {
       this.pending.delete(number(message['id']) ?? 0);
-      if (message['type'] === 'answer') {
+      if (message['type'] === 'result') {
         call?.resolve(message['value']);
       } else {
         const { message: text, fix, code, status, details } = message;
@@ -138,7 +138,7 @@ class KernelSocket implements ISocket {
     // The creator attaches its handlers first.
     queueMicrotask(() => this.isClosed || post({ type: 'open', stream: number }));
     // The kernel treats a page without heartbeats as closed.
-    this.heartbeat = setInterval(() => post({ type: 'here' }), TIMEOUT);
+    this.heartbeat = setInterval(() => post({ type: 'ping' }), TIMEOUT);
   }
 
   onopen: ((event: never) => void) | null = null;
@@ -165,10 +165,10 @@ class KernelSocket implements ISocket {
     this.timer = setTimeout(() => this.fail(), TIMEOUT);
     const n = number(message['n']) ?? 0;
     switch (message['type']) {
-      case 'opened':
+      case 'open-ack':
         this.onopen?.(undefined as never);
         break;
-      case 'said':
+      case 'data':
         if (n === this.count + 1) {
           this.count = n;
           this.onmessage?.({ data: string(message['text']) } as MessageEvent);
@@ -176,7 +176,7 @@ class KernelSocket implements ISocket {
           this.fail();
         }
         break;
-      case 'alive':
+      case 'heartbeat':
         if (n !== this.count) {
           this.fail();
         }

@@ -126,14 +126,14 @@ def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: P
     page.edit(memory="much")
     for verb in ("preview", "submit"):
         refused = page.call(verb)
-        assert refused["type"] == "failure"
+        assert refused["type"] == "error"
         assert "invalid format" in refused["details"]["faults"]["memory"]
     assert value(kernel, "f.job is None") is True
     kernel.run("f.memory = ''")
     found = page.call("preview")["value"]
     assert found["command"] == "python train.py --lr 0.25 --kind large --epochs 7"
     assert [one["name"] for one in found["hyperparameters"]] == ["lr", "epochs", "kind", "fast", "label"]
-    assert page.call("submit")["type"] == "answer"
+    assert page.call("submit")["type"] == "result"
     job = value(kernel, "f.job.id")
     kernel.run("f.job.wait()")
     shown = [m["content"]["data"].get("state", {}).get("outputs") for m in kernel.heard if m["msg_type"] == "comm_msg"]
@@ -151,7 +151,7 @@ def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: P
 def test_a_page_calls_the_verbs_of_a_form_and_no_others(kernel: Kernel, script: Path) -> None:
     page = FormPage(kernel, kernel.run("f = %pai form train.py\nf"))
     for verb in ("backends", "profiles", "secrets", "storages", "instances"):
-        assert page.call(verb)["type"] == "answer", verb
+        assert page.call(verb)["type"] == "result", verb
     for verb in ("set_secret", "set_profile", "set_credentials", "remove_data", "prune", "list_jobs", "delete"):
         assert page.call(verb)["status"] == 400, verb
 
@@ -275,9 +275,9 @@ def test_a_page_hears_of_a_kernel_whose_answer_takes_long(home: Home) -> None:
     may_answer, client, messages = threading.Event(), Slow(), queue.Queue[dict[str, Any]]()
     try:
         CommServer(client, messages.put).receive({"type": "call", "page": "p", "id": 1, "verb": "about"})
-        assert messages.get(timeout=30) == {"type": "alive", "page": "p"}
+        assert messages.get(timeout=30) == {"type": "heartbeat", "page": "p"}
         may_answer.set()
-        assert messages.get(timeout=30)["type"] == "answer"
+        assert messages.get(timeout=30)["type"] == "result"
     finally:
         may_answer.set()
         client.close()

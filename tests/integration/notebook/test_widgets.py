@@ -137,14 +137,14 @@ def test_a_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> No
     assert b".jp-pai-Job" in style
 
     kernel.tell(comm, type="open", page="p", stream=1)
-    kernel.said(comm, type="opened", page="p", stream=1)
+    kernel.said(comm, type="open-ack", page="p", stream=1)
     for number, topic in enumerate(({"topic": "job"}, {"topic": "log"})):
         text = json.dumps({"type": "subscribe", "id": number, "job": job, **topic})
         kernel.tell(comm, type="send", page="p", stream=1, text=text)
     heard: list[dict[str, Any]] = []
 
     def log_has(text: str) -> bool:
-        heard.append(kernel.said(comm, type="said", page="p"))
+        heard.append(kernel.said(comm, type="data", page="p"))
         log = [json.loads(one["text"]) for one in heard]
         return text in "".join(one["text"] for one in log if one["type"] == "log")
 
@@ -154,9 +154,9 @@ def test_a_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> No
     kernel.tell(comm, type="call", page="p", id=1, verb="show", parameters={"job": job})
     (folder / "go").touch()
     until(lambda: log_has("done"))
-    assert not [m for m in kernel.heard if (_custom(m, comm) or {}).get("type") == "answer"]
+    assert not [m for m in kernel.heard if (_custom(m, comm) or {}).get("type") == "result"]
     (folder / "cell").touch()
-    assert kernel.said(comm, type="answer", id=1)["value"]["name"] == "digits"
+    assert kernel.said(comm, type="result", id=1)["value"]["name"] == "digits"
     until(lambda: [one for one in heard if json.loads(one["text"])["type"] == "end"] or log_has("\0"))
     assert [one["n"] for one in heard] == list(range(1, len(heard) + 1))
 
@@ -193,7 +193,7 @@ class Page:
         self.tell("send", stream=stream, text=text)
 
     def texts(self, kind: str) -> list[dict[str, Any]]:
-        said = [json.loads(one["text"]) for one in self.said if one["type"] == "said"]
+        said = [json.loads(one["text"]) for one in self.said if one["type"] == "data"]
         return [one for one in said if one["type"] == kind]
 
     def of(self, kind: str) -> list[dict[str, Any]]:
@@ -212,7 +212,7 @@ def test_a_page_asks_for_what_views_need_and_no_more(engine: EmbeddedClient) -> 
     assert page.call("metrics", job=job.id, points=10, system=True)["value"] == {"metrics": {}}
     assert page.call("pin", job=job.id)["value"]["pinned"]
     missing = page.call("show", job="nonsense")
-    assert (missing["type"], missing["code"], missing["status"]) == ("failure", "NotFound", 404)
+    assert (missing["type"], missing["code"], missing["status"]) == ("error", "NotFound", 404)
     for verb in (
         "secrets",
         "set_secret",

@@ -130,14 +130,14 @@ def test_in_a_terminal(engine: EmbeddedClient, pai: StandIn, cli: Callable[..., 
 def test_a_view_that_a_kernel_feeds_is_told_as_much(engine: EmbeddedClient, pai: StandIn) -> None:
     page, job = Page(engine), job_of(engine, pai)
     page.tell("call", id=1, verb="open_platform_board", body={"job": job.id})
-    until(lambda: page.of("answer"))
+    until(lambda: page.of("result"))
     (board,) = page.call("platform_boards", job=job.id)["value"]["boards"]
     assert page.call("stop_platform_board", board=board["id"], profile="pai", delete=True)["value"]["boards"] == []
     for number in range(5):
         engine.call("open_platform_board", body={"job": job_of(engine, pai, f"number-{number}").id})
     page.tell("call", id=2, verb="open_platform_board", body={"job": job.id})
-    until(lambda: page.of("failure"))
-    (refused,) = page.of("failure")
+    until(lambda: page.of("error"))
+    (refused,) = page.of("error")
     assert (refused["code"], len(refused["details"]["boards"])) == ("QuotaExceeded", 5)
 
 

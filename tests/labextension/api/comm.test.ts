@@ -84,9 +84,9 @@ test('matches responses to calls by view and id', () =>
     assert.deepEqual([show['parameters'], pin['body']], [{ job: 'a' }, { x: 1 }]);
     assert.equal(show['id'], third['id']);
     assert.notEqual(show['page'], third['page']);
-    widget.receive({ type: 'answer', page: third['page'], id: third['id'], value: 'C' });
-    widget.receive({ type: 'answer', page: pin['page'], id: pin['id'], value: 'B' });
-    widget.receive({ type: 'answer', page: show['page'], id: show['id'], value: 'A' });
+    widget.receive({ type: 'result', page: third['page'], id: third['id'], value: 'C' });
+    widget.receive({ type: 'result', page: pin['page'], id: pin['id'], value: 'B' });
+    widget.receive({ type: 'result', page: show['page'], id: show['id'], value: 'A' });
     assert.deepEqual(await Promise.all(answers), ['A', 'B']);
     assert.equal(await foreign, 'C');
     other.dispose();
@@ -97,7 +97,7 @@ test('a failed call rejects with the message of the engine', () =>
   withEngine(async (widget, engine) => {
     const call = engine.call('show', { job: 'x' });
     const { page, id } = widget.last('call');
-    widget.receive({ type: 'failure', page, id, message: 'no job', fix: 'list them', code: 'NotFound', status: 404 });
+    widget.receive({ type: 'error', page, id, message: 'no job', fix: 'list them', code: 'NotFound', status: 404 });
     await assert.rejects(call, new EngineError('no job', 'list them', 'NotFound', 404));
   }));
 
@@ -108,7 +108,7 @@ test('waits for a kernel that sends heartbeats, and fails for a silent one', () 
     const { page } = widget.last('call');
     for (let n = 0; n < 10; n++) {
       mock.timers.tick(10_000);
-      widget.receive({ type: 'alive', page, stream: 0, n: 0 });
+      widget.receive({ type: 'heartbeat', page, stream: 0, n: 0 });
     }
     await settle();
     assert.deepEqual(refused, []);
@@ -124,19 +124,19 @@ test('a stream delivers the messages of its own subscriptions', () =>
     engine.subscribe(LOG, message => received.push(message), abort.signal);
     await settle();
     assert.equal(widget.of('send').length, 0);
-    widget.receiveOnStream('opened');
+    widget.receiveOnStream('open-ack');
     assert.deepEqual(JSON.parse(String(widget.last('send')['text'])), { type: 'subscribe', id: 1, ...LOG });
     const text = JSON.stringify({ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' });
-    widget.receive({ type: 'said', page: 'another', stream: 1, n: 1, text });
-    widget.receiveOnStream('said', { n: 1, text });
+    widget.receive({ type: 'data', page: 'another', stream: 1, n: 1, text });
+    widget.receiveOnStream('data', { n: 1, text });
     assert.deepEqual(received, [{ id: 1, type: 'log', offset: 0, end: 2, text: 'x\n' }]);
     abort.abort();
     assert.equal(widget.last('close')['stream'], widget.last('open')['stream']);
   }));
 
 for (const [event, trigger] of Object.entries({
-  'a lost message': widget => widget.receiveOnStream('said', { n: 3, text: '{}' }),
-  'a lost last message': widget => widget.receiveOnStream('alive', { n: 2 }),
+  'a lost message': widget => widget.receiveOnStream('data', { n: 3, text: '{}' }),
+  'a lost last message': widget => widget.receiveOnStream('heartbeat', { n: 2 }),
   'the kernel lost its server': widget => widget.receiveOnStream('closed'),
   'the kernel fell silent': () => mock.timers.tick(16_000)
 } satisfies Record<string, (widget: Widget) => void>)) {
@@ -147,8 +147,8 @@ for (const [event, trigger] of Object.entries({
       engine.watch(({ state }) => states.push(state), abort.signal);
       engine.subscribe(LOG, () => undefined, abort.signal);
       await settle();
-      widget.receiveOnStream('opened');
-      widget.receiveOnStream('said', {
+      widget.receiveOnStream('open-ack');
+      widget.receiveOnStream('data', {
         n: 1,
         text: JSON.stringify({ id: 1, type: 'log', offset: 0, end: 7, text: 'x' })
       });
@@ -160,7 +160,7 @@ for (const [event, trigger] of Object.entries({
         widget.of('open').map(({ stream }) => stream),
         [1, 2]
       );
-      widget.receiveOnStream('opened');
+      widget.receiveOnStream('open-ack');
       assert.equal(states.at(-1), 'open');
       const subscription: unknown = JSON.parse(String(widget.last('send')['text']));
       assert.deepEqual(subscription, { type: 'subscribe', id: 1, topic: 'log', job: 'a', tail: 0, offset: 7 });
@@ -175,13 +175,13 @@ test('heartbeats keep an idle stream open in both directions', () =>
     engine.watch(({ state }) => states.push(state), abort.signal);
     engine.subscribe(LOG, () => undefined, abort.signal);
     await settle();
-    widget.receiveOnStream('opened');
+    widget.receiveOnStream('open-ack');
     for (let n = 0; n < 10; n++) {
       mock.timers.tick(10_000);
-      widget.receiveOnStream('alive', { n: 0 });
+      widget.receiveOnStream('heartbeat', { n: 0 });
     }
     assert.deepEqual(states, ['idle', 'connecting', 'open']);
-    assert.ok(widget.of('here').length > 4);
+    assert.ok(widget.of('ping').length > 4);
     engine.dispose();
     assert.equal(widget.listeners.size, 0);
     assert.ok(widget.of('close').length === 1);
