@@ -261,7 +261,7 @@ def test_a_job_that_names_no_run_time_is_stopped_at_the_longest(system: SystemFi
     system("[policy]\nmax_run_time = 1\n")
     job = submit(engine, "sleep 1000")
     until(lambda: job.status == "stopped")
-    assert "longest run time" in job.info["reason"]
+    assert "maximum run time" in job.info["reason"]
 
 
 def test_too_much_code_is_refused_also_of_a_rerun(system: SystemFile, engine: EmbeddedClient, folder: Path) -> None:
