@@ -206,7 +206,7 @@ function Buttons({ model, profile, host, trans, setStatus, onChosen }: IProfileP
     [trans.__('Test'), trans.__('Test profile %1', name), () => void model.test(profile)],
     ...(profile.isDefault || profile.refused
       ? []
-      : [[trans.__('Make default'), trans.__('Make %1 the default', name), () => void makeDefault()] as const]),
+      : [[trans.__('Make default'), trans.__('Make default: %1', name), () => void makeDefault()] as const]),
     ...(profile.isLocked || !profile.file
       ? []
       : [[trans.__('Remove'), trans.__('Remove profile %1', name), () => void remove()] as const])
