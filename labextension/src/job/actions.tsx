@@ -41,7 +41,7 @@ function useJobActions({ engine, host, model, trans }: IProps, job: IJob): IJobA
     const question = {
       title: trans.__('Stop %1?', job.name),
       text: trans.__(
-        'The job is stopped now. Its log, metrics and written outputs are kept; unsaved results are lost.'
+        'The job stops immediately. Its log, metrics and written outputs are kept; unsaved results are lost.'
       ),
       yes: trans.__('Stop'),
       warn: true

@@ -18,7 +18,7 @@ export function OccupiedSlots({ occupied, replace, host, trans }: IProps): React
     const question = {
       title: trans.__('Stop TensorBoard %1?', board.name),
       text: trans.__(
-        'Current viewers are disconnected, and it may belong to another user. One for this job starts in its slot.'
+        'Current viewers are disconnected, and it may belong to another user. A TensorBoard for this job starts in its slot.'
       ),
       yes: trans.__('Stop it and start one for this job'),
       warn: true

@@ -76,7 +76,7 @@ function EnvironmentFields(props: ISectionProps): React.JSX.Element {
   const packages = strings(field(draft, 'requirements'));
   const names = [...draft.tables.environment, ...draft.tables.secrets].map(row => row.name);
   const hint = stored?.length
-    ? trans.__('Secrets are passed by name. Stored here: %1', stored.join(', '))
+    ? trans.__('Secrets are passed by name. Stored on this machine: %1', stored.join(', '))
     : trans.__('Secrets are passed by name. To store one, run %pai secret set NAME.');
   return (
     <CollapsibleSection
