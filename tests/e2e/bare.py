@@ -1,5 +1,5 @@
-"""A page that has nothing of JupyterLab's, its colours neither, as VS Code and Colab are. It plays the front end's
-part; the bundles are those that are built."""
+"""A page without JupyterLab's code and colors, like VS Code and Colab. It plays the role of the front end and loads
+the built bundles."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ SHOW = """async ({ name, values, texts }) => {
     }
   })();
 }"""
-# What our styles ask of the page, and the page does not have.
+# The CSS variables that the styles use and the page does not define.
 UNDEFINED = """async ([root, name]) => {
   const texts = await Promise.all(['css', 'js'].map(async end => (await fetch(`/${name}.${end}`)).text()));
   const found = texts.join(' ').matchAll(/(?:var\\(|['"`])(--jp-(?!pai-)[\\w-]+)[)'"`]/g);
   const names = new Set([...found].map(([, name]) => name));
   return [...names].filter(name => !getComputedStyle(root).getPropertyValue(name)).sort();
 }"""
-# The colours of VS Code's themes Dark Modern and Light Modern.
+# The colors of VS Code's themes Dark Modern and Light Modern.
 CODE = {
     "dark": {
         "foreground": "#cccccc",
@@ -108,7 +108,7 @@ CODE = {
 
 
 class BarePage:
-    """A page with the widget of a bundle in it. `receive` takes what the page sends, `news` is what it gets."""
+    """A page with the widget of a bundle. `receive` takes the messages of the page; `news` holds messages for it."""
 
     receive: Callable[[dict[str, Any]], object]
 
@@ -132,7 +132,7 @@ class BarePage:
             route.fulfill(body=text, content_type="text/html")
 
     def open(self, values: dict[str, Any], scheme: str, code: bool = False) -> ElementHandle:
-        """The widget in a page of this colour scheme; VS Code's page has variables of its own."""
+        """Show the widget in a page of this color scheme; VS Code's page defines its own variables."""
         self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         self.page.goto(PAGE)
         style = "".join(f"--vscode-{name}: {value};" for name, value in CODE[scheme].items()) if code else ""
@@ -144,6 +144,6 @@ class BarePage:
         return root.element_handle()
 
     def undefined(self, root: ElementHandle) -> list[str]:
-        """The variables of JupyterLab that the bundle uses and the page does not define."""
+        """Return JupyterLab's CSS variables that the bundle uses and the page does not define."""
         found: list[str] = self.page.evaluate(UNDEFINED, [root, self.name])
         return found

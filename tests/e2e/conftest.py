@@ -1,4 +1,4 @@
-"""A real browser on a real JupyterLab."""
+"""Fixtures for tests in a browser, on a running JupyterLab."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..conftest import ROOT, end_jobs, keep_below, until
 from ..integration.server.real import RealServer
 
 SCREENSHOTS = ROOT / "tests/e2e/screenshots"
-# Debian's Chromium; without a display, as root, and without looking anything up.
+# Debian's Chromium without a display, as root, and without network lookups.
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -34,11 +34,11 @@ class Lab(RealServer):
     program: tuple[str, ...] = ("-m", "jupyterlab")
 
     def arguments(self) -> list[str]:
-        # For tests: `jupyterapp` in the page.
+        # Exposes `jupyterapp` in the page.
         return [*super().arguments(), "--LabApp.expose_app_in_browser=True"]
 
     def write(self, name: str, *cells: str, outputs: list[Any] | None = None) -> None:
-        """A notebook with code cells; `outputs` are the first one's."""
+        """Write a notebook of code cells; `outputs` belong to the first."""
         made: list[dict[str, Any]] = [
             {"cell_type": "code", "id": f"c{n}", "source": text, "metadata": {}, "outputs": [], "execution_count": None}
             for n, text in enumerate(cells)
@@ -50,14 +50,14 @@ class Lab(RealServer):
         (self.root / name).write_text(json.dumps(notebook), "utf-8")
 
     def setting(self, plugin: str, **values: Any) -> None:
-        """What the user chose in JupyterLab."""
+        """Write a setting of JupyterLab."""
         package, _colon, name = plugin.partition(":")
         folder = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "lab/user-settings" / package
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.jupyterlab-settings").write_text(json.dumps(values))
 
     def clean(self, home: Home) -> None:
-        """Remove what a test has left here."""
+        """Remove the sessions, jobs and files of a test."""
         self.end_sessions()
         for kind in ("kernels", "terminals"):
             for one in self.rest("GET", f"/api/{kind}") or []:
@@ -85,7 +85,7 @@ def browser() -> Iterator[Browser]:
 
 
 def chromium(playwright: Playwright) -> Browser:
-    """The machine's own browser."""
+    """Launch the browser installed on the machine."""
     path = shutil.which("chromium") or "/usr/bin/chromium"
     return playwright.chromium.launch(executable_path=path, args=_FLAGS)
 
@@ -101,7 +101,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 @pytest.fixture(scope="module")
 def servers(home: Home) -> Iterator[list[Lab]]:
-    """The JupyterLab of a file, once its first test has started it, in the environment which that test has made."""
+    """The JupyterLab of a test file, started by its first test with the environment of that test."""
     started: list[Lab] = []
     yield started
     for server in started:
@@ -123,7 +123,7 @@ def lab(servers: list[Lab], home: Home) -> Iterator[Lab]:
 
 @pytest.fixture
 def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page that talks to this machine only; errors of our scripts fail the test."""
+    """A page that may connect to this machine only; errors in the extension's scripts fail the test."""
     options = getattr(request, "param", {})
     opened = browser.new_page(viewport=options.get("viewport", {"width": 1200, "height": 900}))
     trouble: list[str] = []
@@ -139,8 +139,8 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 
 def last_number(word: str, text: str) -> int:
-    """The number in the last line of a log that is a word and a number; -1 if there is none. The very last line may be
-    cut short: the job is still at it."""
+    """Return the number in the last line of the form `WORD NUMBER`; -1 without such a line. The last line may be
+    incomplete while the job runs."""
     found = re.findall(rf"^{word} (\d+)\s*$", text.rpartition("\n")[0], re.MULTILINE)
     return int(found[-1]) if found else -1
 
@@ -152,8 +152,8 @@ def open_notebook(page: Page, lab: Lab, name: str, app: str = "lab/tree") -> Non
 
 
 def run_cells(page: Page, count: int) -> None:
-    """Run the first cells. JupyterLab drops what is run before its kernel is connected, which nothing shows: the first
-    cell is run until it has run."""
+    """Run the first cells. JupyterLab silently drops cells that are run before its kernel is connected, so the first
+    cell is run repeatedly until it has an execution count."""
     first = page.locator(".jp-CodeCell").first
     executed = first.locator(".jp-InputPrompt", has_text="[1]:")
     while not executed.count():

@@ -1,4 +1,4 @@
-"""What everyone needs of a view, asked of a real browser: that it can be read, heard, reached and is not cut off."""
+"""Accessibility checks in a browser: axe rules, keyboard reach, narrow width and reduced motion."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..conftest import ROOT
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 NARROW = 240
-# Seconds; what a browser draws in one frame moves nobody.
+# Seconds; a transition within one frame is not motion.
 STILL = 0.02
 
 
 def faults(page: Page, root: ElementHandle | str, *rules: str) -> list[str]:
-    """What axe finds wrong with a view, or with what a selector finds; of these rules, else of all."""
+    """Return axe's violations in a view or in the elements of a selector, for `rules` or all rules."""
     if not page.evaluate("'axe' in window"):
         page.add_script_tag(path=AXE)
-        # JupyterLab's page has no height of its own, which axe takes for a page on which nothing can be seen.
+        # JupyterLab's body has no height of its own; axe would treat its content as invisible.
         page.evaluate("document.body.style.height = '100vh'")
     options: dict[str, Any] = {"runOnly": list(rules)} if rules else {}
     found = page.evaluate("([root, options]) => axe.run(root, options)", [root, options])
@@ -33,9 +33,9 @@ def faults(page: Page, root: ElementHandle | str, *rules: str) -> list[str]:
 
 
 def unreachable(page: Page, root: ElementHandle) -> list[str]:
-    """The controls of a view that Tab does not come to, and those that do not show that it came to them.
+    """Return the controls of a view that Tab does not reach, and those that do not show their focus.
 
-    What is drawn anew meanwhile, or takes the focus as it comes, gets a second chance.
+    Controls that are redrawn meanwhile, or take the focus when they appear, are checked a second time.
     """
     first = _walk(page, root)
     return sorted({*first} & {*_walk(page, root)}) if first else []
@@ -57,19 +57,19 @@ def _walk(page: Page, root: ElementHandle) -> list[str]:
 
 
 def cut_off(root: ElementHandle) -> list[str]:
-    """What of a view does not fit when it is as narrow as a side panel can be."""
+    """Return the parts of a view that are cut off at the smallest width of a side panel."""
     found: list[str] = root.evaluate(CUT_OFF, NARROW)
     return found
 
 
 def moving(root: ElementHandle) -> list[str]:
-    """What of a view moves although its reader asked for no motion."""
+    """Return the parts of a view that move although the user prefers reduced motion."""
     found: list[str] = root.evaluate(MOVING, STILL)
     return found
 
 
-# Numbers the controls that Tab should come to. Of a group of radio buttons, and of controls between which arrows move,
-# it comes to one; into a menu, none: its keys are the arrows.
+# Number the controls that Tab must reach. Tab reaches one control of a radio group or of a group with arrow keys,
+# and none inside a menu.
 CONTROLS = """root => {
   const all = 'a[href], button, input, select, textarea, summary, iframe, [tabindex], [contenteditable=true]';
   const isOpen = node => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects().length > 0;
@@ -84,7 +84,7 @@ CONTROLS = """root => {
   return found.length;
 }"""
 
-# The focus is put before the view.
+# Move the focus to just before the view.
 BEFORE = """root => {
   document.querySelector('#before-the-view')?.remove();
   const before = document.createElement('button');
@@ -123,7 +123,7 @@ MISSED = """root => {
   return missed;
 }"""
 
-# What is wider than the view but scrolls within it is not cut off.
+# Elements that scroll within the view are not cut off.
 CUT_OFF = """async (root, width) => {
   const before = root.getAttribute('style');
   Object.assign(root.style, { width: `${width}px`, minWidth: '0', maxWidth: `${width}px`, boxSizing: 'border-box' });

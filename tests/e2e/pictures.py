@@ -1,7 +1,7 @@
-"""Takes the pictures of the README and the guide: `python -m tests.e2e.pictures [NAME …]`, into `docs/images`.
+"""Take the pictures of the README and the guide: `python -m tests.e2e.pictures [NAME …]`, into `docs/images`.
 
-A real JupyterLab with real jobs, in a home folder that only this process sees, so that no picture tells of the machine
-on which it was taken. Linux, with `unshare` of util-linux; the fonts are the machine's (for Chinese it needs some).
+JupyterLab runs with real jobs in a home folder that only this process sees, so that no picture shows names of the
+machine. Needs Linux, `unshare` of util-linux, and Chinese fonts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .conftest import Lab, chromium, execute, open_notebook, run_cells
 IMAGES = ROOT / "docs" / "images"
 SIZE = (1200, 800)
 LONG = 60_000
-# Where the pictures are taken; `HOST` stands in names of TensorBoard's files.
+# The paths shown in the pictures; `HOST` appears in the names of event files.
 HOST, HOME = "workstation", Path("/home/ada")
 
 FIRST_JOB = """\
@@ -43,7 +43,7 @@ for step, (epoch, batch) in enumerate(batches(points, hp["epochs"], size=20)):
         report.progress(epoch / hp["epochs"])
 net.save(os.environ["PAI_OUTPUT_MODEL"])"""
 
-# Each with what differs from the defaults.
+# The hyperparameters of each job that differ from the defaults.
 JOBS: dict[str, dict[str, str]] = {
     "moons-slow": {"learning_rate": "0.03", "batch_size": "20", "hidden": "16"},
     "moons-base": {"learning_rate": "0.1", "batch_size": "20", "hidden": "16"},
@@ -55,7 +55,7 @@ JOBS: dict[str, dict[str, str]] = {
 
 
 class Look(NamedTuple):
-    """How JupyterLab looks in a picture, and what this adds to the picture's name."""
+    """An appearance of JupyterLab, and the suffix that it adds to the names of pictures."""
 
     suffix: str
     scheme: Literal["light", "dark"] = "light"
@@ -67,13 +67,13 @@ LOOKS = (Look(""), Look("-dark", "dark"), Look(".zh-CN", "light", "zh_CN", "zh-C
 
 
 class Studio:
-    """A JupyterLab with the jobs that are to be seen."""
+    """A JupyterLab with example jobs."""
 
     def __init__(self, browser: Browser) -> None:
         folder = HOME / "moons"
         shutil.copytree(Path(__file__).with_name("moons"), folder, ignore=shutil.ignore_patterns("__pycache__"))
         self.browser = browser
-        # What is to be done when a picture was taken.
+        # Callbacks to run after each picture.
         self.after = ExitStack()
         self.lab = Lab(folder)
         self.lab.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
@@ -87,7 +87,7 @@ class Studio:
         return str(self.lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"])
 
     def take(self, look: Look, wanted: set[str]) -> None:
-        """All pictures in one look."""
+        """Take all pictures in one appearance."""
         self.lab.setting("@jupyterlab/apputils-extension:themes", theme=f"JupyterLab {look.scheme.title()}")
         self.lab.setting("@jupyterlab/translation-extension:plugin", locale=look.locale)
         if not any(f"{name}{look.suffix}" in wanted for name in SHOTS):
@@ -106,13 +106,13 @@ class Studio:
         self.remove(self.ids["moons-long"])
 
     def remove(self, job: str) -> None:
-        """A job that may still run."""
+        """Stop a job, if it is running, and delete it."""
         self.lab.rest("POST", f"/pai/api/v1/jobs/{job}/stop", {})
         until(lambda: self.lab.job(job)["ended_at"])
         self.lab.rest("DELETE", f"/pai/api/v1/jobs/{job}")
 
     def open(self, page: Page, *names: str) -> Locator:
-        """JupyterLab with the list of jobs, and a tab for each of the jobs; the last one's view."""
+        """Open the list of jobs and a tab for each job; return the view of the last one."""
         page.goto(f"{self.lab.url}/lab?reset&token={self.lab.token}")
         page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').click(timeout=LONG)
         for name in names:
@@ -123,14 +123,14 @@ class Studio:
 
 
 def save(picture: bytes, path: Path) -> None:
-    """As a PNG of 256 colours, which is a third as large, and looks the same."""
+    """Save a PNG of 256 colors, which is a third as large and looks the same."""
     with Image.open(io.BytesIO(picture)) as image:
         few = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
         few.save(path, optimize=True)
 
 
 def alone(page: Page) -> None:
-    """Without the launcher, which goes by itself in some cases."""
+    """Close the launcher, which JupyterLab closes itself in some cases."""
     launcher = page.locator('.lm-TabBar-tab[data-id^="launcher"]')
     if page.locator("#jp-main-dock-panel .lm-TabBar-tab").count() > 1 and launcher.count():
         launcher.locator(".lm-TabBar-tabCloseIcon").click()
@@ -147,8 +147,8 @@ def tab(view: Locator, name: str) -> None:
 def first_job(studio: Studio, page: Page) -> None:
     studio.lab.write("moons.ipynb", "%load_ext jupyter_pai", FIRST_JOB)
     before = {job["id"] for job in studio.lab.rest("GET", "/pai/api/v1/jobs")["jobs"]}
-    studio.after.callback(end_kernels, studio)  # Else the next picture's cells would not begin with 1.
-    # In a workspace without the tabs of other pictures.
+    studio.after.callback(end_kernels, studio)  # Otherwise the cell numbers of the next picture would not start at 1.
+    # A workspace without the tabs of other pictures.
     open_notebook(page, studio.lab, "moons.ipynb", "lab/workspaces/first-job/tree")
     run_cells(page, 2)
     expect(page.locator(".jp-pai-Job-log")).to_contain_text("epoch", timeout=LONG)
@@ -200,9 +200,9 @@ def tensorboard(studio: Studio, page: Page) -> None:
     view.locator("button.jp-mod-accept").click(timeout=LONG)
     board = page.frame_locator("iframe[src*='/pai/tensorboard/']")
     board.locator("scalar-card canvas").first.wait_for(timeout=LONG)
-    page.keyboard.press("Control+b")  # It needs the room of the list.
+    page.keyboard.press("Control+b")  # The view needs the space of the list.
     studio.after.callback(end_boards, studio)
-    page.wait_for_timeout(5000)  # It says nowhere that its lines are drawn.
+    page.wait_for_timeout(5000)  # TensorBoard does not signal the end of drawing.
 
 
 def end_boards(studio: Studio) -> None:
@@ -274,7 +274,7 @@ def explorer(studio: Studio, page: Page) -> None:
 
 
 def widen(page: Page, width: int) -> None:
-    """Give the side panel more room, by its edge."""
+    """Widen the side panel by dragging its edge."""
     edge = page.locator("#jp-left-stack").bounding_box()
     assert edge
     page.mouse.move(edge["x"] + edge["width"] + 1, SIZE[1] / 2)
@@ -294,7 +294,7 @@ SHOTS: dict[str, Callable[[Studio, Page], None]] = {
 
 
 def seclude() -> None:
-    """Go on in a process that has a `/home` and a host name of its own, with our interpreter below it."""
+    """Continue in a process with its own `/home` and host name, with this interpreter mounted below it."""
     below = HOME / "venv"
     steps = (
         f"hostname {HOST} && mount -t tmpfs tmpfs /home && mkdir -p {below} && mount --bind {sys.prefix} {below}"

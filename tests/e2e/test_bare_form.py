@@ -1,4 +1,4 @@
-"""The form in a page that has nothing of JupyterLab's, as VS Code and Colab are. Its kernel is this process."""
+"""The form in a page without JupyterLab's code, like VS Code and Colab. This process is the kernel."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MACHINE = {"cpu": 8.0, "gpu": 1, "gpu_name": "V100", "memory": 32 << 30}
 
 
 class Comm(comm.base_comm.BaseComm):
-    """The kernel's end of a comm whose page is a test's."""
+    """The kernel's side of a comm with the page of a test."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self.send_to_page: Callable[[dict[str, Any]], object] = lambda message: None
@@ -56,7 +56,7 @@ class Comm(comm.base_comm.BaseComm):
 
 
 class BareForm:
-    """A form, and a page with its widget."""
+    """A form and a page with its widget."""
 
     def __init__(self, page: Page, client: Client, path: Path, profile: str = "") -> None:
         self.page, self.form = page, Form(client, str(path), profile)
@@ -67,7 +67,7 @@ class BareForm:
         self.root = page.locator(".jp-pai-Page")
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Take a message of the page as a kernel does."""
+        """Process a message of the page as a kernel does."""
         is_state = message["type"] == "state"
         data = {"method": "update", "state": message["state"], "buffer_paths": []} if is_state else None
         data = data or {"method": "custom", "content": message}
@@ -87,7 +87,7 @@ class BareForm:
         self.widget._comm_server._executor.shutdown(wait=True)
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        """Let the page work until something is so."""
+        """Wait for a condition while the page keeps running."""
 
         def look() -> bool:
             self.page.wait_for_timeout(20)
@@ -107,7 +107,7 @@ def script(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_everyone_can_use_it(page: Page, engine: EmbeddedClient, script: Path) -> None:
+def test_accessibility(page: Page, engine: EmbeddedClient, script: Path) -> None:
     wrong = {}
     with closing(BareForm(page, engine, script)) as bare:
         root = bare.open()
@@ -154,7 +154,7 @@ def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedC
         expect(root.get_by_label("fast", exact=True)).to_have_attribute("type", "checkbox")
         expect(root.get_by_label("Container engine")).to_have_count(0)
 
-        # From the page: with the types that the code declares.
+        # Edits in the page have the types that the code declares.
         rate.fill("0.25")
         kind.select_option("large")
         root.get_by_label("fast", exact=True).check()
@@ -162,7 +162,7 @@ def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedC
         changed = {"lr": 0.25, "kind": "large", "fast": True, "label": "1.5"}
         bare.wait(lambda: form.value["spec"]["hyperparameters"] == changed)
         assert form.labels == {"team": 1}
-        # A number that is half typed is left alone.
+        # An incomplete number is kept as typed.
         rate.press("End")
         rate.press_sequentially("e")
         bare.wait(lambda: form.hyperparameters["lr"] == "0.25e")
@@ -175,7 +175,7 @@ def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedC
         expect(machines.locator('[data-type="local"]')).to_have_text(re.compile(r"local.*\d+.*GiB"))
         bare.wait(lambda: form.instance_type == "local")
 
-        # From Python.
+        # Edits from Python.
         form.hyperparameters["epochs"] = 7
         expect(epochs).to_have_value("7", timeout=LONG)
         form.hyperparameters["other"] = "x"
@@ -194,7 +194,7 @@ def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedC
 
 
 class Regions(EmbeddedClient):
-    """An engine with two profiles of one platform far away, which answers when it may."""
+    """An engine with two profiles of a remote platform, which responds when the test allows it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -210,7 +210,7 @@ class Regions(EmbeddedClient):
         return {verb: [{"name": f"ecs.{arguments['profile']}", **MACHINE}]}
 
 
-def test_what_is_offered_is_of_the_profile_that_is_chosen(home: Home, page: Page, script: Path) -> None:
+def test_choices_follow_the_selected_profile(home: Home, page: Page, script: Path) -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text("".join(f"[profiles.{name}]\nbackend = 'pai'\nregion_id = 'x'\n" for name in ("one", "two")))
     with closing(Regions()) as client, closing(BareForm(page, client, script, "local")) as bare:
@@ -227,7 +227,7 @@ def test_what_is_offered_is_of_the_profile_that_is_chosen(home: Home, page: Page
         client.may_answer["one"].set()
         page.wait_for_timeout(300)
         expect(machines.locator('[data-type="ecs.one"]')).to_have_count(0)
-        # Whatever goes wrong is said.
+        # Every error is shown.
         bare.root.get_by_role("button", name="Select image…").click()
         expect(bare.root).to_contain_text("ValueError: nobody expects two", timeout=LONG)
         bare.form.profile = "one"
@@ -236,7 +236,7 @@ def test_what_is_offered_is_of_the_profile_that_is_chosen(home: Home, page: Page
         expect(bare.root).not_to_contain_text("nobody expects", timeout=LONG)
 
 
-def test_a_profile_that_the_administrator_refuses_says_so(
+def test_a_profile_refused_by_the_administrator_is_explained(
     home: Home, page: Page, script: Path, system: Callable[[str], Path]
 ) -> None:
     profiles = "".join(f"[profiles.{name}]\nbackend = 'local'\n" for name in ("team", "own"))
@@ -269,13 +269,14 @@ def test_a_submit_from_the_page_gives_its_job_to_python(page: Page, engine: Embe
         job = bare.form.job
         assert job is not None
         assert job.wait().logs() == "lr=0.25 epochs=3 kind=small\n"
-        # What was submitted stays in the form, in Python's types.
+        # The form keeps the submitted request, in Python types.
         expect(bare.root.get_by_label("lr", exact=True)).to_have_value("0.25")
         assert bare.form.hyperparameters == {"lr": 0.25}
 
 
 def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:  # noqa: F811
     with closing(EmbeddedClient()) as client, closing(BareForm(page, client, script, "pai")) as bare:
+        earlier = client.call("list_jobs")["total"]
         bare.form.instance_type = "ecs.gn6i-c4g1.xlarge"
         earlier = client.call("list_jobs")["total"]  # The tests of a file have one state folder.
         bare.open()

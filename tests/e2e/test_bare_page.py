@@ -1,6 +1,6 @@
-"""The job view in a page that has nothing of JupyterLab's, its colours neither, as VS Code and Colab are: for everyone.
+"""The accessibility of the job view in a page without JupyterLab's code and colors, like VS Code and Colab.
 
-The page is bare and plays the front end's part; the view is the one that is built, and the engine a real one.
+The page plays the role of the front end; the view is the built bundle, and the engine is a real one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..conftest import submit
 from .bare import LONG, BarePage
 from .everyone import cut_off, faults, moving, unreachable
 
-# What shows that a tab is drawn.
+# An element of each tab that is visible once the tab is drawn.
 TABS = {
     "overview": ".jp-pai-Timeline",
     "logs": ".jp-pai-Log-text",
@@ -38,7 +38,7 @@ raise SystemExit("It fails.")
 
 
 class Bare:
-    """A page with the widget of a job in it."""
+    """A page with the widget of a job."""
 
     def __init__(self, page: Page, engine: EmbeddedClient, job: str) -> None:
         self.page, self.job = page, job
@@ -46,7 +46,7 @@ class Bare:
         self.bare.receive = CommServer(engine, self.bare.news.append).receive
 
     def open(self, scheme: str, code: bool = False) -> ElementHandle:
-        """The widget in a page of this colour scheme; VS Code's page has variables of its own."""
+        """Show the widget in a page of this color scheme; VS Code's page defines its own variables."""
         root = self.bare.open({"job_id": self.job, "snapshot": "", "bundle": "1"}, scheme, code)
         self.page.locator(".jp-pai-Page .jp-pai-Job-head").wait_for(timeout=LONG)
         return root
@@ -60,7 +60,7 @@ def bare(page: Page, engine: EmbeddedClient) -> Bare:
     return Bare(page, engine, job.id)
 
 
-def test_everyone_can_use_it(bare: Bare) -> None:
+def test_accessibility(bare: Bare) -> None:
     page, wrong = bare.page, {}
     view = page.locator(".jp-pai-Job")
 

@@ -1,4 +1,4 @@
-"""With jupyter-collaboration two browsers share a notebook; its jobs are the same in both, panels each one's own."""
+"""Two browsers that share a notebook with jupyter-collaboration: they show the same jobs and separate panels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .conftest import Lab, open_notebook, run_cells
 from .test_jobs import LONG, ROW
 from .test_places import HEAD
 
-# Without it a document is written into its file a second after its last change: then nobody sees who has not saved.
+# By default a document is saved a second after its last change, which hides unsaved changes from the test.
 DELAY = 3600
 
 
 def install(folder: Path) -> None:
-    """Beside this environment, whose other tests are not to share their documents."""
+    """An environment of its own, so that other tests do not share documents."""
     line = [sys.executable, "-m", "pip", "install", "--quiet", "--prefix", str(folder), "jupyter-collaboration>=4"]
     subprocess.run(line, check=True, capture_output=True)
 
@@ -40,7 +40,7 @@ class SharedLab(Lab):
         )
 
     def arguments(self) -> list[str]:
-        store = self.root.parent / "shared.db"  # Else where the server is started.
+        store = self.root.parent / "shared.db"  # By default it is in the working directory of the server.
         return [
             *super().arguments(),
             f"--YDocExtension.document_save_delay={DELAY}",
@@ -60,7 +60,7 @@ def shared_lab(home: Home, tmp_path: Path) -> Iterator[SharedLab]:
 
 @pytest.fixture
 def other(browser: Browser) -> Iterator[Page]:
-    """Another browser, with a login of its own."""
+    """A second browser with its own login."""
     opened = browser.new_page(viewport={"width": 1200, "height": 900})
     yield opened
     opened.close()
@@ -75,7 +75,7 @@ def test_two_browsers_share_a_notebook_and_see_its_jobs(shared_lab: SharedLab, p
     page.keyboard.press("Control+End")
     page.keyboard.type(" + 10")
     expect(other.locator(".jp-CodeCell").nth(2)).to_contain_text("x = 1 + 10", timeout=LONG)
-    # What is in no file yet is written into it by who trains, whoever typed it. The other browser's panel is its own.
+    # Submitting saves the changes of both users. The panel of the other browser is separate.
     assert "x = 1 + 10" not in (lab.root / "aaa.ipynb").read_text()
     other.get_by_role("button", name="Train", exact=True).click()
     expect(other.locator(HEAD)).to_have_text("aaa.ipynb", timeout=LONG)
@@ -84,7 +84,7 @@ def test_two_browsers_share_a_notebook_and_see_its_jobs(shared_lab: SharedLab, p
     assert "x = 1 + 10" in (lab.root / "aaa.ipynb").read_text()
     expect(page.locator(HEAD)).to_have_count(0)
 
-    # A job's view in the notebook is in both, and so is the list.
+    # Both browsers show the job view and the list.
     run_cells(page, 2)
     other.locator(".lm-TabBar-tab", has_text="aaa.ipynb").click()
     for one in (page, other):

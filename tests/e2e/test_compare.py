@@ -1,4 +1,4 @@
-"""The comparison of jobs: chosen in the list, side by side in a table, overlaid in the charts."""
+"""The comparison of jobs: selected in the list, side by side in a table, overlaid in charts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cells(view: Locator, name: str) -> Locator:
     return line.first.get_by_role("cell")
 
 
-# Whether a chart has pixels in the colours of the first and of the second job.
+# Return for the first and the second job if the chart has pixels in its color.
 DRAWN = """
 figure => ['--jp-pai-line-0', '--jp-pai-line-1'].map(name => {
   const probe = figure.appendChild(document.createElement('i'));
@@ -62,12 +62,12 @@ def test_two_jobs_are_compared(lab: Lab, page: Page) -> None:
         before = row(page, "fast").bounding_box()
         row(page, name).locator(".jp-pai-JobRow-check").click()
         expect(row(page, name)).to_have_attribute("aria-selected", "true")
-        assert row(page, "fast").bounding_box() == before  # What is clicked next stays where it is.
+        assert row(page, "fast").bounding_box() == before  # The layout does not shift between clicks.
     page.get_by_role("button", name="Compare").click()
     view = page.get_by_role("group", name="Job comparison")
     expect(page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="Compare 2 jobs")).to_be_visible(timeout=LONG)
 
-    # What was asked: what differs is marked, what is the same is folded away.
+    # Differing hyperparameters are marked; identical ones are collapsed.
     heads = view.get_by_role("region", name="Jobs and differing hyperparameters").get_by_role("columnheader")
     expect(heads.filter(has_text="s")).to_have_text([re.compile("slow"), re.compile("fast")], timeout=LONG)
     expect(cells(view, "lr")).to_have_text(["0.1", "0.5"])
@@ -78,7 +78,7 @@ def test_two_jobs_are_compared(lab: Lab, page: Page) -> None:
     view.get_by_text("1 identical hyperparameter").click()
     expect(cells(view, "batch")).to_have_text(["20", "20"])
 
-    # What became of it: both lines in one chart, and a legend that takes one away.
+    # Both lines are in one chart, and the legend hides one of them.
     expect(cells(view, "loss")).to_have_text(["2 · min 2", re.compile(r"^0\.5 · min 0\.2$")], timeout=LONG)
     loss = view.locator('figure[aria-label^="loss: "]')
     expect(loss).to_have_accessible_name(re.compile("slow: 50 points.*; fast: 51 points"))
@@ -94,7 +94,7 @@ def test_two_jobs_are_compared(lab: Lab, page: Page) -> None:
     expect(alone).to_have_count(0)
     expect_drawn(loss, "false,true")
 
-    # How the code differs, and a way to each job.
+    # Differences in the code, and links to the jobs.
     view.get_by_text("Differences in code and packages").click()
     expect(view.locator(".jp-pai-Compare-file [data-sign='+']")).to_contain_text(["print('other')"], timeout=LONG)
     expect(view.get_by_role("rowheader", name=re.compile(r"^hyperparameters\."))).to_have_count(0)

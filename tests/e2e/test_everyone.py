@@ -1,6 +1,6 @@
-"""Every view is for everyone: whoever sees little, hears, types, has a narrow screen, or lives elsewhere.
+"""The accessibility of every view: contrast, screen readers, keyboard, narrow screens, languages and time zones.
 
-`VIEWS` is the list; what the code has and no view of it shows makes a test fail.
+`VIEWS` lists the views; a component of the code that none of them shows fails a test.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .test_view import output
 
 LONG = 20_000
 SOURCES = ROOT / "labextension/src"
-# Fifteen minutes from any whole hour, so that no server of a test is there.
+# Offset by 45 minutes from full hours, so that it differs from the zone of any test server.
 ZONE = "Asia/Kathmandu"
 
 SCRIPT = """
@@ -50,12 +50,12 @@ parser.add_argument("--optimizer", choices=["adam", "sgd"], default="adam")
 parser.add_argument("--data", required=True)
 options = parser.parse_args()
 """
-# The shape of a key, and none.
+# Looks like an access key, but is not one.
 KEY = "LTAI" + "5tQr8ZbN3mXw7KpL2vYc"
 
 
 class House:
-    """JupyterLab with jobs of every kind, in one page that stays."""
+    """JupyterLab with jobs of every kind, in one page for all tests."""
 
     def __init__(self, lab: Lab, page: Page) -> None:
         self.lab, self.page = lab, page
@@ -66,7 +66,7 @@ class House:
         self.other = self.submit(
             "other", source={"files": files}, **whole | {"hyperparameters": {"learning_rate": "1"}}
         )
-        strange = {"hyperparameters": {"nothing_knows_this": "1"}}  # Which a note says.
+        strange = {"hyperparameters": {"nothing_knows_this": "1"}}  # Shown as a note.
         self.failed = self.submit(
             "failed", source={"files": {"train.py": DECLARING}}, entry_point="train.py", **strange
         )
@@ -86,7 +86,7 @@ class House:
         return str(self.lab.rest("POST", "/pai/api/v1/jobs", {"spec": fields})["job"]["id"])
 
     def job(self, job: str, tab: str) -> Locator:
-        """The tab of a job, in the main area."""
+        """Open the tab of a job in the main area."""
         execute(self.page, "jupyter-pai:open-job", id=job)
         view = self.page.locator(f"#jp-pai-job-{job} .jp-pai-Job, [id$='{job}'] .jp-pai-Job").first
         view.locator(f'[data-tab="{tab}"]').click(timeout=LONG)
@@ -97,7 +97,7 @@ class House:
         return self.page.locator(".jp-pai-Jobs")
 
     def form(self) -> Locator:
-        """What trains a folder, with all its parts unfolded."""
+        """Open the Train form of a folder with all sections expanded."""
         execute(self.page, "jupyter-pai:train", path="folder/train.py")
         form = self.page.locator(".jp-pai-Train")
         form.get_by_role("heading", name="train.py").wait_for(timeout=LONG)
@@ -105,7 +105,7 @@ class House:
         return form
 
     def unfold(self, view: Locator) -> None:
-        """Open all that is folded in a view, and what is folded in that."""
+        """Expand all sections of a view, also nested ones."""
         while (shut := view.locator("details:not([open]) > summary:visible")).count():
             shut.first.click()
 
@@ -145,7 +145,7 @@ def house(
 
 
 def show(button: Locator, what: Locator) -> None:
-    """Press a button that shows something, unless that is to be seen."""
+    """Press the button that shows an element, unless it is visible."""
     button.first.wait_for()
     if not what.count():
         button.first.click()
@@ -236,7 +236,7 @@ def edit(house: House) -> Locator:
 def started(house: House) -> Locator:
     view = edit(house)
     view.get_by_role("form").get_by_role("button", name="Run").click()
-    view.wait_for(state="hidden")  # The new job's is in its place.
+    view.wait_for(state="hidden")  # The view of the new job replaces it.
     view = house.job(house.done, "overview")
     view.locator(".jp-pai-Started").wait_for()
     return view
@@ -364,14 +364,14 @@ SEEN: set[str] = set()
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_everyone_can_use(house: House, name: str) -> None:
+def test_accessibility(house: House, name: str) -> None:
     root = walk(house, name)
     wrong = {"Light": faults(house.page, root)}
     wrong |= {"moves": moving(root), "cut off": cut_off(root)}
     for theme in THEMES[1:]:
         house.theme(theme)
         if not root.is_visible():
-            root = walk(house, name)  # A menu closes when one looks elsewhere.
+            root = walk(house, name)  # A menu closes when it loses the focus.
         wrong[theme] = faults(house.page, root, "color-contrast")
     house.theme(THEMES[0])
     wrong["keyboard"] = unreachable(house.page, root)
@@ -389,7 +389,7 @@ def walk(house: House, name: str) -> ElementHandle:
 CLASSES = """() => [...document.querySelectorAll('[class*="jp-pai-"]')].flatMap(node => [...node.classList])"""
 
 
-def test_what_stands_among_what_is_jupyterlabs(house: House) -> None:
+def test_elements_within_jupyterlab(house: House) -> None:
     mine = (".jp-pai-StatusItem", ".jp-LauncherCard[data-category='Training']")
     execute(house.page, "launcher:create")
     wrong = {}
@@ -401,7 +401,7 @@ def test_what_stands_among_what_is_jupyterlabs(house: House) -> None:
     assert {place: found for place, found in wrong.items() if found} == {}
 
 
-# What no page of the house has: where axe is asked about it.
+# Classes that no page of the house shows, with the test that checks them with axe.
 ELSEWHERE = {
     "Broken": "test_jobs",
     "Dialog": "test_bare_page",
@@ -411,8 +411,8 @@ ELSEWHERE = {
 }
 
 
-def test_what_the_code_has_is_in_a_view(house: House) -> None:
-    """A component has a class of its own: one that was added, and that no view of the list shows, is found here."""
+def test_each_component_is_in_a_view(house: House) -> None:
+    """Each component has its own class: a new one that no view of the list shows fails this test."""
     for name in VIEWS:
         if name not in WALKED:
             walk(house, name)
@@ -428,15 +428,15 @@ def blocks(text: str) -> set[str]:
     return set(re.findall(r"jp-pai-([A-Z][A-Za-z]*)", text))
 
 
-def test_times_are_of_the_zone_that_its_reader_is_in(house: House) -> None:
+def test_times_use_the_time_zone_of_the_browser(house: House) -> None:
     view = overview(house)
     shown = view.get_by_role("list", name="Timeline").locator("time").first
     there = datetime.fromisoformat(shown.get_attribute("datetime") or "").astimezone(ZoneInfo(ZONE))
     assert f"{there:%-m/%-d/%Y, %-I:%M:%S}" in shown.inner_text()
 
 
-def test_the_end_of_a_job_is_heard(house: House) -> None:
-    """Wherever one is: an alert is read as it comes, and a job's view has its status in a live region."""
+def test_the_end_of_a_job_is_announced(house: House) -> None:
+    """Alerts are announced anywhere, and the job view has its status in a live region."""
     job = house.submit("heard", command="true")
     view = house.job(job, "overview")
     house.panel()

@@ -1,4 +1,4 @@
-"""The Explorer: what storages have is looked at, and brought there and back, by mouse and by keyboard."""
+"""The Explorer: browse storages, upload, copy, rename and delete, by mouse and by keyboard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 @pytest.fixture
 def lab(pai: StandIn, lab: Lab) -> Lab:  # noqa: F811  a fixture
-    """One that starts with the profile of the stand-in."""
+    """JupyterLab with a profile of the stand-in."""
     return lab
 
 
@@ -33,7 +33,7 @@ def names(page: Page) -> list[str]:
 
 
 def answer(page: Page, text: str | None = None, button: str = ".jp-mod-accept, .jp-mod-warn") -> None:
-    """Fill in a dialog, if it wants that, and press a button."""
+    """Fill in the field of a dialog, if any, and press a button."""
     dialog = page.locator(".jp-Dialog")
     if text is not None:
         dialog.locator("input").fill(text)
@@ -42,7 +42,7 @@ def answer(page: Page, text: str | None = None, button: str = ".jp-mod-accept, .
 
 
 def act(page: Page, name: str) -> None:
-    """Choose something from the menu of a row that is selected."""
+    """Select an entry of the context menu of the selected row."""
     page.get_by_role("button", name="Actions").click()
     expect(page.get_by_role("menuitem", name="Open")).to_be_focused()
     assert faults(page, ".jp-pai-Menu") == []
@@ -50,13 +50,13 @@ def act(page: Page, name: str) -> None:
 
 
 def faults(page: Page, where: str = "#jp-pai-explorer") -> list[str]:
-    """What axe finds wrong."""
+    """Return axe's violations."""
     page.add_script_tag(path=AXE)
     found = page.evaluate("async where => await axe.run(where)", where)
     return [f"{one['id']}: {[node['html'] for node in one['nodes']]}" for one in found["violations"]]
 
 
-def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: Page, tmp_path: Path) -> None:  # noqa: F811
+def test_browse_upload_copy_rename_and_delete(lab: Lab, pai: StandIn, page: Page, tmp_path: Path) -> None:  # noqa: F811
     for n in range(1500):
         pai.objects.write(f"many/f{n:04}", b"x" * (n % 100))
     pai.objects.write("models/a/weights.bin", bytes(2_500_000))
@@ -68,7 +68,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     explorer = page.locator(".jp-pai-Explorer")
     news = explorer.locator(".jp-pai-Explorer-news")
 
-    # Where one can begin: this machine, and the bucket of each profile.
+    # The roots: this machine and the bucket of each profile.
     expect(explorer.get_by_role("button", name="Files of JupyterLab")).to_be_visible(timeout=LONG)
     assert faults(page) == []
     expect(explorer.get_by_role("button", name="Files of JupyterLab")).to_be_focused()
@@ -78,7 +78,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(news).to_have_text("2 items")
     assert names(page) == ["many/", "models/"]
 
-    # Thousands: only what is seen is in the page, and the end is there when one goes to it.
+    # Only visible rows of thousands are in the page; the last ones are loaded on scrolling.
     row(page, "many/").dblclick()
     expect(news).to_have_text("More than 500 items")
     assert page.locator(".jp-pai-Explorer-row").count() < 100
@@ -98,14 +98,14 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     page.on("download", lambda download: saved_files.append(download.suggested_filename))
     explorer.get_by_role("button", name="Actions").click()
     page.get_by_role("menuitem", name="Download").click()
-    until(lambda: page.evaluate("0") == 0 and len(saved_files) == 12)  # More than a browser takes at once.
+    until(lambda: page.evaluate("0") == 0 and len(saved_files) == 12)  # More files than a browser downloads at once.
     grid.focus()
     page.keyboard.press("End")
     expect(row(page, "f1499")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Backspace")
     expect(row(page, "many/")).to_have_attribute("data-current", "true")
 
-    # A folder is made; files and a folder are uploaded into it.
+    # Create a folder, and upload files and a folder to it.
     explorer.get_by_role("button", name="New folder…").click()
     answer(page, "新 #1")
     expect(row(page, "新 #1/")).to_have_attribute("aria-selected", "true")
@@ -117,7 +117,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     (data / "sub").mkdir(parents=True)
     (data / "a b.csv").write_text("1")
     (data / "sub/large.bin").write_bytes(bytes(range(256)) * 20_000)
-    # Who closes the page meanwhile is asked.
+    # Closing the page during an upload asks for confirmation.
     closing = "dispatchEvent(new Event('beforeunload', {cancelable: true}))"
     held: list[Route] = []
 
@@ -139,7 +139,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(row(page, "data/")).to_be_visible()
     assert pai.objects.read("新 #1/data/sub/large.bin") == (data / "sub/large.bin").read_bytes()
 
-    # A name that is taken is asked about.
+    # An existing name asks what to do.
     (data / "a b.csv").write_text("22")
     explorer.locator('[data-upload="files"]').set_input_files([data / "a b.csv"])
     expect(explorer.get_by_role("alert")).to_contain_text("1 file already exists: a b.csv")
@@ -147,7 +147,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(row(page, "a b (2).csv")).to_be_visible()
     assert (pai.objects.read("新 #1/a b.csv"), pai.objects.read("新 #1/a b (2).csv")) == (b"1", b"22")
 
-    # Files and folders are dropped, as from a desktop.
+    # Drop files and folders, as from a desktop.
     (data / "sub/深").mkdir()
     (data / "sub/深/x.txt").write_text("deep")
     drop(page, grid, data / "sub", data / "a b.csv")
@@ -161,7 +161,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     explorer.get_by_role("button", name="Refresh").click()
     expect(row(page, "sub/")).to_have_count(0)
 
-    # By the keyboard: rename, download, select, delete after a question.
+    # By keyboard: rename, download, select, delete after a confirmation.
     row(page, "a b (2).csv").click()
     page.keyboard.press("F2")
     answer(page, "b.csv")
@@ -184,7 +184,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(row(page, "data/")).to_have_count(0, timeout=LONG)
     assert pai.objects.keys("新 #1/") == ["新 #1/", "新 #1/a b.csv", "新 #1/b.csv"]
 
-    # Into the workspace, and what is there on from here.
+    # Copy to the workspace and back.
     row(page, "b.csv").click(button="right")
     page.get_by_role("menuitem", name="Copy to workspace…").click()
     answer(page, "work")
@@ -195,7 +195,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(row(page, "work/")).to_be_visible(timeout=LONG)
     assert pai.objects.read("新 #1/work/train.csv") == b"1,2"
 
-    # Chosen in the file browser, in whose place the Explorer comes then.
+    # Copy from the file browser; the Explorer then replaces it.
     for name in ("one.csv", "two.csv"):
         (lab.root / "work" / name).write_text(name)
     execute(page, "filebrowser:go-to-path", path="work")
@@ -211,7 +211,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(row(page, "one.csv")).to_be_visible(timeout=LONG)
     assert [pai.objects.read(f"新 #1/{name}.csv") for name in ("one", "two")] == [b"one.csv", b"two.csv"]
 
-    # Dragged from the file browser, where both are seen.
+    # Drag from the file browser, with both visible.
     move = "jupyterapp.shell.add([...jupyterapp.shell.widgets('left')].find(w => w.id === 'jp-pai-explorer'), 'right')"
     page.evaluate(move)
     execute(page, "filebrowser:go-to-path", path="work")
@@ -228,7 +228,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(row(page, "train.csv")).to_be_visible(timeout=LONG)
     assert pai.objects.read("新 #1/train.csv") == b"1,2"
 
-    # Data becomes an input of the form.
+    # Use data as an input of the form.
     row(page, "work/").click()
     page.locator("#jp-pai-explorer").screenshot(path=SCREENSHOTS / "explorer.png")
     assert faults(page) == []
@@ -237,7 +237,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     page.locator("#jp-pai-train summary", has_text="Data").click(timeout=LONG)
     until(lambda: f"oss://{pai.bucket}/新 #1/work/" in fields(page))
 
-    # An address that leads nowhere says so, and one stays; one of a file shows it.
+    # A wrong URI shows an error and keeps the folder; the URI of a file selects it.
     address = explorer.get_by_role("textbox", name="Path")
     address.fill(f"oss://{pai.bucket}/no/such")
     address.press("Enter")
@@ -247,7 +247,7 @@ def test_data_is_looked_at_brought_there_and_back(lab: Lab, pai: StandIn, page: 
     expect(row(page, "train.csv")).to_have_attribute("aria-selected", "true")
     expect(explorer.get_by_role("navigation")).to_contain_text("Files of JupyterLab")
 
-    # In a narrow panel nothing is cut off.
+    # A narrow panel cuts nothing off.
     explorer.evaluate("node => { node.style.width = '240px'; }")
     sizes = explorer.evaluate("node => [node.scrollWidth, node.clientWidth]")
     assert sizes[0] <= sizes[1]

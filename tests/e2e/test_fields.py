@@ -1,5 +1,5 @@
-"""Fields that forms are put together from, in the Train panel: machines and images that a platform lists, what a schema
-asks for, data that is found by completing its URI; by keyboard, and with axe."""
+"""The fields of forms, in the Train panel: instance types and images of a platform, fields of a schema, and completion
+of URIs; by keyboard, and checked with axe."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ GPUS = ["ecs.gn6i-c4g1.xlarge", "ecs.gn6v-c8g1.2xlarge"]
 
 @pytest.fixture
 def lab(pai: StandIn, lab: Lab) -> Lab:  # noqa: F811
-    """One that starts with the profile of the stand-in."""
+    """JupyterLab with a profile of the stand-in."""
     return lab
 
 
 def opened(page: Page, lab: Lab, *parts: str) -> Locator:
-    """The form of a script, on its way to the platform, with these parts unfolded."""
+    """Open the form of a script with the profile of the platform and these sections expanded."""
     (lab.root / "train.py").write_text("print(1)")
     page.goto(f"{lab.url}/lab?reset&token={lab.token}")
     page.locator('.jp-SideBar [data-id="jp-pai-train"]').wait_for(timeout=LONG)
-    page.locator(".jp-Launcher").wait_for(timeout=LONG)  # It takes the focus when it comes.
+    page.locator(".jp-Launcher").wait_for(timeout=LONG)  # It takes the focus when it opens.
     execute(page, "jupyter-pai:train", path="train.py")
     form = page.locator(".jp-pai-Train")
     form.get_by_label("Profile", exact=True).select_option("pai", timeout=LONG)
@@ -40,9 +40,9 @@ def opened(page: Page, lab: Lab, *parts: str) -> Locator:
 
 
 def faults(page: Page) -> list[str]:
-    """What axe finds wrong with the form."""
+    """Return axe's violations in the form."""
     page.add_script_tag(path=AXE)
-    # JupyterLab's page has no height of its own, which axe takes for a page on which nothing can be seen.
+    # JupyterLab's body has no height of its own; axe would treat its content as invisible.
     page.evaluate("document.body.style.height = '100vh'")
     found = page.evaluate("async () => await axe.run('.jp-pai-Train')")
     assert "color-contrast" in [rule["id"] for rule in found["passes"] + found["violations"]]
@@ -53,7 +53,7 @@ def names(table: Locator) -> list[str]:
     return [row.get_attribute("data-type") or "" for row in table.locator("tr[data-type]").all()]
 
 
-def test_a_machine_and_an_image_are_chosen_from_what_the_platform_lists(
+def test_select_an_instance_type_and_an_image_of_the_platform(
     lab: Lab,
     page: Page,
     pai: StandIn,  # noqa: F811
@@ -69,7 +69,7 @@ def test_a_machine_and_an_image_are_chosen_from_what_the_platform_lists(
     expect(row).to_contain_text("spot: 40 % of the price")
     expect(box).to_contain_text("Pricing unavailable")
     expect(box.get_by_role("region", name="Quotas")).to_contain_text("64 cores")
-    # In a side panel there are two lines a row, and all of it is in sight.
+    # In a side panel a row has two lines, all visible.
     assert box.locator(".jp-pai-Instances-rows").evaluate("box => box.scrollWidth <= box.clientWidth")
     head = table.get_by_role("columnheader", name="Memory")
     head.get_by_role("button").press("Enter")
@@ -78,7 +78,7 @@ def test_a_machine_and_an_image_are_chosen_from_what_the_platform_lists(
     assert names(table)[0] == "ecs.gn7e-c16g1.16xlarge"
     box.get_by_role("searchbox").fill("gn6")
     expect(table.locator("tr[data-type]")).to_have_count(2)
-    # By keyboard: the arrows choose, and the star of what is chosen is the one that Tab finds.
+    # By keyboard: arrows select a row, and Tab reaches the star of the selected row.
     table.get_by_label("Profile default").press("ArrowDown")
     expect(table.get_by_label(GPUS[1], exact=True)).to_be_checked()
     page.keyboard.press("ArrowDown")
@@ -88,7 +88,7 @@ def test_a_machine_and_an_image_are_chosen_from_what_the_platform_lists(
     page.keyboard.press("Space")
     expect(table.locator("tr[data-type]").first).to_have_attribute("data-type", GPUS[0])
     assert names(table) == GPUS
-    # What is free may have changed meanwhile: it can be asked again, and what was typed stays.
+    # Refreshing the availability keeps the typed text.
     asked = len(pai.requests)
     box.get_by_role("button", name="Refresh").press("Enter")
     until(lambda: len(pai.requests) > asked)
@@ -109,17 +109,17 @@ def test_a_machine_and_an_image_are_chosen_from_what_the_platform_lists(
     expect(images).to_have_count(0)
     uri.fill("example.com/mine:1")
     expect(uri).to_have_value("example.com/mine:1")
-    # The local backend lists no images: a name can be typed.
+    # The local backend lists no images; a name can be typed.
     form.get_by_label("Profile", exact=True).select_option("local")
     expect(picker.get_by_role("button")).to_have_count(0)
     expect(uri).to_have_value("example.com/mine:1")
-    # What has a star has one tomorrow as well.
+    # Favorites are stored.
     form = opened(page, lab, "Machine")
     star = form.get_by_role("button", name=f"Favorite: {GPUS[0]}")
     expect(star).to_have_attribute("aria-pressed", "true", timeout=LONG)
 
 
-def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(
+def test_options_follow_their_schema_and_uris_are_completed(
     lab: Lab,
     page: Page,
     pai: StandIn,  # noqa: F811
@@ -133,14 +133,14 @@ def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(
     spot = form.get_by_role("group", name="Spot")
     spot.get_by_label("Set this").check()
     limit = spot.get_by_label("Maximum price")
-    # What is only half typed stays as it is.
+    # An incomplete value is kept as typed.
     limit.fill("0.")
     expect(limit).to_have_value("0.")
     limit.fill("1e")
     expect(limit).to_have_accessible_description("Must be a number. " + LIMIT)
     limit.fill("1e-1")
     expect(limit).to_have_value("1e-1")
-    # What goes together only the engine knows; it is said where it is wrong.
+    # The engine checks combinations of fields; its error appears at the field.
     expect(limit).to_have_accessible_description(re.compile("^discount_limit requires the strategy"), timeout=LONG)
     spot.get_by_label("Strategy").select_option("SpotWithPriceLimit")
     expect(limit).to_have_accessible_description(LIMIT, timeout=LONG)
@@ -169,7 +169,7 @@ def test_options_are_what_a_schema_asks_for_and_data_is_found_by_its_uri(
     expect(found).to_have_text(["a.csv", "b.csv"], timeout=LONG)
     field.press("Escape")
     expect(found).to_have_count(0)
-    # What is half typed is there again when its part is unfolded.
+    # An incomplete value is kept when its section is collapsed and expanded.
     name = inputs.get_by_label("Input name")
     name.fill("")
     form.locator("summary", has_text="Data").click()

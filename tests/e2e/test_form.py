@@ -1,4 +1,4 @@
-"""The form in a notebook, in a real JupyterLab: filled in, previewed, a mistake beside its field, submitted."""
+"""The form in a notebook: fill in, preview, show an error beside its field, submit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_form_is_filled_in_and_submits(lab: Lab, page: Page) -> None:
     name.fill("bad\tname")
     expect(output.locator(".jp-pai-Trouble", has_text="must not contain control").first).to_be_visible(timeout=LONG)
     expect(name).to_have_attribute("aria-invalid", "true")
-    # JupyterLab's keys for cells do nothing here: A inserts one.
+    # JupyterLab's cell shortcuts, such as A for a new cell, are inactive in the form.
     cells = page.locator(".jp-Notebook .jp-Cell").count()
     output.locator("summary", has_text="Metrics").press("a")
     page.wait_for_timeout(300)
@@ -39,7 +39,7 @@ def test_a_form_is_filled_in_and_submits(lab: Lab, page: Page) -> None:
     assert output.locator("summary", has_text="Metrics").evaluate("node => node === document.activeElement")
     name.fill("mine")
     expect(output.locator(".jp-pai-Trouble", has_text="must not contain control")).to_have_count(0, timeout=LONG)
-    # The preview is that of a dry run: nothing is submitted.
+    # The preview is a dry run and submits nothing.
     expect(output.get_by_role("status").filter(has_text="2 files")).to_be_visible(timeout=LONG)
     output.locator("summary", has_text="Export as").click()
     expect(output.locator(".jp-pai-Code-text")).to_contain_text("--hp lr=0.25", timeout=LONG)

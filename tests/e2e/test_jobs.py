@@ -1,4 +1,4 @@
-"""The list of jobs, the tabs of jobs, and what JupyterLab and Notebook 7 show of jobs elsewhere."""
+"""The list of jobs, the tabs of jobs, and the other places where JupyterLab and Notebook 7 show jobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .everyone import faults
 
 LONG = 60_000
 ROW = ".jp-pai-JobRow"
-# Our commands of which it is not said what they take.
+# Commands of the extension whose arguments are not described.
 UNDESCRIBED = """async () => {
   const { commands } = window.jupyterapp;
   const bad = [];
@@ -30,13 +30,13 @@ UNDESCRIBED = """async () => {
 
 
 def submit(lab: Lab, name: str, command: str = "true", notebook: str = "", **spec: Any) -> str:
-    """A job; its id."""
+    """Submit a job and return its id."""
     fields = {"name": name, "command": command, "source": {"files": {"nothing.txt": ""}}} | spec
     return str(lab.rest("POST", "/pai/api/v1/jobs", {"spec": fields, "notebook": notebook})["job"]["id"])
 
 
 def waiting(tmp_path: Path) -> str:
-    """The command of a job that runs until the test says go."""
+    """Return the command of a job that runs until the test creates the file `go`."""
     return f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done"
 
 
@@ -102,7 +102,7 @@ def test_the_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_pa
     expect(page.locator(".jp-pai-StatusItem")).to_have_text("0 jobs", timeout=LONG)
 
 
-def test_a_job_opens_in_a_tab_that_comes_back_and_a_broken_list_is_right_again(
+def test_job_tabs_are_restored_and_the_list_recovers_after_a_disconnection(
     lab: Lab, page: Page, tmp_path: Path
 ) -> None:
     job = submit(lab, "digits", waiting(tmp_path))
@@ -132,7 +132,7 @@ def test_a_job_opens_in_a_tab_that_comes_back_and_a_broken_list_is_right_again(
     notification = page.locator(".jp-toast-message", has_text="digits succeeded.")
     expect(notification).to_be_visible(timeout=LONG)
 
-    # JupyterLab saves a layout when it has been left alone for a while: what is in it comes back.
+    # JupyterLab saves its layout when it is idle, and restores the tabs of jobs.
     with page.expect_response(lambda reply: "/api/workspaces/" in reply.url and reply.request.method == "PUT"):
         page.keyboard.press("Control+b")
         page.keyboard.press("Control+b")
@@ -143,7 +143,7 @@ def test_a_job_opens_in_a_tab_that_comes_back_and_a_broken_list_is_right_again(
     assert lab.job(job)["status"] == "succeeded"
 
 
-def test_in_notebook_7_jobs_stand_beside_the_files(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_notebook_7_shows_jobs_beside_the_files(lab: Lab, page: Page, tmp_path: Path) -> None:
     submit(lab, "digits", waiting(tmp_path))
     page.goto(f"{lab.url}/tree?token={lab.token}")
     page.locator(".lm-TabBar-tab", has_text="Training jobs").click(timeout=LONG)
@@ -151,12 +151,12 @@ def test_in_notebook_7_jobs_stand_beside_the_files(lab: Lab, page: Page, tmp_pat
     row(page, "digits").click()
     expect(page.locator(".lm-TabBar-tab.lm-mod-current", has_text="digits")).to_be_visible(timeout=LONG)
     expect(page.locator(".jp-MainAreaWidget .jp-pai-Status").first).to_have_text("running", timeout=LONG)
-    # A notebook's page has one tab: a job opens on the file page.
+    # A notebook page of Notebook 7 has one tab: a job opens on the file page.
     lab.write("a.ipynb", "1")
     page.goto(f"{lab.url}/notebooks/a.ipynb?token={lab.token}")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=LONG)
     command = page.locator('.lm-CommandPalette-item[data-command="jupyter-pai:show-jobs"]')
-    while not row(page, "digits").count():  # A palette lacks commands at first, and is drawn anew as they come.
+    while not row(page, "digits").count():  # The palette adds commands while it loads, and redraws.
         page.keyboard.press("Escape")
         page.keyboard.press("Control+Shift+c")
         with contextlib.suppress(PlaywrightTimeout):
@@ -171,7 +171,7 @@ def test_in_notebook_7_jobs_stand_beside_the_files(lab: Lab, page: Page, tmp_pat
 
 
 class WithoutServerPart(Lab):
-    """JupyterLab with the page's part alone."""
+    """JupyterLab with the extension of the page only."""
 
     def arguments(self) -> list[str]:
         return [*super().arguments(), "--ServerApp.jpserver_extensions={'jupyter_pai': False}"]
@@ -192,7 +192,7 @@ def bare(home: Any, tmp_path: Path) -> Any:
     started.stop()
 
 
-def test_without_its_server_part_it_says_what_to_install(bare: Lab, page: Page) -> None:
+def test_a_missing_server_extension_is_explained(bare: Lab, page: Page) -> None:
     sockets: list[str] = []
     page.on("websocket", lambda socket: sockets.append(socket.url))
     open_panel(page, bare)
@@ -202,7 +202,7 @@ def test_without_its_server_part_it_says_what_to_install(bare: Lab, page: Page) 
     assert not [url for url in sockets if "/pai/" in url]
 
 
-def test_a_server_part_of_another_version_is_named(lab: Lab, page: Page) -> None:
+def test_a_version_mismatch_is_reported(lab: Lab, page: Page) -> None:
     about = {"version": "9.9.9", "backends": ["local"], "home": ""}
     page.route(re.compile(r"/pai/api/v1(\?\d+)?$"), lambda route: route.fulfill(json=about))
     open_panel(page, lab)

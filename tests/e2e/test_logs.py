@@ -1,4 +1,4 @@
-"""The tab Logs: a long log by pages, search far away, what comes live, and what no terminal should obey."""
+"""The tab Logs: paging and search in a long log, live lines, and filtered escape sequences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def submit(lab: Lab, command: str, folder: Path, **more: Any) -> str:
 
 
 def show(page: Page, lab: Lab, job: str) -> None:
-    """A notebook with the job's view, at its log."""
+    """Open the log of a job in the view of a notebook."""
     data = {"application/vnd.jupyter-pai.job+json": {"job_id": job, "snapshot": ""}}
     lab.write("a.ipynb", "1", outputs=[{"output_type": "display_data", "data": data, "metadata": {}}])
     open_notebook(page, lab, "a.ipynb")
@@ -36,7 +36,7 @@ def ended(lab: Lab, job: str) -> None:
     until(lambda: lab.job(job)["ended_at"])
 
 
-def test_a_long_log_is_there_at_once_and_as_a_whole(lab: Lab, page: Page, folder: Path) -> None:
+def test_a_long_log_opens_immediately_and_completely(lab: Lab, page: Page, folder: Path) -> None:
     (folder / "long.py").write_text(PRINT)
     job = submit(lab, "python long.py", folder)
     ended(lab, job)
@@ -45,11 +45,11 @@ def test_a_long_log_is_there_at_once_and_as_a_whole(lab: Lab, page: Page, folder
     expect(seen).to_contain_text(f"line {LINES - 1}", timeout=LONG)
     expect(page.locator(ROWS)).to_contain_text(f"line {LINES - 1}")
     expect(page.locator(PLACE)).to_contain_text("of 100,000")
-    # The scrollbar stands for all of it.
+    # The scrollbar covers the whole log.
     page.locator(".jp-pai-Log-bar").evaluate("bar => bar.scrollTop = 0")
     expect(seen).to_contain_text("line 0 \nline 1 \n", timeout=LONG)
     expect(page.locator(PLACE)).to_contain_text("Lines 1 to")
-    # Further on than what is loaded, as a wheel does.
+    # Scroll past the loaded lines, as with a wheel.
     terminal = page.locator(".jp-pai-Log-terminal")
     terminal.hover()
 
@@ -97,10 +97,10 @@ print("\\ndone", n)
 """
 
 
-def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, folder: Path, tmp_path: Path) -> None:
+def test_a_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path, tmp_path: Path) -> None:
     (folder / "live.py").write_text(LIVE)
     job = submit(lab, f"GO={tmp_path}/go python live.py", folder)
-    # JupyterLab's own dialogs about the connection and about a kernel that was just starting, whenever they come.
+    # JupyterLab's own dialogs about the connection and about a starting kernel may open at any time.
     dialog = page.locator(".jp-Dialog", has_text=re.compile("Server Connection Error|Error Starting Kernel"))
     page.add_locator_handler(dialog, lambda: dialog.get_by_role("button", name=re.compile("Close|Ok")).click())
     show(page, lab, job)
@@ -111,14 +111,14 @@ def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, fo
     lab.port = port
     lab.start_again()
     count = int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
-    # Not one certain line: what was missed comes at once, and is out of sight.
+    # No specific line: missed lines arrive at once and scroll out of view.
     until(lambda: last_number("tick", seen.inner_text()) > count)
-    # The network drops, and looks whole.
+    # The network drops packets while the socket stays open.
     page.context.set_offline(True)
     expect(page.locator(".jp-pai-Broken")).to_contain_text("Retrying in", timeout=LONG)
     page.context.set_offline(False)
     expect(page.locator(".jp-pai-Broken")).to_have_count(0, timeout=LONG)
-    # Scrolling up pauses; lines still come.
+    # Scrolling up pauses the view while lines arrive.
     page.locator(".jp-pai-Log-terminal").hover()
     page.mouse.wheel(0, -300)
     follow = page.locator(".jp-pai-Log-follow")
@@ -133,13 +133,13 @@ def test_live_while_the_server_is_killed_and_comes_back(lab: Lab, page: Page, fo
     total = int(seen.inner_text().split("done ")[1])
     last = "".join(f"tick {n}\n" for n in range(total - 5, total)) + f"99%|{'#' * 19}\ndone {total}"
     expect(seen).to_contain_text(last)
-    # The terminal has the bar in one row.
+    # The terminal shows the progress bar in one row.
     expect(page.locator(f"{ROWS} > div", has_text="%|")).to_have_count(1)
-    # Nothing is missing, and nothing is there twice.
+    # No line is missing or duplicated.
     expect(page.locator(PLACE)).to_contain_text(f"of {total + 2:,}")
 
 
-def test_nothing_that_a_job_prints_is_obeyed(lab: Lab, page: Page, folder: Path) -> None:
+def test_escape_sequences_of_a_job_are_filtered(lab: Lab, page: Page, folder: Path) -> None:
     prepare(folder)
     command = "; ".join(command_of(name) for name in NASTY if name not in ("byte by byte", "truncating"))
     evil = r"printf '\033]0;evil\007\033]52;c;ZXZpbA==\007\033]8;;http://x.test\007link\033]8;;\007\033[c\033[?1049hshown\n'"

@@ -34,7 +34,7 @@ wait("end")
 
 
 def watched(lab: Lab, page: Page, folder: Path) -> str:
-    """A job that writes metrics, in the output of a notebook with its metrics open; its id."""
+    """Submit a job that writes metrics, open its metrics in a notebook, and return its id."""
     spec: dict[str, Any] = {"name": "charts", "command": f"python train.py {folder}"}
     spec["source"] = {"files": {"train.py": SCRIPT}}
     job = str(lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"])
@@ -48,7 +48,7 @@ def figure(page: Page, name: str) -> Locator:
     return page.locator(f'figure[aria-label^="{name}: "]')
 
 
-def test_charts_move_are_zoomed_and_saved(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_charts_update_zoom_and_export(lab: Lab, page: Page, tmp_path: Path) -> None:
     watched(lab, page, tmp_path)
     view = page.locator(".jp-pai-Metrics")
     expect(view).to_contain_text("No metrics logged yet.", timeout=LONG)
@@ -67,7 +67,7 @@ def test_charts_move_are_zoomed_and_saved(lab: Lab, page: Page, tmp_path: Path) 
     expect(loss).to_have_accessible_name(re.compile("3010 points, latest 0.5 at step 3009"), timeout=LONG)
     page.wait_for_function("([node, before]) => node.toDataURL() !== before", arg=[canvas(loss), before])
 
-    # What came live may be held whole, and is not asked for again; what is read anew is thinned.
+    # Live points may be complete and are not fetched again; a fresh page fetches downsampled ones.
     page.get_by_role("tab", name="Overview").click()
     page.get_by_role("tab", name="Metrics").click()
     expect(loss).to_have_accessible_name(re.compile("3010 points"), timeout=LONG)

@@ -1,4 +1,4 @@
-"""The tab Outputs: what a job wrote is looked at, harms nobody, and is copied into the workspace."""
+"""The tab Outputs: preview files without running them, and copy them to the workspace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ model = Path(os.environ["PAI_OUTPUT_MODEL"])
 
 
 def open_outputs(page: Page, lab: Lab, code: str) -> Locator:
-    """Train, and turn to the channel `model`."""
+    """Train, and open the channel `model`."""
     lab.write("work/a.ipynb", "%load_ext jupyter_pai", f"%%pai_train --name files\n{code}")
     open_notebook(page, lab, "work/a.ipynb")
     run_cells(page, 2)
@@ -42,7 +42,7 @@ def row(channel: Locator, path: str) -> Locator:
     return channel.locator(f'tr[data-path="{path}"]')
 
 
-def test_files_are_looked_at_and_nothing_of_them_runs(lab: Lab, page: Page) -> None:
+def test_files_are_previewed_without_running(lab: Lab, page: Page) -> None:
     channel = open_outputs(page, lab, CODE)
     expect(channel.locator("tbody tr")).to_have_count(6, timeout=LONG)
     for name in ("page.html", "sub dir/训练 #1?.json", "weights.bin", "picture.svg"):
@@ -55,7 +55,7 @@ def test_files_are_looked_at_and_nothing_of_them_runs(lab: Lab, page: Page) -> N
     page.wait_for_function("document.querySelector('.jp-pai-Channel img').naturalWidth === 40")
     expect(row(channel, "out")).to_contain_text("leads out of its folder")
     expect(row(channel, "out").locator("button, a")).to_have_count(0)
-    # Its own address is for saving: as a page it shows nothing, and runs nothing.
+    # The URL of the file is for downloads: opened as a page, it shows and runs nothing.
     address = row(channel, "page.html").locator("a").get_attribute("href") or ""
     with page.expect_download() as saved:
         row(channel, "page.html").locator("a").click()
@@ -78,7 +78,7 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     lab: Lab, page: Page, tmp_path: Path
 ) -> None:
     wait = f"\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.02)\n(model / 'last.txt').write_text('last')\n"
-    wait += "open(os.environ['PAI_OUTPUT_CHECKPOINTS'] + 'huge', 'wb').truncate(1 << 42)  # No disk has room for it.\n"
+    wait += "open(os.environ['PAI_OUTPUT_CHECKPOINTS'] + 'huge', 'wb').truncate(1 << 42)  # Larger than any disk.\n"
     channel = open_outputs(page, lab, CODE + wait)
     expect(row(channel, "weights.bin")).to_be_visible(timeout=LONG)
     (tmp_path / "go").touch()
@@ -116,7 +116,7 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     row(channel, "last.txt").get_by_role("button", name="Open").click()
     expect(page.locator(".jp-FileEditor .cm-content")).to_have_text("last", timeout=LONG)
 
-    # In a tab of its own the job is in no notebook: the file browser knows the folder. What is long can be ended.
+    # A job tab has no notebook: the file browser's folder is suggested. A long copy can be canceled.
     (lab.root / "data").mkdir()
     execute(page, "filebrowser:go-to-path", path="data")
     expect(page.locator(".jp-BreadCrumbs-item", has_text="data")).to_be_visible(timeout=LONG)

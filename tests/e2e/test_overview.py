@@ -1,4 +1,4 @@
-"""The head of the job view, Overview and Events: what is told of a job, and what can be done with it."""
+"""The header of the job view, the tabs Overview and Events, and the actions of a job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def submit(lab: Lab, **spec: Any) -> str:
 
 
 def view(page: Page, lab: Lab, job: str, **forged: Any) -> Locator:
-    """A job in a notebook that somebody else has made, who may have `forged` its output: it is not trusted."""
+    """A job in an untrusted notebook of another user, possibly with a `forged` output."""
     saved = output(job, str(forged))
     saved["data"]["application/vnd.jupyter-pai.job+json"].update(forged)
     lab.write("a.ipynb", "1", outputs=[saved])
@@ -28,7 +28,7 @@ def view(page: Page, lab: Lab, job: str, **forged: Any) -> Locator:
     return page.locator(f".jp-OutputArea {VIEW}")
 
 
-def test_a_job_is_stopped_run_again_with_changes_and_deleted(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_stop_rerun_with_changes_and_delete(lab: Lab, page: Page, tmp_path: Path) -> None:
     command = f"echo go; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done"
     job = submit(lab, command=command, hyperparameters={"zeta": "1", "alpha": "two"})
     evil: dict[str, Any] = {"command": f"touch {tmp_path}/evil", "hyperparameters": {"zeta": "evil"}}
@@ -64,7 +64,7 @@ def test_a_job_is_stopped_run_again_with_changes_and_deleted(lab: Lab, page: Pag
     assert (again["rerun_of"], again["spec"]["command"]) == (job, command)
     assert not (tmp_path / "evil").exists()
 
-    # The new job has opened in a tab of its own.
+    # The new job opened in its own tab.
     expect(page.get_by_role("group", name="Training job again")).to_be_visible(timeout=LONG)
     page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="a.ipynb").click()
     shown.get_by_role("button", name="Delete").click()
@@ -74,7 +74,7 @@ def test_a_job_is_stopped_run_again_with_changes_and_deleted(lab: Lab, page: Pag
     assert [found["id"] for found in lab.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [again["id"]]
 
 
-def test_labels_pins_and_events_also_of_others(lab: Lab, page: Page) -> None:
+def test_labels_pins_and_events_including_changes_of_others(lab: Lab, page: Page) -> None:
     job = submit(lab, command="true", labels={"team": "x"})
     shown = view(page, lab, job)
     status(page, "succeeded")

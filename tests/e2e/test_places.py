@@ -1,4 +1,4 @@
-"""Train and its fellows where JupyterLab and Notebook 7 have such things, in the user's language."""
+"""Toolbar buttons, menus, shortcuts and settings in JupyterLab and Notebook 7, in the user's language."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .conftest import Lab, execute, open_notebook
 from .test_jobs import LONG, row, submit, waiting
 
 HEAD = ".jp-pai-Train-head h2"
-# Keys of ours that something else has as well.
+# Shortcuts of the extension that another command uses as well.
 CLASHES = """() => {
   const all = window.jupyterapp.commands.keyBindings;
   const ours = all.filter(one => one.command.startsWith('jupyter-pai:'));
@@ -38,13 +38,13 @@ def menu_entry(page: Page, label: str) -> Locator:
 
 
 def of_context_menu(page: Page, name: str, label: str = "Train…") -> Locator:
-    """An entry of the menu that is opened on an item."""
+    """Return an entry of the context menu of an item."""
     item(page, name).click(button="right")
     expect(menu_entry(page, "Rename")).to_be_visible(timeout=LONG)
     return menu_entry(page, label)
 
 
-def test_train_is_where_one_looks_for_it_and_takes_what_is_meant(lab: Lab, page: Page) -> None:
+def test_toolbar_menus_and_shortcuts_train_the_right_file(lab: Lab, page: Page) -> None:
     for name in ("aaa.ipynb", "bbb.ipynb"):
         lab.write(name, "1")
     (lab.root / "work").mkdir()
@@ -53,11 +53,11 @@ def test_train_is_where_one_looks_for_it_and_takes_what_is_meant(lab: Lab, page:
     open_notebook(page, lab, "aaa.ipynb", "lab/tree")
     head = page.locator(HEAD)
 
-    # The toolbar's notebook, not the one that is selected.
+    # The toolbar trains its own notebook, not the selected file.
     item(page, "bbb.ipynb").click()
     page.get_by_role("button", name="Train", exact=True).click()
     expect(head).to_have_text("aaa.ipynb", timeout=LONG)
-    # The file under the pointer, not those that are selected; folders and scripts, and nothing else.
+    # The context menu trains the file under the pointer, for folders, notebooks and scripts only.
     page.locator('.jp-SideBar [data-id="filebrowser"]').click()
     for name in ("bbb.ipynb", "run.sh", "train.py", "work"):
         item(page, "aaa.ipynb").click()
@@ -67,13 +67,13 @@ def test_train_is_where_one_looks_for_it_and_takes_what_is_meant(lab: Lab, page:
     expect(of_context_menu(page, "notes.txt")).to_have_count(0)
     page.keyboard.press("Escape")
 
-    # The keyboard, in the notebook; and nobody else has these keys.
+    # The shortcuts work in the notebook and do not clash with others.
     cell = page.locator(".jp-Notebook .jp-Cell .jp-InputArea-editor").first
     cell.click()
     page.keyboard.press("Control+Shift+Enter")
     expect(head).to_have_text("aaa.ipynb", timeout=LONG)
     expect(cell).to_have_text("1")
-    # In an editor it is the script that they are about.
+    # In an editor the shortcuts train the script.
     execute(page, "docmanager:open", path="train.py")
     page.locator(".jp-FileEditor .cm-content").click(timeout=LONG)
     page.keyboard.press("Control+Alt+Enter")
@@ -84,10 +84,10 @@ def test_train_is_where_one_looks_for_it_and_takes_what_is_meant(lab: Lab, page:
     page.locator(".jp-FileEditor .cm-content").click()
     page.keyboard.press("Control+Shift+Enter")
     expect(head).to_have_text("train.py", timeout=LONG)
-    # The panel goes along with a notebook that is renamed.
+    # The panel follows a renamed notebook.
     execute(page, "docmanager:open", path="aaa.ipynb")
     expect(head).to_have_text("aaa.ipynb", timeout=LONG)
-    execute(page, "filebrowser:refresh")  # The server stumbles over a name that goes while it lists the folder.
+    execute(page, "filebrowser:refresh")  # Listing a folder fails on the server if a name disappears meanwhile.
     page.evaluate("window.jupyterapp.serviceManager.contents.rename('aaa.ipynb', 'ccc.ipynb')")
     expect(head).to_have_text("ccc.ipynb", timeout=LONG)
     expect(page.get_by_text(re.compile(r"\d files?, "))).to_be_visible(timeout=LONG)
@@ -102,7 +102,7 @@ def test_train_is_where_one_looks_for_it_and_takes_what_is_meant(lab: Lab, page:
         expect(menu_entry(page, entry)).to_be_visible(timeout=LONG)
         page.keyboard.press("Escape")
 
-    # The launcher, for the folder that it shows.
+    # The launcher trains the folder that it shows.
     page.locator('.jp-SideBar [data-id="filebrowser"]').click()
     item(page, "work").dblclick()
     expect(item(page, "bbb.ipynb")).to_have_count(0)
@@ -115,7 +115,7 @@ def test_train_is_where_one_looks_for_it_and_takes_what_is_meant(lab: Lab, page:
     given = lab.root / "work/pai-tutorials"
     assert {path.name for path in given.iterdir()} >= {"tutorial.ipynb", "folder.ipynb", "metrics.ipynb"}
     assert not list(given.glob("*zh-CN*"))
-    # What the user has made of one stays.
+    # The user's changes to a tutorial are kept.
     page.locator(".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible").first.click()
     (given / "folder.ipynb").write_text("mine")
     execute(page, "jupyter-pai:open-tutorials", cwd="work")
@@ -124,7 +124,7 @@ def test_train_is_where_one_looks_for_it_and_takes_what_is_meant(lab: Lab, page:
 
 
 class HubLab(HubServer, Lab):
-    """JupyterLab as a Hub starts it: pages log in there, and come back with a cookie."""
+    """JupyterLab started by a JupyterHub: pages log in at the hub and return with a cookie."""
 
     def arguments(self) -> list[str]:
         return [*super().arguments(), "--LabApp.expose_app_in_browser=True"]
@@ -132,7 +132,7 @@ class HubLab(HubServer, Lab):
 
 @pytest.fixture
 def named_server(home: Home, tmp_path: Path) -> Iterator[Lab]:
-    """A named server of a user of a Hub."""
+    """A named server of a JupyterHub user."""
     root = tmp_path / "notebooks"
     root.mkdir()
     hub = Hub("train")
@@ -152,7 +152,7 @@ def test_notebook_7_below_a_hubs_address(named_server: Lab, page: Page, tmp_path
     open_notebook(page, lab, "aaa.ipynb", "notebooks")
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.locator(HEAD)).to_have_text("aaa.ipynb", timeout=LONG)
-    # The page of the form has an address; jobs there are live.
+    # The page of the form has a URL, and its jobs update live.
     page.goto(f"{lab.url}/tree?pai-train=bbb.ipynb&token={lab.token}")
     expect(page.locator(".lm-TabBar-tab.lm-mod-current", has_text="Train")).to_be_visible(timeout=LONG)
     expect(page.locator(HEAD)).to_have_text("bbb.ipynb", timeout=LONG)
@@ -164,7 +164,7 @@ def test_notebook_7_below_a_hubs_address(named_server: Lab, page: Page, tmp_path
     expect(row(page, "digits")).to_contain_text("running", timeout=LONG)
     (tmp_path / "go").touch()
     expect(row(page, "digits")).to_contain_text("succeeded", timeout=LONG)
-    # The browser has logged in at the Hub; by its cookie all came from the server, the socket too.
+    # The browser logged in at the hub; its cookie authorized all requests and the WebSocket.
     assert len([url for url in outside if "/hub/api/oauth2/authorize?" in url]) == len(outside) == 1
     assert "101 GET /user/ada/train/pai/api/v1/stream" in lab.log.read_text()
 
@@ -178,12 +178,12 @@ def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> 
         page.goto(f"{lab.url}/lab?reset&token={lab.token}")
         expect(jobs).to_be_visible(timeout=LONG)
 
-    # JupyterLab speaks English, we Chinese: what the page says, what the engine says, and the settings.
+    # JupyterLab in English, the extension in Chinese: the page, messages of the engine, and settings.
     lab.setting("jupyter-pai:page", language="zh-CN")
     open_lab()
     expect(jobs).to_have_attribute("title", re.compile("训练作业"))
     expect(page.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^File$"))).to_be_visible()
-    # Which a screen reader is told, of what is ours.
+    # The extension's elements declare their language for screen readers.
     jobs.click()
     expect(page.locator(".jp-pai-JobsPanel")).to_have_attribute("lang", "zh-CN", timeout=LONG)
     expect(page.locator("html")).to_have_attribute("lang", "en")
@@ -201,7 +201,7 @@ def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> 
     page.locator(".jp-PluginList-entry", has_text="训练作业").click(timeout=LONG)
     settings = page.locator(".jp-SettingsPanel")
     assert len(asked) == 1
-    # What is kept is written into the engine's own file; what cannot be is said.
+    # Settings of the engine are written to its own file; a failure is shown.
     room = settings.get_by_label("作业和环境可占的空间")
     room.fill("much")
     room.press("Enter")
@@ -210,13 +210,13 @@ def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> 
     room.press("Enter")
     expect(settings.get_by_role("status").filter(has_text="已写入")).to_be_visible(timeout=LONG)
     assert 'limit = "5GB"' in user_file().read_text()
-    # Another language comes with another page, which is offered.
+    # Another language needs a reload, which is offered.
     field = settings.locator('select[id$="_language"]')
     field.select_option(label="English")
     toast = page.locator(".Toastify__toast", has=page.get_by_role("button", name="重新加载"))
     toast.get_by_role("button").first.click(timeout=LONG)
     expect(jobs).to_have_attribute("title", re.compile("^Training jobs"), timeout=LONG)
-    # The menu says Chinese, and there is no pack: what the server answers then.
+    # JupyterLab is set to Chinese without a language pack: the response of the server.
     lab.setting("jupyter-pai:page")
     lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
     nothing: Any = {"data": {}, "message": "Language 'zh_CN' is not installed."}
@@ -224,7 +224,7 @@ def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> 
     open_lab()
     expect(jobs).to_have_attribute("title", re.compile("训练作业"))
     assert len(asked) == 2
-    # With the pack JupyterLab brings our texts as well.
+    # With the language pack, JupyterLab loads the extension's texts as well.
     page.unroute(re.compile("/api/translations/zh"))
     open_lab()
     expect(page.locator(".lm-MenuBar-itemLabel", has_text="文件")).to_be_visible(timeout=LONG)

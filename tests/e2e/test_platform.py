@@ -27,7 +27,7 @@ pathlib.Path(os.environ['PAI_OUTPUT_MODEL'], 'weights.txt').write_text('0.1 0.2'
 
 @pytest.fixture
 def lab(pai: StandIn, lab: Lab, tmp_path: Path) -> Iterator[Lab]:  # noqa: F811
-    """One that starts with the profile of the stand-in."""
+    """JupyterLab with a profile of the stand-in."""
     yield lab
     (tmp_path / "go").touch()
 
@@ -44,7 +44,7 @@ def test_a_job_on_the_platform_has_all_its_parts(
     status(page, "running")
     view = page.locator(VIEW)
     expect(page.locator(f"{VIEW}-log")).to_contain_text("epoch 0 loss=0.5", timeout=LONG)
-    # Its address is asked for by the command that the terminal was told.
+    # The command in the terminal requests the URL of the web terminal.
     view.get_by_role("button", name="Terminal").click()
     expect(page.locator(".jp-Terminal")).to_be_visible(timeout=LONG)
     until(lambda: pai.count("paistudio", "CreateInstanceWebTerminal") == 1)

@@ -1,4 +1,4 @@
-"""TensorBoards that the platform runs, in the job view: found, started, opened, stopped, and five at most."""
+"""TensorBoards on the platform, in the job view: find, start, open, stop, and replace one of five."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START = "Start TensorBoard on the platform"
 
 @pytest.fixture
 def lab(pai: StandIn, lab: Lab) -> Iterator[Lab]:  # noqa: F811
-    """One that starts with the profile of the stand-in, and leaves it no TensorBoards."""
+    """JupyterLab with a profile of the stand-in; its TensorBoards are deleted after the test."""
     yield lab
     for board in boards(lab):
         lab.rest("DELETE", f"/pai/api/v1/platform-tensorboards/{board['id']}?backend=pai&delete=true")
@@ -40,13 +40,13 @@ def submit(lab: Lab, name: str, profile: str = "pai") -> str:
 
 
 def fill(lab: Lab) -> None:
-    """All five places are taken."""
+    """Fill all five slots."""
     for number in range(5):
         lab.rest("POST", "/pai/api/v1/platform-tensorboards", {"job": submit(lab, f"number-{number}")})
 
 
 def opened(page: Page, lab: Lab, job: str) -> Locator:
-    """The tab TensorBoard of a job's view."""
+    """Open the tab TensorBoard of a job."""
     page.goto(f"{lab.url}/lab?reset&token={lab.token}")
     page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').wait_for(timeout=LONG)
     execute(page, "jupyter-pai:open-job", id=job)
@@ -59,7 +59,7 @@ def accept(page: Page) -> None:
     page.locator(".jp-Dialog .jp-mod-accept").click(timeout=LONG)
 
 
-def test_one_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
+def test_start_open_stop_and_delete(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
     view = opened(page, lab, submit(lab, "digits"))
     part = view.get_by_role("region", name=PART)
     expect(part).to_contain_text("one of the 5 TensorBoard slots of the account, may be billed", timeout=LONG)
@@ -69,7 +69,7 @@ def test_one_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: St
     assert faults(page, TAB) == []
     start.press("Enter")
     expect(part.get_by_role("status")).to_have_text("Ready to open.", timeout=LONG)
-    # The button has gone: the keyboard goes on from the part's title.
+    # The button was removed: the focus moves to the section's title.
     expect(part.locator(".jp-pai-TensorBoard-title")).to_be_focused()
     link = part.get_by_role("link", name="Open on the platform")
     assert (link.get_attribute("target"), link.get_attribute("rel")) == ("_blank", "noopener noreferrer")
@@ -86,7 +86,7 @@ def test_one_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: St
     accept(page)
     expect(board).to_have_text("digits · stopped" + "Delete on the platform", timeout=LONG)
     assert [one["status"] for one in boards(lab)] == ["stopped"]
-    # It is the same one that is started again.
+    # The same TensorBoard is started again.
     start.click()
     expect(link).to_be_visible(timeout=LONG)
     assert pai.count("dlc", "CreateTensorboard") == 1
@@ -96,7 +96,7 @@ def test_one_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: St
     assert boards(lab) == []
 
 
-def test_one_makes_room_where_all_places_are_taken(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
+def test_replace_one_when_all_slots_are_used(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
     fill(lab)
     view = opened(page, lab, submit(lab, "sixth"))
     part = view.get_by_role("region", name=PART)
@@ -113,7 +113,7 @@ def test_one_makes_room_where_all_places_are_taken(lab: Lab, page: Page, pai: St
     accept(page)
     expect(part.get_by_role("alert").first).to_contain_text("refused by the test", timeout=LONG)
     expect(rows).to_have_count(5)
-    # A place that was given up may count as taken for some time.
+    # A released slot may count as used for a while.
     pai.faults.add("refused", "dlc:CreateTensorboard", count=2, status=400, code="TensorboardLimitExceeded")
     other.click()
     accept(page)
@@ -123,7 +123,7 @@ def test_one_makes_room_where_all_places_are_taken(lab: Lab, page: Page, pai: St
     assert (shown["number-2"], shown["sixth"], shown["number-0"]) == ("stopped", "running", "running")
 
 
-def test_what_goes_wrong_is_said_with_what_to_do(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
+def test_errors_are_shown_with_a_fix(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
     job = submit(lab, "digits")
     pai.faults.add("refused", "dlc:ListTensorboards", status=403)
     part = opened(page, lab, job).get_by_role("region", name=PART)
@@ -144,12 +144,12 @@ def test_what_goes_wrong_is_said_with_what_to_do(lab: Lab, page: Page, pai: Stan
     start.click()
     expect(part.get_by_role("link", name="Open on the platform")).to_be_visible(timeout=LONG)
     expect(part.get_by_role("alert")).to_have_count(0)
-    # A page that is opened anew finds it.
+    # A reloaded page finds it.
     part = opened(page, lab, job).get_by_role("region", name=PART)
     expect(part.get_by_role("link", name="Open on the platform")).to_be_visible(timeout=LONG)
 
 
-def test_jobs_of_this_machine_have_none(lab: Lab, page: Page) -> None:
+def test_local_jobs_have_none(lab: Lab, page: Page) -> None:
     view = opened(page, lab, submit(lab, "here", "local"))
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible(timeout=LONG)
     expect(view.get_by_role("region", name=PART)).to_have_count(0)
@@ -170,10 +170,10 @@ def test_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     assert faults(page, TAB) == []
 
 
-def test_in_a_page_without_our_extension(pai: StandIn, plain_lab: Lab, page: Page) -> None:  # noqa: F811
-    """Fed by the kernel, with dialogs of the page's own; in Chinese."""
+def test_in_a_page_without_the_extension(pai: StandIn, plain_lab: Lab, page: Page) -> None:  # noqa: F811
+    """A page without the extension: connected through the kernel, with its own dialogs, in Chinese."""
     train = "%%pai_train --backend pai --name digits --as job --wait\nprint(1)"
-    # A view that shows the end of its job from the start, and so is drawn once.
+    # A view of a finished job is drawn once.
     plain_lab.write("a.ipynb", "%load_ext jupyter_pai", train, "job.widget()")
     open_notebook(page, plain_lab, "a.ipynb")
     run_cells(page, 3)

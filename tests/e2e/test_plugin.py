@@ -1,4 +1,4 @@
-"""A platform of another package in the panel: its profile, options, files and jobs, with no line of ours about it."""
+"""A backend of another package in the panel: its profile, options, files and jobs, without code for it here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import os
 from pathlib import Path
 print("nice", os.nice(0), "with", Path(os.environ["PAI_INPUT_TRAIN"]).read_text())
 """
-# One that says of itself what it must.
+# A plug-in with the required members only.
 PLAIN = """
 from jupyter_pai.backends.local.backend import LocalBackend
 
@@ -32,8 +32,8 @@ class Plain(LocalBackend):
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A folder in which a neighbour works. What is started from now on, as the server, has the plug-in installed, and a
-    plain one."""
+    """A folder for both plug-ins. Processes started from now on, such as the server, have the example plug-in installed
+    and a minimal one."""
     about = tmp_path / "site/plain-1.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plain\nVersion: 1\n")
@@ -52,7 +52,7 @@ def test_a_plug_in_is_in_the_panel(shared: Path, lab: Lab, page: Page) -> None:
     lab.rest("PUT", "/pai/api/v1/profiles/bare", {"values": {"backend": "plain"}})
     open_notebook(page, lab, "work/a.ipynb")
 
-    # A profile of its kind is added, with the fields that its settings have, and tested.
+    # Add a profile with the fields of the plug-in's settings, and test it.
     execute(page, "jupyter-pai:profiles")
     view = page.locator(".jp-pai-Profiles")
     view.get_by_role("button", name="Add…").click(timeout=LONG)
@@ -71,12 +71,12 @@ def test_a_plug_in_is_in_the_panel(shared: Path, lab: Lab, page: Page) -> None:
     expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
     expect(row.locator("[data-state=ok]", has_text="neighbour")).to_contain_text(f"works in {shared}")
 
-    # Its files are in the Explorer.
+    # The Explorer shows its files.
     execute(page, "jupyter-pai:show-explorer")
     page.locator(".jp-pai-Explorer-roots").get_by_role("button", name="data").click(timeout=LONG)
     expect(page.locator('.jp-pai-Explorer-row[data-path="seven.txt"]')).to_be_visible(timeout=LONG)
 
-    # The form has its profile and its options, with the rules for them.
+    # The form shows its profile and its options, with their validation.
     execute(page, "jupyter-pai:train", path="work/train.py")
     shown = form(page)
     where = shown.get_by_label("Profile", exact=True)
@@ -90,7 +90,7 @@ def test_a_plug_in_is_in_the_panel(shared: Path, lab: Lab, page: Page) -> None:
     options.fill('{"container": "none"}')
     expect(options).to_have_attribute("aria-invalid", "false", timeout=LONG)
     expect(shown.locator("summary", has_text="plain options")).to_contain_text("container")
-    where.select_option("den")  # What was said to others is not said to this one.
+    where.select_option("den")  # Options of another backend are not sent to this one.
     expect(shown.locator("summary", has_text=f"{TITLE} options")).to_be_visible()
     expect(shown.get_by_label("Container engine")).to_have_count(0)
     nice = shown.get_by_label("Niceness", exact=True)
@@ -105,7 +105,7 @@ def test_a_plug_in_is_in_the_panel(shared: Path, lab: Lab, page: Page) -> None:
     shown.get_by_placeholder("path or URI").fill("neighbour://data/seven.txt")
     page.keyboard.press("Escape")
 
-    # Its job is there, and in the list.
+    # The job opens and is in the list.
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
     job = page.get_by_role("group", name="Training job train_")
     expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)

@@ -1,4 +1,4 @@
-"""Profiles in the Train panel: one is added with its key, tested, used, and removed; the key is seen by nobody."""
+"""Profiles in the Train panel: add one with its key, test it, use it, remove it; the key is never shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG = 60_000
 
 @pytest.fixture
 def bare(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:  # noqa: F811  a fixture
-    """The stand-in; no key of it is to be found on this machine, and no profile but those that need no file."""
+    """The stand-in, without credentials on this machine and without a settings file."""
     from jupyter_pai.config.settings import user_file
 
     user_file().unlink()
@@ -52,7 +52,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     view = page.locator(".jp-pai-Profiles")
     expect(view.locator("li", has_text="local").first).to_be_visible(timeout=LONG)
 
-    # By keyboard alone: which platform, what it is called, where it is.
+    # By keyboard: the platform, the name and the region.
     view.get_by_role("button", name="Add…").focus()
     page.keyboard.press("Enter")
     expect(view.get_by_role("group", name="Select a platform").get_by_role("button").first).to_be_focused()
@@ -76,7 +76,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     form.get_by_label("AccessKey secret").fill("two words")
     form.get_by_role("button", name="Save").click()
 
-    # What is wrong stands beside its field, first of the settings, then of the key.
+    # Errors appear beside their fields, of the settings first, then of the key.
     wrong = form.locator('[aria-invalid="true"]')
     expect(wrong).to_have_value("no address")
     expect(wrong).to_be_focused()
@@ -95,7 +95,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     expect(row).to_contain_text(bare.region)
     expect(row.get_by_role("button").first).to_be_focused()
 
-    # What is typed is still there after a look at something else, and is not thrown away by a key alone.
+    # Switching views keeps the typed text, and Escape does not discard it without a confirmation.
     row.get_by_role("button", name="Edit profile mine").click()
     form.get_by_label("AccessKey ID").fill("half")
     execute(page, "jupyter-pai:train")
@@ -109,17 +109,17 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     page.locator(".jp-Dialog").get_by_role("button", name="Discard").click()
     expect(form).to_have_count(0)
 
-    # It is tested, and jobs can go with it.
+    # The profile is tested, and jobs can run with it.
     row.get_by_role("button", name="Test profile mine").click()
     expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
     expect(row.locator("[data-state=ok]", has_text="credentials")).to_contain_text(hint)
     assert {request["key"] for request in bare.requests if request["status"] == 200} == {key.id}
     found = lab.rest("GET", "/pai/api/v1/instances?profile=mine")
     assert found["instances"]
-    row.get_by_role("button", name="Make mine the default").click()
+    row.get_by_role("button", name="Make default: mine").click()
     expect(row.get_by_text("default", exact=True)).to_be_visible()
 
-    # The form has nothing of the key when it is opened again.
+    # The form does not show the key when it is opened again.
     row.get_by_role("button", name="Edit profile mine").click()
     expect(form.get_by_label("AccessKey secret")).to_have_value("")
     expect(form.get_by_label("AccessKey ID")).to_have_value("")
@@ -145,7 +145,7 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
 
 @pytest.fixture
 def managed(home: Home, tmp_path: Path) -> Iterator[Lab]:
-    """JupyterLab where the administrator allows one profile of two."""
+    """JupyterLab where the administrator allows one of two profiles."""
     if os.getuid() != 0:
         pytest.skip("only root can mount a file system")
     system, root = tmp_path / "system", tmp_path / "notebooks"
@@ -161,7 +161,7 @@ def managed(home: Home, tmp_path: Path) -> Iterator[Lab]:
     started.stop()
 
 
-def test_a_profile_that_the_administrator_refuses_says_so(managed: Lab, page: Page, tmp_path: Path) -> None:
+def test_a_profile_refused_by_the_administrator_is_explained(managed: Lab, page: Page, tmp_path: Path) -> None:
     why = "The profile `own` is not allowed here. Allowed: `team`. Rule `profiles` in "
     settings = tmp_path / "system" / "jupyter_pai.toml"
     profiles = "default = 'team'\n[profiles.team]\nbackend = 'local'\n[profiles.own]\nbackend = 'local'\n"
@@ -176,7 +176,7 @@ def test_a_profile_that_the_administrator_refuses_says_so(managed: Lab, page: Pa
     execute(page, "jupyter-pai:train", path="train.py")
     form = page.locator(".jp-pai-Train")
     profile = form.get_by_label("Profile", exact=True)
-    # Its last job went with it: that this is over is said before anything is submitted.
+    # The last job used the refused profile: the refusal is shown before the submission.
     expect(profile).to_have_value("own", timeout=LONG)
     expect(profile).to_have_attribute("aria-invalid", "true", timeout=LONG)
     trouble = form.locator(".jp-pai-Trouble").filter(has_text=why)

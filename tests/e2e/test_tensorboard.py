@@ -1,4 +1,4 @@
-"""TensorBoard by the button of the job view, in a tab of JupyterLab under a base URL."""
+"""TensorBoard started from the job view, in a tab of JupyterLab under a base URL."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_button_starts_it_and_a_tab_shows_the_scalar(lab: Lab, page: Page, hom
     expect(running).to_have_count(0, timeout=LONG)
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_enabled()
     assert not boards(home.path.parent)
-    # Several jobs are compared in one.
+    # Compare several jobs in one TensorBoard.
     until(lambda: any((home.job(other).path / "output" / "tensorboard").glob("*tfevents*")))
     execute(page, "jupyter-pai:compare-jobs", ids=[job, other])
     page.get_by_role("button", name="Compare in TensorBoard").click(timeout=LONG)

@@ -1,5 +1,5 @@
-"""Whatever a job says of itself is text, wherever it is shown: under a policy that forbids what HTML could do, and
-whose report stays empty."""
+"""Texts of a job are shown as text everywhere, under a content security policy that forbids injected HTML and whose
+report stays empty."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .conftest import Lab, execute
 from .test_overview import EVIL, view
 from .test_view import LONG, VIEW, status
 
-# As a site may set it for its JupyterLab, which needs `eval` and styles of its own.
+# A policy that a site may set for JupyterLab, which needs `eval` and inline styles.
 POLICY = """
 window.reports = [];
 addEventListener('securitypolicyviolation', event => window.reports.push([event.violatedDirective, event.blockedURI]));
@@ -27,7 +27,7 @@ addEventListener('DOMContentLoaded', () => {
   document.head.append(meta);
 });
 """
-# None has a slash, so that it may be the name of a file.
+# Without slashes, so that each text is a valid file name.
 CORPUS = (
     "<img src=x onerror=alert(1)>",
     '"><svg onload=alert(1)>',
@@ -61,7 +61,7 @@ def figure(metric: str) -> str:
     return f"figure[aria-label^={json.dumps(metric + ': ')}]"
 
 
-def test_what_a_job_says_is_text(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_texts_of_a_job_are_not_interpreted(lab: Lab, page: Page, tmp_path: Path) -> None:
     trouble: list[str] = []
 
     def refuse(dialog: Dialog) -> None:
@@ -112,7 +112,7 @@ def test_what_a_job_says_is_text(lab: Lab, page: Page, tmp_path: Path) -> None:
     expect(shown.locator("tbody")).to_contain_text("failed", timeout=LONG)
     nothing_has_run()
 
-    # The list, a comparison, a tab's title, and the word at a job's end.
+    # The list, a comparison, a tab's title, and the notification at the end of a job.
     execute(page, "jupyter-pai:show-jobs")
     rows = page.locator(".jp-pai-JobRow-name")
     expect(rows.filter(has_text=EVIL)).to_have_count(1, timeout=LONG)
@@ -122,7 +122,7 @@ def test_what_a_job_says_is_text(lab: Lab, page: Page, tmp_path: Path) -> None:
     compare = page.get_by_role("group", name="Job comparison")
     for text in (EVIL, CORPUS[1], CORPUS[2]):
         expect(compare).to_contain_text(text, timeout=LONG)
-    # One chart for both, and both jobs are told of each metric.
+    # One chart for both jobs, with both jobs named for each metric.
     expect(compare.locator(figure(CORPUS[0]))).to_have_count(1, timeout=LONG)
     metrics = compare.get_by_role("region", name="Metrics").locator("tbody tr", has_text=CORPUS[0]).first
     expect(metrics.locator("td")).to_contain_text(["1.5", "1.5"], timeout=LONG)
@@ -133,7 +133,7 @@ def test_what_a_job_says_is_text(lab: Lab, page: Page, tmp_path: Path) -> None:
     expect(page.locator(".jp-toast-message", has_text=CORPUS[7][:30])).to_be_visible(timeout=LONG)
     nothing_has_run()
     assert len({job, other, late}) == 3
-    # And the policy is there: what would have been HTML is reported.
+    # The policy is active: injected HTML is reported.
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=/static/x onerror=alert(1)>')")
     page.wait_for_function("window.reports.length > 0")
 

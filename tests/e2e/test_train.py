@@ -1,4 +1,4 @@
-"""The form that submits: two clicks to a running job, and all that can be said before."""
+"""The Train form: two clicks to a running job, and all options before it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ parser.add_argument("--epochs", type=int, default=3)
 options = parser.parse_args()
 print("lr", options.lr, options.optimizer, options.epochs)
 """
-# What of our code is loaded when it is needed.
+# The lazily loaded scripts of the extension.
 CODE = "**/extensions/jupyter-pai/static/*"
-# How often the user clicks from now on.
+# Count the clicks of the user from now on.
 COUNT = "() => { window.clicks = 0; addEventListener('click', e => { window.clicks += e.isTrusted ? 1 : 0; }, true); }"
-# The shape of a key, and none.
+# Looks like an access key, but is not one.
 KEY = "LTAI" + "5tQr8ZbN3mXw7KpL2vYc"
 
 
@@ -36,14 +36,14 @@ def form(page: Page) -> Locator:
 
 
 def show(page: Page, title: str) -> Locator:
-    """The form, opened as a user does, once it is about a file."""
+    """Open the form in the side bar and wait until it shows the file `title`."""
     page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
     expect(form(page).get_by_role("heading", name=title)).to_be_visible(timeout=LONG)
     return form(page)
 
 
 def begun(lab: Lab) -> list[dict[str, Any]]:
-    """The jobs that there are, newest first."""
+    """Return all jobs, newest first."""
     return list(lab.rest("GET", "/pai/api/v1/jobs")["jobs"])
 
 
@@ -66,7 +66,7 @@ def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Pag
     lab.write("work/a.ipynb", wait)
     lab.write("work/b.ipynb", "1")
     open_notebook(page, lab, "work/a.ipynb")
-    execute(page, "filebrowser:go-to-path", path="work/b.ipynb")  # What is chosen there is not what is meant.
+    execute(page, "filebrowser:go-to-path", path="work/b.ipynb")  # The selection of the file browser is irrelevant.
     page.locator(".jp-Notebook .cm-content").first.click()
     page.keyboard.press("Control+End")
     page.keyboard.type("\n# changed")
@@ -82,7 +82,7 @@ def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Pag
     assert (job["spec"]["entry_point"], job["backend"]) == ("a.ipynb", "local")
     assert job["notebook"] == str(lab.root / "work/a.ipynb")
 
-    # From the job the way leads back to the notebook.
+    # The job links back to the notebook.
     assert page.evaluate("document.activeElement.closest('.jp-MainAreaWidget') !== null")
     page.keyboard.press("Escape")
     expect(page.locator(".lm-DockPanel-tabBar .lm-mod-current", has_text="a.ipynb")).to_be_visible()
@@ -95,7 +95,7 @@ def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Pag
     (tmp_path / "go").touch()
 
 
-def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> None:
+def test_entry_points_hyperparameters_and_files_to_upload(lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "1")
     folder = lab.root / "work"
     (folder / "train.py").write_text(SCRIPT)
@@ -111,7 +111,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     panel = page.locator("#jp-pai-train")
     page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
 
-    # What the panel is made of, and the form, could not be had, and are asked for once more.
+    # The panel's script and the form fail to load, and are retried.
     expect(panel.get_by_role("alert")).to_have_text("Failed to load.", timeout=LONG)
     page.unroute(CODE)
     panel.get_by_role("button", name="Refresh").click()
@@ -130,7 +130,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     shown.get_by_role("button", name="Undo all changes").click()
     expect(entry).to_have_value("a.ipynb")
 
-    # A key keeps it from being sent, until its file is left out.
+    # A detected key blocks the submission until its file is excluded.
     leaks = shown.get_by_role("alert", name="Secrets found")
     expect(leaks).to_contain_text("local.ini:1", timeout=LONG)
     shown.get_by_role("button", name="1 field needs attention").click()
@@ -148,7 +148,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     expect(sent.get_by_role("status")).to_contain_text("4 files, ", timeout=LONG)
     fold(sent, "Excluded")
     expect(sent.get_by_role("listitem").filter(has_text="a.log")).to_contain_text(".gitignore")
-    # What alone is sent, and what is so in spite of secrets, can be seen and taken back.
+    # Include patterns and allowed files are listed and can be removed.
     fold(sent, "More rules")
     sent.get_by_label("Include pattern").fill("*.py")
     page.keyboard.press("Enter")
@@ -164,7 +164,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     sent.get_by_label("Respect .gitignore").uncheck()
     expect(sent.get_by_role("status")).to_contain_text("5 files, ", timeout=LONG)
 
-    # Another entry point has hyperparameters of its own.
+    # Another entry point has other hyperparameters.
     entry.select_option("train.py")
     expect(shown.get_by_label("lr", exact=True)).to_have_attribute("placeholder", "0.01", timeout=LONG)
     expect(shown.get_by_label("lr", exact=True)).to_have_accessible_description("how large a step is")
@@ -178,13 +178,13 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     shown.get_by_label("lr", exact=True).blur()
     expect(shown.get_by_label("lr", exact=True)).to_have_value("")
 
-    # What is wrong stands beside its field.
+    # An error appears beside its field.
     fold(shown, "Name, time limit, labels")
     limit = shown.get_by_label("Time limit in seconds")
     limit.fill("soon")
     expect(limit).to_have_attribute("aria-invalid", "true", timeout=LONG)
     expect(limit).to_have_accessible_description("must be an integer", timeout=LONG)
-    # It cannot be folded away; and there is a way to what is wrong with no field alone.
+    # A section with an error cannot be collapsed, and the button moves to the next error.
     fold(shown, "Name, time limit, labels")
     expect(limit).to_be_visible()
     wrong = shown.get_by_role("button", name="1 field needs attention")
@@ -202,7 +202,7 @@ def test_what_runs_with_which_values_and_what_is_sent(lab: Lab, page: Page) -> N
     expect(said).to_have_count(0, timeout=LONG)
     expect(limit).to_have_attribute("aria-invalid", "false", timeout=LONG)
 
-    # The form is kept with its notebook, and as code it is the same.
+    # The exported code matches the form.
     fold(shown, "Export as code")
     code = shown.locator(".jp-pai-Code-text")
     expect(code).to_contain_text("--hp optimizer=sgd", timeout=LONG)
@@ -238,7 +238,7 @@ def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
-    page.keyboard.press("Enter")  # The row goes, and what was pressed with it.
+    page.keyboard.press("Enter")  # The row is removed, with the button that had the focus.
     expect(add).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.type("lr")
@@ -250,7 +250,7 @@ def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
     page.keyboard.type("lr")
     names = shown.get_by_label("Hyperparameters: name")
     expect(names.last).to_have_accessible_description("Duplicate name.")
-    page.keyboard.press("Control+Enter")  # Nothing is sent: the first of the two is where to go.
+    page.keyboard.press("Control+Enter")  # Nothing is sent; the focus moves to the first error.
     expect(names.first).to_be_focused()
     assert begun(lab) == []
     page.keyboard.press("Control+a")
@@ -266,7 +266,7 @@ def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
     edit = view.get_by_role("button", name="Edit and rerun")
     edit.press("Enter")
     expect(view.get_by_role("form").get_by_label("Name", exact=True)).to_be_focused(timeout=LONG)
-    page.keyboard.press("Escape")  # First what is open in the view is closed.
+    page.keyboard.press("Escape")  # The first Escape closes the open list.
     expect(view.get_by_role("form", name="Edit and rerun")).to_have_count(0)
     expect(edit).to_be_focused()
     page.keyboard.press("Escape")
@@ -302,7 +302,7 @@ def test_in_notebook_7(lab: Lab, page: Page) -> None:
         form(page).get_by_role("button", name=re.compile("ubmit$")).click()
     expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
     assert opened.value.evaluate("window.opener") is None
-    # A browser that lets no page be opened a while after the click lets one be opened by another click.
+    # A browser that blocks a delayed pop-up allows one after another click.
     page.evaluate("() => { window.allowed = window.open; window.open = () => null; }")
     form(page).get_by_role("button", name=re.compile("ubmit$")).click()
     toast = page.locator(".Toastify__toast", has_text="The browser blocked the new page.")

@@ -19,7 +19,7 @@ LONG = 60_000
 
 
 def train(folder: Path, before: str = "", after: str = "") -> tuple[str, str]:
-    """Cells that train until the test says go: `before` it, and `after` it."""
+    """Return cells that train until the test creates the file `go`, and print `before` and `after` it."""
     return "%load_ext jupyter_pai", (
         "%%pai_train --metric 'loss=loss=([0-9.]+)' --name {}\n".format("digits")
         + f"import os, time\n{before}\nwhile not os.path.exists('{folder}/go'): time.sleep(0.02)\n{after}\n"
@@ -30,7 +30,7 @@ def status(page: Page, word: str) -> None:
     expect(page.locator(STATUS)).to_have_text(word, timeout=LONG)
 
 
-def test_a_job_moves_before_ones_eyes(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_a_job_view_updates_live(lab: Lab, page: Page, tmp_path: Path) -> None:
     cells = train(tmp_path, "for n in range(3): print('epoch', n)", "print('loss=0.25')")
     lab.write("a.ipynb", *cells)
     open_notebook(page, lab, "a.ipynb")
@@ -38,7 +38,7 @@ def test_a_job_moves_before_ones_eyes(lab: Lab, page: Page, tmp_path: Path) -> N
     status(page, "running")
     log = page.locator(f"{VIEW}-log")
     expect(log).to_have_text("epoch 0\nepoch 1\nepoch 2", timeout=LONG)
-    # The kernel knows nothing of the job any more, and the view goes on.
+    # The restarted kernel does not know the job; the view still updates.
     (kernel,) = lab.rest("GET", "/api/kernels")
     lab.rest("POST", f"/api/kernels/{kernel['id']}/restart", {})
     (tmp_path / "go").touch()
@@ -63,7 +63,7 @@ print("total", n)
 
 
 class Traffic:
-    """What a page asks and is sent of jobs, but for the news that jobs end, which are told wherever one looks."""
+    """The requests and messages of a page about jobs, except notifications of ended jobs, which every page receives."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -87,13 +87,13 @@ class Traffic:
             self.open.discard(said["id"])
 
     def heard(self) -> Traffic:
-        """With all that came until now: events of a page are told when it is asked something."""
+        """Return all messages so far; Playwright delivers the events of a page during a call."""
         self.page.evaluate("0")
         return self
 
 
-def test_what_nobody_sees_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> None:
-    """Behind another tab, and on a page behind others: nothing is asked, and nothing of the job is sent to the page."""
+def test_a_hidden_view_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> None:
+    """Behind another tab or window, the page sends no requests and receives no messages about the job."""
     traffic = Traffic(page)
     spec = {"name": "ticks", "command": f"GO={tmp_path}/go python tick.py", "source": {"files": {"tick.py": TICK}}}
     job = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
@@ -104,7 +104,7 @@ def test_what_nobody_sees_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> 
 
     def assert_is_quiet() -> None:
         until(lambda: not traffic.heard().open, 15)
-        more(5)  # What was on its way has come.
+        more(5)  # Pending messages have arrived.
         traffic.heard().work.clear()
         more(100)
         assert traffic.heard().work == []
@@ -131,8 +131,8 @@ def test_what_nobody_sees_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> 
     expect(page.locator(".jp-pai-Log-place")).to_contain_text(f"of {total + 1:,}")
 
 
-def test_what_was_out_of_sight_for_a_moment_is_still_followed(lab: Lab, page: Page, tmp_path: Path) -> None:
-    """Its scrollbar is at the top while it has no place on the screen: nobody put it there."""
+def test_a_log_hidden_for_a_moment_is_still_followed(lab: Lab, page: Page, tmp_path: Path) -> None:
+    """A hidden view has its scrollbar at the top, which is not a scroll by the user."""
     spec = {"name": "ticks", "command": f"GO={tmp_path}/go python tick.py", "source": {"files": {"tick.py": TICK}}}
     job = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
     lab.write("a.ipynb", "1", outputs=[output(job, "")])
@@ -154,7 +154,7 @@ def test_what_was_out_of_sight_for_a_moment_is_still_followed(lab: Lab, page: Pa
 
 SHOWN = "display => { document.querySelector('.jp-pai-Log-view').style.display = display; }"
 
-# What a browser does when a page is put behind others. (Without a screen, it never is.)
+# Emulate a page behind other windows, which never happens in a headless browser.
 BEHIND = """state => {
   Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
   document.dispatchEvent(new Event('visibilitychange'));
@@ -165,7 +165,7 @@ def ticks(lab: Lab, job: str) -> int:
     return int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
 
 
-def test_a_failed_job_says_why_and_what_to_do(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_a_failed_job_shows_its_reason_and_fix(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("a.ipynb", *train(tmp_path, "import no_such_module"))
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 2)
@@ -175,8 +175,8 @@ def test_a_failed_job_says_why_and_what_to_do(lab: Lab, page: Page, tmp_path: Pa
     expect(trouble).to_contain_text("--requirement no_such_module")
 
 
-def test_it_goes_live_again_after_everything_was_killed(lab: Lab, page: Page, tmp_path: Path) -> None:
-    """A saved notebook, reopened on another server, with no kernel that knows of it."""
+def test_a_reopened_notebook_is_live_after_all_processes_were_killed(lab: Lab, page: Page, tmp_path: Path) -> None:
+    """A saved notebook, reopened on another server, without a kernel that knows its job."""
     lab.write("a.ipynb", *train(tmp_path, "print('before')", "print('after')"))
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 2)
@@ -192,7 +192,7 @@ def test_it_goes_live_again_after_everything_was_killed(lab: Lab, page: Page, tm
     status(page, "succeeded")
 
 
-def test_the_page_survives_a_server_that_comes_back(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_a_page_survives_a_server_restart(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("a.ipynb", *train(tmp_path, "print('before')", "print('after')"))
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 2)
@@ -212,7 +212,7 @@ def test_dark_narrow_and_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
     lab.write("a.ipynb", *train(tmp_path, f"print('{'x' * 300}')\nprint('训练')"))
     open_notebook(page, lab, "a.ipynb")
-    page.keyboard.press("Control+b")  # The file browser takes most of a narrow window.
+    page.keyboard.press("Control+b")  # The file browser covers most of a narrow window.
     run_cells(page, 2)
     status(page, "运行中")
     expect(page.locator(VIEW)).to_have_attribute("aria-label", "训练作业 digits")
@@ -220,7 +220,7 @@ def test_dark_narrow_and_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
     status(page, "已成功")
     sizes = page.locator(VIEW).evaluate("node => [node.scrollWidth, node.clientWidth]")
     assert sizes[0] <= sizes[1]
-    # Times are Chinese as well, though the browser is English.
+    # Times are formatted in Chinese in an English browser.
     expect(page.locator(VIEW)).to_contain_text(re.compile(r"20\d\d/\d+/\d+ \d\d:"), timeout=LONG)
     colour, ground = page.locator(f"{VIEW}-log").evaluate(
         "node => [getComputedStyle(node).color, getComputedStyle(node).backgroundColor]"
@@ -229,7 +229,7 @@ def test_dark_narrow_and_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two CSS colours, as WCAG defines it."""
+    """Return the contrast ratio of two CSS colors, as WCAG defines it."""
 
     def light(colour: str) -> float:
         parts = [float(part) / 255 for part in colour.partition("(")[2].rstrip(")").split(",")[:3]]
@@ -258,7 +258,7 @@ def output(job_id: str, snapshot: str) -> dict[str, Any]:
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
-def test_a_job_that_the_server_does_not_know_is_shown_as_it_was(lab: Lab, page: Page) -> None:
+def test_an_unknown_job_is_shown_as_saved(lab: Lab, page: Page) -> None:
     lab.write("a.ipynb", "1", outputs=[output("abcdefgh", "job: abcdefgh\nstatus: succeeded")])
     open_notebook(page, lab, "a.ipynb")
     expect(page.locator(f"{VIEW}-trouble")).to_contain_text("no job `abcdefgh`", timeout=LONG)

@@ -1,4 +1,4 @@
-"""The job view in a page without our extension: a plain JupyterLab, as VS Code and Colab are, fed by the kernel."""
+"""The job view in a page without the extension: a plain JupyterLab, like VS Code and Colab, connected by the kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONG = 60_000
 
 
 class PlainLab(Lab):
-    """JupyterLab that has nothing of ours but the Python package."""
+    """JupyterLab with the Python package only."""
 
     def _answers(self) -> bool:
         return not self.info_file.exists() and self.process.poll() is None and self._is_up()
@@ -43,7 +43,7 @@ def lab(home: Home, tmp_path: Path) -> Iterator[PlainLab]:
         (config / name).write_text(json.dumps(content))
     root = tmp_path / "notebooks"
     root.mkdir()
-    # In a virtual environment, what is installed there would go before what its user chose.
+    # In a virtual environment, installed settings would take precedence over the user's.
     started = PlainLab(root, JUPYTER_PREFER_ENV_PATH="0", JUPYTER_PAI_LANGUAGE="zh_CN")
     started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
     yield started
@@ -53,7 +53,7 @@ def lab(home: Home, tmp_path: Path) -> Iterator[PlainLab]:
 def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Page, tmp_path: Path) -> None:
     go = f"import os, time\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.02)\n"
     train = f"%%pai_train --metric 'loss=loss=([0-9.]+)' --name digits\n{go}print('loss=0.25')"
-    # The kernel is busy while the job ends, and the view goes on all the same.
+    # The view updates while the kernel is busy.
     busy = f"import os, time\nwhile not os.path.exists('{tmp_path}/cell'): time.sleep(0.02)"
     lab.write("a.ipynb", "%load_ext jupyter_pai", train, busy)
     open_notebook(page, lab, "a.ipynb")
@@ -78,17 +78,17 @@ def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: 
         try:
             outputs = json.loads((lab.root / "a.ipynb").read_text("utf-8"))["cells"][1]["outputs"]
         except ValueError:
-            return False  # It is being written.
+            return False  # The file is being written.
         return ["已成功" in "".join(output["data"]["text/html"]) for output in outputs] == [True]
 
-    # What is saved is read without a kernel: on GitHub, by nbconvert.
+    # The saved output is readable without a kernel, on GitHub and in nbconvert.
     until(is_saved)
     visible.locator('[data-tab="tensorboard"]').click()
     by_hand = re.compile("^tensorboard --logdir '/.*/tensorboard/?'$")
     expect(visible.locator(".jp-pai-TensorBoard code")).to_have_text(by_hand, timeout=LONG)
 
 
-def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
+def test_a_form_submits_and_shows_its_job_without_the_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
     wait = f"while not os.path.exists('{tmp_path}/go'): time.sleep(0.02)"
     begin = "import argparse, os, time\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.5)"
     (lab.root / "train.py").write_text(f"{begin}\n{wait}\nprint(f'lr is {{p.parse_args().lr}}')\n")
@@ -99,7 +99,7 @@ def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, p
     rate = output.get_by_label("lr", exact=True)
     expect(rate).to_have_attribute("placeholder", "0.5", timeout=LONG)
     rate.fill("0.25")
-    # Where data is, is completed while it is typed: first the folder, then what is in it.
+    # Paths are completed while typing: first the folder, then its entries.
     (lab.root / "data" / "digits").mkdir(parents=True)
     (lab.root / "data" / "letters.csv").touch()
     output.locator("summary", has_text="数据").click()
@@ -113,7 +113,7 @@ def test_a_form_submits_and_shows_its_job_without_our_extension(lab: PlainLab, p
     place.fill(f"{lab.root}/data/digits/")
     place.press("Escape")
     output.get_by_role("button", name="提交", exact=True).click()
-    # The view is a widget within one that shows outputs, and as live as elsewhere.
+    # The view is a widget within an Output widget, and updates live.
     status = output.locator(".jp-pai-Page .jp-pai-Job-head .jp-pai-Status")
     expect(status).to_have_attribute("data-status", "running", timeout=LONG)
     (tmp_path / "go").touch()

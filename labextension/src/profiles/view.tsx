@@ -213,8 +213,8 @@ function Buttons({ model, profile, host, trans, setStatus, onChosen }: IProfileP
   ];
   return (
     <div className="jp-pai-Profiles-buttons">
-      {buttons.map(([text, label, onKeyDown]) => (
-        <button key={text} type="button" className="jp-pai-Button" aria-label={label} onClick={onKeyDown}>
+      {buttons.map(([text, label, onClick]) => (
+        <button key={text} type="button" className="jp-pai-Button" aria-label={label} onClick={onClick}>
           {text}
         </button>
       ))}
