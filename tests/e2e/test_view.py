@@ -261,9 +261,9 @@ def output(job_id: str, snapshot: str) -> dict[str, Any]:
 def test_an_unknown_job_is_shown_as_saved(lab: Lab, page: Page) -> None:
     lab.write("a.ipynb", "1", outputs=[output("abcdefgh", "job: abcdefgh\nstatus: succeeded")])
     open_notebook(page, lab, "a.ipynb")
-    expect(page.locator(f"{VIEW}-trouble")).to_contain_text("no job `abcdefgh`", timeout=LONG)
+    expect(page.locator(f"{VIEW}-trouble")).to_contain_text("No job matches `abcdefgh`", timeout=LONG)
     expect(page.locator(f"{VIEW}-log")).to_have_text("job: abcdefgh\nstatus: succeeded")
-    expect(page.locator(VIEW)).to_contain_text("As it was when the notebook was saved")
+    expect(page.locator(VIEW)).to_contain_text("As of the last notebook save:")
     expect(page.locator(f"{VIEW} button")).to_have_count(0)
 
 

@@ -57,7 +57,9 @@ export function synchronize(widget: IFormWidget, form: TrainFormModel): () => vo
 export function requestFor(draft: IDraft, stored: Json, declared: readonly IDeclaredHyperparameter[]): Json {
   const request = requestOf(draft);
   const [spec, before] = [record(request['spec']), record(stored['spec'])];
-  const types = new Map(declared.flatMap(one => [one.name, ...one.aliases].map(name => [name, one.type] as const)));
+  const types = new Map(
+    declared.flatMap(parameter => [parameter.name, ...parameter.aliases].map(name => [name, parameter.type] as const))
+  );
   const tables = TABLES.filter(table => table in spec).map(table => {
     const values = Object.entries(record(spec[table])).map(([name, value]) => {
       const text = String(value);

@@ -35,8 +35,8 @@ export function parseDifferences(value: unknown): IDifferences {
 }
 
 function parseDifference(prefix: string, value: unknown): IDifference {
-  const one = record(value);
-  return { name: prefix + string(one['name']), a: textOf(one['a']), b: textOf(one['b']) };
+  const data = record(value);
+  return { name: prefix + string(data['name']), a: textOf(data['a']), b: textOf(data['b']) };
 }
 
 function parseFile(value: unknown): IFileDifference {

@@ -31,8 +31,8 @@ function targetOf(
   app: JupyterFrontEnd,
   files: IFileBrowserFactory | null
 ): [HTMLElement | undefined, FileBrowser | undefined] {
-  const node = app.contextMenuHitTest(one => one.classList.contains(ITEM));
-  return [node, node && files?.tracker.find(one => one.node.contains(node))];
+  const node = app.contextMenuHitTest(element => element.classList.contains(ITEM));
+  return [node, node && files?.tracker.find(browser => browser.node.contains(node))];
 }
 
 /** Return whether an item can be trained: a folder, a notebook or a script. */

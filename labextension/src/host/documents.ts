@@ -64,7 +64,7 @@ export class Documents {
 
   private update(): void {
     const open = this.open();
-    for (const widget of open.filter(one => !this.known.has(one))) {
+    for (const widget of open.filter(opened => !this.known.has(opened))) {
       let from = this.pathOf(widget);
       this.known.add(widget);
       widget.context.model.stateChanged.connect(() => this.update());
@@ -78,7 +78,9 @@ export class Documents {
     }
     // A document may be open in several widgets.
     const paths = [
-      ...new Set(open.filter(one => !one.isDisposed && one.context.model.dirty).map(one => this.pathOf(one)))
+      ...new Set(
+        open.filter(widget => !widget.isDisposed && widget.context.model.dirty).map(widget => this.pathOf(widget))
+      )
     ];
     if (paths.join('\n') !== this.unsaved.join('\n')) {
       this.unsaved = paths;

@@ -109,7 +109,7 @@ function JobFacts({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.El
         [
           trans.__('Metrics from the log'),
           list(spec['metric_definitions'])
-            .map(one => string(record(one)['name']))
+            .map(item => string(record(item)['name']))
             .join(', ')
         ],
         [trans.__('Time limit'), limit === null ? '' : trans.__('%1 s', limit)]

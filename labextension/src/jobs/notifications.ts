@@ -11,8 +11,8 @@ import type { NotificationStore } from './notificationstore.js';
 
 /** Shows notifications. */
 export interface INotifier {
-  one(job: IJob): void;
-  many(counts: ReadonlyMap<string, number>): void;
+  notifyJob(job: IJob): void;
+  notifySummary(counts: ReadonlyMap<string, number>): void;
 }
 
 // More jobs are summarized in one notification.
@@ -41,9 +41,9 @@ export class JobNotifications {
     const mine = await this.claim([...byId.keys()], event);
     const mineJobs = mine.flatMap(jobId => byId.get(jobId) ?? []);
     if (mineJobs.length > FEW) {
-      this.notifier.many(countStatuses(mineJobs.map(job => job.status)));
+      this.notifier.notifySummary(countStatuses(mineJobs.map(job => job.status)));
     } else {
-      mineJobs.forEach(job => this.notifier.one(job));
+      mineJobs.forEach(job => this.notifier.notifyJob(job));
     }
   }
 
@@ -53,13 +53,13 @@ export class JobNotifications {
     const statuses = last === null ? new Map<string, string>() : await this.endedBetween(last, upTo);
     const mine = await this.claim([...statuses.keys()], upTo);
     if (mine.length > FEW) {
-      this.notifier.many(countStatuses(mine.map(jobId => statuses.get(jobId) ?? '')));
+      this.notifier.notifySummary(countStatuses(mine.map(jobId => statuses.get(jobId) ?? '')));
       return;
     }
     for (const jobId of mine) {
       const job = parseJob(await this.engine.call('show', { job: jobId }));
       if (job) {
-        this.notifier.one(job);
+        this.notifier.notifyJob(job);
       }
     }
   }

@@ -42,7 +42,7 @@ export class LogTerminal {
     const { line, rows } = this.topLine();
     const isFullRedraw = window.generation !== this.generation || this.isBeyondCursor();
     const from = isFullRedraw ? 0 : this.endOfComplete - this.first;
-    const texts = window.lines.slice(from).map(one => terminalText(one, this.terminal.cols));
+    const texts = window.lines.slice(from).map(line => terminalText(line, this.terminal.cols));
     const prefix = isFullRedraw
       ? CLEAR
       : this.isOpen

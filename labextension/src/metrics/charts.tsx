@@ -51,7 +51,7 @@ export function Charts(props: IProps): React.JSX.Element {
     }
   };
   const toggle = (id: string) =>
-    setHidden(known => new Set(known.has(id) ? [...known].filter(one => one !== id) : [...known, id]));
+    setHidden(known => new Set(known.has(id) ? [...known].filter(hidden => hidden !== id) : [...known, id]));
   return (
     <div className="jp-pai-Charts">
       <ChartBar

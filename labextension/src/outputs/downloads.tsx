@@ -72,7 +72,7 @@ export function useDownloads(props: ITabProps): IDownloads {
       value => put(parseTransfer(value)),
       (reason: unknown) => setError(errorText(reason))
     );
-  const hide = (id: string) => setDownloads(known => known.filter(one => one.transfer.id !== id));
+  const hide = (id: string) => setDownloads(known => known.filter(download => download.transfer.id !== id));
   const copiedPath = (channel: string, path: string) => {
     const contains = ({ transfer, files }: IDownload) =>
       transfer.status === 'done' && transfer.channel === channel && (files === null || files?.includes(path));
@@ -91,7 +91,7 @@ function usePolling(
   const job = model.jobId;
   const latest = React.useRef(downloads);
   latest.current = downloads;
-  const isAnyActive = downloads.some(one => isActive(one.transfer));
+  const isAnyActive = downloads.some(download => isActive(download.transfer));
   React.useEffect(() => {
     if (!isVisible) {
       return;
@@ -100,7 +100,7 @@ function usePolling(
     let isStopped = false;
     const poll = async () => {
       let pause = POLL_INTERVAL;
-      const requested = new Set(latest.current.map(one => one.transfer.id));
+      const requested = new Set(latest.current.map(download => download.transfer.id));
       try {
         const current = list(record(await engine.call('copies', { job }))['copies']).map(parseTransfer);
         if (!isStopped) {
@@ -128,8 +128,8 @@ function withTransfer(
   transfer: ITransfer,
   files?: readonly string[] | null
 ): readonly IDownload[] {
-  return known.some(one => one.transfer.id === transfer.id)
-    ? known.map(one => (one.transfer.id === transfer.id ? { ...one, transfer } : one))
+  return known.some(download => download.transfer.id === transfer.id)
+    ? known.map(download => (download.transfer.id === transfer.id ? { ...download, transfer } : download))
     : [...known, files === undefined ? { transfer } : { transfer, files }];
 }
 
@@ -144,15 +144,15 @@ function mergeTransfers(
   lostError: string
 ): readonly IDownload[] {
   const byId = new Map(current.map(transfer => [transfer.id, transfer]));
-  const knownIds = new Set(known.map(one => one.transfer.id));
-  const updated = known.map(one => {
-    const transfer = byId.get(one.transfer.id);
-    const isLost = !transfer && requested.has(one.transfer.id) && isActive(one.transfer);
+  const knownIds = new Set(known.map(download => download.transfer.id));
+  const updated = known.map(download => {
+    const transfer = byId.get(download.transfer.id);
+    const isLost = !transfer && requested.has(download.transfer.id) && isActive(download.transfer);
     return transfer
-      ? { ...one, transfer }
+      ? { ...download, transfer }
       : isLost
-        ? { ...one, transfer: { ...one.transfer, status: 'failed', error: lostError } }
-        : one;
+        ? { ...download, transfer: { ...download.transfer, status: 'failed', error: lostError } }
+        : download;
   });
   const added = current.filter(transfer => isActive(transfer) && !knownIds.has(transfer.id));
   return [...updated, ...added.map(transfer => ({ transfer }))];

@@ -81,7 +81,7 @@ class JobNotifier implements INotifier {
 
   isOn = true;
 
-  one(job: IJob): void {
+  notifyJob(job: IJob): void {
     if (!this.isOn) {
       return;
     }
@@ -101,7 +101,7 @@ class JobNotifier implements INotifier {
     }
   }
 
-  many(counts: ReadonlyMap<string, number>): void {
+  notifySummary(counts: ReadonlyMap<string, number>): void {
     if (!this.isOn) {
       return;
     }

@@ -152,7 +152,7 @@ export class ProfilesModel {
   async removeCredentials({ name }: IProfileView): Promise<void> {
     await this.run(async () => {
       this.update(await this.engine.call('remove_credentials', { profile: name }));
-      const profile = this.profiles?.find(one => one.name === name);
+      const profile = this.profiles?.find(profile => profile.name === name);
       if (profile && this.editing?.profile?.name === name) {
         this.setEditing({ ...this.editing, profile });
       }
@@ -200,7 +200,7 @@ export class ProfilesModel {
       return false;
     }
     // The profile exists now, so later errors concern editing it.
-    const saved = this.profiles?.find(one => one.name === name) ?? null;
+    const saved = this.profiles?.find(profile => profile.name === name) ?? null;
     this.setEditing({ ...editing, profile: saved, values: saved?.settings ?? values });
     return true;
   }

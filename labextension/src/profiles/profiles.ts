@@ -55,17 +55,17 @@ const INTERNAL_KEYS: readonly string[] = ['backend', 'own_credentials'];
 export function parseProfiles(value: unknown): readonly [readonly IProfileView[], string] {
   const response = record(value);
   const profiles = list(response['profiles']).map(item => {
-    const one = record(item);
-    const settings = record(one['settings']);
-    const credentials = record(one['credentials']);
+    const data = record(item);
+    const settings = record(data['settings']);
+    const credentials = record(data['credentials']);
     const storage = string(credentials['place']);
     return {
-      name: string(one['name']),
+      name: string(data['name']),
       backend: string(settings['backend']),
-      file: string(one['file']),
-      isLocked: one['locked'] === true,
-      refused: string(one['refused']),
-      isDefault: one['name'] === response['default'],
+      file: string(data['file']),
+      isLocked: data['locked'] === true,
+      refused: string(data['refused']),
+      isDefault: data['name'] === response['default'],
       settings: Object.fromEntries(Object.entries(settings).filter(([name]) => !INTERNAL_KEYS.includes(name))),
       credentials: {
         storage: storage === 'keyring' || storage === 'file' ? storage : '',
@@ -80,12 +80,12 @@ export function parseProfiles(value: unknown): readonly [readonly IProfileView[]
 /** Parse the response of `backends`. */
 export function parsePlatforms(value: unknown): readonly IPlatform[] {
   return list(record(value)['backends']).map(item => {
-    const one = record(item);
-    const credentials = record(one['credentials']);
+    const data = record(item);
+    const credentials = record(data['credentials']);
     return {
-      name: string(one['name']),
-      title: string(one['title']) || string(one['name']),
-      settings: record(one['settings']),
+      name: string(data['name']),
+      title: string(data['title']) || string(data['name']),
+      settings: record(data['settings']),
       credentials: Object.keys(record(credentials['properties'])).length ? credentials : null
     };
   });
@@ -94,13 +94,13 @@ export function parsePlatforms(value: unknown): readonly IPlatform[] {
 /** Parse the response of `doctor`. */
 export function parseCheckResults(value: unknown): readonly ICheckResult[] {
   return list(record(value)['findings']).map(item => {
-    const one = record(item);
-    const state = one['state'];
+    const data = record(item);
+    const state = data['state'];
     return {
       state: state === 'ok' || state === 'warn' ? state : 'bad',
-      subject: string(one['what']),
-      text: string(one['text']),
-      fix: string(one['fix'])
+      subject: string(data['what']),
+      text: string(data['text']),
+      fix: string(data['fix'])
     };
   });
 }

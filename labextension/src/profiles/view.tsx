@@ -47,7 +47,7 @@ function Profiles(props: IProps): React.JSX.Element {
   }, [model]);
   const returnTo = useReturningFocus(box, model);
   const onSaved = (name: string) => {
-    const credentials = model.profiles?.find(one => one.name === name)?.credentials;
+    const credentials = model.profiles?.find(profile => profile.name === name)?.credentials;
     returnTo.current = name;
     const stored = credentials?.storage ? credentialsText(credentials, model.credentialsFile, trans) : '';
     setStatus(`${trans.__('Profile %1 saved.', name)} ${stored}`.trim());

@@ -40,8 +40,8 @@ async function filesOf(entry: FileSystemEntry): Promise<readonly IItem[]> {
     if (batch.length === 0) {
       return files;
     }
-    for (const one of batch) {
-      files.push(...(await filesOf(one)));
+    for (const child of batch) {
+      files.push(...(await filesOf(child)));
     }
   }
 }

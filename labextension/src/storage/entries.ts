@@ -101,7 +101,7 @@ export function sortEntries(entries: readonly IEntry[], { column, isDescending }
     return isDescending ? [...entries].reverse() : entries;
   }
   const key = (entry: IEntry) => (column === 'modified' ? entry.modified : entry.isFolder ? -1 : entry.bytes);
-  return [...entries].sort((one, other) => (isDescending ? key(other) - key(one) : key(one) - key(other)));
+  return [...entries].sort((entry, other) => (isDescending ? key(other) - key(entry) : key(entry) - key(other)));
 }
 
 /** Return the breadcrumbs of a folder, starting at its root. */
@@ -115,7 +115,7 @@ export function rootOf(roots: readonly IRoot[], parents: readonly Pick<IParent, 
   const uris = parents.map(parent => parent.uri);
   const isOfAccount = (root: IRoot) => !profile || root.profile === profile;
   const above = roots.filter(root => uris.includes(root.uri) && isOfAccount(root));
-  return above.sort((one, other) => other.uri.length - one.uri.length)[0] ?? null;
+  return above.sort((root, other) => other.uri.length - root.uri.length)[0] ?? null;
 }
 
 /** Return a numbered name, such as `a (2).txt`. */

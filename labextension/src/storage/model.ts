@@ -186,7 +186,7 @@ export class ExplorerModel {
     const path = this.sorted[row]?.path;
     if (path !== undefined) {
       this.anchor = row;
-      const without = [...this.selected].filter(one => one !== path);
+      const without = [...this.selected].filter(selected => selected !== path);
       this.select(this.selected.has(path) ? without : [...without, path], row);
     }
   }

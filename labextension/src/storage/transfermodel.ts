@@ -268,7 +268,7 @@ export class Transfers {
   }
 
   hide(transfer: Transfer): void {
-    this.all = this.all.filter(one => one !== transfer);
+    this.all = this.all.filter(other => other !== transfer);
     this.emitChanged();
   }
 

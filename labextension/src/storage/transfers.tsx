@@ -34,7 +34,11 @@ export function TransferList({ transfers, trans }: IProps): React.JSX.Element | 
       ))}
       {ended.length > 1 && (
         <li>
-          <button type="button" className="jp-pai-Link" onClick={() => ended.forEach(one => transfers.hide(one))}>
+          <button
+            type="button"
+            className="jp-pai-Link"
+            onClick={() => ended.forEach(transfer => transfers.hide(transfer))}
+          >
             {trans.__('Clear finished')}
           </button>
         </li>

@@ -43,5 +43,5 @@ export function boardsOf(value: unknown, jobId: string): readonly IBoard[] {
     .map(parseBoard)
     .filter(board => board !== null)
     .filter(board => board.jobs.some(job => job.id === jobId))
-    .sort((one, other) => one.jobs.length - other.jobs.length);
+    .sort((board, other) => board.jobs.length - other.jobs.length);
 }

@@ -71,7 +71,7 @@ function EnvironmentFields(props: ISectionProps): React.JSX.Element {
   const { form, draft, engine, trans } = props;
   const python = textAt(props, 'python');
   const fetch = async () =>
-    list(record(await engine.call('secrets'))['secrets']).map(one => string(record(one)['name']));
+    list(record(await engine.call('secrets'))['secrets']).map(secret => string(record(secret)['name']));
   const [stored] = useQuery(fetch, 'secrets', true);
   const packages = strings(field(draft, 'requirements'));
   const names = [...draft.tables.environment, ...draft.tables.secrets].map(row => row.name);
@@ -147,14 +147,14 @@ function TableRows({ table, ...props }: ITableRowsProps): React.JSX.Element {
 function MetricPatterns(props: ISectionProps): React.JSX.Element {
   const { draft, trans } = props;
   const rows = list(field(draft, 'metric_definitions')).map((item, key): IDraftRow => {
-    const one = record(item);
-    return { key, name: string(one['name']), value: string(one['regex']), isOwn: true };
+    const data = record(item);
+    return { key, name: string(data['name']), value: string(data['regex']), isOwn: true };
   });
   // Errors count only the rows that are sent.
   const filled = rows.filter(row => !isEmpty(row)).map(row => row.key);
   const error = ({ key, name }: IDraftRow) =>
     [`${filled.indexOf(key)}`, name]
-      .map(one => errorsIn(props, `metric_definitions.${one}`))
+      .map(path => errorsIn(props, `metric_definitions.${path}`))
       .filter(Boolean)
       .join(' ');
   return (

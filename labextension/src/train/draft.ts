@@ -55,7 +55,7 @@ export function requestOf({ rest, tables }: IDraft): Json {
   const spec = record(rest['spec']);
   const metrics = list(spec['metric_definitions'])
     .map(record)
-    .filter(one => one['name'] || one['regex']);
+    .filter(definition => definition['name'] || definition['regex']);
   return {
     ...rest,
     spec: { ...setAt(spec, ['metric_definitions'], metrics), ...(Object.fromEntries(filled) as Json) }
@@ -174,7 +174,7 @@ export function otherRows(
   rows: readonly IDraftRow[],
   declared: readonly IDeclaredHyperparameter[]
 ): readonly IDraftRow[] {
-  const shown = new Set(declared.filter(takesValue).map(one => rowOf(rows, one)));
+  const shown = new Set(declared.filter(takesValue).map(parameter => rowOf(rows, parameter)));
   return rows.filter(row => !shown.has(row));
 }
 
@@ -193,7 +193,7 @@ export type Rules = 'source.exclude' | 'source.include' | 'source.allow_secret';
 
 /** Return the draft with a rule added or removed. */
 export function withRule(draft: IDraft, rule: string, isThere: boolean, path: Rules = 'source.exclude'): IDraft {
-  const rules = strings(field(draft, path)).filter(one => one !== rule);
+  const rules = strings(field(draft, path)).filter(pattern => pattern !== rule);
   return withField(draft, path, isThere ? [...rules, rule] : rules);
 }
 

@@ -21,9 +21,9 @@ export function HyperparametersSection(props: ISectionProps): React.JSX.Element 
   const rows = draft.tables.hyperparameters;
   const change = (changed: readonly IDraftRow[]) => form.change(withRows(draft, 'hyperparameters', changed));
   const declared = form.declared.filter(takesValue);
-  const readOnly = form.declared.filter(one => !takesValue(one));
+  const readOnly = form.declared.filter(parameter => !takesValue(parameter));
   const otherRowsShown = otherRows(rows, form.declared);
-  const files = [...new Set(declared.map(one => one.file))].join(', ');
+  const files = [...new Set(declared.map(parameter => parameter.file))].join(', ');
   return (
     <section className="jp-pai-Train-part" aria-label={trans.__('Hyperparameters')}>
       <h3>{trans.__('Hyperparameters')}</h3>
@@ -38,18 +38,18 @@ export function HyperparametersSection(props: ISectionProps): React.JSX.Element 
         </p>
       )}
       <FieldError text={errorAt(props, 'hyperparameters')} />
-      {declared.map(one => (
+      {declared.map(parameter => (
         <Hyperparameter
-          key={one.name}
+          key={parameter.name}
           {...props}
-          declared={one}
-          row={rowOf(rows, one)}
-          onChange={value => change(withValue(rows, one, value))}
+          declared={parameter}
+          row={rowOf(rows, parameter)}
+          onChange={value => change(withValue(rows, parameter, value))}
         />
       ))}
       {readOnly.length > 0 && (
         <p className="jp-pai-Train-hint">
-          {trans.__('Can only be set in a command: %1', readOnly.map(one => one.name).join(', '))}
+          {trans.__('Can only be set in a command: %1', readOnly.map(parameter => parameter.name).join(', '))}
         </p>
       )}
       <Rows

@@ -157,7 +157,7 @@ export class TrainPanelModel {
     const { host, trans } = context;
     const requested = string(field(draft, 'profile'));
     const jobProfile = profileOf(platforms, requested, string(draft.rest['backend']));
-    const owner = platforms.profiles.find(one => one.name === profile);
+    const owner = platforms.profiles.find(candidate => candidate.name === profile);
     const reader = jobProfile && owner && readerOf(platforms, jobProfile, owner);
     if (!reader || reader === owner) {
       return draft;

@@ -105,19 +105,19 @@ export function parseInitialForm(value: unknown): IInitialForm {
 export function parseDeclared(value: unknown): readonly IDeclaredHyperparameter[] {
   return list(record(value)['hyperparameters'])
     .map(record)
-    .map(one => ({
-      name: string(one['name']),
-      type: string(one['type']),
-      default: typeof one['default'] === 'string' ? one['default'] : null,
-      required: one['required'] === true,
-      choices: strings(one['choices']),
-      minimum: string(one['minimum']),
-      maximum: string(one['maximum']),
-      help: string(one['help']),
-      file: string(one['file']),
-      line: number(one['line']) ?? 0,
-      form: string(one['form']),
-      aliases: strings(one['aliases'])
+    .map(item => ({
+      name: string(item['name']),
+      type: string(item['type']),
+      default: typeof item['default'] === 'string' ? item['default'] : null,
+      required: item['required'] === true,
+      choices: strings(item['choices']),
+      minimum: string(item['minimum']),
+      maximum: string(item['maximum']),
+      help: string(item['help']),
+      file: string(item['file']),
+      line: number(item['line']) ?? 0,
+      form: string(item['form']),
+      aliases: strings(item['aliases'])
     }));
 }
 
@@ -136,10 +136,10 @@ export function parsePreview(value: unknown): IPreview {
     bytes: number(data['bytes']) ?? 0,
     largest: list(data['biggest'])
       .map(record)
-      .map(one => ({ path: string(one['path']), bytes: number(one['bytes']) ?? 0 })),
+      .map(item => ({ path: string(item['path']), bytes: number(item['bytes']) ?? 0 })),
     excluded: list(data['left_out'])
       .map(record)
-      .map(one => ({ path: string(one['path']), why: string(one['why']) })),
+      .map(item => ({ path: string(item['path']), why: string(item['why']) })),
     secrets: data['leaks'] === null ? null : parseSecretMatches(data['leaks']),
     instanceType: string(spec['instance_type'])
   };
@@ -148,11 +148,11 @@ export function parsePreview(value: unknown): IPreview {
 function parseSecretMatches(value: unknown): readonly ISecretMatch[] {
   return list(value)
     .map(record)
-    .map(one => ({
-      path: string(one['path']),
-      line: number(one['line']) ?? 0,
-      cell: number(one['cell']) ?? 0,
-      description: string(one['what']) || string(one['kind'])
+    .map(item => ({
+      path: string(item['path']),
+      line: number(item['line']) ?? 0,
+      cell: number(item['cell']) ?? 0,
+      description: string(item['what']) || string(item['kind'])
     }));
 }
 

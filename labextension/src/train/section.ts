@@ -79,7 +79,7 @@ export function unassignedErrors(model: TrainPanelModel, form: TrainFormModel): 
     Object.keys(record(field(draft, kind))).map(name => [kind, name])
   );
   const rows = TABLES.flatMap(table => draft.tables[table].map(row => [table, row.name]));
-  const declared = form.declared.filter(takesValue).map(one => ['hyperparameters', one.name]);
+  const declared = form.declared.filter(takesValue).map(parameter => ['hyperparameters', parameter.name]);
   const known = new Set([...channels, ...rows, ...declared].map(path => path.join('.')));
   const options = optionsOf(backendOf({ model, draft }));
   const lists = [...LISTS, ...options];
@@ -104,7 +104,7 @@ export function notesAbout({ form }: ISectionProps, name: string): string {
 
 /** Return the engine's notes that no field shows. */
 export function otherNotes({ form, draft }: ISectionProps): readonly string[] {
-  const names = new Set([...form.declared, ...draft.tables.hyperparameters].map(one => one.name));
+  const names = new Set([...form.declared, ...draft.tables.hyperparameters].map(parameter => parameter.name));
   const leaks = form.preview?.secrets ?? [];
   return (form.preview?.notes ?? []).filter(
     note => !names.has(subjectOf(note)) && !leaks.some(({ path }) => note.startsWith(path))
@@ -123,5 +123,5 @@ export function backendOf({
 }: Pick<ISectionProps, 'model' | 'draft'>): IBackend | undefined {
   const profile = profileOf(platforms, string(field(draft, 'profile')), string(draft.rest['backend']));
   const name = profile?.backend ?? string(draft.rest['backend']);
-  return platforms.backends.find(one => one.name === name);
+  return platforms.backends.find(backend => backend.name === name);
 }

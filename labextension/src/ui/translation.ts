@@ -61,16 +61,16 @@ export function translateSchema(schema: Json, trans: TranslationBundle): Json {
   // eslint-disable-next-line no-restricted-syntax
   const translate = (value: unknown) => trans.__(string(value));
   const result: Record<string, unknown> = { ...schema };
-  for (const key of ['title', 'description'].filter(one => one in schema)) {
+  for (const key of ['title', 'description'].filter(name => name in schema)) {
     result[key] = translate(schema[key]);
   }
   if ('oneOf' in schema) {
-    result['oneOf'] = list(schema['oneOf']).map(one => translateSchema(record(one), trans));
+    result['oneOf'] = list(schema['oneOf']).map(choice => translateSchema(record(choice), trans));
   }
   if ('properties' in schema) {
     const properties = Object.entries(record(schema['properties']));
     result['properties'] = Object.fromEntries(
-      properties.map(([name, one]) => [name, translateSchema(record(one), trans)])
+      properties.map(([name, property]) => [name, translateSchema(record(property), trans)])
     );
   }
   return result;

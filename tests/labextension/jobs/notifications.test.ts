@@ -68,8 +68,8 @@ class Server implements IEngine {
   open(storage: SharedStorage, shown: string[]): AbortController {
     const life = new AbortController();
     const notifier = {
-      one: (ended: { id: string }) => shown.push(ended.id),
-      many: (counts: ReadonlyMap<string, number>) => shown.push(JSON.stringify([...counts]))
+      notifyJob: (ended: { id: string }) => shown.push(ended.id),
+      notifySummary: (counts: ReadonlyMap<string, number>) => shown.push(JSON.stringify([...counts]))
     };
     const store = new NotificationStore(storage, 'ends', async work => work());
     const feed = new JobFeed(this);

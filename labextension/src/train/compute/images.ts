@@ -33,16 +33,16 @@ export interface IImageFilters {
 export function parseImages(value: unknown): IImages {
   const response = record(value);
   const images = list(response['images']).map(item => {
-    const one = record(item);
+    const data = record(item);
     return {
-      uri: string(one['uri']),
-      name: string(one['name']),
-      framework: string(one['framework']),
-      version: string(one['version']),
-      accelerator: string(one['accelerator']),
-      python: string(one['python']),
-      cuda: string(one['cuda']),
-      description: string(one['description'])
+      uri: string(data['uri']),
+      name: string(data['name']),
+      framework: string(data['framework']),
+      version: string(data['version']),
+      accelerator: string(data['accelerator']),
+      python: string(data['python']),
+      cuda: string(data['cuda']),
+      description: string(data['description'])
     };
   });
   return { images: images.filter(image => image.uri), hiddenCount: number(response['left_out']) ?? 0 };

@@ -120,7 +120,7 @@ function FilterableTypes(props: IProps & { readonly instances: IInstances }): Re
         </button>
       )}
       {isPriceless && <p className="jp-pai-Fields-note">{trans.__('Pricing unavailable')}</p>}
-      {value && !instances.types.some(one => one.name === value) && (
+      {value && !instances.types.some(type => type.name === value) && (
         <p className="jp-pai-Fields-note">{trans.__('Selected type %1 is not listed.', value)}</p>
       )}
       <TableFooter {...props} />
@@ -145,7 +145,7 @@ function Rows(props: IRowsProps): React.JSX.Element {
   const choose = React.useCallback((name: string) => latest.current.onChange(name), []);
   const toggleFavorite = React.useCallback((name: string) => {
     const known = latest.current.favorites;
-    latest.current.onFavorites(known.includes(name) ? known.filter(one => one !== name) : [...known, name]);
+    latest.current.onFavorites(known.includes(name) ? known.filter(favorite => favorite !== name) : [...known, name]);
   }, []);
   const current = rows.some(row => row.name === value) ? value : '';
   return (

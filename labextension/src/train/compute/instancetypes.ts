@@ -50,37 +50,37 @@ export interface IOrder {
 export function parseInstances(value: unknown): IInstances {
   const response = record(value);
   return {
-    types: list(response['instances']).map(one => parseType(record(one))),
-    quotas: list(response['quotas']).map(one => parseQuota(record(one))),
+    types: list(response['instances']).map(item => parseType(record(item))),
+    quotas: list(response['quotas']).map(item => parseQuota(record(item))),
     hiddenCount: number(response['left_out']) ?? 0
   };
 }
 
-function parseType(one: Json): IInstanceType {
+function parseType(data: Json): IInstanceType {
   return {
-    name: string(one['name']),
-    cpu: number(one['cpu']) ?? 0,
-    memory: number(one['memory']) ?? 0,
-    gpu: number(one['gpu']) ?? 0,
-    gpuName: string(one['gpu_name']),
-    gpuMemory: number(one['gpu_memory']) ?? 0,
-    isAvailable: typeof one['available'] === 'boolean' ? one['available'] : null,
-    price: number(one['price']),
-    spotDiscount: number(one['spot_discount'])
+    name: string(data['name']),
+    cpu: number(data['cpu']) ?? 0,
+    memory: number(data['memory']) ?? 0,
+    gpu: number(data['gpu']) ?? 0,
+    gpuName: string(data['gpu_name']),
+    gpuMemory: number(data['gpu_memory']) ?? 0,
+    isAvailable: typeof data['available'] === 'boolean' ? data['available'] : null,
+    price: number(data['price']),
+    spotDiscount: number(data['spot_discount'])
   };
 }
 
-function parseQuota(one: Json): IQuota {
+function parseQuota(data: Json): IQuota {
   return {
-    id: string(one['id']),
-    name: string(one['name']),
-    cpu: number(one['cpu']) ?? 0,
-    memory: number(one['memory']) ?? 0,
-    gpu: number(one['gpu']) ?? 0,
-    freeCpu: number(one['free_cpu']) ?? 0,
-    freeMemory: number(one['free_memory']) ?? 0,
-    freeGpu: number(one['free_gpu']) ?? 0,
-    gpuName: string(one['gpu_name'])
+    id: string(data['id']),
+    name: string(data['name']),
+    cpu: number(data['cpu']) ?? 0,
+    memory: number(data['memory']) ?? 0,
+    gpu: number(data['gpu']) ?? 0,
+    freeCpu: number(data['free_cpu']) ?? 0,
+    freeMemory: number(data['free_memory']) ?? 0,
+    freeGpu: number(data['free_gpu']) ?? 0,
+    gpuName: string(data['gpu_name'])
   };
 }
 

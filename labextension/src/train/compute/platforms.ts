@@ -35,18 +35,18 @@ export function parsePlatforms(backends: unknown, profiles: unknown): IPlatforms
   return {
     backends: list(record(backends)['backends'])
       .map(record)
-      .map(one => ({
-        name: string(one['name']),
-        title: string(one['title']) || string(one['name']),
-        capabilities: strings(one['capabilities']),
-        options: one['options'] ? record(one['options']) : null
+      .map(item => ({
+        name: string(item['name']),
+        title: string(item['title']) || string(item['name']),
+        capabilities: strings(item['capabilities']),
+        options: item['options'] ? record(item['options']) : null
       })),
     profiles: list(data['profiles'])
       .map(record)
-      .map(one => ({
-        name: string(one['name']),
-        backend: string(record(one['settings'])['backend']),
-        refused: string(one['refused'])
+      .map(item => ({
+        name: string(item['name']),
+        backend: string(record(item['settings'])['backend']),
+        refused: string(item['refused'])
       })),
     default: string(data['default'])
   };
@@ -54,23 +54,24 @@ export function parsePlatforms(backends: unknown, profiles: unknown): IPlatforms
 
 /** Return the profile of a request, chosen as in the engine; undefined if there is none. */
 export function profileOf(platforms: IPlatforms, profile: string, backend: string): IProfile | undefined {
-  const byName = (name: string) => platforms.profiles.find(one => one.name === name);
+  const byName = (name: string) => platforms.profiles.find(candidate => candidate.name === name);
   if (profile || !backend) {
     return byName(profile || platforms.default);
   }
-  const candidates = platforms.profiles.filter(one => one.backend === backend);
+  const candidates = platforms.profiles.filter(candidate => candidate.backend === backend);
   return (
-    [platforms.default, backend].flatMap(name => candidates.find(one => one.name === name) ?? [])[0] ?? candidates[0]
+    [platforms.default, backend].flatMap(name => candidates.find(candidate => candidate.name === name) ?? [])[0] ??
+    candidates[0]
   );
 }
 
 /** Return the profile whose account reads data of `owner` for a job of `goes`, chosen as in the engine. */
 export function readerOf(platforms: IPlatforms, jobProfile: IProfile, owner: IProfile): IProfile {
-  const candidates = platforms.profiles.filter(one => one.backend === owner.backend);
+  const candidates = platforms.profiles.filter(candidate => candidate.backend === owner.backend);
   const [first = owner] = candidates;
   return (
-    candidates.find(one => one.name === jobProfile.name) ??
-    candidates.find(one => one.name === platforms.default) ??
+    candidates.find(candidate => candidate.name === jobProfile.name) ??
+    candidates.find(candidate => candidate.name === platforms.default) ??
     first
   );
 }

@@ -28,21 +28,21 @@ export function ComputeSection(props: ISectionProps): React.JSX.Element {
   const profile = profileOf(platforms, requested, string(draft.rest['backend']));
   const backend = backendOf(props);
   const choose = (name: string) => {
-    const isOther = platforms.profiles.find(one => one.name === name)?.backend !== backend?.name;
+    const isOther = platforms.profiles.find(profile => profile.name === name)?.backend !== backend?.name;
     // Options of one backend are invalid for another.
     const rest = isOther ? withField(draft, 'options', undefined) : draft;
     form.change(withRequestField(withField(rest, 'profile', name), 'backend', ''));
   };
-  const titles = new Map(platforms.backends.map(one => [one.name, one.title]));
+  const titles = new Map(platforms.backends.map(backend => [backend.name, backend.title]));
   const notes = otherNotes(props);
-  const unavailable = platforms.profiles.filter(one => one.refused);
+  const unavailable = platforms.profiles.filter(profile => profile.refused);
   return (
     <section className="jp-pai-Train-part" aria-label={trans.__('Compute')}>
       <h3>{trans.__('Compute')}</h3>
       <Field
         label={trans.__('Profile')}
         error={errorAt(props, 'profile') || errorAt(props, 'backend') || profile?.refused}
-        hint={unavailable.map(one => `${one.name}: ${one.refused}`).join(' ')}
+        hint={unavailable.map(profile => `${profile.name}: ${profile.refused}`).join(' ')}
       >
         {control => (
           <select
@@ -52,11 +52,16 @@ export function ComputeSection(props: ISectionProps): React.JSX.Element {
             onChange={event => choose(event.target.value)}
           >
             {!profile && <option value={requested}>{requested || '…'}</option>}
-            {platforms.profiles.map(one => (
-              <option key={one.name} value={one.name} disabled={one.refused !== ''} title={one.refused}>
-                {one.name === one.backend
-                  ? (titles.get(one.backend) ?? one.name)
-                  : `${one.name} – ${titles.get(one.backend) ?? one.backend}`}
+            {platforms.profiles.map(candidate => (
+              <option
+                key={candidate.name}
+                value={candidate.name}
+                disabled={candidate.refused !== ''}
+                title={candidate.refused}
+              >
+                {candidate.name === candidate.backend
+                  ? (titles.get(candidate.backend) ?? candidate.name)
+                  : `${candidate.name} – ${titles.get(candidate.backend) ?? candidate.backend}`}
               </option>
             ))}
           </select>

@@ -50,7 +50,7 @@ export function Channels(props: IProps): React.JSX.Element {
   };
   const remove = (row: IChannelRow) => {
     focus.current = 'button[data-add]';
-    update(rows.filter(one => one !== row));
+    update(rows.filter(other => other !== row));
   };
   const title = kind === 'inputs' ? trans.__('Inputs') : trans.__('Outputs');
   return (
@@ -67,7 +67,7 @@ export function Channels(props: IProps): React.JSX.Element {
           row={row}
           names={`${id}-names`}
           error={rowErrors.get(row.key) ?? ''}
-          change={now => update(rows.map(one => (one === row ? now : one)))}
+          change={now => update(rows.map(other => (other === row ? now : other)))}
           remove={() => remove(row)}
         />
       ))}

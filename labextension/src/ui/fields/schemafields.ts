@@ -63,8 +63,8 @@ function fieldOf(name: string, schema: Json, definitions: Json, isRequired: bool
 /** Return the alternatives of a schema with references resolved, and whether null is one of them. */
 function alternatives(schema: Json, definitions: Json): readonly [readonly Json[], boolean] {
   const resolvedSchema = resolved(schema, definitions);
-  const variants = [...list(resolvedSchema['anyOf']), ...list(resolvedSchema['oneOf'])].map(one =>
-    resolved(record(one), definitions)
+  const variants = [...list(resolvedSchema['anyOf']), ...list(resolvedSchema['oneOf'])].map(variant =>
+    resolved(record(variant), definitions)
   );
   const types = list(resolvedSchema['type']);
   const kinds = variants.length
@@ -72,7 +72,7 @@ function alternatives(schema: Json, definitions: Json): readonly [readonly Json[
     : types.length
       ? types.map(type => ({ ...resolvedSchema, type }))
       : [resolvedSchema];
-  const real = kinds.filter(one => one['type'] !== 'null');
+  const real = kinds.filter(variant => variant['type'] !== 'null');
   return [real, real.length < kinds.length];
 }
 
@@ -122,7 +122,7 @@ function choicesOf(kinds: readonly Json[], isNullable: boolean): readonly (strin
     return isSwitch && !values.length ? [true, false] : values;
   });
   const values = each.every(some => some.length) ? each.flat() : [];
-  return values.filter(one => typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean');
+  return values.filter(value => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean');
 }
 
 /** Return the title of a field, or its name as words if pydantic generated the title. */
@@ -154,7 +154,7 @@ export function trimmed(field: IField, value: Json): Json | undefined {
 export function errorAt(field: IField, errors: ReadonlyMap<string, string>): string {
   const own = [...errors].filter(([path]) => {
     const [first, next] = path.split(/[.[]/);
-    return first === field.name && (next === undefined || !field.fields.some(one => one.name === next));
+    return first === field.name && (next === undefined || !field.fields.some(child => child.name === next));
   });
   return [...new Set(own.map(([, text]) => text))].join(' ');
 }

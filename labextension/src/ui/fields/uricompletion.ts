@@ -47,7 +47,7 @@ export async function folderCompletions(
 ): Promise<readonly IOption[]> {
   const folder = folderOf(text, home);
   const options = folder ? await entriesOf(call, text, folder, profile) : [];
-  return options.filter(one => one.text !== text).slice(0, DISPLAY_LIMIT);
+  return options.filter(option => option.text !== text).slice(0, DISPLAY_LIMIT);
 }
 
 /** Return the storage roots that a text is a prefix of, as `os` of `oss://bucket/`, for the account of a profile. */
@@ -96,7 +96,7 @@ function option(text: string, name: string): IOption {
 
 /** Return the common prefix of all options. */
 export function commonPrefix(options: readonly IOption[]): string {
-  const [first, ...rest] = options.map(one => one.text);
+  const [first, ...rest] = options.map(option => option.text);
   let prefix = first ?? '';
   for (const text of rest) {
     while (!text.startsWith(prefix)) {
