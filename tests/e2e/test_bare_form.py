@@ -276,7 +276,6 @@ def test_a_submit_from_the_page_gives_its_job_to_python(page: Page, engine: Embe
 
 def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:  # noqa: F811
     with closing(EmbeddedClient()) as client, closing(BareForm(page, client, script, "pai")) as bare:
-        earlier = client.call("list_jobs")["total"]
         bare.form.instance_type = "ecs.gn6i-c4g1.xlarge"
         earlier = client.call("list_jobs")["total"]  # The tests of a file have one state folder.
         bare.open()
