@@ -21,8 +21,6 @@ from ..storage.local import path_of
 from .endpoint import Context, Json, Schema, TypedDict, check_range, endpoint
 from .outputs import TransferReply
 
-__all__ = ["DataCopy", "DataFolderReply", "DataMove", "DataPlace", "DataSizeReply", "StoragesReply", "Upload"]
-
 _LARGEST_PAGE = 10_000
 
 Uri = Annotated[str, "A file, or a folder with a trailing slash: oss://bucket/key, file:///path."]

@@ -12,8 +12,6 @@ from ..engine.retention import Criteria, Pruned
 from ..jobs.job import Job, JobStatus
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
 
-__all__ = ["DiskUseReply", "Prune"]
-
 
 class DiskPart(TypedDict):
     what: Literal["jobs", "running", "environments", "inputs", "sources", "database"]

@@ -18,8 +18,6 @@ from ..source.hyperparameters.discover import Inspection
 from .endpoint import Context, Json, Schema, Time, TypedDict, endpoint
 from .jobs import CodeReply
 
-__all__ = ["BackendsReply", "FormReply"]
-
 
 class BackendView(TypedDict):
     """A backend with the JSON Schemas of its profile settings, of ``spec.options`` and of its credentials; null without

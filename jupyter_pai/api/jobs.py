@@ -18,8 +18,6 @@ from ..jobs.store.query import SORTS, JobFilter
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
 from .outputs import TransferReply
 
-__all__ = ["CodeReply", "JobReply", "JobView", "Labels", "Number"]
-
 # JSON has no NaN: these texts stand for it.
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 

@@ -12,8 +12,6 @@ from ..jobs.logs.search import ERRORS
 from ..jobs.logs.view import parse_time
 from .endpoint import Context, Json, Schema, TypedDict, check_range, endpoint
 
-__all__ = ["LogHitsReply", "LogPageReply"]
-
 _MOST_LINES, _MOST_HITS = 5_000, 1_000
 _PIECE = 1 << 18
 

@@ -10,8 +10,6 @@ from ..jobs.metrics.query import read_columns
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
 from .jobs import Number
 
-__all__ = ["MetricsReply", "TextsReply"]
-
 Step = range(-(1 << 63), 1 << 63)
 
 

@@ -14,8 +14,6 @@ from ..core import errors
 from .endpoint import Endpoint, Parameter, TypedDict
 from .route import PREFIX, path_names
 
-__all__ = ["document", "schema_name"]
-
 _REF = "#/components/schemas/{model}"
 _BYTES: dict[str, Any] = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _KINDS: dict[type, dict[str, Any]] = {

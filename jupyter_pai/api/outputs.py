@@ -18,8 +18,6 @@ from ..storage.base import Storage
 from ..storage.local import path_of
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
 
-__all__ = ["Download", "OutputsReply", "TransferReply"]
-
 
 class OutputFile(TypedDict):
     """`modified` is in seconds since 1970. `problem` is the reason why the file cannot be read; else empty."""

@@ -18,8 +18,6 @@ from ..engine import tutorials
 from ..jobs.spec import JobSpec
 from .endpoint import ENDPOINTS, Context, Json, Schema, TypedDict, endpoint
 
-__all__ = ["AboutReply", "TutorialPlace", "TutorialsReply"]
-
 _FOLDER = "pai-tutorials"
 
 

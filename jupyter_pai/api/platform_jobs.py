@@ -18,8 +18,6 @@ from ..jobs.logs.view import parse_time
 from .endpoint import Context, Schema, Time, TypedDict, endpoint
 from .jobs import JobReply
 
-__all__ = ["Adopt", "OutputModelsReply", "RemoteJobsReply", "TerminalLinkReply"]
-
 
 class RemoteJobView(TypedDict):
     """A job on its platform. `job_id` is its id here, if it is in the list of jobs."""

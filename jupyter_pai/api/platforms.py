@@ -12,8 +12,6 @@ from ..backends.resources import Image, ImageQuery, InstanceType, Quota
 from ..core.i18n import _
 from .endpoint import Context, TypedDict, endpoint
 
-__all__ = ["FindingsReply", "ImagesReply", "InstancesReply", "TrialsReply"]
-
 T = TypeVar("T")
 
 

@@ -13,8 +13,6 @@ from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from .endpoint import Context, Schema, TypedDict, endpoint
 
-__all__ = ["CredentialsValue", "ProfileChange", "ProfilesReply"]
-
 # Maximum length of a profile's name in the audit log.
 _LONGEST = 200
 

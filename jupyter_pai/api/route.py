@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-__all__ = ["PREFIX", "Route", "path_names"]
-
 PREFIX = "pai/api/v1"
 
 

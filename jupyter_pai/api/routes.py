@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from .route import Route
 
-__all__ = ["ROUTES"]
-
 ROUTES: dict[str, Route] = {
     "about": Route("GET", "", reply="About"),
     "adopt": Route("POST", "/adopt", body="Adopt", reply="JobView"),

@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..core.secret import Secret
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
 
-__all__ = ["SecretValue", "SecretsReply"]
-
 
 class SecretValue(BaseModel):
     """The value of a secret. Only jobs receive it."""

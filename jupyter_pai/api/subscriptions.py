@@ -37,8 +37,6 @@ from ..jobs.events import JobEvent
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import decode_prefix
 
-__all__ = ["Subscribe", "Subscriptions"]
-
 _MOST_SUBSCRIPTIONS = 200
 _POLL_INTERVAL = 0.1
 # After its end, a job changes only by user actions.

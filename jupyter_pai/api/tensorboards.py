@@ -19,8 +19,6 @@ from ..jobs.job import Job
 from ..storage.local import path_of
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
 
-__all__ = ["PlatformBoardRequest", "TensorBoardRequest", "TensorBoardView"]
-
 _MOST_JOBS = 20
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ..core.plugins import Plugins
     from .base import Backend
 
-__all__ = ["load_backends"]
-
 
 @cache
 def load_backends() -> Plugins[Backend]:

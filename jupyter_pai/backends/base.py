@@ -28,18 +28,6 @@ from .reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
 from .resources import Image, ImageQuery, InstanceType, Quota
 from .tensorboards import Boards
 
-__all__ = [
-    "Backend",
-    "Caller",
-    "Capability",
-    "Check",
-    "Finding",
-    "Prepared",
-    "Submission",
-    "Trial",
-    "parse_options",
-]
-
 _Options = TypeVar("_Options", bound=BaseModel)
 
 

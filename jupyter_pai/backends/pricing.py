@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ..core.i18n import _, ngettext
 
-__all__ = ["lasting", "machines", "unpriced"]
-
 
 def machines(kind: str, n: int) -> str:
     """Return the number of machines and their instance type, if known."""

@@ -10,8 +10,6 @@ from ..jobs.job import Job
 from .base import Backend
 from .reports import LogPiece, RemoteJob, Sample
 
-__all__ = ["RemoteBackend"]
-
 
 class RemoteBackend(Backend):
     """A platform reached over a network. The engine polls it rarely, for many jobs in one call, and fetches job data.

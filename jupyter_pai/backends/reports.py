@@ -15,8 +15,6 @@ from ..jobs.events import MetricPoint
 from ..jobs.job import JobStatus
 from ..jobs.spec import JobSpec
 
-__all__ = ["LogPiece", "OutputModel", "PointPage", "RemoteJob", "Report", "Sample"]
-
 
 @dataclass(frozen=True)
 class Report:

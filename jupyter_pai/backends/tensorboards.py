@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-__all__ = ["Board", "Boards"]
-
 
 @dataclass(frozen=True)
 class Board:

@@ -20,8 +20,6 @@ from .transfers import finish_copy
 if TYPE_CHECKING:
     from .streams import Stream
 
-__all__ = ["Client"]
-
 
 class Client(ABC):
     """Calls verbs of the engine (`api.routes.ROUTES`) with plain JSON values."""

@@ -10,8 +10,6 @@ from ..core.errors import PaiError
 from .base import Client
 from .http import HttpClient
 
-__all__ = ["connect"]
-
 
 def connect(*, again: bool = False, here: bool = False) -> Client:
     """Return the client of the Jupyter server that started this process, or of an engine in this process if there is

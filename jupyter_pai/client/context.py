@@ -14,15 +14,6 @@ from ..core.i18n import _
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = [
-    "NotebookContext",
-    "command_line_context",
-    "current_notebook",
-    "current_shell",
-    "front_end_of",
-    "shell_context",
-]
-
 
 @dataclass(frozen=True)
 class NotebookContext:

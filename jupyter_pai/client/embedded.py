@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..engine.watcher.timings import Timings
     from .streams import Stream
 
-__all__ = ["EmbeddedClient"]
-
 
 class EmbeddedClient(Client):
     """Runs the engine in this process, in its own thread."""

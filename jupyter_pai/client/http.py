@@ -21,8 +21,6 @@ from .base import Client
 if TYPE_CHECKING:
     from .streams import Stream
 
-__all__ = ["HttpClient"]
-
 _TIME_OUT = 60.0
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from .widgets.job_view import JobWidget
 
-__all__ = ["JobHandle", "get_job", "job_failed", "list_jobs", "submit"]
-
 T = TypeVar("T")
 
 _ENDED = ("succeeded", "failed", "stopped", "lost")

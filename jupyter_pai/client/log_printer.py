@@ -13,8 +13,6 @@ from typing import TextIO
 
 from ..core.i18n import _
 
-__all__ = ["LogPrinter", "in_notebook", "print_end"]
-
 # Bytes per second, JSON-encoded. Jupyter drops output above 1 MB/s.
 _RATE = 300_000
 _SLICE = 1 << 14
@@ -22,7 +20,7 @@ _SLICE = 1 << 14
 _KEPT = 10_000
 
 
-def in_notebook() -> bool:
+def _in_notebook() -> bool:
     """Return whether standard output goes to a notebook."""
     return "ipykernel" in sys.modules
 
@@ -38,7 +36,7 @@ class LogPrinter:
     def __init__(self, job_id: str, stream: TextIO | None = None) -> None:
         self.job_id = job_id
         self.stream = stream
-        self.limit = _RATE if in_notebook() else float("inf")
+        self.limit = _RATE if _in_notebook() else float("inf")
         self.printed, self.since = 0, time.monotonic()
         self.skipped, self.kept = 0, ""
 
@@ -77,7 +75,7 @@ def print_end(chunks: Iterable[bytes], job_id: str) -> None:
             skipped += len(kept) - _RATE
             kept = kept[-_RATE:]
     kept += decode(b"", True)
-    while (size := _size(kept)) > _RATE and in_notebook():
+    while (size := _size(kept)) > _RATE and _in_notebook():
         cut = max(len(kept) * (size - _RATE) // size, 1)
         skipped, kept = skipped + cut, kept[cut:]
     if skipped:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..core.discovery import ServerInfo
     from ..engine.service import JobService
 
-__all__ = ["EngineStream", "ServerStream", "Stream"]
-
 # Bytes per second. A Jupyter server drops kernel messages above 1 MB/s.
 _PACE = 400_000
 

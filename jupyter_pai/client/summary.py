@@ -14,23 +14,6 @@ from typing import Any
 from ..core.i18n import _
 from ..core.text import printable
 
-__all__ = [
-    "MIME_TYPE",
-    "View",
-    "commit",
-    "duration",
-    "html",
-    "hyperparameter",
-    "line",
-    "local_time",
-    "mime_bundle",
-    "number_range",
-    "sparkline",
-    "status_word",
-    "still_running",
-    "text",
-]
-
 MIME_TYPE = "application/vnd.jupyter-pai.job+json"
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 32
@@ -210,14 +193,14 @@ def hyperparameter(definition: Mapping[str, Any]) -> tuple[str, ...]:
         name,
         definition["type"],
         _("(required)") if definition["required"] else _shorten(definition["default"] or ""),
-        _shorten(", ".join(definition["choices"]) or number_range(definition["minimum"], definition["maximum"])),
+        _shorten(", ".join(definition["choices"]) or _number_range(definition["minimum"], definition["maximum"])),
         forms.get(definition["form"], ""),
         f"{definition['file']}:{definition['line']} ({definition['origin']})",
         _shorten(definition["help"]),
     )
 
 
-def number_range(least: str | None, most: str | None) -> str:
+def _number_range(least: str | None, most: str | None) -> str:
     """Return a range of numbers: ``1…10``, ``0…``; empty if it is unbounded."""
     return "" if least is None and most is None else f"{least or ''}…{most or ''}"
 

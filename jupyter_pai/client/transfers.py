@@ -11,8 +11,6 @@ from ..core.errors import PaiError
 from ..core.i18n import _
 from ..core.sizes import show_size
 
-__all__ = ["finish_copy", "progress_printer"]
-
 # Seconds between two polls of a transfer.
 _POLL_INTERVAL = 0.2
 # Seconds between two lines of progress.

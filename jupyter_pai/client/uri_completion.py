@@ -6,8 +6,6 @@ from urllib.parse import quote
 
 from .base import Client
 
-__all__ = ["continuations"]
-
 # Maximum number of entries fetched, and of completions returned.
 _FETCHED, _RETURNED = 1000, 200
 # The scheme of data sets that have an ID and no list of files.

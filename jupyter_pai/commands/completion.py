@@ -15,8 +15,6 @@ from .parser import parser as grammar
 from .parser.data import VERBS as DATA_VERBS
 from .spec_from_options import spec_of
 
-__all__ = ["complete"]
-
 # Seconds that a storage may take to list its entries.
 _TIMEOUT = 2.0
 _STATUSES = "queued starting running succeeded failed stopped lost".split()

@@ -15,8 +15,6 @@ from ..client.transfers import progress_printer
 from ..core.secret import Secret
 from .parser.parser import Options
 
-__all__ = ["YES", "CommandContext", "Commands", "Console", "as_json"]
-
 # Accepted answers to a prompt for confirmation.
 YES = ("y", "yes", "是", "好")
 

@@ -15,8 +15,6 @@ from ..core.text import plain
 from .console import CommandContext, Commands
 from .parser.parser import Options
 
-__all__ = ["COMMANDS", "file_time"]
-
 
 def _ls(ctx: CommandContext, options: Options) -> None:
     query = {"limit": options.limit, "recursive": options.recursive, "profile": options.profile}

@@ -14,8 +14,6 @@ from .console import CommandContext, Commands
 from .jobs import parse_label
 from .parser.parser import Options
 
-__all__ = ["COMMANDS"]
-
 # Jobs removed per call, so that each call returns within the client's timeout.
 _BATCH = 20
 

@@ -11,8 +11,6 @@ from ..engine import tutorials
 from .console import CommandContext, Commands
 from .parser.parser import Options
 
-__all__ = ["COMMANDS"]
-
 
 def _doctor(ctx: CommandContext, options: Options) -> None:
     if options.live:

@@ -15,8 +15,6 @@ from .console import CommandContext, Commands, as_json
 from .parser.parser import Options
 from .spec_from_options import changes_of, spec_of
 
-__all__ = ["COMMANDS", "parse_label", "submit"]
-
 # Characters of a value in the table of `diff`.
 _LONGEST = 120
 

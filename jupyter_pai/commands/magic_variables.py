@@ -14,8 +14,6 @@ from ..core.errors import UsageError
 from ..core.i18n import _
 from ..source.dataframes import is_frame
 
-__all__ = ["words_of"]
-
 _NAME = re.compile(r"\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
 _VERBATIM = ("--metric", "--command")
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["Pai", "PaiTrain", "register"]
-
 
 def register(shell: InteractiveShell) -> None:
     """Register the magics and their completion with a shell."""

@@ -29,8 +29,6 @@ from .parser import parser as grammar
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["run_cell", "run_line"]
-
 # Seconds between two updates of a job's output. Where our renderer shows the job live, the update changes only the
 # text that is saved with the notebook; elsewhere, everything that the user sees.
 _REFRESH = 2.0

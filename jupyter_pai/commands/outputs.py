@@ -12,8 +12,6 @@ from .console import CommandContext, Commands
 from .data import file_time
 from .parser.parser import Options
 
-__all__ = ["COMMANDS"]
-
 # Files listed per channel.
 _LIMIT = 500
 

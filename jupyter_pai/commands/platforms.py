@@ -11,8 +11,6 @@ from ..core.text import plain
 from .console import CommandContext, Commands
 from .parser.parser import Options
 
-__all__ = ["COMMANDS"]
-
 
 def _instances(ctx: CommandContext, options: Options) -> None:
     reply = ctx.client.call("instances", profile=options.profile, backend=options.backend)

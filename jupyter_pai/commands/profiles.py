@@ -10,8 +10,6 @@ from ..core.i18n import _
 from .console import CommandContext, Commands
 from .parser.parser import Options
 
-__all__ = ["COMMANDS"]
-
 
 def _profile(ctx: CommandContext, options: Options) -> None:
     name, call = options.name, ctx.client.call

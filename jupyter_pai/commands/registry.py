@@ -10,8 +10,6 @@ from . import data, disk, doctor, jobs, outputs, platforms, profiles, secrets, t
 from .console import CommandContext, Commands
 from .parser.parser import Options
 
-__all__ = ["COMMANDS", "run"]
-
 COMMANDS: Commands = {
     **jobs.COMMANDS,
     **outputs.COMMANDS,

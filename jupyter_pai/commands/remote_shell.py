@@ -19,8 +19,6 @@ from typing import Any
 from ..core.errors import BackendError, Unsupported
 from ..core.i18n import _
 
-__all__ = ["attach", "is_attachable"]
-
 # Seconds: the connection timeout, and between two pings, without which a proxy may close the connection.
 _TIMEOUT, _PING_INTERVAL = 20.0, 20.0
 

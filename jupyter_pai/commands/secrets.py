@@ -8,8 +8,6 @@ from ..core.secret import is_secret_name
 from .console import CommandContext, Commands
 from .parser.parser import Options
 
-__all__ = ["COMMANDS"]
-
 
 def _secret(ctx: CommandContext, options: Options) -> None:
     if options.rest or (options.name and not is_secret_name(options.name)):

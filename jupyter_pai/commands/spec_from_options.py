@@ -19,8 +19,6 @@ from ..source.dataframes import is_frame
 from ..source.entry_point import ENTRY_POINTS, free_name, script_of
 from .parser.parser import Options
 
-__all__ = ["changes_of", "spec_of"]
-
 _PLAIN = {
     "profile": "profile",
     "command": "command",

@@ -11,8 +11,6 @@ from ..core.text import plain
 from .console import CommandContext, Commands
 from .parser.parser import Options
 
-__all__ = ["COMMANDS"]
-
 # Seconds: how long a platform may take to start a TensorBoard, and between two polls.
 _START_TIMEOUT = 300.0
 _POLL_INTERVAL = 1.0

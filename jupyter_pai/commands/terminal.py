@@ -20,8 +20,6 @@ from . import registry
 from .console import YES, CommandContext, Console, as_json
 from .parser import parser as grammar
 
-__all__ = ["main"]
-
 SUCCESS, NO_SUCCESS, USAGE, ENGINE, INTERRUPTED = 0, 1, 2, 3, 130
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from ..core.errors import UsageError
 from ..core.i18n import _
 
-__all__ = ["ServerRoot"]
-
 
 @dataclass(frozen=True)
 class ServerRoot:

@@ -11,8 +11,6 @@ from . import settings
 from .settings import DiskSettings, TensorBoardSettings
 from .toml_file import SettingsFile
 
-__all__ = ["EngineTables", "describe_tables", "write_tables"]
-
 
 class EngineTables(BaseModel):
     """The tables of the user's own file. Omitted keys are removed from it."""

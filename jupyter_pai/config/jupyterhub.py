@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 from ..core.host import is_loopback
 from ..core.i18n import _
 
-__all__ = ["ends_with_server", "hub_note"]
-
 _MARKS = ("/.dockerenv", "/run/.containerenv")
 # Units of SystemdSpawner: `jupyter-ada-singleuser.service`; of The Littlest JupyterHub: `jupyter-ada.service`.
 _UNIT = re.compile(r"/jupyter-[^/]*\.service$", re.MULTILINE)

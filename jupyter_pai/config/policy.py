@@ -28,8 +28,6 @@ from ..core.i18n import N_, _, ngettext
 from ..core.sizes import parse_size, show_size
 from ..jobs.spec import JobSpec
 
-__all__ = ["Policy", "PolicyRules"]
-
 M = TypeVar("M", bound=BaseModel)
 _LOCAL = "local"
 _SIZE = r"(?i)^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"

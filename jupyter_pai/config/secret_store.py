@@ -29,8 +29,6 @@ from ..jobs.state_dir import state_errors
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
-__all__ = ["SecretStore"]
-
 SERVICE = "jupyter-pai"
 NAME = "jupyter_pai_secrets.json"
 # Shorter values cannot be masked, because they occur in ordinary text.

@@ -36,19 +36,6 @@ from ..core.sizes import size_or_nothing
 from .policy import Policy, PolicyRules
 from .toml_file import SettingsFile, suggestion
 
-__all__ = [
-    "IMPORTANT",
-    "DiskSettings",
-    "Profile",
-    "ProfileSettings",
-    "Settings",
-    "TensorBoardSettings",
-    "edit",
-    "load",
-    "policy",
-    "user_file",
-]
-
 NAME = "jupyter_pai.toml"
 # Marks a key that a profile usually needs (`Field(json_schema_extra=IMPORTANT)`). Forms show it first.
 IMPORTANT: dict[str, JsonValue] = {"x-important": True}

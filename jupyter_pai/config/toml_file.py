@@ -15,8 +15,6 @@ from ..core.errors import SettingsError
 from ..core.filesystem import replace_file
 from ..core.i18n import _
 
-__all__ = ["SettingsFile", "suggestion"]
-
 T = TypeVar("T")
 
 # The last ones are tables other than profiles; `settings` and `policy` define their keys.

@@ -12,8 +12,6 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-__all__ = ["VARIABLE", "ServerInfo", "find_servers"]
-
 VARIABLE = "JUPYTER_PAI_INFO"
 
 

@@ -7,8 +7,6 @@ from importlib.util import find_spec
 from .errors import Unsupported
 from .i18n import _
 
-__all__ = ["require"]
-
 
 def require(extra: str, *modules: str) -> None:
     """Check that the modules of an extra are installed, before importing them.

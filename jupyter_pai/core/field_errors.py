@@ -18,8 +18,6 @@ from .i18n import N_, _
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["FieldError", "field_from_message", "fields", "validation_errors"]
-
 # Messages by pydantic's error type, with the placeholders of its context. Pydantic's own messages are English only.
 _WORDS = {
     "bool_parsing": N_("must be true or false"),

@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["VARIABLE", "age", "lock", "lock_error", "network_kind", "replace_file"]
-
 # 1 or 0 overrides the detection of a network disk.
 VARIABLE = "JUPYTER_PAI_NETWORK_DISK"
 

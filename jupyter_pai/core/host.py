@@ -15,8 +15,6 @@ from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 
-__all__ = ["VARIABLE", "Process", "boot_id", "is_loopback", "name", "start_time"]
-
 VARIABLE = "JUPYTER_PAI_HOST"
 
 

@@ -18,8 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DOMAIN", "LOCALE", "N_", "_", "catalogue", "language", "ngettext", "use_language"]
-
 DOMAIN = "jupyter_pai"
 LOCALE = Path(__file__).parents[1] / "locale"
 

@@ -8,8 +8,6 @@ from pydantic import BaseModel
 
 from .i18n import _
 
-__all__ = ["form_schema"]
-
 _INNER = ("properties", "patternProperties")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE = ("items", "additionalProperties")

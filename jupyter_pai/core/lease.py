@@ -12,8 +12,6 @@ from pathlib import Path
 from . import filesystem
 from .host import Process
 
-__all__ = ["BEAT", "SILENT", "Lease"]
-
 # Seconds between two heartbeats of a holder on a network disk, and until a holder without a heartbeat counts as dead.
 BEAT, SILENT = 5.0, 60.0
 

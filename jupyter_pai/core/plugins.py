@@ -9,9 +9,6 @@ from typing import Generic, NamedTuple, TypeVar
 
 from .i18n import _
 
-__all__ = ["PluginError", "Plugins"]
-
-
 T = TypeVar("T")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-__all__ = ["Secret", "is_secret_name", "is_variable"]
-
 
 class Secret:
     """A password, token or key. Printing or logging it shows three asterisks, and pickling it fails.

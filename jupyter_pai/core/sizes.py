@@ -6,8 +6,6 @@ import re
 
 from .i18n import _
 
-__all__ = ["parse_size", "show_memory", "show_size", "size_or_nothing"]
-
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["plain", "printable"]
-
 _LINES = 12
 _LONGEST = 2_000
 # Escape sequences of terminals: CSI, OSC, and two-character ones; then all other control characters except tab.

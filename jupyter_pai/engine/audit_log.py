@@ -29,8 +29,6 @@ from ..core.i18n import _
 from ..jobs.job import Job, now
 from ..jobs.spec import JobSpec
 
-__all__ = ["Audit", "AuditEntry"]
-
 logger = logging.getLogger("jupyter_pai.audit")
 # Lines kept in memory while the file cannot be written.
 _MOST = 1000

@@ -19,8 +19,6 @@ from ..jobs.state_dir import JobFolder
 from ..source import archive, notebook
 from ..source.archive import Entry
 
-__all__ = ["Difference", "FileDifference", "origins", "results", "sources", "specs"]
-
 # Limits of the comparison: bytes of a file, lines of a file, files, lines of a diff.
 _LARGEST, _LINES, _FILES, _SHOWN = 200_000, 5_000, 100, 400
 _TABLES = ("hyperparameters", "inputs", "outputs", "environment", "labels", "options")

@@ -27,8 +27,6 @@ from .audit_log import Audit
 from .data.storages import Storages
 from .profiles import Profiles
 
-__all__ = ["audited", "examine", "examine_profile", "shared"]
-
 _LOW_DISK = 1 << 30
 
 

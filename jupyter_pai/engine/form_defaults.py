@@ -21,8 +21,6 @@ from ..jobs.store.query import JobFilter
 from ..source.entry_point import ENTRY_POINTS
 from . import lineage
 
-__all__ = ["FormTarget", "entries", "place_of", "settings_of", "spec_of", "target_of"]
-
 Kind = Literal["notebook", "script", "folder"]
 _SCRIPTS, _NOTEBOOK = (".py", ".sh"), ".ipynb"
 # The most entry points offered, and the most folder entries searched for them.

@@ -15,8 +15,6 @@ from ..jobs.store.store import Store
 from .data.storages import Storages
 from .watcher.loop import Watcher
 
-__all__ = ["JobImport"]
-
 
 class JobImport:
     """Lists the jobs of a platform, and imports them."""

@@ -18,8 +18,6 @@ from ..jobs.spec import JobSpec, parse_spec
 from ..jobs.state_dir import Home
 from ..storage.base import Storage
 
-__all__ = ["CHANNEL", "changed", "checkpoints", "has_other_needs", "is_generated", "path_name", "unfilled", "used_jobs"]
-
 # The output channel that is the input of a resumed job.
 CHANNEL = "checkpoints"
 

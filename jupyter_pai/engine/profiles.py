@@ -18,8 +18,6 @@ from ..core.i18n import _
 from ..jobs.job import Job
 from ..jobs.state_dir import Home
 
-__all__ = ["Profiles"]
-
 
 class Profiles:
     """Reads the settings for each request, so that edits take effect at once."""

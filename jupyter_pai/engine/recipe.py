@@ -19,8 +19,6 @@ from ..core.errors import NotebookError
 from ..jobs.spec import JobSpec
 from ..source import script
 
-__all__ = ["Recipe", "recipe"]
-
 _PLAIN = ("name", "profile", "command", "python", "image", "instance_type", "instance_count", "cpu", "gpu", "memory")
 _TABLES = {
     "hyperparameters": "hp", "inputs": "input", "outputs": "output", "environment": "env", "labels": "label",

@@ -15,15 +15,6 @@ from ..jobs.job import Job
 from ..jobs.spec import JobSpec, parse_spec
 from ..source.hyperparameters import Hyperparameter
 
-__all__ = [
-    "Preview",
-    "Rerun",
-    "SubmitRequest",
-    "Submitted",
-    "parse",
-    "submit_request",
-]
-
 M = TypeVar("M", bound=BaseModel)
 
 

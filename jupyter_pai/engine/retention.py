@@ -30,8 +30,6 @@ from ..jobs.store.store import Store
 from .data import disk
 from .profiles import Profiles
 
-__all__ = ["Candidate", "Criteria", "Pruned", "Retention"]
-
 _DAY = 86_400.0
 # The default limit in bytes, or this fraction of a smaller disk.
 _LIMIT, _SHARE = 20 * 10**9, 10

@@ -48,8 +48,6 @@ from .watcher.remote_event_files import event_files_of
 from .watcher.remote_sync import RemoteSync
 from .watcher.timings import Timings
 
-__all__ = ["JobService"]
-
 _PIECE = 1 << 18
 _EVENTS_INTERVAL = 0.1
 # The most points of a metric in one message.

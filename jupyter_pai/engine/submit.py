@@ -45,8 +45,6 @@ from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
 from .watcher.loop import Watcher
 from .watcher.timings import Timings
 
-__all__ = ["Submitter"]
-
 # Suffixes whose change starts a new job instead of attaching. Outputs of the notebook do not count.
 _CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt", ".c", ".cu", ".cpp", ".h")
 # Files that a preview lists.

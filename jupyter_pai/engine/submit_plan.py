@@ -29,8 +29,6 @@ from ..source.pack import Manifest
 from .data.inputs import StagingPlan
 from .requests import SubmitRequest
 
-__all__ = ["StagedPlans", "SubmitPlan", "script_for_notebook"]
-
 # Staged plans kept at a time; the oldest is dropped for a new one.
 _MAX_STAGED = 32
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from ..core.errors import Conflict, NotFound
 from ..core.i18n import _
 
-__all__ = ["FIRST", "give", "notebooks"]
-
 # The first notebook of each language.
 FIRST = {"en": "tutorial.ipynb", "zh-CN": "tutorial.zh-CN.ipynb"}
 

@@ -12,8 +12,6 @@ from urllib.parse import parse_qsl, quote
 from ..core.errors import SpecError
 from ..core.i18n import _
 
-__all__ = ["SCHEME", "DataSet", "is_dataset"]
-
 SCHEME = "dataset"
 _FORM = re.compile(r"dataset://([A-Za-z0-9][\w.-]*)/?(?:\?(.*))?", re.ASCII)
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-__all__ = ["JobEvent", "LogChunk", "MetricPoint", "json_number"]
-
 
 @dataclass(frozen=True)
 class JobEvent:

@@ -10,8 +10,6 @@ from pydantic import Field, computed_field, model_validator
 
 from .spec import JobSpec, Texts, Value
 
-__all__ = ["Job", "JobStatus", "now"]
-
 
 class JobStatus(StrEnum):
     """The status of a job. `lost` means that its platform no longer has it."""

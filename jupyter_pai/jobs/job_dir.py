@@ -18,8 +18,6 @@ from ..core.lease import Lease
 from .job import Job
 from .state_dir import Home, JobFolder, state_errors
 
-__all__ = ["PackedCode", "Reservation", "new_id", "packed_code", "reserve", "write_files"]
-
 
 def new_id() -> str:
     """Return a random job id: eight lower-case letters and digits."""

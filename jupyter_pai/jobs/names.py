@@ -6,8 +6,6 @@ import re
 from datetime import datetime
 from pathlib import PurePath
 
-__all__ = ["base_name", "default_name", "generate_name"]
-
 _STAMP = re.compile(r"_\d{8}-\d{6}$")
 
 

@@ -30,8 +30,6 @@ from ..core.filesystem import replace_file
 from .job import Job
 from .state_dir import Home
 
-__all__ = ["Git", "Provenance", "ProvenanceRecorder", "git_state", "interpreter", "public_url", "read"]
-
 _log = logging.getLogger(__name__)
 
 # Seconds, enough for a repository on a slow disk or an interpreter with a slow startup.

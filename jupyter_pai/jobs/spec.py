@@ -16,9 +16,6 @@ from ..core.field_errors import FieldError, validation_errors
 from ..core.i18n import N_, _
 from ..core.secret import is_secret_name, is_variable
 
-__all__ = ["SIZE", "STORED", "JobSpec", "MetricDefinition", "Source", "Texts", "Value", "parse_spec"]
-
-
 # A size in bytes with an optional unit, or an empty text.
 SIZE = r"^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
 # Validation context for stored values, which were checked when they were submitted.

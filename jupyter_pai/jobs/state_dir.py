@@ -15,8 +15,6 @@ from pathlib import Path
 from ..core.errors import StateError
 from ..core.i18n import _
 
-__all__ = ["FULL", "Home", "JobFolder", "state_errors"]
-
 # Errors of a full disk.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

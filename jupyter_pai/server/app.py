@@ -25,8 +25,6 @@ from .tensorboard_proxy import PATH as TENSORBOARD_PATH
 from .tensorboard_proxy import TensorBoardHandler
 from .websocket import StreamHandler
 
-__all__ = ["Engine", "PaiApp"]
-
 _ACTIVITY_INTERVAL = 5.0
 
 

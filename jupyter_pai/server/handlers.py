@@ -22,8 +22,6 @@ from ..api.routes import ROUTES
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _, use_language
 
-__all__ = ["KernelAccess", "PaiHandler", "UnknownHandler", "VerbHandler", "unexpected"]
-
 AUTH_RESOURCE = "jupyter_pai"
 
 

@@ -20,8 +20,6 @@ from ..core.i18n import use_language
 from ..engine.tensorboard.tensorboards import TensorBoard
 from .handlers import AUTH_RESOURCE, KernelAccess
 
-__all__ = ["PATH", "TensorBoardHandler"]
-
 PATH = "pai/tensorboard"
 # Forwarded headers of requests and responses. Others are dropped: cookies, tokens, and those that proxies add.
 _REQUEST_HEADERS = (

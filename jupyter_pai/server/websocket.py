@@ -17,8 +17,6 @@ from ..core.i18n import use_language
 from ..engine.service import JobService
 from .handlers import AUTH_RESOURCE, KernelAccess, unexpected
 
-__all__ = ["StreamHandler"]
-
 
 class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandler):
     """The WebSocket of a browser tab."""

@@ -19,8 +19,6 @@ from ..core.i18n import _
 from ..jobs.state_dir import FULL
 from .secret_scan import Leak, Scanner, locate
 
-__all__ = ["Content", "Entry", "contents", "digest", "inspect", "is_inside", "stays_inside", "unpack", "write"]
-
 # The earliest date of the zip format: a job may zip its own code.
 _MTIME = 315532800
 _CHUNK = 1 << 20

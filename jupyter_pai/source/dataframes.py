@@ -13,8 +13,6 @@ from typing import Any
 from ..core.errors import BadInput
 from ..core.i18n import _
 
-__all__ = ["is_frame", "save_frame"]
-
 
 def is_frame(value: object) -> bool:
     """Return whether a value is a data frame of pandas, polars or a compatible library."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["ENTRY_POINTS", "free_name", "script_of"]
-
 # Default entry points in order of preference.
 ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
 

@@ -14,8 +14,6 @@ from . import secret_patterns
 from .archive import Content, Entry
 from .secret_scan import Leak
 
-__all__ = ["FileMemory", "FileNotes"]
-
 # A file changed this shortly before it was read may change again with the same times.
 _RACY_NS = 2_000_000_000
 

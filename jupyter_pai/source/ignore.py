@@ -19,8 +19,6 @@ from ..core.i18n import _
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-__all__ = ["Rules"]
-
 _SECRET = """
     .env .env.* id_rsa id_dsa id_ecdsa id_ed25519 *.pem *.key *.p12 *.pfx *.ppk .netrc .pypirc .npmrc .git-credentials
     .ssh .gnupg .aws .kube .aliyun .aliyuncli .alibabacloud .ossutilconfig .tikit .pai .cos.conf .tccli .tencentcloud

@@ -9,8 +9,6 @@ from pathlib import Path
 from ..core.errors import NotebookError
 from ..core.i18n import _
 
-__all__ = ["CodeCell", "above", "as_code", "read", "without_outputs"]
-
 # Cells with this tag precede the code of every job made of a cell.
 TAG = "pai"
 

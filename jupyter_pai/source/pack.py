@@ -25,8 +25,6 @@ from .file_cache import FileMemory, FileNotes
 from .ignore import Rules
 from .secret_scan import Match
 
-__all__ = ["LeftOut", "Manifest", "Packed", "inspect", "pack", "scan"]
-
 _MOST_FILES = 50_000
 
 

@@ -19,8 +19,6 @@ from ..core.errors import NotebookError
 from ..core.i18n import _
 from .notebook import CodeCell
 
-__all__ = ["Script", "from_cell", "from_cells", "undefined_names"]
-
 _OURS = ("pai_train", "pai")
 _TRANSPARENT = ("time", "timeit", "capture", "prun", "memit", "memray_flamegraph", "pai_train")
 _USELESS = """

@@ -22,8 +22,6 @@ from ..core.i18n import N_
 if TYPE_CHECKING:
     import re2
 
-__all__ = ["KINDS", "VERSION", "KeyMatch", "matches", "may_match"]
-
 # Version of the patterns below; matches of other versions are outdated.
 VERSION = 1
 

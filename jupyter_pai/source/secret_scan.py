@@ -15,8 +15,6 @@ from ..core.errors import SourceError
 from ..core.i18n import _, ngettext
 from . import secret_patterns
 
-__all__ = ["Leak", "Match", "Scanner", "check", "find", "locate", "messages"]
-
 _BINARY_WITHIN = 8192
 # Bytes of a chunk that are scanned again with the next one. No secret is longer.
 _OVERLAP = 8192

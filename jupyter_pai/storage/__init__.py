@@ -8,8 +8,6 @@ from functools import cache
 from ..core.plugins import Plugins
 from .base import Storage
 
-__all__ = ["load_storages"]
-
 
 @cache
 def load_storages() -> Plugins[Storage]:

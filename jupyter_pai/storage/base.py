@@ -19,8 +19,6 @@ from ..core.i18n import _
 from .staging import Staging, check_targets
 from .walk import walk
 
-__all__ = ["File", "OpenFile", "Progress", "Storage"]
-
 # Called after each chunk with the bytes done and the total. An exception cancels the copy and removes partial files.
 Progress = Callable[[int, int], None]
 
@@ -335,11 +333,11 @@ def _pieces(source: OpenFile) -> Iterator[bytes]:
     while offset < source.file.size:
         data = source.read(offset, min(_PIECE, source.file.size - offset))
         if not data:
-            raise truncated_error(source.file.path)
+            raise _truncated_error(source.file.path)
         offset += len(data)
         yield data
 
 
-def truncated_error(path: str) -> EngineError:
+def _truncated_error(path: str) -> EngineError:
     """Return the error for a file that changed while it was copied."""
     return EngineError(_("{file} was truncated while it was read.").format(file=path), fix=_("Try again."))

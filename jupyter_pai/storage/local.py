@@ -20,8 +20,6 @@ from .base import File, OpenFile, Progress, Storage
 from .staging import write_error
 from .walk import read_error
 
-__all__ = ["LocalStorage", "path_of"]
-
 _PIECE = 1 << 20
 
 

@@ -19,8 +19,6 @@ from ..core import filesystem
 from ..core.errors import BackendError, Conflict, EngineError, Refused
 from ..core.i18n import _
 
-__all__ = ["Staging", "check_targets", "write_error"]
-
 _PREFIX = ".jupyter-pai-copy-"
 _PART = ".jupyter-pai-part-"
 # Seconds for which a partial file is kept.

@@ -8,8 +8,6 @@ from pathlib import Path
 from ..core.errors import BadInput
 from ..core.i18n import _
 
-__all__ = ["read_error", "walk"]
-
 
 def walk(folder: Path) -> list[tuple[str, int]]:
     """Return the path and size in bytes of all files below a folder, sorted by path. All links are followed, because an

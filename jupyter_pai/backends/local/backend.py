@@ -32,8 +32,6 @@ from .queue import Capacity, Queue
 from .supervisor import namespaces
 from .workspace import Workspace, earlier_parameters, file_path, output_folders
 
-__all__ = ["LocalBackend"]
-
 _LARGEST_PARAMETER = 1 << 16
 _MAX_INSTANCES = 64
 

@@ -13,8 +13,6 @@ from .options import LocalSettings
 from .supervisor import namespaces
 from .workspace import find_uv
 
-__all__ = ["examine"]
-
 
 def examine(settings: LocalSettings) -> list[Finding]:
     """Check the requirements of local jobs."""

@@ -24,20 +24,6 @@ from ...jobs.state_dir import JobFolder
 from . import process
 from .resources import NAMES
 
-__all__ = [
-    "ENVIRONMENTS",
-    "NOT_STARTED",
-    "PACKAGE",
-    "SHIMS",
-    "Container",
-    "choose",
-    "engine_of",
-    "find",
-    "note",
-    "passable",
-    "remove",
-]
-
 ENGINES = ("podman", "docker")
 # Paths in containers: package files, environments with requirements, and shims.
 PACKAGE, ENVIRONMENTS, SHIMS = "/opt/jupyter-pai", "/opt/jupyter-pai-environments", "/tmp/.jupyter-pai"  # noqa: S108  # the container's own

@@ -11,8 +11,6 @@ from pathlib import Path
 from ...core.errors import BadInput
 from ...core.i18n import _
 
-__all__ = ["find", "search_environment"]
-
 # Not passed to jobs: tokens and addresses of the server, and the contract of a surrounding job.
 _DROPPED = ("JUPYTERHUB_", "JUPYTER_TOKEN", "JUPYTER_PAI_", "JUPYTER_SERVER_", "JPY_", "PAI_")
 

@@ -26,8 +26,6 @@ from ...core.host import Process
 from ...core.lease import SILENT
 from ...jobs.state_dir import JobFolder
 
-__all__ = ["Liveness", "liveness_of", "sign", "starter_of"]
-
 
 class Liveness(Enum):
     """The state of a supervisor."""

@@ -10,8 +10,6 @@ from ...config.settings import ProfileSettings
 from ...core.i18n import N_
 from ...jobs.spec import SIZE
 
-__all__ = ["LocalOptions", "LocalSettings"]
-
 
 class LocalSettings(ProfileSettings):
     """Settings of a local profile."""

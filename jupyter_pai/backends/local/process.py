@@ -25,18 +25,6 @@ from ...jobs.state_dir import JobFolder
 from .liveness import sign, starter_of
 from .queue import Capacity, Need
 
-__all__ = [
-    "Result",
-    "machine_allows",
-    "of_this_boot",
-    "read_result",
-    "reap_children",
-    "request_stop",
-    "run_aside",
-    "spawn",
-    "started_at",
-]
-
 _ROOT = str(Path(__file__).parents[3])
 _SUPERVISOR = (
     sys.executable,

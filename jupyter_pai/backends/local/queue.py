@@ -16,8 +16,6 @@ import contextlib
 import fcntl
 import os
 
-__all__ = ["Capacity", "Need", "Queue", "Slot"]
-
 _SLACK = 1e-9  # Rounding errors of fractions of a core.
 
 

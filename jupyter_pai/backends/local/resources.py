@@ -13,8 +13,6 @@ from ..resources import InstanceType
 from .queue import Capacity, Need, Slot
 from .supervisor import nvml
 
-__all__ = ["NAMES", "capacity", "has", "instance_types", "need_of"]
-
 # Prefixes of this machine's instance types; the PAI SDK uses these two names.
 CPU, GPU = NAMES = "local", "local_gpu"
 

@@ -20,8 +20,6 @@ from . import container, interpreter
 from .container import Container
 from .supervisor import namespaces
 
-__all__ = ["Workspace", "earlier_parameters", "file_path", "find_uv", "output_folders"]
-
 _PACKAGE = Path(__file__).parents[2]
 
 
@@ -68,7 +66,7 @@ class Workspace:
 
     def _lay_out_outputs(self) -> None:
         """Create outputs as links or mounts, so that files are in their final folders while the job runs."""
-        output = output_root(self.spec, self.folder)
+        output = _output_root(self.spec, self.folder)
         self._expose(output, self.ml / "output")
         for channel, path in output_folders(self.spec, self.folder).items():
             path.mkdir(parents=True, exist_ok=True)
@@ -90,7 +88,7 @@ class Workspace:
     def _mounts(self) -> list[tuple[Path, str]]:
         """Return the mounts of a container: host path and container path."""
         inputs = [(_input(uri)[0], f"/ml/input/data/{channel}") for channel, uri in self.spec.inputs.items()]
-        output = output_root(self.spec, self.folder)
+        output = _output_root(self.spec, self.folder)
         channels = output_folders(self.spec, self.folder).items()
         elsewhere = [(path, f"/ml/output/{name}") for name, path in channels if path != output / name]
         tools = [(self.lib, container.PACKAGE), (_PACKAGE / "locale", f"{container.PACKAGE}/locale")]
@@ -250,7 +248,7 @@ def _copy_module(name: str, package: Path) -> None:
         (package / folder / "__init__.py").write_text(_TRAVELLING_FOLDER, "utf-8")
 
 
-def output_root(spec: JobSpec, folder: JobFolder) -> Path:
+def _output_root(spec: JobSpec, folder: JobFolder) -> Path:
     """Return the folder that becomes /ml/output."""
     path = file_path(spec.output_path) if spec.output_path else folder.output
     path.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,6 @@ from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import STUDIO
 from ...core.errors import PaiError
 
-__all__ = ["RUNNING", "PaiApi", "stamp"]
-
 # The status of a running job.
 RUNNING = "Running"
 

@@ -40,8 +40,6 @@ from .tensorboards import PaiBoards
 if TYPE_CHECKING:
     from .catalog import InstanceCatalog
 
-__all__ = ["PaiBackend", "PaiSettings"]
-
 # Up to this many jobs are fetched one by one: a job's own reply has more fields than a list.
 _FEW = 3
 _LIST = 100

@@ -13,8 +13,6 @@ from . import instance_types as resources
 from .api import PaiApi
 from .pricing import Discount, discount_of, share_of
 
-__all__ = ["InstanceCatalog"]
-
 # Seconds for which instance types and spot prices are cached.
 _CACHED, _PRICES_CACHED = 600.0, 60.0
 # Seconds that a submit waits for a spot price, which is optional.

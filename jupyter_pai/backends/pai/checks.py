@@ -13,8 +13,6 @@ from ..base import Finding
 from ..resources import Quota
 from . import instance_types as machines
 
-__all__ = ["examine"]
-
 # The roles of a workspace whose members may submit. Source: "Manage members of a workspace" of PAI's documents.
 _SUBMITTERS = {"PAI.WorkspaceOwner", "PAI.WorkspaceAdmin", "PAI.AlgoDeveloper"}
 

@@ -10,8 +10,6 @@ import shlex
 
 from ...jobs.spec import JobSpec
 
-__all__ = ["ARCHIVE", "script_of"]
-
 # PAI's older service unpacks a file of this name; the newer one does not. The script supports both.
 ARCHIVE = "source.tar.gz"
 

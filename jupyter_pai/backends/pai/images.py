@@ -19,8 +19,6 @@ from ...core.i18n import _
 from ..resources import Image, ImageQuery
 from .pagination import gather
 
-__all__ = ["SCOPES", "choose", "image_of", "list_images"]
-
 # The purposes of images and their labels.
 SCOPES = {"training": "dlc", "develop": "dsw", "inference": "eas"}
 LATEST = "latest"

@@ -14,8 +14,6 @@ from ..reports import OutputModel, RemoteJob
 from .job_response import moment, report_of
 from .request_body import HOME_LABEL, JOB_LABEL
 
-__all__ = ["output_model", "remote_job"]
-
 _LONGEST_NAME = 200
 
 

@@ -13,8 +13,6 @@ from ...core.sizes import parse_size, show_memory
 from ...jobs.spec import JobSpec
 from ..resources import InstanceType
 
-__all__ = ["note", "select"]
-
 
 def select(kinds: Sequence[InstanceType], spec: JobSpec, *, spot: bool = False) -> InstanceType:
     """Return the smallest instance type with the requested cores, memory and GPUs; `gpu=0` excludes types with GPUs.

@@ -14,8 +14,6 @@ from ...cloud.alibaba.openapi import DLC, STUDIO
 from ..resources import InstanceType, Quota
 from .pagination import gather
 
-__all__ = ["list_instance_types", "list_quotas"]
-
 _GIB = 1 << 30
 _UNITS = {"": _GIB, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": _GIB, "Ti": 1 << 40}
 _PAGE = 100

@@ -19,8 +19,6 @@ from ...jobs.job import JobStatus, now
 from ..reports import Report, Sample
 from .api import PaiApi
 
-__all__ = ["moment", "points_of", "remedy", "report_of", "samples"]
-
 _STATUSES = {
     "Creating": JobStatus.STARTING,
     "Created": JobStatus.QUEUED,

@@ -8,8 +8,6 @@ from __future__ import annotations
 from ...core.i18n import N_
 from ..base import Trial
 
-__all__ = ["TRIALS"]
-
 TRIALS = (
     Trial("doctor", N_("The services take our signatures; region, role and bucket are as they say."),
           N_("`%pai doctor --backend pai`: everything is ok, and the role is the one in PAI's console.")),

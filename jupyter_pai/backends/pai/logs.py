@@ -13,8 +13,6 @@ from hashlib import sha256
 
 from ..reports import LogPiece
 
-__all__ = ["LARGEST_PAGE", "Pages", "read_log"]
-
 # Maximum lines per page of the service.
 LARGEST_PAGE = 2000
 _SMALLEST_PAGE = 100

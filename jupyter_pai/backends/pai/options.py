@@ -19,18 +19,6 @@ from ...jobs import datasets
 from ...jobs.spec import JobSpec
 from ..base import parse_options
 
-__all__ = [
-    "Experiment",
-    "InstanceSpec",
-    "NodeAssignment",
-    "PaiOptions",
-    "ProgressDefinitions",
-    "Spot",
-    "UserVpc",
-    "check_input",
-    "options_of",
-]
-
 # URI schemes of the service's input channels, as in its reference.
 _INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", datasets.SCHEME, "file")
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from ...cloud.alibaba.openapi import OpenApi, Service
 
-__all__ = ["gather"]
-
 
 async def gather(
     api: OpenApi, service: Service, action: str, path: str, key: str, query: Mapping[str, object], size: int

@@ -16,8 +16,6 @@ from ...jobs.spec import JobSpec
 from .. import pricing
 from .job_response import moment
 
-__all__ = ["Discount", "cost_text", "discount_of", "has_gpu", "share_of", "spot_note"]
-
 # Instance families with GPUs: gn, vgn, sgn, ebmgn of ECS; those of Lingjun begin with ml.g.
 _GPU = re.compile(r"ecs\.[a-z]*gn\d|ml\.g")
 

@@ -18,8 +18,6 @@ from .entry_script import script_of
 if TYPE_CHECKING:
     from .options import InstanceSpec, PaiOptions
 
-__all__ = ["HOME_LABEL", "JOB_LABEL", "Destination", "request_body"]
-
 # Labels of submitted jobs: the job's id, and the state folder's id.
 JOB_LABEL, HOME_LABEL = "jupyter-pai-job", "jupyter-pai-home"
 

@@ -20,8 +20,6 @@ from .options import PaiOptions, options_of
 if TYPE_CHECKING:
     from .catalog import InstanceCatalog
 
-__all__ = ["resolve"]
-
 
 async def resolve(
     spec: JobSpec,

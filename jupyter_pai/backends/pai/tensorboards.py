@@ -18,8 +18,6 @@ from ...core.i18n import _
 from ..tensorboards import Board, Boards
 from .pagination import gather
 
-__all__ = ["PaiBoards"]
-
 _PATH = "/api/v1/tensorboards"
 _SOURCE = "TrainingJob"
 _PAGE = 100

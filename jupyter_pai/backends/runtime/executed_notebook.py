@@ -13,8 +13,6 @@ from nbformat import NotebookNode
 
 from . import parameters
 
-__all__ = ["ExecutedNotebook", "bounded"]
-
 # Maximum characters of a text stream; longer ones lose their middle.
 _LONGEST_TEXT = 1 << 20
 _CUT = "\n[…]\n"

@@ -23,8 +23,6 @@ from . import magics as job_magics
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["ARGUMENTS", "JobStream", "load_ipython_extension"]
-
 # The variable with `sys.argv` for the cells, as JSON.
 ARGUMENTS = "JUPYTER_PAI_ARGUMENTS"
 # Seconds until a closing kernel is killed.

@@ -20,8 +20,6 @@ import sys
 import sysconfig
 import time
 
-__all__ = ["FAILED", "key", "main", "satisfied", "search_path", "write_packages", "write_shims"]
-
 # Exit code of a job whose environment could not be created; not used by shells.
 FAILED = 97
 
@@ -49,7 +47,7 @@ def main() -> None:
         sys.exit(FAILED)
     write_shims(shims, python)
     if python != sys.executable:
-        write_packages(shims, python)
+        _write_packages(shims, python)
     os.environ["PATH"] = search_path(shims, python, os.environ.get("PATH", os.defpath))
     os.execv(command[0], command)
 
@@ -220,7 +218,7 @@ def write_shims(folder: str, python: str) -> None:
             os.symlink(name, os.path.join(folder, other))
 
 
-def write_packages(shims: str, python: str) -> None:
+def _write_packages(shims: str, python: str) -> None:
     """Write the packages that the environment adds, {name: version}, to `environment.json` beside the shims."""
     folder = os.path.dirname(os.path.dirname(python))
     packages = {}

@@ -12,8 +12,6 @@ from ...core.i18n import _
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["register"]
-
 
 def register(shell: InteractiveShell) -> None:
     """Register the magics without options; those were used by the submit."""

@@ -18,8 +18,6 @@ from nbformat import NotebookNode
 from . import kernel as job_kernel
 from .executed_notebook import bounded
 
-__all__ = ["JobClient"]
-
 # Terminal escape sequences in tracebacks.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 # Seconds for exit handlers of the kernel, which may upload results.

@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from ...core import contract
 from ...core.i18n import _
 
-__all__ = ["INJECTED", "TAG", "assignments", "defaults"]
-
 # Cell tags of papermill.
 TAG = "parameters"
 INJECTED = "injected-parameters"

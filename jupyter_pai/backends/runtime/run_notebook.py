@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from .executed_notebook import ExecutedNotebook
 
-__all__ = ["main"]
-
 _STOPPED = 128 + signal.SIGTERM
 # Paths of sockets have at most 107 bytes.
 _LONGEST_FOLDER = 70

@@ -31,8 +31,6 @@ from ..connect import connect
 if TYPE_CHECKING:
     from ..streams import Stream
 
-__all__ = ["CommServer", "is_for_views"]
-
 # Seconds between two heartbeats. A page reconnects after three missed heartbeats.
 _HEARTBEAT = 5.0
 # Missed heartbeats after which a page counts as closed.

@@ -9,8 +9,6 @@ from typing import Any
 
 from ..base import Client
 
-__all__ = ["Draft", "Table"]
-
 # Values treated as "not set".
 _EMPTY: tuple[object, ...] = ("", None, [], {})
 

@@ -10,8 +10,6 @@ from ...core.errors import SpecError
 from ...core.i18n import _
 from .draft import Draft, Table
 
-__all__ = ["Attributes"]
-
 _TABLES = ("source", "hyperparameters", "inputs", "outputs", "environment", "labels", "secrets", "options")
 # Attributes that can be set beside the fields of a spec.
 _SETTABLE = ("value", "backend")

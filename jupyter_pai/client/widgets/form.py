@@ -11,8 +11,6 @@ from ..context import NotebookContext, command_line_context, current_shell, shel
 if TYPE_CHECKING:
     from .form_view import Form
 
-__all__ = ["form", "form_at"]
-
 
 def form(path: str | os.PathLike[str] = "", *, profile: str = "", backend: str = "") -> Form:
     """Return a form that submits a notebook, a script or a folder; this notebook if no `path` is given. It starts with

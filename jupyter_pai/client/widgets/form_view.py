@@ -27,8 +27,6 @@ from .draft import Draft
 from .draft_attributes import Attributes
 from .job_view import PageWidget
 
-__all__ = ["Form"]
-
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 # The verbs that the page of a form calls.
 _VERBS = frozenset(

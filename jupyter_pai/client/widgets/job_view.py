@@ -20,8 +20,6 @@ from ...core.i18n import catalogue, language
 from ..base import Client
 from .comm import CommServer, Perform
 
-__all__ = ["JobWidget", "PageWidget"]
-
 _BUNDLES = Path(__file__).parents[2] / "_widget"
 # Seconds; see `CommServer.tick`.
 _TICK = 15.0

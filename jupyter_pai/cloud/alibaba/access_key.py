@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from ...core.secret import Secret
 
-__all__ = ["AccessKey"]
-
 
 @dataclass(frozen=True)
 class AccessKey:

@@ -25,8 +25,6 @@ from .access_key import AccessKey
 from .credentials import KeyChain
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
 
-__all__ = ["AlibabaAccount", "AliyunCredentials", "AliyunSettings", "discover"]
-
 # Seconds until a VPC host counts as unreachable.
 _PROBE = 1.0
 

@@ -27,8 +27,6 @@ from ...core.i18n import _
 from ...core.secret import Secret
 from .access_key import AccessKey
 
-__all__ = ["KeyChain", "use_key"]
-
 _PREFIX = "ALIBABA_CLOUD_"
 # Seconds for which a key is reused. In the last quarter of an hour of a key, the library sends a request at each call,
 # which upload threads would make for each part.

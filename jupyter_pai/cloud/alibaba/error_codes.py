@@ -36,8 +36,6 @@ from .access_key import AccessKey
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["clock_error", "error_of", "read_refusal"]
-
 # Maximum clock skew accepted by the services, in seconds.
 _TOLERANCE = 15 * 60
 

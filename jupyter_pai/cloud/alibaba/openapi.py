@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from ..http import Refusal
 
-__all__ = ["DLC", "DSW", "REGIONS", "STS", "STUDIO", "WORKSPACE", "OpenApi", "Service"]
-
 # The regions of PAI, from the services' metadata. Only used for messages; new regions work as well.
 REGIONS = (
     "cn-beijing cn-wulanchabu cn-hangzhou cn-shanghai cn-shenzhen cn-guangzhou cn-hongkong ap-southeast-1 "

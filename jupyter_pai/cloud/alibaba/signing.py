@@ -18,8 +18,6 @@ import httpx
 
 from .access_key import AccessKey
 
-__all__ = ["Acs3", "authorization", "query_string"]
-
 ALGORITHM = "ACS3-HMAC-SHA256"
 
 

@@ -16,8 +16,6 @@ from typing import Any
 
 from ...core.i18n import N_, _
 
-__all__ = ["Parser"]
-
 # The texts of argparse that users see, in Python 3.11 to 3.14. Texts for developers stay untranslated.
 _TEXTS = {
     N_("usage: "),

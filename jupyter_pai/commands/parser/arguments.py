@@ -8,19 +8,6 @@ from typing import Any
 
 from ...core.i18n import N_, _
 
-__all__ = [
-    "JOB",
-    "JOBS",
-    "JSON",
-    "YES",
-    "Argument",
-    "Defaults",
-    "OneOf",
-    "json_option",
-    "profile_options",
-    "repeatable",
-]
-
 
 class Argument:
     """An argument: the name, help text and settings for `argparse.ArgumentParser.add_argument`. The help text is

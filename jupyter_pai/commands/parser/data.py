@@ -5,8 +5,6 @@ from __future__ import annotations
 from ...core.i18n import N_
 from .arguments import JSON, YES, Argument, Verb
 
-__all__ = ["VERBS"]
-
 _PROFILE = Argument(
     "--profile", N_("the profile whose account is used; default: the first match"), metavar="NAME", default=""
 )

@@ -8,8 +8,6 @@ import keyword
 from ...core.i18n import N_, _
 from .arguments import JOB, JOBS, JSON, YES, Argument, Defaults, OneOf, Verb, json_option, profile_options, repeatable
 
-__all__ = ["CELL_OPTIONS", "VERBS"]
-
 
 def _variable(name: str) -> str:
     if not name.isidentifier() or keyword.iskeyword(name):

@@ -16,8 +16,6 @@ from . import data, jobs, platforms
 from .argparse_i18n import Parser
 from .arguments import Verb
 
-__all__ = ["VERBS", "Options", "cell_parser", "expects_job", "options_of", "parse", "parser"]
-
 Options = argparse.Namespace
 
 # Every verb with its help text and its arguments, in the order of `--help`.

@@ -7,8 +7,6 @@ import argparse
 from ...core.i18n import N_
 from .arguments import JOB, JSON, Argument, OneOf, Verb, json_option, profile_options
 
-__all__ = ["VERBS"]
-
 _ARRAY = json_option(N_("print a JSON array"))
 _ACTION = N_("the action")
 _LISTED = profile_options(N_("list for this backend's default profile"), N_("list for this profile"))

@@ -11,8 +11,6 @@ from ...storage.base import File, Progress, Storage
 from ...storage.walk import read_error, walk
 from .transfers import Transfer, TransferPlan, plan_download
 
-__all__ = ["describe", "measure", "place_below", "plan_data_get", "plan_move", "plan_put", "plan_remove"]
-
 
 def describe(storage: Storage, uri: str, after: str, most: int, *, recursive: bool) -> dict[str, Any]:
     """Return a page of the files and folders at a URI, as JSON (`DataFolder`). May block.

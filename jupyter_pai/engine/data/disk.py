@@ -13,20 +13,6 @@ from pathlib import Path
 from ...core.lease import Lease
 from ...jobs.state_dir import Home
 
-__all__ = [
-    "Environment",
-    "environments",
-    "inputs",
-    "leftovers",
-    "orphaned_sources",
-    "remove",
-    "remove_environment",
-    "remove_input",
-    "remove_source",
-    "remove_sources",
-    "taken",
-]
-
 _BLOCK = 512
 # Seconds after which an incomplete entry was interrupted.
 _CUT_SHORT = 86_400.0

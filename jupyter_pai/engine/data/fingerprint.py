@@ -16,8 +16,6 @@ from pathlib import Path
 from ...core.filesystem import replace_file
 from ...storage.walk import read_error, walk
 
-__all__ = ["fingerprint"]
-
 _LENGTH = 32
 # A file changed this recently may change again with the same time stamp, so it is not cached yet.
 _RACY_NS = 2_000_000_000

@@ -32,8 +32,6 @@ from . import disk
 from .fingerprint import fingerprint
 from .storages import Storages
 
-__all__ = ["Inputs", "StagingPlan", "upload_code"]
-
 _ARCHIVE, _REQUIREMENTS = "source.tar.gz", "requirements.txt"
 
 

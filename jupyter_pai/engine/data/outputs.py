@@ -15,8 +15,6 @@ from ...jobs.job import Job
 from ...storage.base import File, OpenFile, Storage
 from .storages import Storages
 
-__all__ = ["FileChunk", "Page", "channel_uri", "describe", "peek", "pieces"]
-
 _PIECE = 1 << 18
 # Bytes of a text preview.
 _PEEK = 1 << 18

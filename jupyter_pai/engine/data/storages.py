@@ -12,8 +12,6 @@ from ...storage import load_storages
 from ...storage.base import Storage
 from ..profiles import Profiles
 
-__all__ = ["Root", "Storages"]
-
 # Seconds to wait for an account's list of folders.
 _PATIENCE = 5.0
 

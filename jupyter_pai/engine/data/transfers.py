@@ -18,8 +18,6 @@ from ...core.i18n import _
 from ...storage.base import Progress, Storage
 from ...storage.staging import check_targets
 
-__all__ = ["Transfer", "TransferPlan", "Transfers", "plan_download"]
-
 # Transfers that run at a time. More would share the same disk and network connection.
 _THREADS = 2
 # Finished transfers that are remembered.

@@ -20,8 +20,6 @@ from ...jobs.state_dir import Home
 from ...storage.base import Progress, Storage
 from .transfers import Transfer, Transfers
 
-__all__ = ["Uploads"]
-
 # Bytes of a chunk, which is held in memory.
 _MAX_CHUNK = 64 << 20
 # Seconds without a chunk after which an upload is cancelled.

@@ -16,8 +16,6 @@ from ...core.text import printable
 from . import known_errors as troubles
 from .traceback import Traceback, last_traceback
 
-__all__ = ["diagnose"]
-
 _REPORTED = re.compile(r'\[pai\] (\{"failure": .*\})$', re.MULTILINE)
 _LONGEST = 300
 _LINES = 400

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 
 from ...core.i18n import _
 
-__all__ = ["find"]
-
 # Package names that differ from their import names.
 _PACKAGES = {
     "Crypto": "pycryptodome",

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Traceback", "last_traceback"]
-
 _HEADER = "Traceback (most recent call last):"
 # Line prefixes: the rank of a torch process, the frame of an exception group.
 _PREFIX = re.compile(r"\[[\w .:]{1,40}\]:? |\s*(?:\| |\+ (?=Exception Group ))")

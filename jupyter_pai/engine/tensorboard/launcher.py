@@ -14,8 +14,6 @@ import os
 import sys
 import tempfile
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Serve until standard input ends."""

@@ -28,8 +28,6 @@ from ...jobs.job import Job
 from ...storage.local import path_of
 from . import launcher
 
-__all__ = ["TensorBoard", "TensorBoards"]
-
 CHANNEL = "tensorboard"
 _LAUNCH = f"import runpy; runpy.run_path({launcher.__file__!r}, run_name='__main__')"
 _ARGUMENTS = ("--host=127.0.0.1", "--port=0", "--load_fast=false", "--reload_multifile=true", "--reload_interval=5")

@@ -20,8 +20,6 @@ from ..failure.diagnose import diagnose
 from .remote_metrics import RemoteMetrics
 from .remote_sync import RemoteSync
 
-__all__ = ["WatchedJob"]
-
 _TAIL = 1 << 16
 # Seconds for which a mark of another process counts.
 _MARK_AGE = 10.0

@@ -29,8 +29,6 @@ from .recorder import Recorder
 from .remote_sync import RemoteSync
 from .timings import Timings
 
-__all__ = ["Watcher"]
-
 # The share of a core for polls of unwatched jobs: many jobs are polled less often.
 _CPU_SHARE = 0.004
 

@@ -13,8 +13,6 @@ from ...jobs.store.store import Store
 from .job_watcher import WatchedJob
 from .timings import Timings
 
-__all__ = ["Recorder"]
-
 # Chunks of a log read between two polls, and threads that read them.
 _CHUNKS, _THREADS = 16, 4
 

@@ -15,8 +15,6 @@ from ...jobs.job import Job
 from ...jobs.state_dir import JobFolder, state_errors
 from ...storage.base import File, OpenFile, Storage
 
-__all__ = ["RemoteEventFiles", "event_files_of"]
-
 _CHANNEL = "tensorboard"
 _CHUNK = 1 << 20
 # The most bytes of one refresh, and of one job.

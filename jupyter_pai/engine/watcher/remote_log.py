@@ -17,8 +17,6 @@ from ...core.filesystem import replace_file
 from ...jobs.logs.file import LogFile, sizes
 from ...jobs.state_dir import JobFolder
 
-__all__ = ["RemoteLog"]
-
 # The most chunks of one instance in one fetch.
 _MAX_CHUNKS = 50
 

@@ -17,8 +17,6 @@ from ...jobs.metrics.series import Cursor, Piece, Series, SeriesWriter, pack
 from ...jobs.metrics.source import MetricSource
 from ...jobs.state_dir import JobFolder, state_errors
 
-__all__ = ["RemoteMetrics"]
-
 _ORIGIN, _LOG = "platform", "log"
 # The key of the cursor; no instance has this name.
 _SOURCE = "platform/points"

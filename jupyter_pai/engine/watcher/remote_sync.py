@@ -24,8 +24,6 @@ from .remote_log import RemoteLog
 from .remote_metrics import RemoteMetrics
 from .timings import Timings
 
-__all__ = ["RemoteSync"]
-
 # Attempts to fetch the data of a finished job.
 _ATTEMPTS = 20
 

@@ -13,8 +13,6 @@ from array import array
 from bisect import bisect_left
 from pathlib import Path
 
-__all__ = ["LogFile", "decode_prefix", "instances", "sizes"]
-
 _INDEX = struct.Struct("<qd")
 _BLOCK = 1 << 16
 _INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from .file import LogFile, decode_prefix
 
-__all__ = ["LONGEST", "Line", "read_lines"]
-
 # Maximum number of bytes returned for one line.
 LONGEST = 1 << 12
 _PIECE = 1 << 16

@@ -12,8 +12,6 @@ from itertools import pairwise
 
 from .file import LogFile
 
-__all__ = ["LineTimes", "MergedOrder"]
-
 _PIECE = 1 << 20
 
 

@@ -12,8 +12,6 @@ from ...core.errors import UsageError
 from ...core.i18n import _
 from .file import LogFile
 
-__all__ = ["ERRORS", "LogMatches", "compile_finder"]
-
 # Takes a chunk of log. Returns a function from a position to the position of the next match, or -1.
 Finder = Callable[[bytes], Callable[[int], int]]
 

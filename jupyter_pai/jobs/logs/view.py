@@ -17,8 +17,6 @@ from .lines import Line, read_lines
 from .merge import LineTimes, MergedOrder
 from .search import LogMatches, compile_finder
 
-__all__ = ["LogView", "LogViews", "Query", "parse_time"]
-
 # Maximum number of characters in a page.
 _ROOM = 1 << 19
 _SECONDS = 2.0

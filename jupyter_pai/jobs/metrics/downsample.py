@@ -10,8 +10,6 @@ from tsdownsample import NaNMinMaxLTTBDownsampler
 
 from .series import Columns
 
-__all__ = ["downsample", "select_steps"]
-
 # Fewer points are spread evenly, because the algorithm and the special points below need a minimum.
 _FEWEST = 10
 

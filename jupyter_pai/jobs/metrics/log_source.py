@@ -13,8 +13,6 @@ from .patterns import LogMetricScanner
 from .series import Cursor, Piece, SeriesWriter, pack
 from .source import MetricSource
 
-__all__ = ["LogMetricSource"]
-
 _CHUNK = 1 << 20
 
 

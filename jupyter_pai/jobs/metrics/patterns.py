@@ -15,8 +15,6 @@ from ..spec import MetricDefinition
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["LogMetricScanner", "LogMetrics", "compile_pattern"]
-
 # The CPU time of a pattern in seconds, replenished by each byte scanned. A pattern that exceeds it, through
 # backtracking or by being slow for long, is disabled.
 _SECONDS = 1.0

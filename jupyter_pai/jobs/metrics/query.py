@@ -7,8 +7,6 @@ from typing import Any, Protocol
 from ..events import MetricPoint, json_number
 from .series import Columns
 
-__all__ = ["PointSource", "read_columns"]
-
 
 class PointSource(Protocol):
     """A source of points: a `Series` or the `ResourceUsage` of a job."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import struct
 
-__all__ = ["METRICS", "RECORD"]
-
 # Seconds since 1970, then one value per metric. NaN if unknown, such as the GPU of a job without GPUs.
 RECORD = struct.Struct("<5d")
 # Cores; bytes of memory, shared memory counted for each process; percent of a GPU; bytes of GPU memory.

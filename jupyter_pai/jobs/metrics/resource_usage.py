@@ -8,8 +8,6 @@ from ..events import MetricPoint
 from .resource_samples import METRICS, RECORD
 from .series import Columns
 
-__all__ = ["ResourceUsage"]
-
 
 class ResourceUsage:
     """The samples of one job, with the read methods of `Series`. The step of a sample is its index."""

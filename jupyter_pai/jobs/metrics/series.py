@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MOST_METRICS", "POINT", "Columns", "Cursor", "Piece", "Series", "SeriesWriter", "pack"]
-
 _POINT = struct.Struct("<dqd")
 # The dtype for numpy, which is imported on demand.
 POINT = [("time", "<f8"), ("step", "<i8"), ("value", "<f8")]

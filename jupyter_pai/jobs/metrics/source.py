@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 
 from .series import Cursor, SeriesWriter
 
-__all__ = ["MetricSource"]
-
 
 class MetricSource(ABC):
     """Reads one source of a job's metrics, chunk by chunk. Its position is stored in the cursor under its own keys, so

@@ -23,8 +23,6 @@ from ...core import filesystem
 from ...core.errors import StateError
 from ...core.i18n import _
 
-__all__ = ["Database", "number_of", "query", "storable", "transaction"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from .database import Database, query, transaction
 
-__all__ = ["DiskUsageTable", "FinishedJob"]
-
 
 class FinishedJob(NamedTuple):
     """A finished job. `ended_at` is in seconds since 1970; `bytes` is None until measured; `used` is true while an

@@ -12,8 +12,6 @@ from ..events import JobEvent
 from ..job import now
 from .database import Database, query, transaction
 
-__all__ = ["EventTable", "add_event"]
-
 
 class EventTable:
     """The events of all jobs."""

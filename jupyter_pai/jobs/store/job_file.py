@@ -16,8 +16,6 @@ from ..job import Job
 from ..spec import STORED, JobSpec
 from ..state_dir import JobFolder
 
-__all__ = ["JobRecord", "read_records"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -27,8 +27,6 @@ from .events import add_event
 from .job_file import JobRecord, read_records
 from .query import JobFilter
 
-__all__ = ["JobTable", "fill"]
-
 _log = logging.getLogger(__name__)
 
 _TIMES = ("submitted_at", "started_at", "ended_at")

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from ..job import JobStatus, now
 from .database import storable
 
-__all__ = ["SORTS", "JobFilter"]
-
 # The sort keys and their SQL. A running job's duration extends to now.
 SORTS = {
     "submitted": "submitted_at",

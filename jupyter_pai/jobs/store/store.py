@@ -9,8 +9,6 @@ from .disk_usage import DiskUsageTable
 from .events import EventTable
 from .jobs import JobTable, fill
 
-__all__ = ["Store"]
-
 
 class Store:
     """Jobs, events and disk usage of a state folder. `path` is the database; the job folders lie in `jobs` beside it.

@@ -7,8 +7,6 @@ import ast
 from .syntax import Module
 from .values import Values
 
-__all__ = ["Annotation", "annotation", "type_of"]
-
 Annotation = tuple[str, tuple[str, ...]]
 
 _TYPES = {

@@ -18,8 +18,6 @@ from .model import Hyperparameter, one_line
 from .syntax import Definition, Module, Program, dotted
 from .values import Values
 
-__all__ = ["check_values", "is_closed"]
-
 _NUMBERS: dict[str, Callable[[str], object]] = {"int": int, "float": float}
 _MAX_LISTED = 8
 

@@ -17,8 +17,6 @@ from ...jobs.spec import JobSpec
 from .. import hyperparameters, notebook, script
 from . import Hyperparameter, Module, Program
 
-__all__ = ["InspectedFile", "Inspection", "inspect"]
-
 _MOST_FILES = 50
 _LARGEST = 500_000
 _LARGEST_TOGETHER = 2_000_000

@@ -9,8 +9,6 @@ from .model import Form, Hyperparameter
 from .syntax import Module, Program
 from .values import Values, range_limits
 
-__all__ = ["read_argparse"]
-
 _SILENT = ("help", "version")
 _FLAGS = {"store_true": "bool", "store_false": "bool", "count": "int", "store_const": "", "append_const": "list"}
 _CONVERTERS = {"int": "int", "float": "float", "str": "str", "bool": "bool", "pathlib.Path": "path"}

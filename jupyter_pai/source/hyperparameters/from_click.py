@@ -10,8 +10,6 @@ from .model import Form, Hyperparameter
 from .syntax import Module, Program
 from .values import Values, click_limits, limits
 
-__all__ = ["commands", "read_click", "read_typer"]
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _TYPES = {

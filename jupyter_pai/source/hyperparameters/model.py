@@ -8,8 +8,6 @@ from typing import Literal
 
 from ...core.contract import text
 
-__all__ = ["Form", "Hyperparameter", "Origin", "default_text", "one_line"]
-
 # How a command line takes it: `--name value`, `--name`, a word without a name, only as `-n`; or it takes it not at all.
 Form = Literal["option", "flag", "argument", "short", "none"]
 Origin = Literal["argparse", "click", "typer", "cell", "dict", "dataclass"]

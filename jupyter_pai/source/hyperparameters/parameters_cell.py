@@ -11,8 +11,6 @@ from .model import Form, Hyperparameter, Origin, default_text, one_line
 from .syntax import Module, Program
 from .values import Values
 
-__all__ = ["read_cells", "read_dataclasses", "read_dicts"]
-
 _TABLE = re.compile(r"(default_)?(h(yper)?_?param(eter)?s|hps|param(eter)?s|config)", re.IGNORECASE)
 _SETTINGS = re.compile(
     r"(config|configuration|args|arguments|h?params|(hyper)?parameters|options|settings)$", re.IGNORECASE

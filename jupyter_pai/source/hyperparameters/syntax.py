@@ -13,8 +13,6 @@ from functools import cached_property
 from ...core.errors import SourceError
 from ...core.i18n import _
 
-__all__ = ["Definition", "Module", "Program", "dotted", "parse"]
-
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 _FILE = "code read by jupyter-pai"

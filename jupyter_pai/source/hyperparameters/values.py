@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sized
 from .model import default_text, one_line
 from .syntax import Module, Program
 
-__all__ = ["Limits", "Values", "click_limits", "limits", "range_limits"]
-
 # The least and greatest allowed number as texts; None if unknown.
 Limits = tuple[str | None, str | None]
 

@@ -16,8 +16,6 @@ from typing import NamedTuple, Self
 
 from .uri import OssUri
 
-__all__ = ["Part", "UploadCheckpoint", "abandoned_uploads"]
-
 # Seconds until an interrupted upload is abandoned. Its parts incur costs.
 _KEPT = 7 * 86_400.0
 

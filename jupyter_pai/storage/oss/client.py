@@ -23,8 +23,6 @@ from ...core.host import is_loopback
 from ...core.i18n import _
 from .uri import OssUri
 
-__all__ = ["OssAccount", "OssClient"]
-
 T = TypeVar("T")
 _ATTEMPTS = 6
 # Seconds: to connect, and between two chunks of a response.

@@ -14,8 +14,6 @@ from .multipart import FORBID, exists_error, matching_etag
 from .transfer import Meter, run_parallel
 from .uri import OssUri
 
-__all__ = ["copy_objects"]
-
 # Bytes. Larger objects are copied in parts. Source: "CopyObject" of OSS, which requires UploadPartCopy above 1 GB.
 _WHOLE = 1 << 30
 _PART = 256 << 20

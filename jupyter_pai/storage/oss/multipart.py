@@ -18,8 +18,6 @@ from .client import OssClient
 from .transfer import Body, Meter, combine_crc64, crc64, run_parallel
 from .uri import OssUri
 
-__all__ = ["FORBID", "Written", "exists_error", "matching_etag", "send_part", "upload_file"]
-
 FORBID = {"x-oss-forbid-overwrite": "true"}
 
 

@@ -24,8 +24,6 @@ from .multipart import FORBID, Written, exists_error, matching_etag, send_part, 
 from .transfer import Meter, crc64, read_body, run_ordered, run_parallel
 from .uri import OssUri
 
-__all__ = ["OssStorage"]
-
 # Bytes. Smaller files take one request; larger ones are split into pieces of this size.
 _PIECE = 8 << 20
 # Small files are limited by latency rather than bandwidth.

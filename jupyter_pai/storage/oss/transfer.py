@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 
 from ..base import Progress
 
-__all__ = ["Body", "Meter", "TransferCancelled", "combine_crc64", "crc64", "read_body", "run_ordered", "run_parallel"]
-
 T = TypeVar("T")
 # Parallel requests. More do not help on a fast line, and each needs memory for its part.
 _THREADS = 6

@@ -17,8 +17,6 @@ from urllib.parse import parse_qsl, urlencode
 from ...core.errors import BadInput
 from ...core.i18n import _
 
-__all__ = ["OssUri"]
-
 _SCHEME = "oss://"
 # Supported query parameters. Any other question mark belongs to the key.
 _QUERY = re.compile(r"\?((?:endpoint|host|role_arn)=[^&]*(?:&(?:endpoint|host|role_arn)=[^&]*)*)$")

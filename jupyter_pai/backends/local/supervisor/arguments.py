@@ -6,8 +6,6 @@ from _json import make_scanner
 
 from jupyter_pai.backends.local.queue import Capacity, Need
 
-__all__ = ["Arguments"]
-
 
 class _Decoder:
     """The attributes of a `json.JSONDecoder` that its scanner reads. Importing `json` would delay each job by 10 ms."""

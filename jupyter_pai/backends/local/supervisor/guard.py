@@ -16,8 +16,6 @@ from jupyter_pai.backends.local.supervisor import namespaces, process_tree
 from jupyter_pai.backends.local.supervisor.arguments import Arguments
 from jupyter_pai.backends.local.supervisor.output import LogWriter
 
-__all__ = ["ALL_GONE", "Guard"]
-
 ALL_GONE = b".\n"  # The guard's last report.
 
 

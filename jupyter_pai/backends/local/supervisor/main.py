@@ -40,8 +40,6 @@ from jupyter_pai.backends.local.supervisor.guard import Guard
 from jupyter_pai.backends.local.supervisor.result import ResultFile
 from jupyter_pai.backends.local.supervisor.sampler import UsageSampler
 
-__all__ = ["main"]
-
 # Seconds between two signs of life, and between two checks for a stop request.
 _CHECK_EVERY = 1.0
 # Seconds between two checks of the queue: for its first job, and more for each job ahead.

@@ -17,8 +17,6 @@ from __future__ import annotations
 import ctypes
 import os
 
-__all__ = ["MOUNTS", "PLAIN", "PRIVATE", "new_tree", "private_root", "probe", "subreaper"]
-
 # Isolation of a job, best first: private `/ml` and process tree; `/ml` only; neither.
 PRIVATE, MOUNTS, PLAIN = "private", "mounts", "plain"
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import ctypes
 import os
 
-__all__ = ["Gpu", "Nvml", "gpus"]
-
 _OK = 0
 _NAME_BYTES = 96
 

@@ -14,8 +14,6 @@ TYPE_CHECKING = False  # Importing `typing` would delay each job.
 if TYPE_CHECKING:
     from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
 
-__all__ = ["FULL", "RETRY_EVERY", "LogWriter", "filter_of", "pipe", "terminal", "write_all"]
-
 # Errors of a full disk, and the seconds until the next attempt.
 FULL = (errno.ENOSPC, errno.EDQUOT)
 RETRY_EVERY = 0.5

@@ -6,8 +6,6 @@ import contextlib
 import os
 import signal
 
-__all__ = ["descendants", "kill", "kill_descendants", "run", "wake_on"]
-
 
 def kill_descendants() -> None:
     """Kill all descendants. Orphans become our children, so each round finds those of the last one's victims."""

@@ -9,8 +9,6 @@ from jupyter_pai.backends.local.supervisor import output
 from jupyter_pai.backends.local.supervisor.arguments import Arguments
 from jupyter_pai.backends.local.supervisor.guard import ALL_GONE
 
-__all__ = ["ResultFile"]
-
 
 class ResultFile:
     """The end of a job so far: the guard's `reports`, the `reason` of a stop, the `trouble` that prevented the start.

@@ -11,8 +11,6 @@ import time
 from jupyter_pai.backends.local.supervisor.nvml import Nvml
 from jupyter_pai.jobs.metrics.resource_samples import RECORD
 
-__all__ = ["UsageSampler"]
-
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _UNKNOWN = (float("nan"), float("nan"))

@@ -7,8 +7,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-__all__ = ["SecretFilter"]
-
 # Shorter forms would match everywhere.
 _SHORTEST = 4
 # Line lengths of wrapped base64.

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from ..series import POINT
 from .protobuf import BFLOAT16, EventRecord, read_record
 
-__all__ = ["HEADER", "EventData", "TextEvent", "read_records"]
-
 # Bytes before an event, and before and after it.
 HEADER = 12
 _FRAME = 16

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import NamedTuple
 
-__all__ = ["BFLOAT16", "EventRecord", "Scalar", "read_record"]
-
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIDTHS = {_FIXED64: 8, _FIXED32: 4}
 # Format of a number in `tensor_content` by data type: codes of `struct` and numpy, and BFLOAT16.

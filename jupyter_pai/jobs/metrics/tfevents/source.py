@@ -19,8 +19,6 @@ from ..series import Cursor, Piece, SeriesWriter
 from ..source import MetricSource
 from .protobuf import read_record
 
-__all__ = ["EventFileSource"]
-
 _ORIGIN = "tensorboard"
 _CHUNK = 1 << 20
 # Bytes read per call, so that other jobs proceed, and the largest record to parse.
