@@ -42,7 +42,7 @@ bench: $(VENV)/test  ## measure, and write docs/benchmarks.md
 	python -m tests.benchmarks
 
 soak: $(VENV)/test  ## the long counts
-	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/integration/server/test_schema.py -q \
+	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/integration/server/test_openapi_conformance.py -q \
 		--numprocesses=auto --dist=worksteal --timeout=1800
 	python -m pytest tests/soak -m soak -s --timeout=1800
 

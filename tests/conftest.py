@@ -65,7 +65,12 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
 
 
 # What takes long comes first, or all workers but one would be idle at the end.
-_LONG = ("packaging/test_binder", "packaging/test_demo", "fakes/test_alipai", "integration/server/test_survival")
+_LONG = (
+    "packaging/test_binder",
+    "packaging/test_demo",
+    "fakes/test_official_sdk",
+    "integration/server/test_killed_servers",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

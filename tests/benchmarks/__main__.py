@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import charts, forms, jobs, live, logview, platform, rows, scale
+from . import charts, forms, jobs, livelogs, logview, platform, rows, scale
 from .measure import Row, clean_environment, machine
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
@@ -20,7 +20,16 @@ def main() -> int:
     clean_environment()
     wanted = sys.argv[1:]
     measured: list[Row] = []
-    for measure in (*rows.ALL, *forms.ALL, *scale.ALL, *jobs.ALL, *charts.ALL, *logview.ALL, *live.ALL, *platform.ALL):
+    for measure in (
+        *rows.ALL,
+        *forms.ALL,
+        *scale.ALL,
+        *jobs.ALL,
+        *charts.ALL,
+        *logview.ALL,
+        *livelogs.ALL,
+        *platform.ALL,
+    ):
         names = f"{measure.__name__} {measure.__doc__}"
         if not wanted or any(word in names for word in wanted):
             for row in measure():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..integration.server.real import RealServer
+from ..integration.server.real_server import RealServer
 from .measure import Row, ms, pairs
 from .rows import server
 

@@ -14,7 +14,7 @@ from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.jobs.store.store import Store
 
 from ..e2e.conftest import Lab, chromium, open_notebook
-from ..e2e.test_view import output
+from ..e2e.test_job_view import output
 from .rows import place
 
 __all__ = ["browsers", "ended", "lab", "opened", "store", "tab_opened", "view"]

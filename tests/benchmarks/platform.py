@@ -25,11 +25,11 @@ from jupyter_pai.storage.oss.storage import OssStorage
 from ..conftest import until
 from ..fakes.alibaba import StandIn, stand_in
 from ..fakes.alipai import python_of_alipai, run_alipai
-from ..fakes.official import TERMINAL
+from ..fakes.official_clients import TERMINAL
 from ..fakes.oss_account import AccountOf
 from ..integration.pai.conftest import IMAGE, write_profile
-from ..integration.pai.test_many import add_running
-from ..integration.server.real import RealServer
+from ..integration.pai.test_polling_many_jobs import add_running
+from ..integration.server.real_server import RealServer
 from .measure import Row, pairs, ratio
 from .rows import fill, server
 from .scale import printing, share

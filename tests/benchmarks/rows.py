@@ -34,8 +34,8 @@ from jupyter_pai.jobs.state_dir import Home, JobFolder
 from jupyter_pai.source import pack as source
 
 from ..conftest import keep_below, until
-from ..integration.local.started import is_alive
-from ..integration.server.real import RealServer
+from ..integration.local.supervised_job import is_alive
+from ..integration.server.real_server import RealServer
 from ..support.event_writers import STYLES, event, opened, write
 from .measure import ROOT, Row, difference, pairs, printed_seconds, ratio
 

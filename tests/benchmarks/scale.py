@@ -24,7 +24,7 @@ from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.jobs.store.store import Store
 
 from ..conftest import until
-from ..integration.server.real import RealServer
+from ..integration.server.real_server import RealServer
 from .measure import Row, difference, pairs
 from .rows import COUNT, place, server
 

@@ -18,7 +18,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import ROOT, end_jobs, keep_below, until
-from ..integration.server.real import RealServer
+from ..integration.server.real_server import RealServer
 
 SCREENSHOTS = ROOT / "tests/e2e/screenshots"
 # Debian's Chromium without a display, as root, and without network lookups.

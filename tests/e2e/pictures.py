@@ -31,7 +31,7 @@ FIRST_JOB = """\
 %%pai_train --hp learning_rate=0.3 --hp epochs=2000 --as job
 import json, os
 from jupyter_pai import report
-from moons import Net, batches, moons
+from two_moons import Net, batches, moons
 
 hp = json.loads(os.environ["PAI_HPS"])
 net, points = Net(hidden=16), moons(400, seed=7)
@@ -71,7 +71,7 @@ class Studio:
 
     def __init__(self, browser: Browser) -> None:
         folder = HOME / "moons"
-        shutil.copytree(Path(__file__).with_name("moons"), folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(Path(__file__).with_name("two_moons"), folder, ignore=shutil.ignore_patterns("__pycache__"))
         self.browser = browser
         # Callbacks to run after each picture.
         self.after = ExitStack()

@@ -15,7 +15,7 @@ from jupyter_pai.jobs.state_dir import Home
 from ..conftest import made_once
 from .conftest import Lab, open_notebook, run_cells
 from .test_jobs import LONG, ROW
-from .test_places import HEAD
+from .test_launchers import HEAD
 
 # By default a document is saved a second after its last change, which hides unsaved changes from the test.
 DELAY = 3600

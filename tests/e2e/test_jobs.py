@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from .accessibility import faults
 from .conftest import Lab
-from .everyone import faults
 
 LONG = 60_000
 ROW = ".jp-pai-JobRow"

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ..conftest import until
-from ..support.nasty import NASTY, command_of, prepare
+from ..support.binary_logs import NASTY, command_of, prepare
 from .conftest import Lab, last_number, open_notebook
 
 LONG = 60_000

@@ -10,8 +10,8 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab, open_notebook
+from .test_job_view import LONG, output
 from .test_overview import EVIL
-from .test_view import LONG, output
 
 SCRIPT = f"""
 import math, os, sys, time

@@ -9,7 +9,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab, open_notebook
-from .test_view import LONG, STATUS, VIEW, output, status
+from .test_job_view import LONG, STATUS, VIEW, output, status
 
 EVIL = "<img src=x onerror='alert(1)'><script>alert(1)</script>"
 

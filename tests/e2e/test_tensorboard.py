@@ -15,7 +15,7 @@ from jupyter_pai.jobs.state_dir import Home
 from ..conftest import until
 from ..integration.server.test_tensorboard import TRAIN, boards
 from .conftest import Lab, execute, open_notebook
-from .test_view import output
+from .test_job_view import output
 
 LONG = 60_000
 

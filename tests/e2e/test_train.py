@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from .accessibility import faults
 from .conftest import Lab, execute, open_notebook
-from .everyone import faults
 
 LONG = 60_000
 SCRIPT = """

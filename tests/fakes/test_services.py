@@ -22,7 +22,7 @@ from alibabacloud_tea_util.models import RuntimeOptions
 from Tea.exceptions import TeaException
 
 from .alibaba import AccessKey, StandIn
-from .official import dlc, finished, job, studio, submitted, workspace
+from .official_clients import dlc, finished, job, studio, submitted, workspace
 
 
 def refused(call: Any, *arguments: Any) -> tuple[int, str]:

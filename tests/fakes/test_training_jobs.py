@@ -16,7 +16,7 @@ from alibabacloud_paistudio20220112 import models
 
 from ..support.confinement import no_namespaces
 from .alibaba import StandIn, launch, stand_in
-from .official import finished, studio, submitted
+from .official_clients import finished, studio, submitted
 
 
 @pytest.fixture

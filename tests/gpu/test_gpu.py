@@ -13,7 +13,7 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.metrics.resource_samples import RECORD
 
 from ..conftest import script, submit, until
-from ..integration.local.started import MODES, Started
+from ..integration.local.supervised_job import MODES, Started
 
 pytestmark = pytest.mark.gpu
 

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from .calls import Call
 from .clock import Clock
 from .keys import Key, Keyring
-from .refusals import Refusal
+from .service_errors import Refusal
 
 __all__ = ["Nonces", "check"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from .refusals import Refusal
+from .service_errors import Refusal
 
 __all__ = ["Datasets"]
 

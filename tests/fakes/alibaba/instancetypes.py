@@ -8,7 +8,7 @@ from typing import Any
 
 from .clock import Clock, iso
 from .jobs import TrainingJob
-from .refusals import Refusal
+from .service_errors import Refusal
 from .services import Asked, Operation, Reply
 
 __all__ = ["QUOTAS", "SPECS", "InstanceTypes"]

@@ -8,7 +8,7 @@ from time import strptime
 
 from .clock import iso
 from .jobs import Lines, Point, TrainingJob
-from .refusals import Refusal
+from .service_errors import Refusal
 from .services import Asked, Reply
 
 __all__ = ["VIEWS", "View", "item", "span", "whole"]

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from .buckets import Bucket, Page, Stored, Upload
 from .calls import Answer, Call
 from .clock import iso
-from .refusals import Refusal
+from .service_errors import Refusal
 
 __all__ = ["HANDLERS", "buckets", "xml"]
 

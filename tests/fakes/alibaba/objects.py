@@ -18,7 +18,7 @@ from .buckets import Bucket, Stored
 from .calls import Answer, Call
 from .clock import http_time, iso
 from .listings import tag, xml
-from .refusals import Refusal
+from .service_errors import Refusal
 
 if TYPE_CHECKING:
     from .oss import Oss

@@ -13,10 +13,10 @@ from .blobs import Blobs
 from .buckets import Bucket, Stored
 from .calls import Answer, Call
 from .clock import Clock
-from .desk import Service
+from .dispatcher import Service
 from .keys import Keyring
 from .oss_signatures import check
-from .refusals import Refusal
+from .service_errors import Refusal
 
 __all__ = ["Oss"]
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from .calls import Call
 from .clock import Clock, iso
 from .keys import Key, Keyring
-from .refusals import Refusal
+from .service_errors import Refusal
 
 __all__ = ["check"]
 

@@ -15,11 +15,11 @@ from .clock import Clock, iso
 from .folders import Folder, Unreachable
 from .images import IMAGES, registry_of
 from .jobs import Instance, TrainingJob
+from .log_watcher import Watcher
 from .oss import Oss
 from .settings import Settings
 from .usage import sample
 from .variables import of_instance
-from .watching import Watcher
 
 __all__ = ["Runs"]
 

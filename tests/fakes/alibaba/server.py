@@ -14,19 +14,19 @@ from aiohttp import web
 from . import proxy
 from .clock import Clock
 from .control import Control
-from .desk import Desk
+from .dispatcher import Desk
 from .faults import Faults
 from .images import Images
 from .instancetypes import InstanceTypes
 from .keys import Keyring
 from .oss import Oss
-from .pages import Pages
 from .runs import Runs
 from .services import Services
 from .settings import Settings
 from .tensorboards import Tensorboards
 from .terminals import Terminals
 from .training import Training
+from .unsigned_pages import Pages
 from .workspaces import Workspaces
 
 __all__ = ["serve"]

@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote
 
-from . import shapes
+from . import validation
 from .acs_signatures import Nonces, check
 from .calls import Answer, Call
 from .clock import Clock
-from .desk import Service
+from .dispatcher import Service
 from .keys import Key, Keyring
-from .refusals import Refusal
+from .service_errors import Refusal
 from .settings import Settings
 
 __all__ = ["Asked", "Handler", "Operation", "Reply", "Services"]
@@ -92,7 +92,7 @@ class Services(Service):
         self._check_region(call)
         self._check_rights(call)
         body = self._body(call, data)
-        shapes.check_query(call.service, call.action, {} if body else call.query, set())
+        validation.check_query(call.service, call.action, {} if body else call.query, set())
         return await self._reply(call, operation, Asked(path, call.query, body, call.key))
 
     async def _reply(self, call: Call, operation: Operation, asked: Asked) -> Answer:
@@ -100,7 +100,7 @@ class Services(Service):
             made = operation.handler(asked)
             reply = made if isinstance(made, dict) else await made
             reply = {"RequestId": call.id} | reply
-            shapes.check_reply(call.service, call.action, reply)
+            validation.check_reply(call.service, call.action, reply)
         except Refusal:
             raise
         except Exception as error:
@@ -115,7 +115,7 @@ class Services(Service):
             body = json.loads(data)
         except ValueError:
             raise Refusal(400, "InvalidJSON", "The request body is not JSON.") from None
-        shapes.check_body(call.service, call.action, body)
+        validation.check_body(call.service, call.action, body)
         return dict(body)
 
     def _check_region(self, call: Call) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from .clock import Clock, iso
-from .refusals import Refusal
+from .service_errors import Refusal
 from .services import Asked, Operation, Reply
 from .settings import Settings
 

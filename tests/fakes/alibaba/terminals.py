@@ -23,7 +23,7 @@ from aiohttp import WSMsgType, web
 
 from .clock import Clock
 from .jobs import TrainingJob
-from .refusals import Refusal
+from .service_errors import Refusal
 from .services import Asked, Operation, Reply
 
 __all__ = ["Terminals"]

@@ -13,7 +13,7 @@ from .clock import Clock
 from .datasets import Datasets
 from .instancetypes import QUOTAS, SPECS
 from .jobs import TrainingJob
-from .refusals import Refusal
+from .service_errors import Refusal
 from .services import Asked, Handler, Operation, Reply
 
 __all__ = ["Training"]

@@ -16,7 +16,7 @@ from .calls import Answer, Call
 from .clock import iso
 from .listings import tag, xml
 from .objects import Handler, kept_headers, receive, source_of
-from .refusals import Refusal
+from .service_errors import Refusal
 
 if TYPE_CHECKING:
     from .oss import Oss

@@ -6,7 +6,7 @@ from typing import Any
 
 from .clock import iso
 from .keys import Key
-from .refusals import Refusal
+from .service_errors import Refusal
 from .services import Asked, Operation, Reply
 
 __all__ = ["Workspaces"]

@@ -20,7 +20,7 @@ import pytest
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import processes_of, script, until
-from ...support.bad_input import FAILING, QUESTIONED, REFUSED, prepare
+from ...support.bad_submits import FAILING, QUESTIONED, REFUSED, prepare
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_secrets import Cli, keyring, secrets_file  # noqa: F401  keyring is a fixture
+from .test_secret_commands import Cli, keyring, secrets_file  # noqa: F401  keyring is a fixture
 
 ID, SECRET = "LTAI5tTheIdOfAKey9xyz", "sec-" + "3n/Zt+9q" * 3
 

@@ -17,7 +17,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import until
 from ...fakes.alibaba import StandIn
-from ..server.real import RealServer
+from ..server.real_server import RealServer
 
 
 class Uploading:

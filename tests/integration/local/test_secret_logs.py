@@ -15,7 +15,7 @@ from jupyter_pai.backends.local.supervisor import namespaces
 from jupyter_pai.core.secret import Secret
 
 from ...conftest import processes_of, until
-from .started import DAEMONS, MODES, Started
+from .supervised_job import DAEMONS, MODES, Started
 
 VALUE = "tok-" + "3n/Zt+9q" * 3
 BLOCK = "one line of it\nand a second\n"

@@ -16,7 +16,7 @@ from jupyter_pai.core.errors import BackendError
 from jupyter_pai.jobs.state_dir import JobFolder
 
 from ...conftest import processes_of, until
-from .started import DAEMONS, MODES, Started, fill, is_alive
+from .supervised_job import DAEMONS, MODES, Started, fill, is_alive
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from binder.session import CellFailed, NotebookSession
 
 from ...conftest import until
-from ...support.bad_input import FAILING, QUESTIONED, REFUSED, prepare
-from ..server.real import RealServer
+from ...support.bad_submits import FAILING, QUESTIONED, REFUSED, prepare
+from ..server.real_server import RealServer
 
 SCRIPT = "import sys, time\nprint('args', sys.argv[1:], flush=True)\n"
 

@@ -15,7 +15,7 @@ from jupyter_pai.sdk.estimator import DatasetConfig, Estimator
 
 from ...conftest import script, submit
 from ...fakes.alibaba import StandIn
-from ...fakes.official import finished, submitted
+from ...fakes.official_clients import finished, submitted
 from .conftest import IMAGE
 
 READ = "cat /ml/input/data/train/*; echo in $PAI_INPUT_TRAIN"

@@ -37,7 +37,7 @@ from jupyter_pai.sdk.tensorboard import PlatformTensorBoard
 
 from ...conftest import script
 from ...fakes.alibaba import StandIn
-from ..server.real import RealServer
+from ..server.real_server import RealServer
 from .conftest import IMAGE, write_profile
 
 

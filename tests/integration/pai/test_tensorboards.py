@@ -16,7 +16,7 @@ from jupyter_pai.core.errors import NotFound, QuotaExceeded, SpecError, Unsuppor
 
 from ...conftest import submit, until
 from ...fakes.alibaba import StandIn
-from ..notebook.test_widgets import Page
+from ..notebook.test_job_widget import Page
 
 
 def job_of(engine: EmbeddedClient, pai: StandIn, name: str = "curves") -> JobHandle:

@@ -9,7 +9,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.alibaba import StandIn, stand_in
 from ..server.conftest import server as server  # a real Jupyter server
-from .places import Place, use
+from .snippet_platforms import Place, use
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from ...conftest import ROOT
-from .places import Place
+from .snippet_platforms import Place
 
 pytestmark = pytest.mark.usefixtures("private_ml")
 

@@ -13,7 +13,7 @@ from pytest_jupyter.jupyter_server import *  # noqa: F403
 
 from jupyter_pai.jobs.state_dir import Home
 
-from .real import RealServer
+from .real_server import RealServer
 
 PREFIX = ("pai", "api", "v1")
 

@@ -10,8 +10,8 @@ from urllib.request import Request, urlopen
 
 from jupyter_pai.jobs.state_dir import Home
 
-from .real import RealServer
-from .test_secrets import Talkative, answer, talkative  # noqa: F401  talkative is a fixture
+from .real_server import RealServer
+from .test_notebook_secrets import Talkative, answer, talkative  # noqa: F401  talkative is a fixture
 
 ID, SECRET = "LTAI5tTheIdOfAKey9xyz", "sec-" + "3n/Zt+9q" * 3
 

@@ -18,8 +18,8 @@ from jupyter_pai.jobs.state_dir import Home
 from ...conftest import until
 from ...fakes.jupyterhub import Hub
 from ...support.system_file import HUB, command
-from .real import RealServer
-from .test_hub import HubServer
+from .real_server import RealServer
+from .test_jupyterhub import HubServer
 
 CLOSED = "[policy]\nlocal = false\ncontact = 'ml-ops@example.com'\n"
 SPEC = {"name": "x", "command": "sleep 1000", "source": {"files": {"a": ""}}}

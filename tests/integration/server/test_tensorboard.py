@@ -20,7 +20,7 @@ from binder.session import CellFailed
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import keep_below, until
-from .real import RealServer
+from .real_server import RealServer
 
 BASE = "/user/x/"
 # Writes `loss` step by step: as many as the test asks for, until it says enough.

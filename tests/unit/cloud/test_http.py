@@ -38,7 +38,7 @@ from jupyter_pai.core.errors import (
 )
 from jupyter_pai.core.secret import Secret
 
-from ...fakes.answers import Answer, Answers, answering, cut, refuse, reply, reset, silence
+from ...fakes.scripted_server import Answer, Answers, answering, cut, refuse, reply, reset, silence
 
 KEY = AccessKey("testAK", Secret("a-secret-of-tests"), Secret("a-token/of+tests"))
 

@@ -17,8 +17,8 @@ from jupyter_pai.jobs.logs.lines import LONGEST
 from jupyter_pai.jobs.logs.search import ERRORS
 from jupyter_pai.jobs.logs.view import LogView, LogViews, parse_time
 
+from ...support.binary_logs import NASTY
 from ...support.fuzz import MANY
-from ...support.nasty import NASTY
 
 END = 1 << 60
 # Each instance's log, as what came at which time.

@@ -31,7 +31,7 @@ from jupyter_pai.jobs.store import jobs as store_module
 from jupyter_pai.jobs.store.query import SORTS, JobFilter
 from jupyter_pai.jobs.store.store import Store
 
-from ...integration.local.started import fill
+from ...integration.local.supervised_job import fill
 from ...support.fuzz import MANY
 
 

@@ -19,8 +19,8 @@ from jupyter_pai.core.errors import SourceError
 from jupyter_pai.source import hyperparameters
 from jupyter_pai.source.hyperparameters import Hyperparameter, Program
 
-from ...support.declaring import ARGPARSE, CLICK, TYPER, declared, run
 from ...support.fuzz import MANY
+from ...support.hyperparameter_scripts import ARGPARSE, CLICK, TYPER, declared, run
 
 SCRIPTS = [
     pytest.param(library, text, id=f"{library}-{name}")

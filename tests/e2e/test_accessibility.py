@@ -1,0 +1,444 @@
+"""The accessibility of every view: contrast, screen readers, keyboard, narrow screens, languages and time zones.
+
+`VIEWS` lists the views; a component of the code that none of them shows fails a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.sync_api import Browser, ElementHandle, Locator, Page, expect
+
+from ..conftest import ROOT, keep_below, until
+from ..fakes.alibaba import StandIn
+from ..integration.pai.conftest import platform, write_profile  # noqa: F401  a fixture
+from .accessibility import THEMES, cut_off, faults, moving, unreachable
+from .conftest import Lab, execute
+from .test_job_view import output
+
+LONG = 20_000
+SOURCES = ROOT / "labextension/src"
+# Offset by 45 minutes from full hours, so that it differs from the zone of any test server.
+ZONE = "Asia/Kathmandu"
+
+SCRIPT = """
+import os, sys
+from pathlib import Path
+from jupyter_pai import report
+
+report.progress(1)
+for step in range(20):
+    report.metric("loss", 1 / (step + 1), step=step)
+    report.metric("accuracy", step / 20, step=step)
+    print("a rather long line, as programs write them: step", step, "of 20, and so on and so on and so on")
+print("Error: not really", file=sys.stderr)
+model = Path(os.environ["PAI_OUTPUT_MODEL"])
+(model / "notes with a rather long name, as models have them.txt").write_text("What was found out.")
+(model / "weights.bin").write_bytes(bytes(range(256)) * 20)
+"""
+
+DECLARING = """
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=0.01, help="how large a step is")
+parser.add_argument("--optimizer", choices=["adam", "sgd"], default="adam")
+parser.add_argument("--data", required=True)
+options = parser.parse_args()
+"""
+# Looks like an access key, but is not one.
+KEY = "LTAI" + "5tQr8ZbN3mXw7KpL2vYc"
+
+
+class House:
+    """JupyterLab with jobs of every kind, in one page for all tests."""
+
+    def __init__(self, lab: Lab, page: Page) -> None:
+        self.lab, self.page = lab, page
+        files = {"train.py": SCRIPT}
+        values = {"learning_rate": "0.1", "a_hyperparameter_with_a_long_name": "something of some length"}
+        whole = {"entry_point": "train.py", "hyperparameters": values, "labels": {"team": "vision", "data": "digits"}}
+        self.done = self.submit("done", source={"files": files}, **whole)
+        self.other = self.submit(
+            "other", source={"files": files}, **whole | {"hyperparameters": {"learning_rate": "1"}}
+        )
+        strange = {"hyperparameters": {"nothing_knows_this": "1"}}  # Shown as a note.
+        self.failed = self.submit(
+            "failed", source={"files": {"train.py": DECLARING}}, entry_point="train.py", **strange
+        )
+        self.running = self.submit("running", command="echo '[pai] {\"progress\": 0.5}'; sleep 1000")
+        until(lambda: all(lab.job(job)["ended_at"] for job in (self.done, self.other, self.failed)))
+        assert [lab.job(job)["status"] for job in (self.done, self.other)] == ["succeeded"] * 2
+        until(lambda: lab.job(self.running)["progress"] == 0.5)
+        lab.write("work/a.ipynb", "import sys", outputs=[output(self.done, "")])
+        lab.write("work/b.ipynb", "lr = 0.1  # how fast", "print(lr)")
+        (lab.root / "folder").mkdir()
+        (lab.root / "folder/train.py").write_text(DECLARING)
+        (lab.root / "folder/a file with a rather long name, as people give them.csv").write_bytes(b"1" * 100_000)
+        (lab.root / "folder/local.ini").write_text(f"key = {KEY}\n")
+
+    def submit(self, name: str, **spec: object) -> str:
+        fields = {"name": name, "profile": "local", "source": {"files": {"nothing.txt": ""}}} | spec
+        return str(self.lab.rest("POST", "/pai/api/v1/jobs", {"spec": fields})["job"]["id"])
+
+    def job(self, job: str, tab: str) -> Locator:
+        """Open the tab of a job in the main area."""
+        execute(self.page, "jupyter-pai:open-job", id=job)
+        view = self.page.locator(f"#jp-pai-job-{job} .jp-pai-Job, [id$='{job}'] .jp-pai-Job").first
+        view.locator(f'[data-tab="{tab}"]').click(timeout=LONG)
+        return view
+
+    def panel(self) -> Locator:
+        execute(self.page, "jupyter-pai:show-jobs")
+        return self.page.locator(".jp-pai-Jobs")
+
+    def form(self) -> Locator:
+        """Open the Train form of a folder with all sections expanded."""
+        execute(self.page, "jupyter-pai:train", path="folder/train.py")
+        form = self.page.locator(".jp-pai-Train")
+        form.get_by_role("heading", name="train.py").wait_for(timeout=LONG)
+        expect(form.locator(".jp-pai-Train-hyper")).to_have_count(3, timeout=LONG)
+        return form
+
+    def unfold(self, view: Locator) -> None:
+        """Expand all sections of a view, also nested ones."""
+        while (shut := view.locator("details:not([open]) > summary:visible")).count():
+            shut.first.click()
+
+    def theme(self, name: str) -> None:
+        execute(self.page, "apputils:change-theme", theme=name)
+        self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
+        expect(self.page.locator("#jupyterlab-splash")).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def house(
+    browser: Browser,
+    platform: StandIn,  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[House]:
+    place = tmp_path_factory.mktemp("everyone")
+    with pytest.MonkeyPatch.context() as patch:
+        keep_below(place, patch)
+        for name, value in platform.environment().items():
+            patch.setenv(name, value)
+        write_profile(platform)
+        (root := place / "notebooks").mkdir()
+        lab = Lab(root)
+        lab.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+        size = {"width": 1300, "height": 900}
+        page = browser.new_page(viewport=size, timezone_id=ZONE, reduced_motion="reduce")  # type: ignore[arg-type]
+        made = House(lab, page)
+        page.goto(f"{lab.url}/lab/tree/work/b.ipynb?reset&token={lab.token}")
+        page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').wait_for(timeout=LONG)
+        idle = page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+        idle.wait_for(timeout=2 * LONG, state="attached")
+        yield made
+        page.close()
+        lab.rest("POST", f"/pai/api/v1/jobs/{made.running}/stop", {})
+        until(lambda: lab.job(made.running)["ended_at"])
+        lab.stop()
+
+
+def show(button: Locator, what: Locator) -> None:
+    """Press the button that shows an element, unless it is visible."""
+    button.first.wait_for()
+    if not what.count():
+        button.first.click()
+    what.wait_for()
+
+
+def jobs(house: House) -> Locator:
+    panel = house.panel()
+    expect(panel.locator(".jp-pai-JobRow")).to_have_count(4, timeout=LONG)
+    panel.get_by_role("listbox").focus()
+    house.page.keyboard.press("Control+a")
+    expect(panel.get_by_role("toolbar", name="Selected jobs")).to_be_visible()
+    return panel
+
+
+def no_jobs(house: House) -> Locator:
+    panel = house.panel()
+    panel.get_by_label("Search by name").fill("nothing of that name")
+    panel.locator(".jp-pai-Jobs-none").wait_for()
+    return panel
+
+
+def overview(house: House) -> Locator:
+    house.panel().get_by_label("Search by name").fill("")
+    view = house.job(house.done, "overview")
+    view.locator(".jp-pai-Facts").first.wait_for()
+    house.unfold(view)
+    return view
+
+
+def running(house: House) -> Locator:
+    view = house.job(house.running, "overview")
+    view.get_by_role("progressbar").wait_for()
+    return view
+
+
+def failed(house: House) -> Locator:
+    view = house.job(house.failed, "overview")
+    view.locator(".jp-pai-Job-trouble, .jp-pai-Trouble").first.wait_for()
+    view.get_by_role("list", name="Notes").wait_for()
+    return view
+
+
+def logs(house: House) -> Locator:
+    view = house.job(house.done, "logs")
+    view.locator(".jp-pai-Log-text").wait_for()
+    return view
+
+
+def metrics(house: House) -> Locator:
+    view = house.job(house.done, "metrics")
+    view.locator(".jp-pai-Chart canvas").first.wait_for()
+    return view
+
+
+def outputs(house: House) -> Locator:
+    view = house.job(house.done, "outputs")
+    show(view.get_by_role("button", name="notes with a rather long name"), view.locator(".jp-pai-Preview-text"))
+    return view
+
+
+def copied(house: House) -> Locator:
+    view = outputs(house)
+    view.get_by_role("button", name="Copy all to workspace…").first.click()
+    house.page.locator(".jp-Dialog .jp-mod-accept").click()
+    view.locator('.jp-pai-Copy[data-status="done"]').wait_for()
+    return view
+
+
+def tensorboard(house: House) -> Locator:
+    view = house.job(house.done, "tensorboard")
+    view.locator(".jp-pai-TensorBoard").wait_for()
+    return view
+
+
+def events(house: House) -> Locator:
+    view = house.job(house.done, "events")
+    view.locator("table").wait_for()
+    return view
+
+
+def edit(house: House) -> Locator:
+    view = house.job(house.done, "overview")
+    show(view.get_by_role("button", name="Edit and rerun"), view.get_by_role("form", name="Edit and rerun"))
+    return view
+
+
+def started(house: House) -> Locator:
+    view = edit(house)
+    view.get_by_role("form").get_by_role("button", name="Run").click()
+    view.wait_for(state="hidden")  # The view of the new job replaces it.
+    view = house.job(house.done, "overview")
+    view.locator(".jp-pai-Started").wait_for()
+    return view
+
+
+def question(house: House) -> Locator:
+    view = house.job(house.failed, "overview")
+    view.get_by_role("button", name="Delete").click()
+    return house.page.locator(".jp-Dialog-content")
+
+
+def compare(house: House) -> Locator:
+    house.page.keyboard.press("Escape")
+    execute(house.page, "jupyter-pai:compare-jobs", ids=[house.done, house.other])
+    view = house.page.locator(".jp-pai-Compare")
+    view.locator("canvas").first.wait_for(timeout=LONG)
+    return view
+
+
+def cell(house: House) -> Locator:
+    execute(house.page, "docmanager:open", path="work/a.ipynb")
+    view = house.page.locator(".jp-OutputArea .jp-pai-Job")
+    view.locator(".jp-pai-Job-name").wait_for(timeout=LONG)
+    return view
+
+
+def train(house: House) -> Locator:
+    form = house.form()
+    house.unfold(form)
+    show(form.get_by_role("button", name="Add input"), form.locator(".jp-pai-ChannelRow"))
+    form.get_by_role("alert", name="Secrets found").wait_for()
+    return form
+
+
+def train_less(house: House) -> Locator:
+    form = train(house)
+    form.get_by_role("alert").get_by_role("button", name="Exclude local.ini").click()
+    form.locator(".jp-pai-Chips").wait_for()
+    return form
+
+
+def train_wrong(house: House) -> Locator:
+    form = house.form()
+    house.unfold(form)
+    form.get_by_label("Time limit in seconds").fill("soon")
+    form.locator('[aria-invalid="true"]').first.wait_for(timeout=LONG)
+    return form
+
+
+def train_elsewhere(house: House) -> Locator:
+    form = house.form()
+    form.get_by_label("Profile", exact=True).select_option("pai")
+    form.locator("summary", has_text="Machine").wait_for()
+    house.unfold(form)
+    form.locator("[data-type]").first.wait_for(timeout=LONG)
+    return form
+
+
+def profiles(house: House) -> Locator:
+    execute(house.page, "jupyter-pai:profiles")
+    view = house.page.locator(".jp-pai-Profiles")
+    view.locator("li[data-profile=pai]").wait_for(timeout=LONG)
+    view.get_by_role("button", name="Test profile local").click()
+    view.get_by_role("status").filter(has_text="Jobs can run with this profile.").wait_for(timeout=LONG)
+    return view
+
+
+def profile(house: House) -> Locator:
+    view = profiles(house)
+    view.get_by_role("button", name="Add…").click()
+    view.get_by_role("button", name="Alibaba Cloud PAI").click()
+    view.get_by_role("form").wait_for()
+    house.unfold(view)
+    return view
+
+
+def storages(house: House) -> Locator:
+    execute(house.page, "jupyter-pai:show-explorer")
+    view = house.page.locator(".jp-pai-Explorer")
+    view.get_by_role("button", name="Storages").wait_for(timeout=LONG)
+    if view.get_by_role("button", name="Storages").is_enabled():
+        view.get_by_role("button", name="Storages").click()
+    view.get_by_role("button", name="Files of JupyterLab").wait_for(timeout=LONG)
+    return view
+
+
+def explorer(house: House) -> Locator:
+    view = storages(house)
+    view.get_by_role("button", name="Files of JupyterLab").click()
+    view.locator('.jp-pai-Explorer-row[data-path="folder/"]').dblclick()
+    view.locator('.jp-pai-Explorer-row[data-path="train.py"]').click()
+    return view
+
+
+def explorer_menu(house: House) -> Locator:
+    explorer(house).get_by_role("button", name="Actions").click()
+    return house.page.locator(".jp-pai-Menu")
+
+
+def uploaded(house: House) -> Locator:
+    house.page.keyboard.press("Escape")
+    view = explorer(house)
+    view.locator('[data-upload="files"]').set_input_files(ROOT / "LICENSE")
+    view.locator(".jp-pai-Transfers").wait_for()
+    return view
+
+
+def settings(house: House) -> Locator:
+    execute(house.page, "settingeditor:open", query="Training")
+    view = house.page.locator(".jp-pai-Settings")
+    view.locator("input").first.wait_for(timeout=LONG)
+    return view
+
+
+VIEWS: dict[str, Callable[[House], Locator]] = {
+    view.__name__: view
+    for view in (
+        *(jobs, no_jobs, overview, running, failed, logs, metrics, outputs, copied, tensorboard, events, edit),
+        *(started, question, compare, cell, train, train_less, train_wrong, train_elsewhere, profiles, profile),
+        *(storages, explorer, explorer_menu, uploaded, settings),
+    )
+}
+WALKED: set[str] = set()
+SEEN: set[str] = set()
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_accessibility(house: House, name: str) -> None:
+    root = walk(house, name)
+    wrong = {"Light": faults(house.page, root)}
+    wrong |= {"moves": moving(root), "cut off": cut_off(root)}
+    for theme in THEMES[1:]:
+        house.theme(theme)
+        if not root.is_visible():
+            root = walk(house, name)  # A menu closes when it loses the focus.
+        wrong[theme] = faults(house.page, root, "color-contrast")
+    house.theme(THEMES[0])
+    wrong["keyboard"] = unreachable(house.page, root)
+    assert {kind: found for kind, found in wrong.items() if found} == {}
+
+
+def walk(house: House, name: str) -> ElementHandle:
+    view = VIEWS[name](house)
+    view.wait_for(timeout=LONG)
+    WALKED.add(name)
+    SEEN.update(house.page.evaluate(CLASSES))
+    return view.element_handle()
+
+
+CLASSES = """() => [...document.querySelectorAll('[class*="jp-pai-"]')].flatMap(node => [...node.classList])"""
+
+
+def test_elements_within_jupyterlab(house: House) -> None:
+    mine = (".jp-pai-StatusItem", ".jp-LauncherCard[data-category='Training']")
+    execute(house.page, "launcher:create")
+    wrong = {}
+    for theme in (*THEMES[1:], THEMES[0]):
+        house.theme(theme)
+        for one in mine:
+            house.page.locator(one).first.wait_for(timeout=LONG)
+            wrong[theme, one] = faults(house.page, one)
+    assert {place: found for place, found in wrong.items() if found} == {}
+
+
+# Classes that no page of the house shows, with the test that checks them with axe.
+ELSEWHERE = {
+    "Broken": "test_jobs",
+    "Dialog": "test_bare_page",
+    "Notice": "test_bare_page",
+    "Notices": "test_bare_page",
+    "Page": "test_bare_page",
+}
+
+
+def test_each_component_is_in_a_view(house: House) -> None:
+    """Each component has its own class: a new one that no view of the list shows fails this test."""
+    for name in VIEWS:
+        if name not in WALKED:
+            walk(house, name)
+    code = "\n".join(path.read_text("utf-8") for path in SOURCES.rglob("*.ts*"))
+    seen = " ".join(SEEN)
+    assert sorted(blocks(code) - blocks(seen)) == sorted(ELSEWHERE)
+    for name, file in ELSEWHERE.items():
+        asked = re.findall(r'faults\(page, "(.*?)"', (ROOT / f"tests/e2e/{file}.py").read_text("utf-8"))
+        assert name in blocks(" ".join(asked)), f"{file} does not ask axe about {name}"
+
+
+def blocks(text: str) -> set[str]:
+    return set(re.findall(r"jp-pai-([A-Z][A-Za-z]*)", text))
+
+
+def test_times_use_the_time_zone_of_the_browser(house: House) -> None:
+    view = overview(house)
+    shown = view.get_by_role("list", name="Timeline").locator("time").first
+    there = datetime.fromisoformat(shown.get_attribute("datetime") or "").astimezone(ZoneInfo(ZONE))
+    assert f"{there:%-m/%-d/%Y, %-I:%M:%S}" in shown.inner_text()
+
+
+def test_the_end_of_a_job_is_announced(house: House) -> None:
+    """Alerts are announced anywhere, and the job view has its status in a live region."""
+    job = house.submit("heard", command="true")
+    view = house.job(job, "overview")
+    house.panel()
+    expect(house.page.get_by_role("alert").filter(has_text="heard succeeded.")).to_be_visible(timeout=LONG)
+    expect(view.locator(".jp-pai-Job-head").get_by_role("status")).to_have_text("succeeded", timeout=LONG)

@@ -1,0 +1,92 @@
+"""The accessibility of the job view in a page without JupyterLab's code and colors, like VS Code and Colab.
+
+The page plays the role of the front end; the view is the built bundle, and the engine is a real one.
+"""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import ElementHandle, Page
+
+from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.client.widgets.comm import CommServer
+
+from ..conftest import submit
+from .accessibility import cut_off, faults, moving, unreachable
+from .plain_page import LONG, BarePage
+
+# An element of each tab that is visible once the tab is drawn.
+TABS = {
+    "overview": ".jp-pai-Timeline",
+    "logs": ".jp-pai-Log-text",
+    "metrics": ".jp-pai-Chart canvas",
+    "outputs": ".jp-pai-Outputs table",
+    "tensorboard": ".jp-pai-TensorBoard code",
+    "events": "tbody tr",
+}
+TRAIN = """
+import os
+from pathlib import Path
+from jupyter_pai import report
+
+for step in range(5):
+    report.metric("loss", 1 / (step + 1), step=step)
+print(*(f"\\x1b[{code}mcoloured\\x1b[0m" for code in range(31, 38)))
+Path(os.environ["PAI_OUTPUT_MODEL"], "notes.txt").write_text("What was found out.")
+raise SystemExit("It fails.")
+"""
+
+
+class Bare:
+    """A page with the widget of a job."""
+
+    def __init__(self, page: Page, engine: EmbeddedClient, job: str) -> None:
+        self.page, self.job = page, job
+        self.bare = BarePage(page, "view")
+        self.bare.receive = CommServer(engine, self.bare.news.append).receive
+
+    def open(self, scheme: str, code: bool = False) -> ElementHandle:
+        """Show the widget in a page of this color scheme; VS Code's page defines its own variables."""
+        root = self.bare.open({"job_id": self.job, "snapshot": "", "bundle": "1"}, scheme, code)
+        self.page.locator(".jp-pai-Page .jp-pai-Job-head").wait_for(timeout=LONG)
+        return root
+
+
+@pytest.fixture
+def bare(page: Page, engine: EmbeddedClient) -> Bare:
+    values = {"lr": "0.1"}
+    source = {"files": {"train.py": TRAIN}}
+    job = submit(engine, name="digits", source=source, entry_point="train.py", hyperparameters=values).wait()
+    return Bare(page, engine, job.id)
+
+
+def test_accessibility(bare: Bare) -> None:
+    page, wrong = bare.page, {}
+    view = page.locator(".jp-pai-Job")
+
+    def look(name: str, *rules: str) -> None:
+        for tab, sign in TABS.items():
+            view.locator(f'[data-tab="{tab}"]').click()
+            view.locator(sign).first.wait_for(timeout=LONG)
+            wrong[f"{name}: {tab}"] = faults(page, ".jp-pai-Page", *rules)
+
+    root = bare.open("light")
+    look("light")
+    wrong["moves"], wrong["cut off"] = moving(root), cut_off(root)
+    wrong["keyboard"] = unreachable(page, root)
+    view.locator('[data-tab="logs"]').click()
+    view.get_by_label("Go to line or time").fill("nowhere")
+    page.keyboard.press("Enter")
+    page.locator(".jp-pai-Notice").wait_for(timeout=LONG)
+    wrong["notice"] = faults(page, ".jp-pai-Notices > .jp-pai-Notice")
+    for scheme, code in (("light", False), ("dark", False), ("light", True), ("dark", True)):
+        name = f"{scheme}, of VS Code" if code else scheme
+        if name != "light":
+            root = bare.open(scheme, code)
+            look(name, "color-contrast")
+        wrong[f"{name}: variables"] = bare.bare.undefined(root)
+        view.get_by_role("button", name="Delete", exact=True).click()
+        page.get_by_role("dialog").wait_for()
+        wrong[f"{name}: dialog"] = faults(page, ".jp-pai-Dialog")
+        page.keyboard.press("Escape")
+    assert {kind: found for kind, found in wrong.items() if found} == {}

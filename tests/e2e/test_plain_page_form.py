@@ -1,0 +1,295 @@
+"""The form in a page without JupyterLab's code, like VS Code and Colab. This process is the kernel."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import comm
+import comm.base_comm
+import pytest
+from playwright.sync_api import ElementHandle, Page, expect
+
+from jupyter_pai.client.base import Client
+from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.client.widgets.form_view import Form
+from jupyter_pai.config.settings import user_file
+from jupyter_pai.jobs.state_dir import Home
+
+from ..conftest import until
+from ..fakes.alibaba import StandIn
+from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
+from .accessibility import cut_off, faults, moving, unreachable
+from .plain_page import LONG, BarePage
+
+SCRIPT = """\
+import argparse
+p = argparse.ArgumentParser()
+p.add_argument('--lr', type=float, default=0.5, help='how fast')
+p.add_argument('--epochs', type=int, default=3)
+p.add_argument('--kind', choices=['small', 'large'], default='small')
+p.add_argument('--fast', type=bool, default=False)
+p.add_argument('--label')
+args = p.parse_args()
+print(f'lr={args.lr} epochs={args.epochs} kind={args.kind}')
+"""
+MACHINE = {"cpu": 8.0, "gpu": 1, "gpu_name": "V100", "memory": 32 << 30}
+
+
+class Comm(comm.base_comm.BaseComm):
+    """The kernel's side of a comm with the page of a test."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        self.send_to_page: Callable[[dict[str, Any]], object] = lambda message: None
+        super().__init__(*arguments, **named)
+
+    def publish_msg(self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **_: Any) -> None:
+        method = (data or {}).get("method")
+        if method == "update":
+            self.send_to_page({"type": "state", "state": data["state"]})
+        elif method == "custom":
+            self.send_to_page(data["content"])
+
+
+class BareForm:
+    """A form and a page with its widget."""
+
+    def __init__(self, page: Page, client: Client, path: Path, profile: str = "") -> None:
+        self.page, self.form = page, Form(client, str(path), profile)
+        self.widget = self.form._widget
+        self.bare = BarePage(page, "form")
+        self.bare.receive = self.receive
+        self.widget.comm.send_to_page = self.bare.news.append
+        self.root = page.locator(".jp-pai-Page")
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Process a message of the page as a kernel does."""
+        is_state = message["type"] == "state"
+        data = {"method": "update", "state": message["state"], "buffer_paths": []} if is_state else None
+        data = data or {"method": "custom", "content": message}
+        self.widget._handle_msg({"content": {"data": data}, "buffers": []})
+
+    def open(self, scheme: str = "light", code: bool = False) -> ElementHandle:
+        """Show the widget, and wait until its form is complete."""
+        state = self.widget.get_state(["form", "request", "bundle", "snapshot"])
+        root = self.bare.open(state, scheme, code)
+        self.root.get_by_label("lr", exact=True).wait_for(timeout=LONG)
+        expect(self.root.get_by_label("Profile", exact=True)).not_to_have_value("", timeout=LONG)
+        return root
+
+    def close(self) -> None:
+        """Leave the page, and wait for the calls in progress."""
+        self.page.goto("about:blank")
+        self.widget._comm_server._executor.shutdown(wait=True)
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition while the page keeps running."""
+
+        def look() -> bool:
+            self.page.wait_for_timeout(20)
+            return condition()
+
+        until(look)
+
+    def unfold(self, title: str) -> None:
+        self.root.locator("summary").filter(has_text=re.compile(f"^{title}")).click()
+
+
+@pytest.fixture
+def script(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(comm, "create_comm", Comm)
+    path = folder / "train.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_accessibility(page: Page, engine: EmbeddedClient, script: Path) -> None:
+    wrong = {}
+    with closing(BareForm(page, engine, script)) as bare:
+        root = bare.open()
+        bare.form.environment["WHERE"] = "here"
+
+        def unfold() -> None:
+            closed = bare.root.locator("details:not([open]) > summary")
+            while closed.count():
+                closed.first.click()
+            page.get_by_role("table", name="Instance types").wait_for(timeout=LONG)
+            bare.root.locator(".jp-pai-Code-text").first.wait_for(timeout=LONG)
+
+        unfold()
+        bare.root.get_by_role("button", name="Add input").click()
+        wrong["light"] = faults(page, ".jp-pai-Page")
+        wrong["moves"], wrong["cut off"] = moving(root), cut_off(root)
+        wrong["keyboard"] = unreachable(page, root)
+        for scheme, code in (("light", False), ("dark", False), ("light", True), ("dark", True)):
+            name = f"{scheme}, of VS Code" if code else scheme
+            root = bare.open(scheme, code)
+            unfold()
+            bare.form.memory = "much"
+            expect(bare.root).to_contain_text("invalid format", timeout=LONG)
+            wrong[f"{name}: form"] = faults(page, ".jp-pai-Page", "color-contrast")
+            wrong[f"{name}: variables"] = bare.bare.undefined(root)
+            bare.form.memory = ""
+            expect(bare.root).not_to_contain_text("invalid format", timeout=LONG)
+    assert {kind: found for kind, found in wrong.items() if found} == {}
+
+
+def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedClient, script: Path) -> None:
+    with closing(BareForm(page, engine, script)) as bare:
+        form, root = bare.form, bare.root
+        form.labels["team"] = 1
+        bare.open()
+        rate, epochs = root.get_by_label("lr", exact=True), root.get_by_label("epochs", exact=True)
+        expect(rate).to_have_attribute("placeholder", "0.5")
+        expect(rate).to_have_attribute("inputmode", "decimal")
+        expect(epochs).to_have_attribute("placeholder", "3")
+        expect(epochs).to_have_attribute("inputmode", "numeric")
+        expect(root).to_contain_text("how fast")
+        kind = root.get_by_label("kind", exact=True)
+        assert kind.locator("option").all_inner_texts() == ["small (default)", "large"]
+        expect(root.get_by_label("fast", exact=True)).to_have_attribute("type", "checkbox")
+        expect(root.get_by_label("Container engine")).to_have_count(0)
+
+        # Edits in the page have the types that the code declares.
+        rate.fill("0.25")
+        kind.select_option("large")
+        root.get_by_label("fast", exact=True).check()
+        root.get_by_label("label", exact=True).fill("1.5")
+        changed = {"lr": 0.25, "kind": "large", "fast": True, "label": "1.5"}
+        bare.wait(lambda: form.value["spec"]["hyperparameters"] == changed)
+        assert form.labels == {"team": 1}
+        # An incomplete number is kept as typed.
+        rate.press("End")
+        rate.press_sequentially("e")
+        bare.wait(lambda: form.hyperparameters["lr"] == "0.25e")
+        rate.press_sequentially("-1")
+        bare.wait(lambda: form.hyperparameters["lr"] == 0.025)
+        expect(rate).to_have_value("0.25e-1")
+        bare.unfold("Machine")
+        machines = root.get_by_role("table", name="Instance types")
+        machines.get_by_role("radio", name="local", exact=True).check(timeout=LONG)
+        expect(machines.locator('[data-type="local"]')).to_have_text(re.compile(r"local.*\d+.*GiB"))
+        bare.wait(lambda: form.instance_type == "local")
+
+        # Edits from Python.
+        form.hyperparameters["epochs"] = 7
+        expect(epochs).to_have_value("7", timeout=LONG)
+        form.hyperparameters["other"] = "x"
+        expect(root.get_by_label("Other hyperparameters: other: value")).to_have_value("x", timeout=LONG)
+        del form.hyperparameters["other"]
+        expect(root.get_by_label("Other hyperparameters: other: value")).to_have_count(0, timeout=LONG)
+        form.command = "echo 1"
+        expect(root.get_by_label("Command", exact=True)).to_have_value("echo 1", timeout=LONG)
+        form.command = ""
+        form.memory = "much"
+        expect(root.get_by_label("Memory", exact=True)).to_have_attribute("aria-invalid", "true", timeout=LONG)
+        expect(root).to_contain_text("invalid format", timeout=LONG)
+        form.memory = ""
+        expect(root).not_to_contain_text("invalid format", timeout=LONG)
+        assert form.value["spec"]["hyperparameters"]["epochs"] == 7
+
+
+class Regions(EmbeddedClient):
+    """An engine with two profiles of a remote platform, which responds when the test allows it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer = {"one": threading.Event(), "two": threading.Event()}
+
+    def call(self, verb: str, *, body: object = None, **arguments: Any) -> Any:
+        event = self.may_answer.get(arguments.get("profile", ""))
+        if verb not in ("instances", "images") or not event:
+            return super().call(verb, body=body, **arguments)
+        assert event.wait(60)
+        if verb == "images":
+            raise ValueError(f"nobody expects {arguments['profile']}")
+        return {verb: [{"name": f"ecs.{arguments['profile']}", **MACHINE}]}
+
+
+def test_choices_follow_the_selected_profile(home: Home, page: Page, script: Path) -> None:
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("".join(f"[profiles.{name}]\nbackend = 'pai'\nregion_id = 'x'\n" for name in ("one", "two")))
+    with closing(Regions()) as client, closing(BareForm(page, client, script, "local")) as bare:
+        bare.open()
+        bare.unfold("Machine")
+        machines = bare.root.locator(".jp-pai-Instances")
+        expect(machines.locator('[data-type="local"]')).to_be_visible(timeout=LONG)
+        bare.form.profile = "one"
+        expect(machines.locator("[data-type]")).to_have_count(0, timeout=LONG)
+        bare.form.profile = "two"
+        expect(bare.root.get_by_label("Profile", exact=True)).to_have_value("two", timeout=LONG)
+        client.may_answer["two"].set()
+        expect(machines.locator('[data-type="ecs.two"]')).to_contain_text("1 × V100", timeout=LONG)
+        client.may_answer["one"].set()
+        page.wait_for_timeout(300)
+        expect(machines.locator('[data-type="ecs.one"]')).to_have_count(0)
+        # Every error is shown.
+        bare.root.get_by_role("button", name="Select image…").click()
+        expect(bare.root).to_contain_text("ValueError: nobody expects two", timeout=LONG)
+        bare.form.profile = "one"
+        expect(machines.locator('[data-type="ecs.one"]')).to_contain_text("32 GiB", timeout=LONG)
+        bare.form.profile = "local"
+        expect(bare.root).not_to_contain_text("nobody expects", timeout=LONG)
+
+
+def test_a_profile_refused_by_the_administrator_is_explained(
+    home: Home, page: Page, script: Path, system: Callable[[str], Path]
+) -> None:
+    profiles = "".join(f"[profiles.{name}]\nbackend = 'local'\n" for name in ("team", "own"))
+    system(f"default = 'team'\n{profiles}[policy]\nprofiles = ['team']\ncontact = 'ml-ops@example.com'\n")
+    with closing(EmbeddedClient()) as client, closing(BareForm(page, client, script)) as bare:
+        bare.open()
+        profile = bare.root.get_by_label("Profile", exact=True)
+        expect(profile).to_have_value("team")
+        fault = bare.root.locator(".jp-pai-Field", has=page.get_by_label("Profile", exact=True)).locator(
+            ".jp-pai-Trouble"
+        )
+        expect(profile.locator("option[value=own]")).to_be_disabled()
+        expect(profile).to_have_attribute("aria-invalid", "false")
+        bare.form.profile = "own"
+        expect(profile).to_have_value("own", timeout=LONG)
+        expect(profile).to_have_attribute("aria-invalid", "true", timeout=LONG)
+        expect(fault).to_contain_text("`own` is not allowed here", timeout=LONG)
+        expect(fault).to_contain_text("ml-ops@example.com")
+        bare.form.backend = "local"
+        expect(profile).to_have_attribute("aria-invalid", "false", timeout=LONG)
+        expect(profile).to_have_value("team")
+
+
+def test_a_submit_from_the_page_gives_its_job_to_python(page: Page, engine: EmbeddedClient, script: Path) -> None:
+    with closing(BareForm(page, engine, script)) as bare:
+        bare.open()
+        bare.root.get_by_label("lr", exact=True).fill("0.25")
+        bare.root.get_by_label("lr", exact=True).press("Control+Enter")
+        expect(bare.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ", timeout=LONG)
+        job = bare.form.job
+        assert job is not None
+        assert job.wait().logs() == "lr=0.25 epochs=3 kind=small\n"
+        # The form keeps the submitted request, in Python types.
+        expect(bare.root.get_by_label("lr", exact=True)).to_have_value("0.25")
+        assert bare.form.hyperparameters == {"lr": 0.25}
+
+
+def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:  # noqa: F811
+    with closing(EmbeddedClient()) as client, closing(BareForm(page, client, script, "pai")) as bare:
+        bare.form.instance_type = "ecs.gn6i-c4g1.xlarge"
+        earlier = client.call("list_jobs")["total"]  # The tests of a file have one state folder.
+        bare.open()
+        expect(bare.root.locator(".jp-pai-Train-cost").first).to_contain_text("until the job ends", timeout=LONG)
+        submit, dialog = bare.root.get_by_role("button", name="Submit", exact=True), page.get_by_role("dialog")
+        submit.first.click()
+        expect(dialog).to_contain_text("until the job ends", timeout=LONG)
+        assert faults(page, ".jp-pai-Dialog") == []
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(dialog).to_have_count(0)
+        assert client.call("list_jobs")["total"] == earlier
+        submit.first.click()
+        dialog.get_by_role("button", name="Submit").click(timeout=LONG)
+        expect(bare.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ", timeout=LONG)
+        assert bare.form.job is not None
+        assert bare.form.job.info["backend"] == "pai"
+        assert client.call("list_jobs")["total"] == earlier + 1

@@ -1,0 +1,141 @@
+"""What a power cut, a restart, a wrong clock or a user's hand leaves of a job's files: said, and no other's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.config.toml_file import SettingsFile
+from jupyter_pai.core.errors import NotFound, SettingsError
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import submit, until
+from .supervised_job import fill, power_off
+
+
+@pytest.fixture
+def left(home: Home, tmp_path: Path) -> Callable[[str, bytes | None], JobHandle]:
+    """A job that ran when the power went, with one of its files as it is after that (None: it is gone)."""
+
+    def cut(name: str, content: bytes | None) -> JobHandle:
+        engine = EmbeddedClient()
+        try:
+            handle = submit(engine, "echo n=1; while :; do sleep 0.1; done", metric_definitions=[
+                {"name": "n", "regex": r"n=(\d+)"}])  # fmt: skip
+            until(lambda: "n" in handle.info["metrics"] and handle.status == "running")
+            info = handle.info
+        finally:
+            engine.close()
+        power_off(info["id"])
+        path = home.job(info["id"]).path / name
+        path.unlink(missing_ok=True)
+        if content is not None:
+            path.write_bytes(content)
+        return JobHandle(info, EmbeddedClient())
+
+    return cut
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("result", b"", "supervisor was killed"),
+        ("result", b"status=0\nrea", "supervisor was killed"),
+        ("result", b"\0" * 100, "supervisor was killed"),
+        ("result", b"status=x\nreason=\nended=1\noom_kills=0\n", "supervisor was killed"),
+        ("started", b"", "the machine was restarted"),
+        ("started", b"\xff\0\0", "the machine was restarted"),
+        ("started", b"123 45", "the machine was restarted"),
+        ("started", b"123 45 another-boot host 1700000000", "the machine was restarted"),
+        ("started", None, "never started"),
+        ("lock", b"", "supervisor was killed"),
+        ("lock", None, "supervisor was killed"),
+        ("spec.json", b"", "supervisor was killed"),
+        ("job.json", b"", "supervisor was killed"),
+        ("follower.lock", b"\xff half", "supervisor was killed"),
+        ("log/worker-0.index", b"torn", "supervisor was killed"),
+    ],
+)
+def test_a_file_that_is_not_whole(
+    left: Callable[[str, bytes | None], JobHandle], name: str, content: bytes | None, reason: str
+) -> None:
+    handle = left(name, content)
+    try:
+        handle.wait(timeout=60)
+        assert handle.status == "failed"
+        assert reason in handle.reason
+        assert submit(handle._client, "echo fine").wait().logs() == "fine\n"
+        assert handle.rerun().stop().wait().status == "stopped"
+        assert handle.logs() == "n=1\n"
+        handle.delete()
+    finally:
+        handle._client.close()  # type: ignore[attr-defined]  # EmbeddedClient's
+
+
+def test_a_folder_that_is_gone(engine: EmbeddedClient, home: Home) -> None:
+    handle = submit(engine, "sleep 1000")
+    until(lambda: handle.status == "running")
+    power_off(handle.id)
+    shutil.rmtree(home.job(handle.id).path)
+    handle.wait(timeout=60)
+    if handle.status == "failed":  # The engine held its lease, and saw its death before that.
+        assert "ended early" in handle.reason or "never started" in handle.reason
+    with pytest.raises(NotFound, match="Cannot read the code"):
+        handle.rerun()
+    handle.delete()
+    assert engine.call("list_jobs")["total"] == 0
+
+
+def test_a_folder_that_went_while_nobody_looked(home: Home) -> None:
+    engine = EmbeddedClient()
+    handle = submit(engine, "sleep 1000")
+    until(lambda: handle.status == "running")
+    info = handle.info
+    until((home.job(info["id"]).path / "provenance.json").exists)  # It is written in the background.
+    engine.close()
+    power_off(info["id"])
+    shutil.rmtree(home.job(info["id"]).path)
+    engine = EmbeddedClient()
+    try:
+        handle = JobHandle(info, engine).wait(timeout=60)
+        assert handle.status == "lost"
+        assert str(home.job(handle.id).path) in handle.reason
+        handle.delete()
+    finally:
+        engine.close()
+
+
+def test_code_that_is_gone(engine: EmbeddedClient, home: Home) -> None:
+    handle = submit(engine, "true").wait()
+    home.job(handle.id).source.unlink()
+    with pytest.raises(NotFound, match="code of job") as caught:
+        handle.rerun()
+    assert "--source" in caught.value.fix
+
+
+def test_output_parameters_whatever_the_clock_says(engine: EmbeddedClient, tmp_path: Path) -> None:
+    """Of a job whose clock was set back; and of one that finds those of an earlier job."""
+    write = "mkdir -p $PAI_WORKING_DIR/../output/output_parameters; cd $PAI_WORKING_DIR/../output/output_parameters"
+    first = submit(engine, f"{write}; echo 1 > a; echo 1 > b; touch -d 2001-01-01 a b", output_path=str(tmp_path / "o"))
+    assert first.wait().output_parameters == {"a": "1\n", "b": "1\n"}, first.logs()
+    second = submit(engine, f"{write}; echo 2 > b; touch -d 1999-01-01 b", output_path=str(tmp_path / "o")).wait()
+    assert second.output_parameters == {"b": "2\n"}, second.logs()
+
+
+def test_settings_on_a_full_disk_stay_as_they_were(small_disk: Path) -> None:
+    path = small_disk / "jupyter_pai.toml"
+    path.write_text('default = "local"\n')
+    fill(small_disk)
+    file = SettingsFile(path)
+    file.set("x", {"backend": "local"})
+    with pytest.raises(SettingsError, match="No space left") as caught:
+        file.save()
+    assert "Free disk space" in caught.value.fix
+    assert path.read_text() == 'default = "local"\n'
+    assert sorted(os.listdir(small_disk)) == ["ballast", "jupyter_pai.toml"]

@@ -1,0 +1,102 @@
+"""Jobs of several instances: they meet, have a log each, and end together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.backends.local import process
+from jupyter_pai.client.embedded import EmbeddedClient
+
+from ...conftest import processes_of, script, submit, until
+from .supervised_job import DAEMONS, MODES, Started, is_alive
+
+ALL_TO_ALL = """
+    import os, socket
+
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    if rank == 0:
+        with socket.create_server(place) as server:
+            peers = [server.accept()[0] for _ in range(size - 1)]
+            total = sum(int.from_bytes(peer.recv(4), "big") for peer in peers)
+            for peer in peers:
+                peer.sendall(total.to_bytes(4, "big"))
+    else:
+        while True:
+            try:
+                peer = socket.create_connection(place)
+                break
+            except ConnectionRefusedError:
+                pass  # Rank 0 is not there yet.
+        peer.sendall((rank * 100).to_bytes(4, "big"))
+        total = int.from_bytes(peer.recv(4), "big")
+    print("rank", rank, "of", size, "total", total)
+    open(os.environ["PAI_OUTPUT_MODEL"] + str(rank), "w").close()
+"""
+
+
+def test_instances_meet_and_have_a_log_each(engine: EmbeddedClient, folder: Path) -> None:
+    script(folder, ALL_TO_ALL)
+    job = submit(engine, folder=folder, entry_point="train.py", instance_count=12).wait()
+    assert job.status == "succeeded", job.logs()
+    total = 100 * sum(range(12))
+    assert engine.call("show", job=job.id)["instances"] == [f"worker-{rank}" for rank in range(12)]
+    for rank in range(12):
+        assert job.logs(instance=f"worker-{rank}") == f"rank {rank} of 12 total {total}\n"
+    job.download("model", folder / "model")
+    assert len(list((folder / "model").iterdir())) == 12
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_one_that_fails_ends_the_others(tmp_path: Path, mode: str) -> None:
+    # The others hear SIGTERM, and one of them does not obey. It fails when all have said their line.
+    line = DAEMONS + (
+        'case $RANK in 2) trap "" TERM;; esac; echo up; : > ../up$RANK;'
+        "while :; do [ $RANK = 1 ] && [ -e ../up0 ] && [ -e ../up2 ] && exit 7; sleep 0.01; done"
+    )
+    started = Started(tmp_path / "job", line, mode, instances=3, grace=0.2)
+    result = started.end()
+    assert result and (result.exit_code, result.instance, result.reason) == (7, "worker-1", "")
+    assert processes_of(started.id) == []
+    for rank in range(3):
+        assert (started.folder.log / f"worker-{rank}").read_bytes() == b"up\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_one_that_ends_well_leaves_the_others_alone(tmp_path: Path, mode: str) -> None:
+    line = "case $RANK in 0) exit 0;; esac; while [ ! -e ../go ]; do sleep 0.01; done; echo done"
+    started = Started(tmp_path / "job", line, mode, instances=2)
+    until(lambda: not any(b"RANK=0" in environ for environ in map(_environ, processes_of(started.id))))
+    assert is_alive(started.folder)
+    (started.folder.path / "ml/go").touch()
+    result = started.end()
+    assert result and (result.exit_code, result.reason) == (0, "")
+    assert (started.folder.log / "worker-1").read_bytes() == b"done\n"
+
+
+def _environ(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_stop_reaches_all_instances(tmp_path: Path, mode: str) -> None:
+    line = "trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 0.01; done"
+    started = Started(tmp_path / "job", line, mode, instances=3)
+    logs = [started.folder.log / f"worker-{rank}" for rank in range(3)]
+    until(lambda: all(log.exists() and b"ready" in log.read_bytes() for log in logs))
+    process.request_stop(started.folder)
+    result = started.end()
+    assert result and (result.exit_code, result.reason) == (3, "stopped")
+    assert all(log.read_bytes().endswith(b"asked\n") for log in logs)
+
+
+def test_the_reason_names_the_instance_and_comes_from_its_log(engine: EmbeddedClient) -> None:
+    line = 'if [ $RANK = 1 ]; then python -c "import nothing_here"; exit 5; fi; sleep 1000'
+    job = submit(engine, line, instance_count=2).wait()
+    assert (job.status, job.exit_code) == ("failed", 5)
+    assert job.reason == "worker-1: The module `nothing_here` is missing."

@@ -1,0 +1,158 @@
+"""The network, the platform and our own process fail: each submit is one job, and its log is whole."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.core.errors import Conflict
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import script, submit, until
+from ...fakes.alibaba import StandIn
+from .faulty_platform import submit_and_follow
+
+JOBS = 30
+
+
+def test_each_submit_is_one_job_and_its_log_is_whole(pai: StandIn, engine: EmbeddedClient, folder: Path) -> None:
+    print(submit_and_follow(pai, engine, folder, JOBS, delays=2))
+
+
+def asking(pai: StandIn, action: str) -> Callable[[], bool]:
+    return lambda: any(note["action"] == action for note in pai.requests)
+
+
+def killed(pai: StandIn, folder: Path, action: str) -> None:
+    """Submit by the command line, and kill that as soon as it asks for something."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jupyter_pai", "submit", "train.py", "--profile", "pai", "--name", "cut short"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until(asking(pai, action))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def jobs_of(engine: EmbeddedClient) -> list[dict[str, str]]:
+    return list(engine.call("list_jobs")["jobs"])
+
+
+def test_killed_while_the_code_goes_up(pai: StandIn, home: Home, folder: Path) -> None:
+    script(folder, "print('here', 1)")
+    pai.faults.add("delay", "oss:PutObject", seconds=2, count=1)
+    before = len(pai.jobs)
+    killed(pai, folder, "PutObject")
+    engine = EmbeddedClient()
+    try:
+        assert jobs_of(engine) == []
+        assert len(pai.jobs) == before
+    finally:
+        engine.close()
+
+
+def test_killed_when_the_platform_has_it_and_has_not_said_so(pai: StandIn, home: Home, folder: Path) -> None:
+    script(folder, "print('here', 2)")
+    pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
+    pai.faults.add("delay", "paistudio:ListTrainingJobs", seconds=60, count=1)
+    before = {job["id"] for job in pai.jobs}
+    killed(pai, folder, "ListTrainingJobs")
+    engine = EmbeddedClient()
+    try:
+        (job,) = jobs_of(engine)
+        until(lambda: engine.call("show", job=job["id"])["status"] == "succeeded")
+        (made,) = [job for job in pai.jobs if job["id"] not in before]
+        assert engine.call("show", job=job["id"])["remote_id"] == made["id"]
+    finally:
+        engine.close()
+
+
+def test_killed_when_the_platform_never_got_it(pai: StandIn, home: Home, folder: Path) -> None:
+    script(folder, "print('here', 3)")
+    pai.faults.add("reset", "paistudio:CreateTrainingJob", count=1)
+    before = len(pai.jobs)
+    killed(pai, folder, "ListTrainingJobs")  # Looking for what may have been made.
+    engine = EmbeddedClient()
+    try:
+        (job,) = jobs_of(engine)
+        until(lambda: engine.call("show", job=job["id"])["status"] == "failed")
+        assert "never started" in engine.call("show", job=job["id"])["reason"]
+        assert len(pai.jobs) == before
+    finally:
+        engine.close()
+
+
+def test_what_the_platform_does_not_have_yet_cannot_be_stopped(pai: StandIn, home: Home, folder: Path) -> None:
+    script(folder, "print('here', 4)")
+    pai.faults.add("delay", "paistudio:CreateTrainingJob", seconds=60, count=1)
+    killed(pai, folder, "CreateTrainingJob")
+    engine = EmbeddedClient()
+    try:
+        (job,) = jobs_of(engine)
+        with pytest.raises(Conflict, match="is still being submitted"):
+            engine.call("stop", job=job["id"])
+    finally:
+        engine.close()
+
+
+def test_an_engine_that_starts_says_how_jobs_stand_by_now(pai: StandIn, home: Home, folder: Path) -> None:
+    script(folder, "print('here', 5)")
+    engine = EmbeddedClient()
+    remote_id = submit(engine, "python train.py", folder, profile="pai").info["remote_id"]
+    engine.close()
+    until(lambda: {one["id"]: one["status"] for one in pai.jobs}[remote_id] == "Succeed")
+    engine = EmbeddedClient()
+    try:
+        assert [job["status"] for job in jobs_of(engine)] == ["succeeded"]
+    finally:
+        engine.close()
+
+
+def test_a_lost_answer_makes_no_second_job(engine: EmbeddedClient, pai: StandIn) -> None:
+    before = len(pai.jobs)
+    pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
+    job = submit(engine, "true", profile="pai").wait()
+    assert job.status == "succeeded"
+    assert len(pai.jobs) == before + 1
+
+
+def test_a_key_that_ends_while_a_job_is_followed(
+    pai: StandIn, home: Home, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent = pai.sts(3600)
+    for name, value in pai.environment(lent).items():
+        monkeypatch.setenv(name, value)
+    engine = EmbeddedClient()
+    try:
+        gate = tmp_path / "gate"
+        job = submit(engine, f"while [ ! -e {gate} ]; do sleep 0.1; done", profile="pai")
+        until(lambda: job.status == "running")
+        pai.change_key(lent.id, expires=0)
+        until(lambda: job.info["fix"])
+        assert job.status == "running"
+        assert "key" in job.reason or "token" in job.reason.lower(), job.reason
+        pai.change_key(lent.id, expires=time.time() + 3600)
+        until(lambda: not job.reason)
+        told = [event for event in engine.call("events", job=job.id)["events"] if event["kind"] == "detail"]
+        assert len(told) <= 4, told
+    finally:
+        engine.close()
+
+
+def test_a_clock_that_is_off_is_said(engine: EmbeddedClient, pai: StandIn) -> None:
+    pai.set_clock(20 * 60)
+    try:
+        with pytest.raises(Exception, match="20 min") as caught:
+            submit(engine, "true", profile="pai", source={"files": {"a": "clock"}})
+        assert "clock" in str(caught.value)
+    finally:
+        pai.set_clock(0)

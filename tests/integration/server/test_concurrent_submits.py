@@ -1,0 +1,100 @@
+"""Many submits at once, and submits whose answer is lost: one job each."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.client.http import HttpClient
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.core.discovery import ServerInfo
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import until
+from .cutting_proxy import CUTS, cutting
+from .real_server import RealServer
+
+MANY = 50
+
+
+def client_of(server: RealServer, port: int = 0) -> HttpClient:
+    """A client as kernels have one; through another port if that is said."""
+    info = ServerInfo(**json.loads(server.info_file.read_text()))
+    return HttpClient(dataclasses.replace(info, url=f"http://127.0.0.1:{port}/") if port else info)
+
+
+def spec(runs: Path, word: object) -> dict[str, Any]:
+    """A job that leaves a word each time it runs."""
+    return {"name": f"job {word}", "command": f"echo {word} >> {runs}", "source": {"files": {"a": ""}}}
+
+
+def jobs(server: RealServer) -> list[dict[str, Any]]:
+    return list(server.rest("GET", "/pai/api/v1/jobs?limit=500")["jobs"])
+
+
+def check(server: RealServer, runs: Path, words: list[str]) -> None:
+    """There is a job for each word, which ran once and succeeded."""
+    until(lambda: all(job["ended_at"] for job in jobs(server)))
+    found = jobs(server)
+    assert sorted(job["name"] for job in found) == sorted(f"job {word}" for word in words)
+    assert {job["status"] for job in found} == {"succeeded"}
+    assert sorted(runs.read_text().split()) == sorted(words)
+
+
+def test_fifty_at_once(server: RealServer, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    with ThreadPoolExecutor(MANY) as pool:
+        found = list(pool.map(lambda n: client_of(server).submit(spec(runs, n))["job"]["id"], range(MANY)))
+    assert len(set(found)) == MANY
+    check(server, runs, [str(n) for n in range(MANY)])
+
+
+def test_fifty_at_once_of_engines_without_a_server(home: Home, server: RealServer, tmp_path: Path) -> None:
+    """Five processes, each with an engine and ten threads, over the state folder of a server."""
+    runs = tmp_path / "runs"
+    code = """
+import json, sys
+from concurrent.futures import ThreadPoolExecutor
+from jupyter_pai.client.embedded import EmbeddedClient
+engine, specs = EmbeddedClient(), json.loads(sys.argv[1])
+with ThreadPoolExecutor(len(specs)) as pool:
+    list(pool.map(engine.submit, specs))
+engine.close()
+"""
+    shares = [json.dumps([spec(runs, f"{name}{n}") for n in range(10)]) for name in "abcde"]
+    engines = [subprocess.Popen([sys.executable, "-c", code, share]) for share in shares]
+    assert [engine.wait() for engine in engines] == [0] * 5
+    check(server, runs, [f"{name}{n}" for name in "abcde" for n in range(10)])
+
+
+def test_fifty_times_the_same_submit(server: RealServer, home: Home, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    body = {"spec": spec(runs, "x"), "key": "the same"}
+    with ThreadPoolExecutor(MANY) as pool:
+        found = set(pool.map(lambda _: client_of(server).call("submit", body=body)["job"]["id"], range(MANY)))
+    assert len(found) == 1
+    check(server, runs, ["x"])
+    assert [path.name for path in home.jobs.iterdir()] == list(found)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_an_answer_that_is_lost_makes_no_second_job(server: RealServer, tmp_path: Path, cut: str) -> None:
+    runs = tmp_path / "runs"
+    with cutting(server.port, cut) as port, ThreadPoolExecutor(5) as pool:
+        client = client_of(server, port)
+        first = JobHandle(client.submit(spec(runs, "x"))["job"], client_of(server)).wait()
+        again = JobHandle(client.rerun(first.id)["job"], client_of(server)).wait()
+        assert again.id != first.id
+        assert (runs.read_text().split(), len(jobs(server))) == (["x", "x"], 2)
+        again.delete()
+        runs.unlink()
+        list(pool.map(lambda n: client_of(server, port).submit(spec(runs, n)), range(5)))
+    first.delete()
+    check(server, runs, [str(n) for n in range(5)])

@@ -1,0 +1,112 @@
+"""Kernels, terminals and tabs of one server: how they find it, and that they see the same truth."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ...conftest import until
+from .real_server import RealServer
+
+HEAVY = ("pydantic", "httpx", "numpy", "pandas", "jupyter_server", "sqlite3")
+
+
+def test_a_kernel_finds_its_server_and_stays_light(server: RealServer) -> None:
+    notebook = server.notebook()
+    notebook.run("import sys; before = set(sys.modules)")
+    said = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__)")
+    assert said.text == "HttpClient\n"
+    notebook.run("%pai submit --command 'echo hi' --as job --wait")
+    loaded = notebook.run("print(sorted({name.split('.')[0] for name in set(sys.modules) - before}))").text
+    assert not set(HEAVY[:-1]) & set(eval(loaded))
+
+
+def test_the_secret_is_nowhere_to_be_seen(server: RealServer) -> None:
+    secret = json.loads(server.info_file.read_text())["secret"]
+    notebook = server.notebook()
+    said = notebook.run("%env\nfrom jupyter_pai import connect; print(vars(connect()))")
+    assert secret not in said.text + str(said.data)
+    notebook.run("%pai submit --command env --as job --wait")
+    log = notebook.run("print(job.logs())").text
+    assert secret not in log
+    assert server.token not in log
+    assert secret not in server.log.read_text()
+
+
+def test_several_kernels_see_the_same_jobs(server: RealServer) -> None:
+    one, two = server.notebook("one.ipynb"), server.notebook("two.ipynb")
+    one.run("%pai submit --command 'echo up; sleep 1000' --as job")
+    job_id = one.run("print(job.id, end='')").text
+    listed = two.run("%pai list").data[0]["text/plain"]
+    assert job_id in listed
+    two.run(f"%pai stop {job_id}")
+    assert one.run("print(job.status)").text == "stopped\n"
+    assert server.job(job_id)["status"] == "stopped"
+
+
+def test_a_terminal_of_the_server_uses_it(server: RealServer, folder: Path) -> None:
+    environment = {**os.environ, "JUPYTER_PAI_INFO": str(server.info_file)}
+    tell = "import jupyter_pai, sys; print(type(jupyter_pai.connect()).__name__, 'pydantic' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
+    assert told.stdout == "HttpClient False\n"
+    command = [sys.executable, "-m", "jupyter_pai", "submit", "--command", "echo hi", "--source", str(folder), "--wait"]
+    (folder / "a").touch()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("hi\n")
+
+
+def test_a_server_that_did_not_tell_is_found_as_the_parent(server: RealServer) -> None:
+    """A kernel whose environment was cleaned: the file that every Jupyter server writes, matched by our parent."""
+    environment = {**os.environ, "JPY_PARENT_PID": str(server.process.pid)}
+    tell = "import jupyter_pai; c = jupyter_pai.connect(); print(type(c).__name__, c.call('about')['version'])"
+    told = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
+    assert told.stdout == "HttpClient 0.1.0\n"
+
+
+def test_without_a_server_the_engine_is_in_the_process(home: object, tmp_path: Path) -> None:
+    stale = tmp_path / "gone.json"
+    stale.write_text('{"url": "http://127.0.0.1:1/", "secret": "x"}')
+    environment = {**os.environ, "JUPYTER_PAI_INFO": str(stale), "JPY_PARENT_PID": "999999"}
+    tell = "import jupyter_pai; print(type(jupyter_pai.connect()).__name__)"
+    told = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
+    assert told.stdout == "EmbeddedClient\n"
+
+
+def test_below_a_base_url(home: object, tmp_path: Path) -> None:
+    root = tmp_path / "notebooks"
+    root.mkdir()
+    server = RealServer(root, base_url="/user/jo%20e/")
+    try:
+        notebook = server.notebook()
+        assert notebook.run("%pai submit --command 'echo hi' --wait").text.startswith("hi\n")
+    finally:
+        server.stop()
+
+
+def test_over_a_unix_socket(home: object, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    command = [sys.executable, "-m", "jupyter_server", "--allow-root", "--no-browser", f"--ServerApp.sock={path}"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    info = Path(os.environ["JUPYTER_RUNTIME_DIR"]) / f"jupyter-pai-{process.pid}.json"
+    try:
+        until(info.exists)
+        environment = {**os.environ, "JUPYTER_PAI_INFO": str(info)}
+        tell = "import jupyter_pai; print(type(jupyter_pai.connect()).__name__)"
+        told = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
+        assert told.stdout == "HttpClient\n"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_local_jobs_count_as_activity(server: RealServer) -> None:
+    """JupyterHub stops servers by `last_activity`; a running job moves it."""
+    before = server.rest("GET", "/api/status")["last_activity"]
+    spec = {"name": "x", "command": "sleep 1000", "source": {"files": {"a": ""}}}
+    job_id = server.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
+    until(lambda: server.rest("GET", "/api/status")["last_activity"] > before, timeout=90)
+    server.rest("POST", f"/pai/api/v1/jobs/{job_id}/stop", {})
+    until(lambda: server.job(job_id)["ended_at"])

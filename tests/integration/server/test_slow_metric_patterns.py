@@ -1,0 +1,91 @@
+"""A metric's pattern that takes for ever harms nobody: it is given up and named, and other jobs are followed on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import websocket
+
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import until
+from .real_server import RealServer
+
+# Behind each of these in the log stand 50 MB more.
+BLOWING = {
+    "at once": r"(?:a|aa|aaa)+([0-9])$",
+    "in alternatives": r"(?:a|a|a|aa)+([0-9])",
+    "without a letter": r"(?:=|==)+([0-9])",
+    "a little in each line": r"(?:b|bb)+([0-9])",
+}
+WRITE = """
+import sys
+line = "a" * 30 + "!" + "b" * 16 + "!b1" + "=" * 400 + "\\n"
+for n in range(50_000_000 // len(line)):
+    sys.stdout.write(line)
+print("loss=0.5")
+"""
+
+
+def submit(server: RealServer, command: str, **spec: Any) -> str:
+    fields = {"name": "x", "command": command, "source": {"files": {"write.py": WRITE}}} | spec
+    return str(server.rest("POST", "/pai/api/v1/jobs", {"spec": fields})["job"]["id"])
+
+
+def ended(server: RealServer, job: str) -> dict[str, Any]:
+    return until(lambda: (found := server.job(job))["ended_at"] and found, timeout=200)
+
+
+def metric(name: str, pattern: str) -> dict[str, str]:
+    return {"name": name, "regex": pattern}
+
+
+def test_patterns_that_blow_up_harm_nobody(server: RealServer, home: Home, tmp_path: Path) -> None:
+    metrics = [metric(name, pattern) for name, pattern in BLOWING.items()] + [metric("loss", r"^loss=([0-9.]+)")]
+    events = _events(server)
+    # As many as there are threads that read logs, and one more.
+    bad = [submit(server, "python write.py", metric_definitions=metrics) for _ in range(5)]
+    command = f"echo n=1; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo n=2; exit 3"
+    other = submit(server, command, metric_definitions=[metric("n", r"n=(\d)")])
+    until(lambda: "n" in server.job(other)["metrics"])
+    (tmp_path / "go").touch()
+    assert ended(server, other)["metrics"]["n"]["value"] == 2
+    for job in bad:
+        found = ended(server, job)
+        assert (found["status"], found["metrics"]["loss"]["value"]) == ("succeeded", 0.5)
+        for name, pattern in BLOWING.items():
+            assert any(f"`{name}`" in note and pattern in note for note in found["notes"]), (name, found["notes"])
+        assert not any("`loss`" in note for note in found["notes"])
+    # The other job, the last to come, did not wait for those whose patterns were being tried.
+    order = _ends(events)
+    assert order.index(other) < order.index(bad[-1])
+    assert "Traceback" not in server.log.read_text()
+
+
+def _events(server: RealServer) -> websocket.WebSocket:
+    url = f"{server.url.replace('http', 'ws')}/pai/api/v1/stream?token={server.token}"
+    socket = websocket.create_connection(url, timeout=60)
+    socket.send(json.dumps({"type": "subscribe", "id": 1, "topic": "jobs", "after": 0}))
+    return socket
+
+
+def _ends(socket: websocket.WebSocket) -> list[str]:
+    """The jobs in the order in which they ended, of the six that there are."""
+    found: list[str] = []
+    while len(found) < 6:
+        for job in json.loads(socket.recv())["jobs"]:
+            if job["ended_at"] and job["id"] not in found:
+                found.append(job["id"])
+    socket.close()
+    return found
+
+
+def test_a_log_with_a_new_metric_in_each_line_keeps_the_first(server: RealServer, home: Home) -> None:
+    write = """for n in range(30_000): print('[pai] {"metric": "m%d", "value": 1}' % n)"""
+    job = submit(server, "python write.py", source={"files": {"write.py": write}})
+    found = ended(server, job)
+    assert len(found["metrics"]) == 1_000
+    assert any("1000" in note or "1,000" in note for note in found["notes"])
+    assert len(list(home.job(job).series.iterdir())) == 1_001

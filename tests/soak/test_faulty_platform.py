@@ -1,0 +1,25 @@
+"""The long counts on a platform: one request of ten fails, and no job is lost or there twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.client.embedded import EmbeddedClient
+
+from ..fakes.alibaba import StandIn
+from ..integration.pai.conftest import engine, pai, platform, timings  # noqa: F401  fixtures
+from ..integration.pai.faulty_platform import submit_and_follow
+
+pytestmark = pytest.mark.soak
+
+JOBS, DELAYS = 300, 50
+
+
+def test_each_submit_is_one_job_and_its_log_is_whole(
+    pai: StandIn,  # noqa: F811
+    engine: EmbeddedClient,  # noqa: F811
+    folder: Path,
+) -> None:
+    print(submit_and_follow(pai, engine, folder, JOBS, DELAYS))

@@ -1,0 +1,378 @@
+"""What a profile does not name is found: keys by the official chain, the rest where other tools have left it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from jupyter_pai.cloud import http as transport
+from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings, discover
+from jupyter_pai.cloud.alibaba.credentials import KeyChain
+from jupyter_pai.config import settings as files
+from jupyter_pai.core.errors import BucketError, CredentialsError, NotFound, SettingsError
+
+from ...fakes.scripted_server import Answers, answering, reply
+
+T = TypeVar("T")
+
+
+@pytest.fixture(autouse=True)
+def own_home(home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without keys, on a machine that is no ECS instance."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ALIBABA_CLOUD_ECS_METADATA_DISABLED", "true")
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[Answers]:
+    with answering() as answers:
+        yield answers
+
+
+def account(**keys: Any) -> AlibabaAccount:
+    return AlibabaAccount(AliyunSettings.model_validate({"backend": "pai", "region_id": "cn-hangzhou", **keys}))
+
+
+def run(work: Callable[[], Any]) -> Any:
+    async def worked() -> Any:
+        try:
+            return await work()
+        finally:
+            await transport.close()
+
+    return asyncio.run(worked())
+
+
+def set_key(patch: pytest.MonkeyPatch, name: str, token: str = "") -> None:
+    patch.setenv("ALIBABA_CLOUD_ACCESS_KEY_ID", name)
+    patch.setenv("ALIBABA_CLOUD_ACCESS_KEY_SECRET", f"secret-of-{name}")
+    patch.setenv("ALIBABA_CLOUD_SECURITY_TOKEN", token)
+
+
+def aliyun_profiles(home: Path, **profiles: str) -> None:
+    (home / ".aliyun").mkdir(exist_ok=True)
+    keys = [
+        {"name": name, "mode": "AK", "access_key_id": key, "access_key_secret": f"secret-of-{key}"}
+        for name, key in profiles.items()
+    ]
+    (home / ".aliyun/config.json").write_text(json.dumps({"current": next(iter(profiles)), "profiles": keys}))
+
+
+def lent(name: str, seconds: float) -> dict[str, str]:
+    """What a credentials URI answers."""
+    end = datetime.now(UTC) + timedelta(seconds=seconds)
+    return {
+        "Code": "Success",
+        "AccessKeyId": name,
+        "AccessKeySecret": f"secret-of-{name}",
+        "SecurityToken": f"token-of-{name}",
+        "Expiration": end.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+# Keys.
+
+
+def test_variables_count_as_they_are_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = KeyChain()
+    with pytest.raises(CredentialsError, match="No Alibaba Cloud keys") as caught:
+        chain.now()
+    assert "aliyun configure" in caught.value.fix
+    set_key(monkeypatch, "first")
+    assert (chain.now().id, chain.now().secret.open(), chain.now().token) == ("first", "secret-of-first", None)
+    set_key(monkeypatch, "second", "lent")
+    key = chain.now()
+    assert key.id == "second"
+    assert key.token
+    assert key.token.open() == "lent"
+
+
+def test_keys_in_variables_need_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_key(monkeypatch, "first")
+    code = """
+import sys
+from jupyter_pai.cloud.alibaba.credentials import KeyChain
+print(KeyChain().now().id, "alibabacloud_credentials" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "first False\n"
+
+
+def test_half_a_key_in_variables_is_none(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALIBABA_CLOUD_ACCESS_KEY_ID", "half")
+    aliyun_profiles(own_home, work="AKwork")
+    assert KeyChain().now().id == "AKwork"
+
+
+def test_a_profile_of_the_aliyun_command_is_found_and_may_be_named(own_home: Path) -> None:
+    aliyun_profiles(own_home, work="AKwork", other="AKother")
+    assert KeyChain().now().id == "AKwork"
+    assert KeyChain("other").now().id == "AKother"
+    with pytest.raises(CredentialsError, match="`nobody`") as caught:
+        KeyChain("nobody").now()
+    assert caught.value.fix == "Log in: aliyun configure --profile nobody"
+
+
+def test_a_login_counts_at_once(own_home: Path) -> None:
+    chain = KeyChain()
+    with pytest.raises(CredentialsError):
+        chain.now()
+    aliyun_profiles(own_home, work="AKwork")
+    assert chain.now().id == "AKwork"
+
+
+def test_a_key_that_went_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_key(monkeypatch, "first")
+    chain = KeyChain()
+    assert chain.now().id == "first"
+    monkeypatch.delenv("ALIBABA_CLOUD_ACCESS_KEY_ID")
+    for _question in range(2):
+        with pytest.raises(CredentialsError):
+            chain.now()
+
+
+def test_a_file_that_gives_no_key_is_named(own_home: Path) -> None:
+    (own_home / ".aliyun").mkdir()
+    (own_home / ".aliyun/config.json").write_text("{")
+    with pytest.raises(CredentialsError, match=r"config\.json"):
+        KeyChain().now()
+
+
+def test_a_lent_key_is_renewed_in_time(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jupyter_pai.cloud.alibaba.credentials._HELD", 0)
+    monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{server.url}/keys")
+    server.say(reply(200, lent("long", 7200)), reply(200, lent("never asked for", 7200)))
+    chain = KeyChain()
+    assert [chain.now().id, chain.now().id] == ["long", "long"]
+    server.say(reply(200, lent("short", 60)), reply(200, lent("next", 7200)))
+    chain = KeyChain()
+    assert [chain.now().id, chain.now().id, chain.now().id] == ["short", "next", "next"]
+
+
+def test_many_threads_ask_a_source_once(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{server.url}/keys")
+    server.say(reply(200, lent("short", 60)))
+    chain, found = KeyChain(), []
+    threads = [threading.Thread(target=lambda: found.append(chain.now().id)) for _n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (found, len(server.seen)) == (["short"] * 16, 1)
+
+
+def test_a_key_that_was_refused_is_fetched_anew(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering() as source:
+        monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{source.url}/keys")
+        source.say(reply(200, lent("old", 7200)), reply(200, lent("new", 7200)))
+        refused = {"Code": "InvalidSecurityToken.Expired", "Message": "It has ended."}
+        server.say(reply(400, refused), reply(200, {"WorkspaceId": "7"}))
+        assert run(account(endpoint=server.url).workspace_id) == "7"
+        assert [seen.headers["x-acs-accesskey-id"] for seen in server.seen] == ["old", "new"]
+
+
+def test_keys_that_are_refused_again_and_again_do_not_pile_up_threads(own_home: Path) -> None:
+    aliyun_profiles(own_home, work="AKwork")
+    code = """
+import os, threading
+os.environ.pop("ALIBABA_CLOUD_ECS_METADATA_DISABLED")
+from jupyter_pai.cloud.alibaba.credentials import KeyChain
+chain = KeyChain()
+for _n in range(20):
+    chain.drop(chain.now())
+print(threading.active_count() < 5)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_what_a_source_says_of_keys_is_told_to_nobody(server: Answers, own_home: Path) -> None:
+    server.say(reply(200, {"Code": "No", "AccessKeySecret": "a-secret-of-tests"}))
+    code = "from jupyter_pai.cloud.alibaba.credentials import KeyChain; KeyChain().now()"
+    variables = {
+        "HOME": str(own_home),
+        "ALIBABA_CLOUD_ECS_METADATA_DISABLED": "true",
+        "ALIBABA_CLOUD_CREDENTIALS_URI": f"{server.url}/keys",
+    }
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, check=False)
+    assert "key available from: ALIBABA_CLOUD_CREDENTIALS_URI" in done.stderr
+    assert "a-secret-of-tests" not in done.stdout + done.stderr
+
+
+def test_no_event_loop_waits_for_keys(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{server.url}/keys")
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(handler: Any) -> None:
+        asked.set()
+        go_on.wait(30)
+        reply(200, lent("slow", 7200))(handler)
+
+    server.say(slow)
+
+    async def work() -> str:
+        key = asyncio.create_task(account().key())
+        while not asked.is_set():
+            await asyncio.sleep(0.01)
+        # The loop runs while the source does not answer.
+        go_on.set()
+        return (await key).id
+
+    assert run(work) == "slow"
+
+
+# Places.
+
+
+def test_a_profile_without_a_region_is_no_account() -> None:
+    with pytest.raises(SettingsError, match="no `region_id` key"):
+        account(region_id="")
+
+
+@pytest.mark.parametrize(
+    ("named", "variable", "found"),
+    [("vpc", "PUBLIC", "vpc"), ("", "VPC", "vpc"), ("", "PUBLIC", "public"), ("public", "VPC", "public")],
+)
+def test_the_network_is_the_one_that_is_named(
+    named: str, variable: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAI_NETWORK_TYPE", variable)
+    assert run(account(network=named).network) == found
+
+
+def test_where_the_vpc_is_out_of_reach_hosts_are_public() -> None:
+    there = account(region_id="nowhere.invalid")
+    assert run(there.network) == "public"
+    assert there.oss_endpoint == "https://oss-nowhere.invalid.aliyuncs.com"
+
+
+def test_oss_is_reached_by_the_same_network() -> None:
+    assert account(network="vpc").oss_endpoint == "https://oss-cn-hangzhou-internal.aliyuncs.com"
+    assert account(network="public").oss_endpoint == "https://oss-cn-hangzhou.aliyuncs.com"
+    named = account(oss_endpoint="oss-cn-shanghai.aliyuncs.com", oss_bucket_name="b")
+    assert named.oss_endpoint == "https://oss-cn-shanghai.aliyuncs.com"
+    assert run(named.bucket_uri) == "oss://b.oss-cn-shanghai.aliyuncs.com/"
+
+
+def test_the_workspace_and_its_bucket_are_asked_for_once(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_key(monkeypatch, "first")
+    configs = [{"ConfigKey": "modelExportPath", "ConfigValue": "oss://its.oss-cn-hangzhou.aliyuncs.com/models/"}]
+    server.say(reply(200, {"WorkspaceId": 42}), reply(200, {"Configs": configs}))
+    there = account(endpoint=server.url)
+
+    async def work() -> list[str]:
+        return [await there.bucket(), await there.bucket(), await there.workspace_id()]
+
+    assert run(work) == ["its", "its", "42"]
+    assert [seen.path for seen in server.seen] == [
+        "/api/v1/defaultWorkspaces",
+        "/api/v1/workspaces/42/configs?ConfigKeys=modelExportPath",
+    ]
+
+
+def test_a_dsw_instance_knows_its_workspace(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_key(monkeypatch, "first")
+    monkeypatch.setenv("DSW_INSTANCE_ID", "dsw-1")
+    server.say(reply(200, {"WorkspaceId": "43"}))
+    assert run(account(endpoint=server.url).workspace_id) == "43"
+    assert (server.seen[0].path, server.seen[0].headers["x-acs-action"]) == ("/api/v2/instances/dsw-1", "GetInstance")
+
+
+def test_what_is_nowhere_is_asked_of_the_user(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_key(monkeypatch, "first")
+    with pytest.raises(NotFound, match="not have a default workspace") as caught:
+        run(account(endpoint=server.url).workspace_id)
+    assert "`workspace_id`" in caught.value.fix
+    with pytest.raises(BucketError, match="not have a default one") as missing:
+        run(account(endpoint=server.url, workspace_id=7).bucket)
+    assert "`oss_bucket_name`" in missing.value.fix
+
+
+# Profiles that need no file.
+
+
+def test_the_sdks_own_configuration_is_a_profile(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"region_id": "cn-shanghai", "workspace_id": 12, "oss_bucket_name": "b", "access_key_secret": "x"}
+    (own_home / ".pai").mkdir()
+    (own_home / ".pai/config.json").write_text(json.dumps(said))
+    assert discover() == {"region_id": "cn-shanghai", "workspace_id": "12", "oss_bucket_name": "b"}
+    (own_home / "else.json").write_text('{"region_id": "cn-beijing"}')
+    monkeypatch.setenv("PAI_CONFIG_PATH", str(own_home / "else.json"))
+    assert discover() == {"region_id": "cn-beijing"}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"workspace_id": "1"}', "\x00"])
+def test_a_configuration_that_says_nothing_is_none(own_home: Path, text: str) -> None:
+    (own_home / ".pai").mkdir()
+    (own_home / ".pai/config.json").write_text(text)
+    assert discover() == {}
+
+
+def test_a_dsw_instance_is_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGION", "cn-hangzhou")
+    assert discover() == {}
+    monkeypatch.setenv("PAI_WORKSPACE_ID", "9")
+    assert discover() == {"region_id": "cn-hangzhou", "workspace_id": "9"}
+    monkeypatch.delenv("REGION")
+    monkeypatch.setenv("dsw_region", "cn-wulanchabu")
+    assert discover() == {"region_id": "cn-wulanchabu", "workspace_id": "9"}
+
+
+MODELS = {"local": files.ProfileSettings, "pai": AliyunSettings}
+
+
+def test_a_file_goes_above_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"pai": {"region_id": "cn-shanghai", "workspace_id": "12"}}
+    monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "own.toml"))
+    assert files.load(MODELS, found).pick("pai").settings.model_dump()["region_id"] == "cn-shanghai"
+    assert files.load(MODELS, found).pick("pai").file is None
+    (tmp_path / "own.toml").write_text("[profiles.pai]\nworkspace_id = 13\n")
+    settings = files.load(MODELS, found).pick("pai").settings
+    assert isinstance(settings, AliyunSettings)
+    assert (settings.region_id, settings.workspace_id) == ("cn-shanghai", "13")
+    (tmp_path / "own.toml").write_text('[profiles.pai]\nbackend = "local"\n')
+    assert files.load(MODELS, found).pick("pai").backend == "local"
+
+
+def test_what_is_found_and_cannot_be_right_is_no_profile() -> None:
+    assert list(files.load(MODELS, {"pai": {"oss_endpoint": "ftp://x"}}).profiles) == ["local"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("endpoint", '"pai.example.com"', "base URL"),
+        ("oss_endpoint", '"https://b/x"', "Invalid endpoint"),
+        ("network", '"lan"', "'public' or 'vpc'"),
+        ("max_run_time", "-1", "greater than or equal to 0"),
+        ("access_key_secret", '"x"', "does not have a key"),
+    ],
+)
+def test_a_key_that_is_wrong_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "own.toml"))
+    (tmp_path / "own.toml").write_text(f'[profiles.work]\nbackend = "pai"\n{key} = {value}\n')
+    with pytest.raises(SettingsError, match=said) as caught:
+        files.load(MODELS)
+    assert "line 3" in caught.value.message
+    assert "Value error" not in caught.value.message
+
+
+def test_equal_settings_are_one_account() -> None:
+    one, same, other = (
+        AliyunSettings.model_validate({"backend": "pai", "region_id": region})
+        for region in ("cn-hangzhou", "cn-hangzhou", "cn-shanghai")
+    )
+    assert AlibabaAccount.of(one) is AlibabaAccount.of(same)
+    assert AlibabaAccount.of(one) is not AlibabaAccount.of(other)
