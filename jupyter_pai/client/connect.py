@@ -8,7 +8,6 @@ from functools import cache
 from ..core import discovery
 from ..core.errors import PaiError
 from .base import Client
-from .http import HttpClient
 
 
 def connect(*, again: bool = False, here: bool = False) -> Client:
@@ -28,6 +27,8 @@ def connect(*, again: bool = False, here: bool = False) -> Client:
 @cache
 def _connected(_pid: int, _key: tuple[str | None, ...]) -> Client:
     for info in discovery.find_servers():
+        from .http import HttpClient  # Imports `ssl`.
+
         client = HttpClient(info)
         try:
             client.call("about")

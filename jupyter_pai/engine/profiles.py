@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import cached_property
 from typing import Any
 
 from ..backends import load_backends
@@ -11,7 +12,7 @@ from ..backends.base import Backend, Capability
 from ..config import settings as settings_files
 from ..config.credentials import Credentials, StoredCredentials
 from ..config.policy import Policy
-from ..config.settings import Profile, Settings
+from ..config.settings import Profile, ProfileSettings, Settings
 from ..config.toml_file import SettingsFile
 from ..core.errors import NotFound, PaiError, Unsupported
 from ..core.i18n import _
@@ -25,8 +26,12 @@ class Profiles:
     def __init__(self, home: Home) -> None:
         self.home = home
         self.credentials = Credentials()
-        self.models = {name: backend.settings_model for name, backend in load_backends().items()}
         self._backends: dict[str, tuple[Profile, Backend]] = {}
+
+    @cached_property
+    def models(self) -> dict[str, type[ProfileSettings]]:
+        """The settings models by backend."""
+        return {name: backend.settings_model for name, backend in load_backends().items()}
 
     def settings(self) -> Settings:
         """Return the current settings."""
