@@ -404,10 +404,10 @@ def test_elements_within_jupyterlab(house: House) -> None:
 # Classes that no page of the house shows, with the test that checks them with axe.
 ELSEWHERE = {
     "Broken": "test_jobs",
-    "Dialog": "test_bare_page",
-    "Notice": "test_bare_page",
-    "Notices": "test_bare_page",
-    "Page": "test_bare_page",
+    "Dialog": "test_plain_page_accessibility",
+    "Notice": "test_plain_page_accessibility",
+    "Notices": "test_plain_page_accessibility",
+    "Page": "test_plain_page_accessibility",
 }
 
 

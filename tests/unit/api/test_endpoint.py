@@ -36,36 +36,36 @@ async def raw(context: Context, body: Annotated[object, Schema(Body)]) -> Annota
 
 
 @pytest.mark.parametrize("verb", ENDPOINTS)
-def test_every_endpoint_describes_itself(verb: str) -> None:
+def test_endpoints_and_their_parameters_have_descriptions(verb: str) -> None:
     endpoint = ENDPOINTS[verb]
     assert endpoint.summary.endswith(".")
     assert [name for name, parameter in endpoint.parameters.items() if not parameter.text] == []
 
 
-def test_the_summary_is_the_first_paragraph() -> None:
+def test_summary_is_the_first_paragraph_of_the_docstring() -> None:
     assert Endpoint("GET", "/jobs/{job}", parsed).summary == "Do something."
 
 
-def test_a_body_is_parsed_by_its_model() -> None:
+def test_body_is_parsed_by_its_model() -> None:
     endpoint = Endpoint("GET", "/jobs/{job}", parsed)
     assert endpoint.parse({"job": "x", "body": {"size": 1}}) == {"job": "x", "body": Body(size=1)}
     with pytest.raises(SpecError, match="size"):
         endpoint.parse({"job": "x", "body": {}})
 
 
-def test_an_annotated_body_is_passed_on() -> None:
+def test_raw_body_is_passed_unparsed() -> None:
     endpoint = Endpoint("POST", "/x", raw)
     assert endpoint.parse({"body": {"size": "?"}}) == {"body": {"size": "?"}}
     assert endpoint.body is endpoint.reply is Body
 
 
 @pytest.mark.parametrize(("name", "value"), [("n", -1), ("n", 1 << 62), ("step", 6), ("step", -6)])
-def test_an_integer_out_of_range_is_refused(name: str, value: int) -> None:
+def test_integer_out_of_range_is_rejected(name: str, value: int) -> None:
     with pytest.raises(UsageError, match=f"`{name}`: {value} is not between"):
         Endpoint("GET", "/jobs/{job}", parsed).parse({"job": "x", name: value})
 
 
-def test_an_integer_in_range_is_accepted() -> None:
+def test_integer_in_range_is_accepted() -> None:
     arguments: dict[str, Any] = {"job": "x", "n": (1 << 62) - 1, "step": -5}
     assert Endpoint("GET", "/jobs/{job}", parsed).parse(arguments) == arguments
 
@@ -81,13 +81,13 @@ def test_data_classes_are_encoded_as_objects() -> None:
     }
 
 
-def test_a_url_quotes_names_and_leaves_out_unset_parameters() -> None:
+def test_url_quotes_names_and_omits_unset_parameters() -> None:
     route = Route("GET", "/jobs/{job}/outputs/{channel}", {"n": int, "match": str, "all": bool, "label": list})
     arguments = {"job": "a/b", "channel": "m", "n": 0, "match": "", "all": True, "label": ["x", "y"]}
     assert route.url(arguments) == "/jobs/a%2Fb/outputs/m?n=0&all=true&label=x&label=y"
     assert route.url({"job": "a", "channel": "m", "all": False}) == "/jobs/a/outputs/m"
 
 
-def test_path_names_are_in_the_order_of_the_path() -> None:
+def test_path_names_keep_the_order_of_the_path() -> None:
     assert path_names("/jobs/{job}/diff/{other}") == ["job", "other"]
     assert ROUTES["diff"].names == ["job", "other"]

@@ -41,7 +41,9 @@ def markdown(source: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_where_parameters_go(tmp_path: Path, cells: list[dict[str, Any]], sources: list[str]) -> None:
+def test_parameters_cell_follows_the_tagged_cell(
+    tmp_path: Path, cells: list[dict[str, Any]], sources: list[str]
+) -> None:
     notebook = written(tmp_path / "n.ipynb", *cells)
     notebook.set_parameters({"a": "2"})
     notebook.save()
@@ -54,20 +56,20 @@ def test_where_parameters_go(tmp_path: Path, cells: list[dict[str, Any]], source
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 1, "nbformat": 4}', '{"cells": [{}], "nbformat": 4}'])
-def test_what_is_no_notebook(tmp_path: Path, text: str) -> None:
+def test_invalid_notebook_raises_value_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "n.ipynb").write_text(text)
     with pytest.raises(ValueError):
         ExecutedNotebook(tmp_path / "n.ipynb", tmp_path)
 
 
-def test_an_old_notebook(tmp_path: Path) -> None:
+def test_notebook_format_3_is_converted(tmp_path: Path) -> None:
     cell = {"cell_type": "code", "input": "print(1)", "outputs": [], "language": "python", "metadata": {}}
     text = {"worksheets": [{"cells": [cell]}], "metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0}
     (tmp_path / "n.ipynb").write_text(json.dumps(text))
     assert ExecutedNotebook(tmp_path / "n.ipynb", tmp_path).node.cells[0].source == "print(1)"
 
 
-def test_streams_are_fit_to_be_read(tmp_path: Path) -> None:
+def test_saved_streams_omit_progress_bar_steps_and_reports(tmp_path: Path) -> None:
     """Of a progress bar what stands at the end; no lines of `report`. The original keeps its places."""
     notebook = written(tmp_path / "n.ipynb", code("1"))
     texts = ['[pai] {"metric": "m", "value": 1}\n', ' 1%\r 50%\r100%\r\nup\n[pai] {"a": 1}\nx', "\r\n"]
@@ -79,7 +81,7 @@ def test_streams_are_fit_to_be_read(tmp_path: Path) -> None:
     assert [output.text for output in outputs] == texts
 
 
-def test_a_stream_is_bounded() -> None:
+def test_long_stream_is_cut_in_the_middle() -> None:
     text = ""
     for n in range(400):
         text = bounded(text + f"{n:09}\n" * 1000)
@@ -89,7 +91,7 @@ def test_a_stream_is_bounded() -> None:
     assert text.count("[…]") == 1
 
 
-def test_html_is_complete_and_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_html_is_complete_and_loads_nothing_from_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_PATH", "")
     png = base64.b64decode(
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -108,7 +110,7 @@ def test_html_is_complete_and_asks_nobody(tmp_path: Path, monkeypatch: pytest.Mo
     assert re.findall(r"<script|<link|@import|(?:src|href)=\"(?!data:|#)[^\"]*", html) == []
 
 
-def test_html_in_an_environment_that_is_layered_on_ours(tmp_path: Path) -> None:
+def test_html_is_saved_from_an_environment_layered_on_another(tmp_path: Path) -> None:
     """nbconvert's templates lie in the one below, where it does not look for them."""
     layer = tmp_path / "layer"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", layer], check=True)

@@ -30,16 +30,16 @@ LAUNCHER = Path(launcher.__file__)
         ("x @ https://example.com/x.whl\n", False),
     ],
 )
-def test_what_is_met_already(text: str, met: bool) -> None:
+def test_satisfied_requirements_are_detected(text: str, met: bool) -> None:
     assert launcher.satisfied(text) == met
 
 
-def test_the_key_knows_requirements() -> None:
+def test_environment_key_depends_on_the_requirements() -> None:
     assert launcher.key("a") == launcher.key("a")
     assert launcher.key("a") != launcher.key("b")
 
 
-def test_shims_mean_the_interpreter(tmp_path: Path) -> None:
+def test_shims_run_the_given_interpreter(tmp_path: Path) -> None:
     odd = tmp_path / "it's here"
     odd.mkdir()
     python = odd / "my python"
@@ -51,7 +51,7 @@ def test_shims_mean_the_interpreter(tmp_path: Path) -> None:
         assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "['a b', '']\n"
 
 
-def test_the_search_path_begins_with_shims_and_interpreter() -> None:
+def test_search_path_begins_with_shims_and_interpreter() -> None:
     assert launcher.search_path("/shims", "/env/bin/python", "/usr/bin:/env/bin") == "/shims:/env/bin:/usr/bin"
 
 
@@ -74,7 +74,7 @@ def find_uv() -> str:
 
 
 @pytest.mark.parametrize("with_uv", [True, False], ids=["uv", "pip"])
-def test_an_environment_is_made_once_and_sees_ours(tmp_path: Path, with_uv: bool) -> None:
+def test_environment_is_created_once_and_sees_parent_packages(tmp_path: Path, with_uv: bool) -> None:
     package = tmp_path / "tiny"
     package.mkdir()
     (package / "pyproject.toml").write_text(
@@ -100,7 +100,7 @@ def test_an_environment_is_made_once_and_sees_ours(tmp_path: Path, with_uv: bool
     assert second.stdout == f"7 {environment}\n"
 
 
-def test_what_cannot_be_installed_ends_the_job(tmp_path: Path) -> None:
+def test_failed_installation_ends_the_job(tmp_path: Path) -> None:
     done = launch(tmp_path, "/nowhere/to/be-found.whl\n", "echo never", find_uv())
     assert done.returncode == launcher.FAILED
     assert "installing the requirements failed" in done.stdout
@@ -108,7 +108,7 @@ def test_what_cannot_be_installed_ends_the_job(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "environments").iterdir() if path.is_dir()] == []
 
 
-def test_met_requirements_need_no_environment(tmp_path: Path) -> None:
+def test_satisfied_requirements_create_no_environment(tmp_path: Path) -> None:
     done = launch(tmp_path, "pydantic\n", "python -c 'import sys; print(sys.executable)'", "")
     assert done.stdout == f"{sys.executable}\n"
     assert not os.path.exists(tmp_path / "environments")

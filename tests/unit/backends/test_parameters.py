@@ -35,7 +35,7 @@ from jupyter_pai.backends.runtime import parameters
         ("open('/dev/full')", "x", "x"),
     ],
 )
-def test_values_are_of_the_defaults_type(default: str, text: str, value: object) -> None:
+def test_values_take_the_type_of_their_default(default: str, text: str, value: object) -> None:
     code, notes = parameters.assignments(
         {"学习率": text}, parameters.defaults(f"%matplotlib inline\n学习率 = {default}")
     )
@@ -48,13 +48,13 @@ def test_values_are_of_the_defaults_type(default: str, text: str, value: object)
 @pytest.mark.parametrize(
     ("default", "text"), [("1", "many"), ("0.5", ""), ("True", "yes"), ("[1]", "{}"), ("{}", "[NaN]"), ("[]", "[NaN]")]
 )
-def test_what_is_not_of_the_type_stays_text_and_is_said(default: str, text: str) -> None:
+def test_value_of_another_type_stays_text_with_a_note(default: str, text: str) -> None:
     code, notes = parameters.assignments({"x": text}, parameters.defaults(f"x = {default}"))
     assert ast.literal_eval(code.partition("x = ")[2]) == text
     assert "`x` is passed as text" in notes[0]
 
 
-def test_names() -> None:
+def test_only_identifiers_are_assigned() -> None:
     known = parameters.defaults("a: int = 1\nb = c = 'x'\nd, e = 1, 2\nf: int\nfor g in '': h = 1")
     assert list(known) == ["a", "b", "c"]
     code, notes = parameters.assignments({"a": "2", "batch-size": "1", "class": "2", "new": "3"}, known)

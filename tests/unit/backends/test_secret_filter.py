@@ -45,7 +45,7 @@ def whole(text: bytes, secrets: dict[str, bytes] = SECRETS) -> bytes:
         (quote_plus(ODD).encode(), b"[secret ODD]"),
     ],
 )
-def test_the_forms_in_which_it_is_printed(printed: bytes, log: bytes) -> None:
+def test_common_encodings_of_a_secret_are_masked(printed: bytes, log: bytes) -> None:
     assert whole(printed) == log
 
 
@@ -53,7 +53,7 @@ def test_the_forms_in_which_it_is_printed(printed: bytes, log: bytes) -> None:
 @pytest.mark.parametrize("after", [b"", b":", b"\n", b"abc"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode, base64.encodebytes])
 @pytest.mark.parametrize("value", [TOKEN, ODD, b"long " * 40])
-def test_base64_of_it_and_of_what_it_is_part_of(encode: object, value: bytes, before: bytes, after: bytes) -> None:
+def test_base64_of_text_around_a_secret_is_masked(encode: object, value: bytes, before: bytes, after: bytes) -> None:
     printed = encode(before + value + after)  # type: ignore[operator]  # a function
     if encode is base64.encodebytes and before + after:
         return  # Broken into lines at any place.
@@ -65,7 +65,7 @@ def test_base64_of_it_and_of_what_it_is_part_of(encode: object, value: bytes, be
 @pytest.mark.parametrize(
     "text", [b"", b"tok-3n", b"tok-3n/Zt+9", b"no secret", b"first", b"\xff\0\n", TOKEN[:-1] + b"x"]
 )
-def test_what_is_none_stays(text: bytes) -> None:
+def test_text_without_secrets_is_unchanged(text: bytes) -> None:
     assert whole(text + b".") == text + b"."
 
 
@@ -77,7 +77,7 @@ TEXTS = st.lists(
 
 @MANY
 @given(TEXTS, st.lists(st.integers(1, 30)))
-def test_pieces_make_no_difference(text: bytes, cuts: list[int]) -> None:
+def test_chunk_boundaries_do_not_change_the_output(text: bytes, cuts: list[int]) -> None:
     secret_filter = SecretFilter(SECRETS)
     log, rest = b"", text
     for cut in cuts:
@@ -88,7 +88,7 @@ def test_pieces_make_no_difference(text: bytes, cuts: list[int]) -> None:
 
 @MANY
 @given(st.lists(st.binary(max_size=3).map(lambda b: bytes(b"ab"[c % 2] for c in b))), st.booleans())
-def test_overlapping_values_in_pieces(parts: list[bytes], also: bool) -> None:
+def test_overlapping_secrets_in_chunks_are_masked(parts: list[bytes], also: bool) -> None:
     secrets = {"A": b"abab", "B": b"babba", "C": b"aabaab"} | ({"D": b"abababab"} if also else {})
     secret_filter = SecretFilter(secrets)
     log = b"".join(map(secret_filter.feed, parts)) + secret_filter.finish()
@@ -97,7 +97,7 @@ def test_overlapping_values_in_pieces(parts: list[bytes], also: bool) -> None:
 
 @MANY
 @given(TEXTS, st.lists(st.tuples(st.integers(1, 12), st.booleans())))
-def test_pauses_show_no_value_and_lose_nothing(text: bytes, cuts: list[tuple[int, bool]]) -> None:
+def test_flushing_reveals_no_secret_and_loses_nothing(text: bytes, cuts: list[tuple[int, bool]]) -> None:
     secret_filter = SecretFilter(SECRETS)
     log, rest = b"", text
     for cut, pause in cuts:
@@ -118,14 +118,14 @@ def test_pauses_show_no_value_and_lose_nothing(text: bytes, cuts: list[tuple[int
         )
 
 
-def test_a_pause_shows_what_a_reader_waits_for() -> None:
+def test_flush_releases_a_short_possible_prefix() -> None:
     secret_filter = SecretFilter(SECRETS)
     assert secret_filter.feed(b"epoch 1: t") == b"epoch 1: "
     assert secret_filter.flush() == b"t"
     assert secret_filter.feed(b"en\n") == b"en\n"
 
 
-def test_a_pause_shows_no_more_than_a_quarter() -> None:
+def test_flushing_reveals_at_most_a_quarter_of_a_secret() -> None:
     secret_filter = SecretFilter(SECRETS)
     seen = b""
     for n in range(len(TOKEN)):
@@ -133,6 +133,6 @@ def test_a_pause_shows_no_more_than_a_quarter() -> None:
     assert seen == TOKEN[: len(TOKEN) // 4] + b"[secret TOKEN]"
 
 
-def test_what_the_end_cuts_off() -> None:
+def test_truncated_secret_at_the_end_is_masked() -> None:
     assert whole(b"x " + TOKEN[:9]) == b"x [secret TOKEN]"
     assert whole(b"x " + TOKEN[:3]) == b"x " + TOKEN[:3]

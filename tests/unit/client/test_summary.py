@@ -32,11 +32,11 @@ JOB: dict[str, Any] = {
 }
 
 
-def test_one_line() -> None:
+def test_summary_line_names_the_job_and_its_duration() -> None:
     assert summary.line(JOB) == "<k3f9x2ab digits, succeeded, local, 3 min 5 s>"
 
 
-def test_several_lines_have_what_one_wants_to_know() -> None:
+def test_summary_text_has_status_metrics_and_log() -> None:
     metrics = {"loss": {"step": [0, 1, 2], "value": [1.0, "NaN", 0.25]}}
     text = summary.text(View(JOB, "line 1\nline 2\n", metrics))
     for words in (
@@ -56,15 +56,15 @@ def test_several_lines_have_what_one_wants_to_know() -> None:
     ("end", "words"),
     [("03:04:10.25Z", "4.2 s"), ("03:05:06.2Z", "1 min 0 s"), ("05:08:06Z", "2 h 4 min"), ("03:04:05Z", "0.0 s")],
 )
-def test_durations(end: str, words: str) -> None:
+def test_duration_has_two_units(end: str, words: str) -> None:
     assert summary.duration(JOB | {"ended_at": f"2026-01-02T{end}"}) == words
 
 
-def test_a_job_that_never_ran_took_no_time() -> None:
+def test_job_that_never_started_has_no_duration() -> None:
     assert summary.duration(JOB | {"started_at": None}) == ""
 
 
-def test_progress_bars_colours_and_reports_are_as_in_a_terminal() -> None:
+def test_log_is_shown_as_in_a_terminal_without_colours_and_reports() -> None:
     log = '\x1b[31mred\x1b[0m\n\r10%\r 99%\r100%\n[pai] {"metric": "x", "value": 1}\n\x1b]0;title\x07done\x00\n\n'
     assert printable(log) == ["red", "100%", "done�"]
 
@@ -81,7 +81,7 @@ class Tags(HTMLParser):
 
 @MANY
 @given(st.text(max_size=30) | st.sampled_from(["<script>x</script>", '"><img src=x onerror=y>', "</pre><b>"]))
-def test_what_a_job_says_is_never_markup(text: str) -> None:
+def test_job_texts_are_escaped_in_html(text: str) -> None:
     job = JOB | {"name": text, "reason": text, "fix": text, "notes": [text], "output_parameters": {text: text}}
     seen = Tags()
     seen.feed(summary.html(View(job, text, {text: {"step": [0], "value": [1.0]}})))
@@ -91,13 +91,13 @@ def test_what_a_job_says_is_never_markup(text: str) -> None:
 @MANY
 @given(st.lists(st.floats(), min_size=1, max_size=80))
 @example([0.0, 5e-324])
-def test_any_numbers_make_a_row_of_bars(values: list[float]) -> None:
+def test_sparkline_accepts_any_numbers(values: list[float]) -> None:
     bars = summary.sparkline(values)
     assert len(bars) == min(len(values), 32)
     assert set(bars) <= set("▁▂▃▄▅▆▇█×")
 
 
-def test_a_mime_bundle_has_a_form_for_everyone() -> None:
+def test_mime_bundle_has_widget_html_and_plain_text() -> None:
     bundle = summary.mime_bundle(View(JOB))
     assert set(bundle) == {summary.MIME_TYPE, "text/html", "text/plain"}
     assert bundle[summary.MIME_TYPE]["job_id"] == "k3f9x2ab"

@@ -83,7 +83,7 @@ def lent(name: str, seconds: float) -> dict[str, str]:
 # Keys.
 
 
-def test_variables_count_as_they_are_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_environment_variables_take_effect_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = KeyChain()
     with pytest.raises(CredentialsError, match="No Alibaba Cloud keys") as caught:
         chain.now()
@@ -97,7 +97,7 @@ def test_variables_count_as_they_are_now(monkeypatch: pytest.MonkeyPatch) -> Non
     assert key.token.open() == "lent"
 
 
-def test_keys_in_variables_need_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_in_variables_import_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     set_key(monkeypatch, "first")
     code = """
 import sys
@@ -108,13 +108,13 @@ print(KeyChain().now().id, "alibabacloud_credentials" in sys.modules)
     assert done.stdout == "first False\n"
 
 
-def test_half_a_key_in_variables_is_none(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_key_in_variables_is_ignored(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIBABA_CLOUD_ACCESS_KEY_ID", "half")
     aliyun_profiles(own_home, work="AKwork")
     assert KeyChain().now().id == "AKwork"
 
 
-def test_a_profile_of_the_aliyun_command_is_found_and_may_be_named(own_home: Path) -> None:
+def test_aliyun_cli_profile_is_found_by_default_or_by_name(own_home: Path) -> None:
     aliyun_profiles(own_home, work="AKwork", other="AKother")
     assert KeyChain().now().id == "AKwork"
     assert KeyChain("other").now().id == "AKother"
@@ -123,7 +123,7 @@ def test_a_profile_of_the_aliyun_command_is_found_and_may_be_named(own_home: Pat
     assert caught.value.fix == "Log in: aliyun configure --profile nobody"
 
 
-def test_a_login_counts_at_once(own_home: Path) -> None:
+def test_login_takes_effect_at_once(own_home: Path) -> None:
     chain = KeyChain()
     with pytest.raises(CredentialsError):
         chain.now()
@@ -131,7 +131,7 @@ def test_a_login_counts_at_once(own_home: Path) -> None:
     assert chain.now().id == "AKwork"
 
 
-def test_a_key_that_went_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_key_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     set_key(monkeypatch, "first")
     chain = KeyChain()
     assert chain.now().id == "first"
@@ -141,14 +141,14 @@ def test_a_key_that_went_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None
             chain.now()
 
 
-def test_a_file_that_gives_no_key_is_named(own_home: Path) -> None:
+def test_invalid_configuration_file_is_named(own_home: Path) -> None:
     (own_home / ".aliyun").mkdir()
     (own_home / ".aliyun/config.json").write_text("{")
     with pytest.raises(CredentialsError, match=r"config\.json"):
         KeyChain().now()
 
 
-def test_a_lent_key_is_renewed_in_time(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_key_is_renewed_before_it_expires(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jupyter_pai.cloud.alibaba.credentials._HELD", 0)
     monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{server.url}/keys")
     server.say(reply(200, lent("long", 7200)), reply(200, lent("never asked for", 7200)))
@@ -159,7 +159,7 @@ def test_a_lent_key_is_renewed_in_time(server: Answers, monkeypatch: pytest.Monk
     assert [chain.now().id, chain.now().id, chain.now().id] == ["short", "next", "next"]
 
 
-def test_many_threads_ask_a_source_once(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_threads_fetch_a_key_once(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{server.url}/keys")
     server.say(reply(200, lent("short", 60)))
     chain, found = KeyChain(), []
@@ -171,7 +171,7 @@ def test_many_threads_ask_a_source_once(server: Answers, monkeypatch: pytest.Mon
     assert (found, len(server.seen)) == (["short"] * 16, 1)
 
 
-def test_a_key_that_was_refused_is_fetched_anew(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejected_key_is_fetched_again(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     with answering() as source:
         monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{source.url}/keys")
         source.say(reply(200, lent("old", 7200)), reply(200, lent("new", 7200)))
@@ -181,7 +181,7 @@ def test_a_key_that_was_refused_is_fetched_anew(server: Answers, monkeypatch: py
         assert [seen.headers["x-acs-accesskey-id"] for seen in server.seen] == ["old", "new"]
 
 
-def test_keys_that_are_refused_again_and_again_do_not_pile_up_threads(own_home: Path) -> None:
+def test_repeated_rejections_leave_no_threads(own_home: Path) -> None:
     aliyun_profiles(own_home, work="AKwork")
     code = """
 import os, threading
@@ -196,7 +196,7 @@ print(threading.active_count() < 5)
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
-def test_what_a_source_says_of_keys_is_told_to_nobody(server: Answers, own_home: Path) -> None:
+def test_reply_of_a_key_source_is_not_logged(server: Answers, own_home: Path) -> None:
     server.say(reply(200, {"Code": "No", "AccessKeySecret": "a-secret-of-tests"}))
     code = "from jupyter_pai.cloud.alibaba.credentials import KeyChain; KeyChain().now()"
     variables = {
@@ -209,7 +209,7 @@ def test_what_a_source_says_of_keys_is_told_to_nobody(server: Answers, own_home:
     assert "a-secret-of-tests" not in done.stdout + done.stderr
 
 
-def test_no_event_loop_waits_for_keys(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetching_keys_does_not_block_the_event_loop(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{server.url}/keys")
     asked, go_on = threading.Event(), threading.Event()
 
@@ -234,7 +234,7 @@ def test_no_event_loop_waits_for_keys(server: Answers, monkeypatch: pytest.Monke
 # Places.
 
 
-def test_a_profile_without_a_region_is_no_account() -> None:
+def test_profile_without_a_region_is_rejected() -> None:
     with pytest.raises(SettingsError, match="no `region_id` key"):
         account(region_id="")
 
@@ -243,20 +243,18 @@ def test_a_profile_without_a_region_is_no_account() -> None:
     ("named", "variable", "found"),
     [("vpc", "PUBLIC", "vpc"), ("", "VPC", "vpc"), ("", "PUBLIC", "public"), ("public", "VPC", "public")],
 )
-def test_the_network_is_the_one_that_is_named(
-    named: str, variable: str, found: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_configured_network_is_used(named: str, variable: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAI_NETWORK_TYPE", variable)
     assert run(account(network=named).network) == found
 
 
-def test_where_the_vpc_is_out_of_reach_hosts_are_public() -> None:
+def test_unreachable_vpc_selects_public_hosts() -> None:
     there = account(region_id="nowhere.invalid")
     assert run(there.network) == "public"
     assert there.oss_endpoint == "https://oss-nowhere.invalid.aliyuncs.com"
 
 
-def test_oss_is_reached_by_the_same_network() -> None:
+def test_oss_endpoint_follows_the_network() -> None:
     assert account(network="vpc").oss_endpoint == "https://oss-cn-hangzhou-internal.aliyuncs.com"
     assert account(network="public").oss_endpoint == "https://oss-cn-hangzhou.aliyuncs.com"
     named = account(oss_endpoint="oss-cn-shanghai.aliyuncs.com", oss_bucket_name="b")
@@ -264,7 +262,7 @@ def test_oss_is_reached_by_the_same_network() -> None:
     assert run(named.bucket_uri) == "oss://b.oss-cn-shanghai.aliyuncs.com/"
 
 
-def test_the_workspace_and_its_bucket_are_asked_for_once(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_workspace_and_bucket_are_fetched_once(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     set_key(monkeypatch, "first")
     configs = [{"ConfigKey": "modelExportPath", "ConfigValue": "oss://its.oss-cn-hangzhou.aliyuncs.com/models/"}]
     server.say(reply(200, {"WorkspaceId": 42}), reply(200, {"Configs": configs}))
@@ -280,7 +278,7 @@ def test_the_workspace_and_its_bucket_are_asked_for_once(server: Answers, monkey
     ]
 
 
-def test_a_dsw_instance_knows_its_workspace(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dsw_instance_provides_its_workspace(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     set_key(monkeypatch, "first")
     monkeypatch.setenv("DSW_INSTANCE_ID", "dsw-1")
     server.say(reply(200, {"WorkspaceId": "43"}))
@@ -288,7 +286,7 @@ def test_a_dsw_instance_knows_its_workspace(server: Answers, monkeypatch: pytest
     assert (server.seen[0].path, server.seen[0].headers["x-acs-action"]) == ("/api/v2/instances/dsw-1", "GetInstance")
 
 
-def test_what_is_nowhere_is_asked_of_the_user(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_workspace_or_bucket_names_the_setting(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     set_key(monkeypatch, "first")
     with pytest.raises(NotFound, match="not have a default workspace") as caught:
         run(account(endpoint=server.url).workspace_id)
@@ -301,7 +299,7 @@ def test_what_is_nowhere_is_asked_of_the_user(server: Answers, monkeypatch: pyte
 # Profiles that need no file.
 
 
-def test_the_sdks_own_configuration_is_a_profile(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sdk_configuration_is_discovered_as_a_profile(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"region_id": "cn-shanghai", "workspace_id": 12, "oss_bucket_name": "b", "access_key_secret": "x"}
     (own_home / ".pai").mkdir()
     (own_home / ".pai/config.json").write_text(json.dumps(said))
@@ -312,13 +310,13 @@ def test_the_sdks_own_configuration_is_a_profile(own_home: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"workspace_id": "1"}', "\x00"])
-def test_a_configuration_that_says_nothing_is_none(own_home: Path, text: str) -> None:
+def test_useless_sdk_configuration_is_ignored(own_home: Path, text: str) -> None:
     (own_home / ".pai").mkdir()
     (own_home / ".pai/config.json").write_text(text)
     assert discover() == {}
 
 
-def test_a_dsw_instance_is_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dsw_variables_are_discovered_as_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGION", "cn-hangzhou")
     assert discover() == {}
     monkeypatch.setenv("PAI_WORKSPACE_ID", "9")
@@ -331,7 +329,7 @@ def test_a_dsw_instance_is_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
 MODELS = {"local": files.ProfileSettings, "pai": AliyunSettings}
 
 
-def test_a_file_goes_above_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_file_overrides_discovered_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"pai": {"region_id": "cn-shanghai", "workspace_id": "12"}}
     monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "own.toml"))
     assert files.load(MODELS, found).pick("pai").settings.model_dump()["region_id"] == "cn-shanghai"
@@ -344,7 +342,7 @@ def test_a_file_goes_above_what_is_found(tmp_path: Path, monkeypatch: pytest.Mon
     assert files.load(MODELS, found).pick("pai").backend == "local"
 
 
-def test_what_is_found_and_cannot_be_right_is_no_profile() -> None:
+def test_invalid_discovered_profile_is_ignored() -> None:
     assert list(files.load(MODELS, {"pai": {"oss_endpoint": "ftp://x"}}).profiles) == ["local"]
 
 
@@ -358,7 +356,7 @@ def test_what_is_found_and_cannot_be_right_is_no_profile() -> None:
         ("access_key_secret", '"x"', "does not have a key"),
     ],
 )
-def test_a_key_that_is_wrong_is_named_with_its_line(
+def test_invalid_setting_is_reported_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str, said: str
 ) -> None:
     monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "own.toml"))
@@ -369,7 +367,7 @@ def test_a_key_that_is_wrong_is_named_with_its_line(
     assert "Value error" not in caught.value.message
 
 
-def test_equal_settings_are_one_account() -> None:
+def test_equal_settings_share_an_account() -> None:
     one, same, other = (
         AliyunSettings.model_validate({"backend": "pai", "region_id": region})
         for region in ("cn-hangzhou", "cn-hangzhou", "cn-shanghai")

@@ -113,7 +113,7 @@ DONE = reply(200, {"TrainingJobId": "train1"})
     ],
     ids="500 503 502 throttled 429 nonce reset cut half html".split(),
 )
-def test_what_may_be_repeated_is_and_signed_anew(server: Answers, fault: Answer) -> None:
+def test_idempotent_call_is_retried_with_a_new_signature(server: Answers, fault: Answer) -> None:
     server.say(fault, fault, DONE)
     assert call(server) == {"TrainingJobId": "train1"}
     assert len(server.seen) == 3
@@ -126,7 +126,7 @@ def test_what_may_be_repeated_is_and_signed_anew(server: Answers, fault: Answer)
     [refuse(500, "InternalError"), reset, cut, reply(200, '{"TrainingJobId": "tr'), refuse(503, "ServiceUnavailable")],
     ids="500 reset cut half 503".split(),
 )
-def test_what_makes_something_is_asked_for_once(server: Answers, fault: Answer) -> None:
+def test_creating_call_is_not_retried(server: Answers, fault: Answer) -> None:
     server.say(fault, DONE)
     with pytest.raises(ReplyLost, match="may have executed"):
         call(server, repeat=False)
@@ -134,13 +134,13 @@ def test_what_makes_something_is_asked_for_once(server: Answers, fault: Answer) 
 
 
 @pytest.mark.parametrize("fault", [refuse(400, "Throttling.Api"), refuse(503, "Throttling")], ids="400 503".split())
-def test_what_was_throttled_was_not_done_and_is_repeated_always(server: Answers, fault: Answer) -> None:
+def test_throttled_call_is_always_retried(server: Answers, fault: Answer) -> None:
     server.say(fault, DONE)
     assert call(server, repeat=False) == {"TrainingJobId": "train1"}
     assert server.seen[0].body == server.seen[1].body == b'{"TrainingJobName": "t"}'
 
 
-def test_a_platform_that_refuses_for_ever_is_asked_a_few_times(server: Answers) -> None:
+def test_endless_throttling_ends_after_a_few_attempts(server: Answers) -> None:
     server.say(refuse(400, "Throttling.User", "Request was denied due to user flow control.", x_acs_retry_after="1"))
     with pytest.raises(Throttled, match="user flow control") as caught:
         call(server)
@@ -148,7 +148,7 @@ def test_a_platform_that_refuses_for_ever_is_asked_a_few_times(server: Answers) 
     assert 3 <= len(server.seen) <= 10
 
 
-def test_a_wait_of_minutes_is_not_waited_for(server: Answers) -> None:
+def test_long_retry_after_fails_at_once(server: Answers) -> None:
     server.say(refuse(429, "Throttling", x_acs_retry_after="600000"))
     with pytest.raises(Throttled):
         call(server)
@@ -156,7 +156,7 @@ def test_a_wait_of_minutes_is_not_waited_for(server: Answers) -> None:
 
 
 @pytest.mark.parametrize("repeat", [True, False])
-def test_where_nobody_listens_nothing_was_sent(repeat: bool) -> None:
+def test_refused_connection_reports_that_nothing_was_sent(repeat: bool) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -166,7 +166,7 @@ def test_where_nobody_listens_nothing_was_sent(repeat: bool) -> None:
     assert caught.value.details["sent"] is False
 
 
-def test_silence_ends(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_response_times_out(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_READ", 0.2)
     server.say(silence(server))
     with pytest.raises(ReplyLost):
@@ -175,7 +175,7 @@ def test_silence_ends(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
         call(server)
 
 
-def test_an_answer_that_trickles_ends(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trickling_response_times_out(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_ATTEMPT", 0.3)
 
     def trickle(handler: Any) -> None:
@@ -216,7 +216,7 @@ def test_an_answer_that_trickles_ends(server: Answers, monkeypatch: pytest.Monke
         (307, "", BackendError),
     ],
 )
-def test_each_code_is_an_error_of_its_own(server: Answers, status: int, code: str, kind: type[PaiError]) -> None:
+def test_error_codes_map_to_error_classes(server: Answers, status: int, code: str, kind: type[PaiError]) -> None:
     server.say(refuse(status, code, "It is so."))
     with pytest.raises(PaiError, match="It is so") as caught:
         call(server, repeat=False)
@@ -236,14 +236,14 @@ def test_each_code_is_an_error_of_its_own(server: Answers, status: int, code: st
     ],
     ids="small xml".split(),
 )
-def test_an_error_is_read_however_it_is_spelt(server: Answers, body: object) -> None:
+def test_error_body_is_parsed_in_each_spelling(server: Answers, body: object) -> None:
     server.say(reply(403, body))
     with pytest.raises(PermissionDenied, match="You may not") as caught:
         call(server)
     assert caught.value.details == {"code": "Forbidden", "request_id": "r7", "status": 403}
 
 
-def test_who_has_to_give_what_is_said(server: Answers) -> None:
+def test_permission_error_names_action_and_principal(server: Answers) -> None:
     denied = {"AuthAction": "pai:CreateTrainingJob", "AuthPrincipalDisplayName": "someone"}
     server.say(reply(403, {"Code": "NoPermission", "Message": "No.", "AccessDeniedDetail": denied}))
     with pytest.raises(PermissionDenied) as caught:
@@ -253,7 +253,7 @@ def test_who_has_to_give_what_is_said(server: Answers) -> None:
 
 @pytest.mark.parametrize(("minutes", "word"), [(20, "20 minutes slow"), (-20, "20 minutes fast")])
 @pytest.mark.parametrize("code", ["InvalidTimeStamp.Expired", "SignatureDoesNotMatch"])
-def test_a_clock_that_is_off_is_named(server: Answers, minutes: int, word: str, code: str) -> None:
+def test_wrong_clock_is_reported(server: Answers, minutes: int, word: str, code: str) -> None:
     theirs = format_datetime(datetime.now(UTC) + timedelta(minutes=minutes), usegmt=True)
     server.say(refuse(400, code, date=theirs))
     with pytest.raises(ClockError, match=word) as caught:
@@ -262,7 +262,7 @@ def test_a_clock_that_is_off_is_named(server: Answers, minutes: int, word: str, 
     assert len(server.seen) == 1
 
 
-def test_a_key_that_has_ended_is_fetched_anew(server: Answers) -> None:
+def test_expired_key_is_fetched_again(server: Answers) -> None:
     server.say(refuse(400, "InvalidSecurityToken.Expired"), DONE)
     api = api_of(server.url, KEY, AccessKey("nextAK", Secret("next-secret")))
 
@@ -279,7 +279,7 @@ def test_a_key_that_has_ended_is_fetched_anew(server: Answers) -> None:
     ]
 
 
-def test_a_key_that_is_wrong_is_not_tried_for_ever(server: Answers) -> None:
+def test_wrong_key_is_tried_once(server: Answers) -> None:
     server.say(refuse(404, "InvalidAccessKeyId.NotFound", "Specified access key is not found."))
     with pytest.raises(CredentialsError, match="not found") as caught:
         call(server)
@@ -287,7 +287,7 @@ def test_a_key_that_is_wrong_is_not_tried_for_ever(server: Answers) -> None:
     assert len(server.seen) == 1
 
 
-def test_no_key_is_in_any_error_or_log(server: Answers, caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_and_logs_contain_no_key(server: Answers, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     quoted = "server string to sign is: x-acs-security-token:a-token/of+tests a-token%2Fof%2Btests a-secret-of-tests"
     server.say(reset, refuse(500, "InternalError", quoted), refuse(400, "SignatureDoesNotMatch", quoted))
@@ -301,14 +301,14 @@ def test_no_key_is_in_any_error_or_log(server: Answers, caplog: pytest.LogCaptur
     assert "server string to sign" in told
 
 
-def test_a_region_that_there_is_not_is_named() -> None:
+def test_unknown_region_is_named() -> None:
     # No name server is asked: a name of one label and a dot is known to nobody.
     api = api_of("", region="cn-hangzo.invalid")
     with pytest.raises(RegionError, match="cn-hangzo"):
         asyncio.run(api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs"))
 
 
-def test_the_pace_holds_for_all_calls_of_an_account(server: Answers) -> None:
+def test_rate_limit_is_shared_by_all_calls_of_an_account(server: Answers) -> None:
     async def work() -> float:
         apis = [api_of(server.url, pace=20), api_of(server.url, pace=20)]
         loop = asyncio.get_running_loop()
@@ -326,7 +326,7 @@ def test_the_pace_holds_for_all_calls_of_an_account(server: Answers) -> None:
     assert asyncio.run(work()) > 1.9
 
 
-def test_what_is_sent_is_what_the_service_reads(server: Answers) -> None:
+def test_query_path_and_body_are_encoded(server: Answers) -> None:
     query = {"Labels": {"k": "v w"}, "Verbose": True, "Ids": ["a", "b"], "Status": None, "PageSize": 10}
 
     async def work() -> None:
@@ -345,7 +345,7 @@ def test_what_is_sent_is_what_the_service_reads(server: Answers) -> None:
     assert server.seen[0].headers["x-acs-version"] == "2022-01-12"
 
 
-def test_a_proxy_is_used_but_not_for_this_machine(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_is_used_except_for_this_machine(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     with answering() as proxy:
         proxy.say(reply(200, {"by": "proxy"}))
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
@@ -356,7 +356,7 @@ def test_a_proxy_is_used_but_not_for_this_machine(server: Answers, monkeypatch: 
         assert proxy.seen[0].path.startswith("http://pai.example.invalid/")
 
 
-def test_a_repetition_is_no_output_of_a_notebook(server: Answers) -> None:
+def test_retry_prints_nothing(server: Answers) -> None:
     code = f"""
 import asyncio
 from tests.unit.cloud.test_http import call
@@ -367,6 +367,6 @@ print(call({server.url!r}))
     assert (done.stdout.strip(), done.stderr) == ("{'TrainingJobId': 'train1'}", "")
 
 
-def test_hosts_follow_the_pattern() -> None:
+def test_service_hosts_follow_the_pattern() -> None:
     assert STUDIO.host("cn-hangzhou", "public") == "pai.cn-hangzhou.aliyuncs.com"
     assert STUDIO.host("cn-hangzhou", "vpc") == "pai-vpc.cn-hangzhou.aliyuncs.com"

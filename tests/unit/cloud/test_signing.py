@@ -30,7 +30,7 @@ def signature(header: str) -> str:
     return header.rpartition("Signature=")[2]
 
 
-def test_the_example_of_the_documents() -> None:
+def test_documented_example_is_signed() -> None:
     headers = {
         "host": "ecs.cn-shanghai.aliyuncs.com",
         "x-acs-action": "RunInstances",
@@ -48,7 +48,7 @@ def test_the_example_of_the_documents() -> None:
     )
 
 
-def test_a_body_is_signed_by_its_digest() -> None:
+def test_body_is_signed_by_its_digest() -> None:
     body = b'{"TrainingJobName":"t","WorkspaceId":"123"}'
     headers = TRAINING | {
         "content-type": "application/json; charset=utf-8",
@@ -59,7 +59,7 @@ def test_a_body_is_signed_by_its_digest() -> None:
     assert found == "b7975bb6244a8f4e0c9be87ce5499af21740576b6fdf67ceafc5e69cb8cae3c9"
 
 
-def test_a_query_and_a_lent_key_are_signed() -> None:
+def test_query_and_temporary_key_are_signed() -> None:
     query = query_string({"WorkspaceId": "123", "Labels": '{"k":"v w"}', "PageSize": "10", "Empty": ""})
     assert query == "Empty=&Labels=%7B%22k%22%3A%22v%20w%22%7D&PageSize=10&WorkspaceId=123"
     headers = TRAINING | {
@@ -97,7 +97,7 @@ def signed(key: AccessKey = KEY, path: str = "/", **request: Any) -> httpx.Reque
     body=some.binary(max_size=50),
     token=some.text(some.characters(min_codepoint=33, max_codepoint=126), max_size=30),
 )
-def test_it_signs_as_the_official_library_does(
+def test_signature_equals_that_of_the_official_library(
     method: str, names: list[str], data: some.DataObject, body: bytes, token: str
 ) -> None:
     query = {name: data.draw(some.text(some.characters(codec="utf-8"))) for name in names}
@@ -108,20 +108,20 @@ def test_it_signs_as_the_official_library_does(
     assert request.headers["authorization"] == official(request, query)
 
 
-def test_what_is_sent_is_what_was_signed() -> None:
+def test_sent_query_equals_signed_query() -> None:
     query = {"Labels": '{"名": "a b+c/~*"}', "Empty": ""}
     request = signed(path=f"/api/v1/quotas/?{query_string(query)}")
     assert request.url.raw_path.decode() == f"/api/v1/quotas/?{query_string(query)}"
     assert request.headers["authorization"] == official(request, query)
 
 
-def test_each_attempt_is_signed_anew() -> None:
+def test_each_attempt_has_a_new_signature() -> None:
     first, second = signed(), signed()
     assert first.headers["x-acs-signature-nonce"] != second.headers["x-acs-signature-nonce"]
     assert first.headers["authorization"] != second.headers["authorization"]
 
 
-def test_what_is_signed_is_ours_the_host_and_the_kind_of_body() -> None:
+def test_signed_headers_are_acs_headers_host_and_content_type() -> None:
     headers = {"user-agent": "x", "accept": "y", "content-type": "application/json"}
     request = signed(method="POST", content=b"{}", headers=headers)
     names = request.headers["authorization"].split("SignedHeaders=")[1].split(",")[0]
@@ -130,13 +130,13 @@ def test_what_is_signed_is_ours_the_host_and_the_kind_of_body() -> None:
     )
 
 
-def test_a_lent_key_says_whose_it_is() -> None:
+def test_temporary_key_sends_id_and_token() -> None:
     request = signed(AccessKey("testAK", Secret("testSK"), Secret("lent")))
     assert (request.headers["x-acs-accesskey-id"], request.headers["x-acs-security-token"]) == ("testAK", "lent")
     assert "x-acs-security-token" not in signed().headers
 
 
-def test_no_key_shows_itself() -> None:
+def test_key_is_masked_and_not_picklable() -> None:
     key = AccessKey("testAK", Secret("testSK"), Secret("tok/en+="))
     assert not {"testAK", "testSK", "tok"} & set(repr(key).replace("'", " ").split())
     assert key.mask("server string to sign is x-acs-security-token:tok/en+= tok%2Fen%2B%3D testSK") == (

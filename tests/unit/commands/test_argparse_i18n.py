@@ -40,27 +40,27 @@ def test_help_is_in_chinese(verb: str, capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_mistakes_are_told_in_chinese(line: str) -> None:
+def test_errors_are_in_chinese(line: str) -> None:
     with use_language("zh-CN"), pytest.raises(UsageError) as caught:
         grammar.parse(grammar.parser("%pai"), line.split())
     assert re.search("[\u4e00-\u9fff]", caught.value.message)
     assert not ENGLISH.findall(str(caught.value))
 
 
-def test_the_cells_magic_as_well() -> None:
+def test_help_of_the_cell_magic_is_in_chinese() -> None:
     with use_language("zh-CN"):
         assert not ENGLISH.findall(grammar.cell_parser().format_help())
         assert grammar.cell_parser().format_usage().startswith("用法：")
 
 
-def test_parsers_of_others_stay_as_they_are() -> None:
+def test_other_parsers_are_not_translated() -> None:
     with use_language("zh-CN"):
         grammar.parse(grammar.parser(), ["disk"])
         theirs = argparse.ArgumentParser("theirs")
         assert theirs.format_help().startswith("usage: theirs")
 
 
-def test_what_is_translated_is_what_argparse_says() -> None:
+def test_translated_texts_exist_in_argparse() -> None:
     """Of each text there is one in this Python: another wording would be shown in English."""
     source = ast.parse(Path(str(argparse.__file__)).read_text("utf-8"))
     said = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -32,18 +32,18 @@ VARIABLES: dict[str, Any] = {"lr": 0.1, "name": "two words", "PAI_USER_ARGS": "n
         ("--hp a=1 --name {lr}", ["--hp", "a=1", "--name", "0.1"]),
     ],
 )
-def test_plain_names_that_exist_and_nothing_else(line: str, words: list[str]) -> None:
+def test_only_existing_plain_names_are_substituted(line: str, words: list[str]) -> None:
     assert words_of(line, VARIABLES) == words
 
 
-def test_an_open_quote_is_said() -> None:
+def test_unclosed_quote_is_reported() -> None:
     with pytest.raises(UsageError, match="Cannot parse the line"):
         words_of("--name 'open", {})
 
 
 @MANY
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30))
-def test_any_line_is_words_or_a_message(line: str) -> None:
+def test_any_line_is_split_or_rejected(line: str) -> None:
     try:
         words = words_of(line, {})
     except UsageError:
@@ -53,5 +53,5 @@ def test_any_line_is_words_or_a_message(line: str) -> None:
 
 @MANY
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
-def test_a_value_stays_one_word(value: str) -> None:
+def test_substituted_value_stays_one_word(value: str) -> None:
     assert words_of("--name {v} x", {"v": value}) == ["--name", value, "x"]

@@ -46,20 +46,20 @@ def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
         ("profile delete x", "unknown name `delete`"),
     ],
 )
-def test_what_is_wrong_is_named_with_what_was_meant(line: str, words: str) -> None:
+def test_errors_suggest_the_intended_word(line: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         grammar.parse(grammar.parser("%pai"), line.split())
     assert words in str(caught.value)
 
 
-def test_every_option_of_the_cell_is_one_of_submit() -> None:
+def test_cell_magic_has_the_options_of_submit() -> None:
     cell = set(grammar.options_of(grammar.cell_parser()))
     submit = set(grammar.options_of(grammar.parser(), "submit"))
     assert cell - submit == {"--with-above"}
     assert submit - cell == {"--as-script"}
 
 
-def test_help_has_every_option() -> None:
+def test_help_lists_every_option() -> None:
     text = grammar.cell_parser().format_help()
     for option in grammar.options_of(grammar.cell_parser()):
         assert option in text
@@ -148,7 +148,7 @@ def test_options_become_a_spec(folder: Path) -> None:
         (["--spec", "odd.json"], "`inputs` must be a table"),
     ],
 )
-def test_what_cannot_be_is_named(folder: Path, words: list[str], message: str) -> None:
+def test_impossible_submit_options_are_rejected(folder: Path, words: list[str], message: str) -> None:
     (folder / "train.py").touch()
     (folder / "notes.txt").touch()
     (folder / "broken.json").write_text("{")
@@ -169,7 +169,7 @@ def test_what_cannot_be_is_named(folder: Path, words: list[str], message: str) -
         ("../elsewhere/other.py", "../elsewhere", "other.py"),
     ],
 )
-def test_targets(folder: Path, target: str, source: str, entry: str) -> None:
+def test_target_selects_folder_and_entry_point(folder: Path, target: str, source: str, entry: str) -> None:
     for name in ("train.py", "sub/train.py", "run.sh", "../elsewhere/other.py"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).touch()
@@ -178,14 +178,14 @@ def test_targets(folder: Path, target: str, source: str, entry: str) -> None:
     assert found["entry_point"] == entry
 
 
-def test_a_script_of_a_named_source(folder: Path) -> None:
+def test_script_is_resolved_in_the_source_folder(folder: Path) -> None:
     (folder / "code").mkdir()
     (folder / "code/go.py").touch()
     found = spec(folder, "go.py", "--source", "code")
     assert (found["source"]["folder"], found["entry_point"]) == (str(folder / "code"), "go.py")
 
 
-def test_a_folder_with_several_scripts_asks(folder: Path) -> None:
+def test_folder_with_several_scripts_needs_an_entry_point(folder: Path) -> None:
     (folder / "a.py").touch()
     (folder / "b.py").touch()
     with pytest.raises(UsageError, match="No entry point found"):
@@ -195,14 +195,14 @@ def test_a_folder_with_several_scripts_asks(folder: Path) -> None:
     assert spec(folder)["entry_point"] == "a.py"
 
 
-def test_a_cell_becomes_a_file_with_a_free_name(folder: Path) -> None:
+def test_cell_becomes_a_file_with_an_unused_name(folder: Path) -> None:
     (folder / "pai_cell.py").touch()
     found = spec(folder, cell="print(1)\n")
     assert found["entry_point"] == "pai_cell_1.py"
     assert found["source"]["files"] == {"pai_cell_1.py": "print(1)\n"}
 
 
-def test_a_notebook_is_run_as_it_is_or_as_a_script_beside_it(folder: Path) -> None:
+def test_notebook_runs_as_it_is_or_as_a_script(folder: Path) -> None:
     (folder / "sub").mkdir()
     notebook = {"cells": [{"cell_type": "code", "source": "print(1)", "metadata": {}}], "metadata": {}}
     (folder / "sub/work.ipynb").write_text(json.dumps(notebook))
@@ -216,7 +216,7 @@ def test_a_notebook_is_run_as_it_is_or_as_a_script_beside_it(folder: Path) -> No
 
 
 @pytest.mark.parametrize("suffix", ["json", "toml", "yaml"])
-def test_a_spec_file_with_options_that_win(folder: Path, suffix: str) -> None:
+def test_options_override_the_spec_file(folder: Path, suffix: str) -> None:
     (folder / "train.py").touch()
     text = {
         "json": '{"name": "n", "entry_point": "train.py", "hyperparameters": {"a": 1, "b": 2}, "cpu": 1}',
@@ -230,7 +230,7 @@ def test_a_spec_file_with_options_that_win(folder: Path, suffix: str) -> None:
     assert found["cpu"] == 4.0
 
 
-def test_a_place_without_a_folder_asks_for_one() -> None:
+def test_unknown_notebook_folder_needs_a_source() -> None:
     with pytest.raises(NotebookError, match="unknown") as caught:
         spec_of(options("--command", "x"), NotebookContext(None, "n", live=True))
     assert "--source /path" in caught.value.fix
@@ -241,7 +241,7 @@ def test_a_place_without_a_folder_asks_for_one() -> None:
 
 @MANY
 @given(st.lists(VALUES | st.sampled_from(["submit", "--hp", "a=1", "--json", "-", "--", "-x", "@f"]), max_size=5))
-def test_any_words_are_options_or_a_message(words: list[str]) -> None:
+def test_any_words_are_parsed_or_rejected(words: list[str]) -> None:
     try:
         grammar.parse(grammar.parser("%pai"), words)
     except UsageError as error:
@@ -252,7 +252,7 @@ def test_any_words_are_options_or_a_message(words: list[str]) -> None:
 
 @MANY
 @given(VALUES, VALUES)
-def test_any_hyperparameter_is_taken_whole_or_refused(name: str, value: str) -> None:
+def test_any_hyperparameter_is_kept_whole_or_rejected(name: str, value: str) -> None:
     try:
         found = spec_of(options("--hp", f"{name}={value}", "--command", "x"), NotebookContext(Path("/tmp"), "n"))
     except PaiError:
@@ -261,7 +261,7 @@ def test_any_hyperparameter_is_taken_whole_or_refused(name: str, value: str) -> 
     assert found["hyperparameters"] == {first: rest}
 
 
-def test_completion(engine: object) -> None:
+def test_verbs_options_and_values_are_completed(engine: object) -> None:
     assert "submit" in complete("%pai su", "su")
     assert "--instance-type" in complete("%pai submit --inst", "--inst")
     assert "--hp" in complete("%%pai_train --h", "--h")

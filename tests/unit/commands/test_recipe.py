@@ -136,7 +136,7 @@ def check(spec: JobSpec, folder: Path) -> None:
 
 @settings(MANY, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(values=specs(), in_folder=st.booleans())
-def test_every_form_gives_the_spec_again(folder: Path, values: dict[str, Any], in_folder: bool) -> None:
+def test_every_recipe_restores_the_spec(folder: Path, values: dict[str, Any], in_folder: bool) -> None:
     source = values.get("source", {}) | {"folder": str(folder) if in_folder else ""}
     if values.get("secrets", {}).keys() & values.get("environment", {}).keys():
         return
@@ -149,7 +149,7 @@ def test_every_form_gives_the_spec_again(folder: Path, values: dict[str, Any], i
 @given(
     text=TEXT, code=st.sampled_from(["print(1)\n", "\nx = '''\n%%pai_train\n'''\n\n", "display(2)\n", "print(x)", ""])
 )
-def test_a_cell_becomes_a_cell_again(folder: Path, text: str, code: str) -> None:
+def test_cell_recipe_restores_the_cell(folder: Path, text: str, code: str) -> None:
     try:
         made = script.from_cell(code).text
     except Exception:
@@ -158,7 +158,7 @@ def test_a_cell_becomes_a_cell_again(folder: Path, text: str, code: str) -> None
     check(parse_spec(values | {"source": {"folder": str(folder), "files": {"pai_cell.py": made}}}), folder)
 
 
-def test_they_look_as_a_person_would_write_them(folder: Path) -> None:
+def test_recipes_are_written_idiomatically(folder: Path) -> None:
     values: dict[str, Any] = {"name": "digits", "cpu": 2, "hyperparameters": {"lr": 0.1}, "labels": {"team": "a b"}}
     source = {"folder": "/code", "files": {"pai_cell.py": "# %%pai_train\nprint(1)\n\n"}}
     made = recipe(parse_spec(values | {"entry_point": "pai_cell.py", "source": source}))
@@ -171,7 +171,7 @@ def test_they_look_as_a_person_would_write_them(folder: Path) -> None:
     assert made.python.startswith("import jupyter_pai\n\njob = jupyter_pai.submit(\n    name='digits',\n")
 
 
-def test_what_no_option_says_goes_through_a_real_shell(home: Home, tmp_path: Path) -> None:
+def test_spec_without_options_survives_a_real_shell(home: Home, tmp_path: Path) -> None:
     spec = parse_spec(
         {"name": "it's", "command": "true", "source": {"files": {"a": "'\n"}}, "labels": {"a": "\x1b\n$(x)"}}
     )

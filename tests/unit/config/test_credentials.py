@@ -38,7 +38,7 @@ def file() -> Path:
 @pytest.mark.parametrize(
     ("user", "hint"), [("somebody-of-ours", "some…ours"), ("ada", "ad…"), ("", ""), ("用户", ""), ("../..", "")]
 )
-def test_what_is_kept_is_told_by_its_ends(home: Home, user: str, hint: str) -> None:
+def test_stored_credentials_are_listed_by_a_hint(home: Home, user: str, hint: str) -> None:
     credentials = Credentials()
     reference = credentials.keep(Login, {"user": user, "token": "hush hush"})
     assert credentials.kept() == {reference: StoredCredentials("file", hint)}
@@ -53,7 +53,7 @@ def test_what_is_kept_is_told_by_its_ends(home: Home, user: str, hint: str) -> N
         credentials.open(reference, Login)
 
 
-def test_rooms_are_apart(home: Home) -> None:
+def test_credentials_and_user_secrets_are_separate(home: Home) -> None:
     credentials, secrets = Credentials(), SecretStore()
     reference = credentials.keep(Login, {"user": "somebody-of-ours", "token": "hush hush"})
     secrets.keep(reference, Secret("the user's own"))
@@ -71,7 +71,7 @@ def test_rooms_are_apart(home: Home) -> None:
     assert list(json.loads(file().read_text())["file"]) == [f"profile:{reference}"]
 
 
-def test_what_a_platform_can_use_no_more_is_asked_for_again(home: Home) -> None:
+def test_credentials_of_an_older_model_are_not_used(home: Home) -> None:
     class Newer(BaseModel):
         key: str
 
@@ -81,7 +81,7 @@ def test_what_a_platform_can_use_no_more_is_asked_for_again(home: Home) -> None:
 
 
 @pytest.mark.parametrize("body", [{"user": "a b c", "token": "hush hush"}, {"token": "abc"}, "hush hush", None, {}])
-def test_a_platforms_own_words_do_not_quote_what_was_given(home: Home, body: object) -> None:
+def test_validation_error_does_not_quote_the_credentials(home: Home, body: object) -> None:
     with pytest.raises(SpecError) as caught:
         Credentials().keep(Login, body)
     said = json.dumps(caught.value.as_json())

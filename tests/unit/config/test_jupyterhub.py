@@ -27,7 +27,7 @@ UNIT = "0::/system.slice/jupyter-ada-singleuser.service\n"
         ({}, False, UNIT, False),
     ],
 )
-def test_where_a_job_ends_with_the_server(
+def test_jobs_end_with_the_server_on_known_hub_spawners(
     environment: dict[str, str], in_container: bool, groups: str, ends: bool
 ) -> None:
     assert ends_with_server(environment, in_container=in_container, groups=groups) is ends

@@ -44,7 +44,7 @@ def spec(**fields: Any) -> JobSpec:
     return JobSpec(name="x", command="true", **fields)
 
 
-def test_without_rules_everything_is_allowed(system: SystemFile) -> None:
+def test_empty_policy_allows_everything(system: SystemFile) -> None:
     assert files.policy().rules == PolicyRules()
     Policy().check(spec(instance_type="x", image="y", max_run_time=10**9), "any", "any")
     Policy().check_source(1 << 60)
@@ -69,7 +69,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("rules", "fields", "rule", "words"), REFUSED)
-def test_each_rule_refuses_with_what_the_rule_and_whom_to_ask(
+def test_refusal_names_subject_rule_and_contact(
     rules: dict[str, Any], fields: dict[str, Any], rule: str, words: str
 ) -> None:
     with pytest.raises(NotAllowed) as caught:
@@ -95,12 +95,12 @@ def test_each_rule_refuses_with_what_the_rule_and_whom_to_ask(
         ({"max_run_time": 60}, {"max_run_time": 60}),
     ],
 )
-def test_what_fits_is_allowed(rules: dict[str, Any], fields: dict[str, Any]) -> None:
+def test_matching_jobs_are_allowed(rules: dict[str, Any], fields: dict[str, Any]) -> None:
     policy(**rules).check(spec(**fields), "work", "local")
 
 
 @pytest.mark.parametrize("document", ["operators.md", "operators.zh-CN.md"])
-def test_the_documents_example_is_one(system: SystemFile, document: str) -> None:
+def test_documented_example_is_valid(system: SystemFile, document: str) -> None:
     example = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / document).read_text("utf-8"), re.DOTALL)
     assert example
     system(example[1])
@@ -114,11 +114,11 @@ def test_the_documents_example_is_one(system: SystemFile, document: str) -> None
         found.policy.check(spec(), "local", "local")
 
 
-def test_case_counts_in_patterns() -> None:
+def test_patterns_are_case_sensitive() -> None:
     assert not policy(images=["Registry/*"]).allows("images", "registry/x")
 
 
-def test_nobody_to_ask_is_said_as_well() -> None:
+def test_default_contact_is_the_administrator() -> None:
     with pytest.raises(NotAllowed, match="Contact: the administrator"):
         policy(contact="", local=False).check_profile("work", "local")
 
@@ -136,7 +136,7 @@ def test_nobody_to_ask_is_said_as_well() -> None:
         ("[policy]\n]\n", 2, "invalid TOML"),
     ],
 )
-def test_a_slip_of_the_administrator_refuses_everything_and_names_the_line(
+def test_invalid_system_file_refuses_everything_and_names_the_line(
     system: SystemFile, engine: EmbeddedClient, text: str, line: int, words: str
 ) -> None:
     path = system(text)
@@ -155,7 +155,7 @@ def test_a_slip_of_the_administrator_refuses_everything_and_names_the_line(
         ("[policy]\n", 1),
     ],
 )
-def test_a_users_own_file_has_no_policy(system: SystemFile, own: Path, text: str, line: int) -> None:
+def test_user_file_may_not_contain_a_policy(system: SystemFile, own: Path, text: str, line: int) -> None:
     own.write_text(text)
     with pytest.raises(SettingsError, match=r"A \[policy\] is only allowed in the administrator's file") as caught:
         files.load(MODELS)
@@ -163,12 +163,12 @@ def test_a_users_own_file_has_no_policy(system: SystemFile, own: Path, text: str
     assert (caught.value.details["file"], caught.value.details["line"]) == (str(own), line)
 
 
-def test_the_administrators_file_may_be_named_as_ones_own(system: SystemFile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_file_may_be_selected_as_the_user_file(system: SystemFile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(system(LOCKED)))
     assert files.load(MODELS).locked == {"work"}
 
 
-def test_a_locked_profile_is_not_in_a_users_own_file(system: SystemFile, own: Path) -> None:
+def test_user_file_may_not_change_a_locked_profile(system: SystemFile, own: Path) -> None:
     system(LOCKED)
     own.write_text("default = 'work'\n[profiles.work]\ngrace_time = 50\n")
     with pytest.raises(SettingsError, match="`work` is locked") as caught:
@@ -177,7 +177,7 @@ def test_a_locked_profile_is_not_in_a_users_own_file(system: SystemFile, own: Pa
     assert "Contact: ada@example.com." in caught.value.fix
 
 
-def test_nor_is_it_changed_by_verbs(system: SystemFile, own: Path, engine: EmbeddedClient) -> None:
+def test_verbs_may_not_change_a_locked_profile(system: SystemFile, own: Path, engine: EmbeddedClient) -> None:
     system(LOCKED)
     for verb, body in (("set_profile", {"values": {"grace_time": 50}}), ("remove_profile", None)):
         with pytest.raises(NotAllowed, match="`work` is locked") as caught:
@@ -193,7 +193,7 @@ def test_nor_is_it_changed_by_verbs(system: SystemFile, own: Path, engine: Embed
     assert found["default"] == "work"
 
 
-def test_locks_are_patterns_of_what_the_system_has(system: SystemFile, own: Path) -> None:
+def test_lock_patterns_match_system_profiles_only(system: SystemFile, own: Path) -> None:
     system(LOCKED.replace("'work'", "'*'"))
     own.write_text("[profiles.mine]\nbackend = 'local'\n")
     assert files.load(MODELS).locked == {"work"}
@@ -209,7 +209,7 @@ def test_locks_are_patterns_of_what_the_system_has(system: SystemFile, own: Path
         ("price_limit = 0\n", (600, 0)),
     ],
 )
-def test_limits_of_profiles_go_no_further(
+def test_policy_caps_limits_of_profiles(
     system: SystemFile, own: Path, own_limits: str, limits: tuple[float, float]
 ) -> None:
     system("[policy]\nmax_run_time = 600\nprice_limit = 2.5\n")
@@ -218,7 +218,7 @@ def test_limits_of_profiles_go_no_further(
     assert (found.max_run_time, found.price_limit) == limits
 
 
-def test_a_backend_without_run_times_gets_the_limit_by_the_spec() -> None:
+def test_spec_carries_the_run_time_limit_for_other_backends() -> None:
     class Bare(files.ProfileSettings):
         pass
 
@@ -232,7 +232,7 @@ def test_a_backend_without_run_times_gets_the_limit_by_the_spec() -> None:
 # The engine.
 
 
-def test_the_file_is_read_again_at_each_submit(system: SystemFile, engine: EmbeddedClient) -> None:
+def test_policy_is_read_again_at_each_submit(system: SystemFile, engine: EmbeddedClient) -> None:
     submit(engine, "true").wait()
     system("[policy]\nlocal = false\n")
     for verb, body in (
@@ -249,7 +249,7 @@ def test_the_file_is_read_again_at_each_submit(system: SystemFile, engine: Embed
     submit(engine, "true").wait()
 
 
-def test_jobs_from_before_a_rule_can_be_stopped_and_deleted(system: SystemFile, engine: EmbeddedClient) -> None:
+def test_jobs_older_than_a_rule_can_be_stopped_and_deleted(system: SystemFile, engine: EmbeddedClient) -> None:
     job = submit(engine, "sleep 1000")
     system("[policy]\nlocal = false\n")
     job.stop()
@@ -257,14 +257,14 @@ def test_jobs_from_before_a_rule_can_be_stopped_and_deleted(system: SystemFile, 
     engine.call("delete", job=job.id)
 
 
-def test_a_job_that_names_no_run_time_is_stopped_at_the_longest(system: SystemFile, engine: EmbeddedClient) -> None:
+def test_job_without_a_run_time_is_stopped_at_the_limit(system: SystemFile, engine: EmbeddedClient) -> None:
     system("[policy]\nmax_run_time = 1\n")
     job = submit(engine, "sleep 1000")
     until(lambda: job.status == "stopped")
     assert "maximum run time" in job.info["reason"]
 
 
-def test_too_much_code_is_refused_also_of_a_rerun(system: SystemFile, engine: EmbeddedClient, folder: Path) -> None:
+def test_source_limit_applies_to_submit_and_rerun(system: SystemFile, engine: EmbeddedClient, folder: Path) -> None:
     (folder / "big").write_bytes(bytes(5000))
     submit(engine, "true", folder).wait()
     system("[policy]\nsource_limit = '4kB'\n")
@@ -277,7 +277,7 @@ def test_too_much_code_is_refused_also_of_a_rerun(system: SystemFile, engine: Em
             call()
 
 
-def test_so_many_jobs_at_a_time_and_no_more_however_they_come(system: SystemFile, engine: EmbeddedClient) -> None:
+def test_job_limit_holds_for_concurrent_submits(system: SystemFile, engine: EmbeddedClient) -> None:
     system("[policy]\njobs_at_a_time = 2\n")
 
     def one(_n: int) -> str:
@@ -296,7 +296,7 @@ def test_so_many_jobs_at_a_time_and_no_more_however_they_come(system: SystemFile
     submit(engine, "true")
 
 
-def test_two_engines_keep_the_number_together(system: SystemFile, engine: EmbeddedClient) -> None:
+def test_job_limit_is_shared_by_two_engines(system: SystemFile, engine: EmbeddedClient) -> None:
     system("[policy]\njobs_at_a_time = 1\n")
     other = EmbeddedClient()
     try:
@@ -307,7 +307,7 @@ def test_two_engines_keep_the_number_together(system: SystemFile, engine: Embedd
         other.close()
 
 
-def test_what_is_listed_is_what_is_allowed(system: SystemFile, own: Path, engine: EmbeddedClient) -> None:
+def test_lists_contain_allowed_entries_only(system: SystemFile, own: Path, engine: EmbeddedClient) -> None:
     own.write_text("[profiles.mine]\nbackend = 'local'\n")
     everything = engine.call("instances")
     assert everything["left_out"] == 0
@@ -328,7 +328,7 @@ def test_what_is_listed_is_what_is_allowed(system: SystemFile, own: Path, engine
     assert [f["state"] for f in findings if f["what"] == "profile mine"] == ["warn"]
 
 
-def test_tensorboards_are_refused(system: SystemFile, engine: EmbeddedClient) -> None:
+def test_tensorboards_can_be_forbidden(system: SystemFile, engine: EmbeddedClient) -> None:
     from jupyter_pai.api.api import Api
     from jupyter_pai.engine.tensorboard.tensorboards import TensorBoards
 

@@ -35,27 +35,27 @@ def file(home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("values", [{"\ud800": 1}, {"python": "\ud800"}, {"a": [None]}, {"a": {"b": None}}])
-def test_what_toml_cannot_hold_is_refused_and_nothing_is_written(file: Path, values: dict[str, Any]) -> None:
+def test_unencodable_values_are_rejected_before_writing(file: Path, values: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="Cannot write"):
         files.edit(MODELS, "x", {"backend": "local"} | values, False)
     assert not file.exists()
 
 
-def test_without_any_file_there_is_a_local_profile(home: object) -> None:
+def test_default_profile_is_local(home: object) -> None:
     found = files.load(MODELS)
     assert found.default == "local"
     assert found.pick().backend == "local"
     assert found.pick().file is None
 
 
-def test_the_file_in_jupyters_config_folder(home: object, tmp_path: Path) -> None:
+def test_settings_file_is_found_in_the_jupyter_config_folder(home: object, tmp_path: Path) -> None:
     path = tmp_path / "jupyter-config" / "jupyter_pai.toml"
     path.parent.mkdir()
     path.write_text(TEXT)
     assert files.load(MODELS).default == "work"
 
 
-def test_profiles_are_picked_by_name_backend_and_default(file: Path) -> None:
+def test_profiles_are_selected_by_name_backend_or_default(file: Path) -> None:
     file.write_text(TEXT)
     found = files.load(MODELS)
     assert sorted(found.profiles) == ["local", "work"]
@@ -86,7 +86,7 @@ def test_profiles_are_picked_by_name_backend_and_default(file: Path) -> None:
         ("[profiles.work]\nbackend = 'local'\nmax_run_time = -1\n", 3, "greater than 0"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(file: Path, text: str, line: int, words: str) -> None:
+def test_invalid_settings_are_reported_with_their_line(file: Path, text: str, line: int, words: str) -> None:
     file.write_text(text)
     with pytest.raises(SettingsError) as caught:
         files.load(MODELS)
@@ -96,32 +96,32 @@ def test_what_is_wrong_is_named_with_its_line(file: Path, text: str, line: int, 
 
 
 @pytest.mark.parametrize(("name", "near"), [("wrok", "work"), ("locla", "local")])
-def test_an_unknown_profile_is_named_with_what_was_meant(file: Path, name: str, near: str) -> None:
+def test_unknown_profile_suggests_a_similar_name(file: Path, name: str, near: str) -> None:
     file.write_text(TEXT)
     with pytest.raises(NotFound, match=f"`{name}`") as caught:
         files.load(MODELS).pick(name)
     assert f"`{near}`" in caught.value.fix
 
 
-def test_an_unknown_backend_is_named(file: Path) -> None:
+def test_unknown_backend_is_named(file: Path) -> None:
     with pytest.raises(NotFound, match="`lokal`") as caught:
         files.load(MODELS).pick(backend="lokal")
     assert "`local`" in caught.value.fix
 
 
-def test_a_backend_without_a_profile_is_named_with_what_to_do(file: Path) -> None:
+def test_backend_without_a_profile_names_the_command_to_add_one(file: Path) -> None:
     with pytest.raises(NotFound, match="No profile uses the backend `pai`") as caught:
         files.load(MODELS).pick(backend="pai")
     assert "%pai profile set pai KEY=VALUE" in caught.value.fix
     assert "region_id" in caught.value.fix
 
 
-def test_a_profile_that_is_named_like_a_backend_need_not_name_it(file: Path) -> None:
+def test_profile_named_like_a_backend_uses_it(file: Path) -> None:
     files.edit(MODELS, "pai", {"region_id": "cn-hangzhou"}, False)
     assert files.load(MODELS).pick(backend="pai").name == "pai"
 
 
-def test_what_the_state_folder_may_take(file: Path) -> None:
+def test_disk_settings_have_defaults(file: Path) -> None:
     assert (files.load(MODELS).disk.limit, files.load(MODELS).disk.environment_days) == ("", 30)
     file.write_text(TEXT + "\n[disk]\nlimit = '1.5 TiB'\nenvironment_days = 7\n")
     assert (files.load(MODELS).disk.limit, files.load(MODELS).disk.environment_days) == ("1.5 TiB", 7)
@@ -129,7 +129,7 @@ def test_what_the_state_folder_may_take(file: Path) -> None:
     assert files.load(MODELS).disk.environment_days == 7
 
 
-def test_changes_leave_comments_alone(file: Path) -> None:
+def test_edits_keep_comments(file: Path) -> None:
     file.write_text(TEXT)
     files.edit(MODELS, "work", {"max_run_time": 60, "grace_time": 5}, False)
     files.edit(MODELS, "home", {"backend": "local"}, True)
@@ -144,19 +144,19 @@ def test_changes_leave_comments_alone(file: Path) -> None:
     assert "# My machines. Keep!" in file.read_text()
 
 
-def test_a_change_that_would_be_wrong_changes_nothing(file: Path) -> None:
+def test_invalid_edit_changes_nothing(file: Path) -> None:
     file.write_text(TEXT)
     with pytest.raises(SettingsError):
         files.edit(MODELS, "work", {"nonsense": 1}, False)
     assert file.read_text() == TEXT
 
 
-def test_removing_what_is_not_there_is_said(file: Path) -> None:
+def test_removing_an_unknown_profile_is_rejected(file: Path) -> None:
     with pytest.raises(NotFound, match="`nowhere`"):
         files.edit(MODELS, "nowhere", None, False)
 
 
-def test_only_the_user_may_read_the_file_and_a_link_stays_one(file: Path, tmp_path: Path) -> None:
+def test_file_is_private_and_a_link_is_kept(file: Path, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.toml"
     real.write_text(TEXT)
     file.symlink_to(real)
@@ -168,7 +168,7 @@ def test_only_the_user_may_read_the_file_and_a_link_stays_one(file: Path, tmp_pa
 
 @MANY
 @given(st.text(st.sampled_from("[]profiles.work\nbackend='local\"#=3 \x00é"), max_size=60))
-def test_any_text_is_settings_or_a_message(text: str) -> None:
+def test_any_text_is_loaded_or_rejected(text: str) -> None:
     import os
 
     path = Path("/tmp") / f"jupyter-pai-settings-{os.getpid()}.toml"

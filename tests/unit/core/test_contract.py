@@ -30,7 +30,7 @@ from ...support.fuzz import MANY, NAMES, VALUES
         (None, None),
     ],
 )
-def test_values_become_text_as_pai_sends_them(value: object, text: str | None) -> None:
+def test_values_are_encoded_like_pai(value: object, text: str | None) -> None:
     assert contract.text(value) == text
 
 
@@ -41,12 +41,12 @@ def test_values_become_text_as_pai_sends_them(value: object, text: str | None) -
         *[("1_000", "1_000"), ("NaN", "NaN"), ("1e999", "1e999"), ("", ""), (" 1", " 1"), ("٣", "٣")],
     ],
 )
-def test_json_numbers_and_booleans_are_typed(text: str, value: object) -> None:
+def test_numbers_and_booleans_are_typed(text: str, value: object) -> None:
     assert contract.typed(text) == value
     assert type(contract.typed(text)) is type(value)
 
 
-def test_short_variables_are_mangled() -> None:
+def test_short_variable_names_are_upper_case() -> None:
     found, left = contract.variables("PAI_HPS_", ["epochs", "batch-size", "train.learning_rate"])
     assert found == {
         "epochs": "PAI_HPS_EPOCHS",
@@ -56,7 +56,7 @@ def test_short_variables_are_mangled() -> None:
     assert left == []
 
 
-def test_names_that_meet_or_vanish_have_no_short_variable() -> None:
+def test_colliding_names_have_no_short_variable() -> None:
     found, left = contract.variables("PAI_HPS_", ["a-b", "a_b", "学习率", "lr"])
     assert found == {"lr": "PAI_HPS_LR"}
     assert sorted(left) == ["a-b", "a_b", "学习率"]
@@ -69,18 +69,18 @@ def test_user_args_keep_names_and_order() -> None:
 
 
 @pytest.mark.parametrize("value", ["-1", "-0.5", "-1e-3", "-.5"])
-def test_negative_numbers_stay_words_of_their_own(value: str) -> None:
+def test_negative_numbers_are_separate_words(value: str) -> None:
     assert contract.user_args({"x": value}) == f"--x {value}"
 
 
 @pytest.mark.parametrize("value", ["-a", "--help", "-1x"])
-def test_values_that_look_like_options_are_joined(value: str) -> None:
+def test_option_like_values_are_joined(value: str) -> None:
     assert contract.user_args({"x": value}) == f"--x={value}"
 
 
 @MANY
 @given(st.dictionaries(NAMES, VALUES, max_size=4))
-def test_user_args_come_back_whole(hyperparameters: dict[str, str]) -> None:
+def test_user_args_survive_a_round_trip(hyperparameters: dict[str, str]) -> None:
     words = shlex.split(contract.user_args(hyperparameters))
     found: dict[str, str] = {}
     while words:
@@ -94,7 +94,7 @@ def test_user_args_come_back_whole(hyperparameters: dict[str, str]) -> None:
     "command",
     ["python t.py $PAI_USER_ARGS", "python t.py ${PAI_USER_ARGS}", "a;python t.py $PAI_USER_ARGS&&b", "$PAI_USER_ARGS"],
 )
-def test_the_unquoted_variable_is_replaced(command: str) -> None:
+def test_unquoted_variable_is_expanded(command: str) -> None:
     expanded = contract.expand_user_args(command, {"x": "a b"})
     assert expanded == command.replace("${PAI_USER_ARGS}", "$PAI_USER_ARGS").replace("$PAI_USER_ARGS", "--x 'a b'")
 
@@ -111,7 +111,7 @@ def test_the_unquoted_variable_is_replaced(command: str) -> None:
         "echo 'it'\\''s $PAI_USER_ARGS'",
     ],
 )
-def test_quoted_and_other_variables_stay(command: str) -> None:
+def test_quoted_and_other_variables_are_kept(command: str) -> None:
     assert contract.expand_user_args(command, {"x": "1"}) == command
 
 
@@ -123,28 +123,28 @@ def test_expansion_changes_nothing_else(command: str) -> None:
 
 @MANY
 @given(st.dictionaries(NAMES.filter(lambda n: len(n) < 50), VALUES, min_size=1, max_size=3))
-def test_a_real_shell_passes_every_value_on(hyperparameters: dict[str, str]) -> None:
+def test_real_shell_passes_every_value(hyperparameters: dict[str, str]) -> None:
     command = contract.expand_user_args("printf '%s\\0' $PAI_USER_ARGS", hyperparameters)
     words = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True).stdout.split(b"\0")[:-1]
     assert words == [word.encode() for word in shlex.split(contract.user_args(hyperparameters))]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a=b", "a\0", "a\tb", "a\u3000b"])
-def test_impossible_names_are_refused(name: str) -> None:
+def test_invalid_names_are_rejected(name: str) -> None:
     assert contract.check_name(name)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "a\0", "x" * 201])
-def test_impossible_channels_are_refused(name: str) -> None:
+def test_invalid_channels_are_rejected(name: str) -> None:
     assert contract.check_channel(name)
 
 
 @pytest.mark.parametrize("name", ["train", "train_data", "训练", "a-b.c"])
-def test_possible_channels_pass(name: str) -> None:
+def test_valid_channels_are_accepted(name: str) -> None:
     assert contract.check_channel(name) is None
 
 
-def test_environment_of_the_documents_examples() -> None:
+def test_environment_equals_the_documented_example() -> None:
     layout = Layout()
     inputs = {"train": "", "test": "test.csv"}
     found, left = contract.environment(layout, {"epochs": "10", "batch-size": "32"}, inputs, ["predictions"])
@@ -168,7 +168,7 @@ def test_environment_of_the_documents_examples() -> None:
 
 @MANY
 @given(st.dictionaries(NAMES, VALUES, max_size=5))
-def test_pai_hps_is_json_with_every_name(hyperparameters: dict[str, str]) -> None:
+def test_pai_hps_is_json_of_all_hyperparameters(hyperparameters: dict[str, str]) -> None:
     found, _left = contract.environment(Layout(), hyperparameters, {}, [])
     assert json.loads(found["PAI_HPS"]).keys() == hyperparameters.keys()
     assert all(set(name) <= set(string.ascii_uppercase + string.digits + "_") for name in found)

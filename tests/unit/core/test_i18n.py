@@ -33,11 +33,11 @@ def said(**environment: str) -> str:
         ({"LANG": "C.UTF-8", "JUPYTER_PAI_LANGUAGE": "zh-CN"}, "zh-CN 运行中"),
     ],
 )
-def test_the_environment_chooses(home: object, environment: dict[str, str], words: str) -> None:
+def test_environment_selects_the_language(home: object, environment: dict[str, str], words: str) -> None:
     assert said(PYTHONIOENCODING="utf-8", **environment) == words
 
 
-def test_the_choice_in_jupyterlab_counts(home: object, tmp_path: Path) -> None:
+def test_jupyterlab_setting_selects_the_language(home: object, tmp_path: Path) -> None:
     folder = tmp_path / "jupyter-config/lab/user-settings/@jupyterlab/translation-extension"
     folder.mkdir(parents=True)
     text = '{\n    // Language\n    "locale": "zh_CN"\n}'
@@ -45,7 +45,7 @@ def test_the_choice_in_jupyterlab_counts(home: object, tmp_path: Path) -> None:
     assert said(PYTHONIOENCODING="utf-8") == "zh-CN 运行中"
 
 
-def test_a_request_is_answered_in_its_own_language() -> None:
+def test_accept_language_header_selects_the_language() -> None:
     with use_language("zh-CN,zh;q=0.9,en;q=0.8"):
         assert (language(), _("running")) == ("zh-CN", "运行中")
     with use_language("fr, en"):
@@ -53,7 +53,7 @@ def test_a_request_is_answered_in_its_own_language() -> None:
     assert _("running") == "running"
 
 
-def test_plurals() -> None:
+def test_plural_forms_are_translated() -> None:
     with use_language("en"):
         assert ngettext("one", "many", 1) == "one"
         assert ngettext("one", "many", 2) == "many"

@@ -10,17 +10,17 @@ from jupyter_pai.core import sizes
 @pytest.mark.parametrize(
     ("text", "size"), [("100MB", 10**8), ("1.5GiB", 3 * 2**29), ("4096", 4096), ("2 k", 2000), ("1B", 1)]
 )
-def test_sizes(text: str, size: int) -> None:
+def test_sizes_are_parsed(text: str, size: int) -> None:
     assert sizes.parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "1PB", "MB"])
-def test_what_is_no_size(text: str) -> None:
+def test_invalid_sizes_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="Invalid size"):
         sizes.parse_size(text)
 
 
-def test_sizes_for_people() -> None:
+def test_sizes_are_shown_with_a_unit() -> None:
     assert sizes.show_size(312_000_000) == "312 MB"
     assert sizes.show_size(999) == "999 B"
     assert sizes.show_size(1) == "1 B"

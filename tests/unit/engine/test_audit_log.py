@@ -38,14 +38,14 @@ def verbs(path: Path) -> list[str]:
     return [json.loads(line)["verb"] for line in path.read_text().splitlines() if line]
 
 
-def test_without_a_file_the_lines_go_to_the_logger(system: SystemFile, caplog: pytest.LogCaptureFixture) -> None:
+def test_entries_without_a_file_go_to_the_logger(system: SystemFile, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "jupyter_pai.audit"):
         note(Audit(Policy), "stop")
     (record,) = caplog.records
     assert (record.name, json.loads(record.getMessage())["verb"]) == ("jupyter_pai.audit", "stop")
 
 
-def test_a_name_cannot_begin_a_line_of_its_own(system: SystemFile, tmp_path: Path, engine: EmbeddedClient) -> None:
+def test_names_cannot_start_a_new_line(system: SystemFile, tmp_path: Path, engine: EmbeddedClient) -> None:
     path = tmp_path / "audit"
     system(f"[policy]\naudit_file = '{path}'\n")
     with pytest.raises(NotFound):
@@ -55,7 +55,7 @@ def test_a_name_cannot_begin_a_line_of_its_own(system: SystemFile, tmp_path: Pat
     assert len(path.read_bytes().split(b"\n")) == 3
 
 
-def test_many_at_once_do_not_mix(tmp_path: Path) -> None:
+def test_concurrent_entries_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "audit"
     audits = [audit_to(path) for _engine in range(4)]
     with ThreadPoolExecutor(8) as pool:
@@ -63,7 +63,7 @@ def test_many_at_once_do_not_mix(tmp_path: Path) -> None:
     assert sorted(verbs(path)) == sorted("x" * 5000 + str(n) for n in range(200))
 
 
-def test_a_full_disk_keeps_lines_for_later_and_refuses_what_must_be_written(small_disk: Path) -> None:
+def test_full_disk_defers_entries_and_refuses_required_ones(small_disk: Path) -> None:
     path, filler = small_disk / "audit", small_disk / "filler"
     audit = audit_to(path, audit_required=True)
     path.touch()
@@ -80,7 +80,7 @@ def test_a_full_disk_keeps_lines_for_later_and_refuses_what_must_be_written(smal
     assert verbs(path) == ["stop", "submit", "delete"]
 
 
-def test_a_line_that_is_cut_off_is_there_once_more_and_whole(tmp_path: Path) -> None:
+def test_truncated_entry_is_written_again_whole(tmp_path: Path) -> None:
     path = tmp_path / "audit"
     audit = audit_to(path)
     note(audit, "submit")
@@ -97,7 +97,7 @@ def test_a_line_that_is_cut_off_is_there_once_more_and_whole(tmp_path: Path) -> 
     assert [json.loads(line)["verb"] for line in rest] == ["stop", "delete"]
 
 
-def test_a_pipe_without_a_reader_holds_nobody_up(tmp_path: Path) -> None:
+def test_pipe_without_a_reader_does_not_block(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     audit = audit_to(path)
@@ -105,7 +105,7 @@ def test_a_pipe_without_a_reader_holds_nobody_up(tmp_path: Path) -> None:
     assert audit.trouble() == "No such device or address"
 
 
-def test_a_verb_that_fails_is_written_with_its_error(tmp_path: Path) -> None:
+def test_failed_verb_is_logged_with_its_error(tmp_path: Path) -> None:
     path = tmp_path / "audit"
 
     async def fail(error: BaseException) -> None:

@@ -17,7 +17,7 @@ from jupyter_pai.engine.data import disk
 from jupyter_pai.jobs.state_dir import Home
 
 
-def test_what_is_taken_is_what_du_says(tmp_path: Path) -> None:
+def test_size_equals_that_of_du(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "inner").mkdir(parents=True)
     (folder / "file").write_bytes(b"x" * 100_000)
@@ -42,7 +42,7 @@ def open_folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def test_what_is_read_only_goes_and_what_is_linked_stays(open_folder: Path) -> None:
+def test_removal_deletes_read_only_files_and_keeps_link_targets(open_folder: Path) -> None:
     outside = open_folder / "outside"
     outside.mkdir(mode=0o500)
     folder = open_folder / "folder"
@@ -73,7 +73,7 @@ def as_somebody(folder: Path, code: str) -> str:
 
 
 @pytest.mark.parametrize("kind", [fcntl.LOCK_SH, fcntl.LOCK_EX], ids=["runs", "is made"])
-def test_an_environment_in_use_stays(tmp_path: Path, kind: int) -> None:
+def test_environment_in_use_is_not_removed(tmp_path: Path, kind: int) -> None:
     home = Home(tmp_path / "state").create()
     (home.environments / "key" / "lib").mkdir(parents=True)
     (home.environments / "key" / "ready").touch()
@@ -87,7 +87,7 @@ def test_an_environment_in_use_stays(tmp_path: Path, kind: int) -> None:
     assert disk.environments(home) == []
 
 
-def test_packed_code_goes_with_its_last_job(tmp_path: Path) -> None:
+def test_packed_code_is_removed_with_its_last_job(tmp_path: Path) -> None:
     home = Home(tmp_path / "state").create()
     for name in ("one", "two"):
         (home.sources / f"{name}.tar.gz").write_bytes(b"x" * 5000)
@@ -109,7 +109,7 @@ def test_packed_code_goes_with_its_last_job(tmp_path: Path) -> None:
     assert {path.name for path in home.sources.iterdir()} == {"one.tar.gz", "cut.new"}
 
 
-def test_folders_of_jobs_that_were_never_stored(tmp_path: Path) -> None:
+def test_folders_of_unstored_jobs_are_leftovers(tmp_path: Path) -> None:
     home = Home(tmp_path / "state").create()
     for job, age in (("known", 9), ("lost", 9), ("young", 0)):
         home.job(job).path.mkdir()

@@ -18,7 +18,7 @@ from jupyter_pai.engine.form_defaults import place_of
         (PolicyRules(profiles=("none",)), {}),
     ],
 )
-def test_a_form_begins_where_jobs_may_go(rules: PolicyRules, place: dict[str, str]) -> None:
+def test_form_starts_with_an_allowed_profile(rules: PolicyRules, place: dict[str, str]) -> None:
     backends = {"local": "local", "far": "pai", "team": "pai"}
     profiles = {name: Profile(name, ProfileSettings(backend=backend)) for name, backend in backends.items()}
     settings = Settings(profiles, "local", DiskSettings(), TensorBoardSettings(), {}, Policy(rules), frozenset())

@@ -52,7 +52,7 @@ from ...support.fuzz import MANY
         (255, "", "exit code 255", ""),
     ],
 )
-def test_reasons(code: int, tail: str, reason: str, fix: str) -> None:
+def test_exit_codes_have_reason_and_fix(code: int, tail: str, reason: str, fix: str) -> None:
     found = diagnose(code, tail)
     assert reason in found[0]
     assert fix in found[1]
@@ -177,13 +177,13 @@ BARS = "".join(f"\r{n:3}%|{'#' * 30:50}| {n}/100 [00:01<00:02]" for n in range(1
         (137, raised("ValueError: long ago, and mended", OWN) + "going on\n" * 100, "SIGKILL"),
     ],
 )
-def test_the_last_traceback_is_the_reason(code: int, tail: str, reason: str) -> None:
+def test_last_traceback_is_the_reason(code: int, tail: str, reason: str) -> None:
     found = diagnose(code, tail)[0]
     assert reason in found
     assert "\n" not in found
 
 
-def test_a_long_message_leaves_room_for_the_place() -> None:
+def test_long_message_keeps_the_location() -> None:
     found = diagnose(1, raised("ValueError: " + "x" * 5_000, OWN))[0]
     assert len(found) == 300
     assert found.endswith("x… (train.py, line 12)")
@@ -253,7 +253,7 @@ def test_a_long_message_leaves_room_for_the_place() -> None:
         (1, "EOFError: EOF when reading a line", "reads standard input", "--hp"),
     ],
 )
-def test_what_is_known_has_a_fix(code: int, said: str, reason: str, fix: str) -> None:
+def test_known_exception_has_a_fix(code: int, said: str, reason: str, fix: str) -> None:
     """At the end of a traceback; the same words earlier in the log, of something that went well, do not count."""
     found = diagnose(code, "some words\n" + raised(said, OWN))
     assert reason in found[0]
@@ -277,7 +277,7 @@ def test_what_is_known_has_a_fix(code: int, said: str, reason: str, fix: str) ->
         (126, "sh: 1: ./run.sh: Permission denied\n", "exit code 126", "chmod +x"),
     ],
 )  # fmt: skip
-def test_what_is_known_without_a_traceback(code: int, tail: str, reason: str, fix: str) -> None:
+def test_known_error_without_a_traceback_has_a_fix(code: int, tail: str, reason: str, fix: str) -> None:
     found = diagnose(code, tail)
     assert reason in found[0]
     assert fix in found[1]
@@ -293,7 +293,7 @@ exitcode  : -99999 (|ChildFailedError:|.so.1: cannot open shared object file|\x1
 
 @MANY
 @given(code=st.integers(1, 255), parts=st.lists(PARTS | st.text(max_size=10), max_size=40))
-def test_any_log_has_a_reason(code: int, parts: list[str]) -> None:
+def test_any_log_gives_a_reason(code: int, parts: list[str]) -> None:
     reason, fix = diagnose(code, "".join(parts))
     assert 0 < len(reason) <= 300
     assert reason.isprintable() or "\ud800" in reason or not reason.isascii()
@@ -307,12 +307,12 @@ def test_any_log_has_a_reason(code: int, parts: list[str]) -> None:
     ["a", " ", "1", "\n", ": ", ":", "'", "PermissionError: '", ": error: option", "not found: ", 'File "', "| ", "[a",
      "lib", "lib.so", "\x1b[0", "\r", "x.y", "FileNotFoundError: No such file or directory: '", '  File "x", line 1\n'],
 )  # fmt: skip
-def test_no_log_takes_long(code: int, piece: str) -> None:
+def test_diagnosis_takes_linear_time(code: int, piece: str) -> None:
     """A pattern that looks at it in more than one way would not come back within the tests' own limit."""
     for text in (piece * (65_536 // len(piece)), piece * (65_536 // len(piece)) + "!", "\n".join([piece * 700] * 30)):
         diagnose(code, text)
 
 
-def test_the_last_missing_module_counts() -> None:
+def test_last_missing_module_is_named() -> None:
     tail = "ModuleNotFoundError: No module named 'a'\nModuleNotFoundError: No module named 'b'\n"
     assert "`b`" in diagnose(1, tail)[0]

@@ -23,7 +23,7 @@ BASE = parse_spec({
 })  # fmt: skip
 
 
-def test_tables_are_merged_null_removes_and_all_else_replaces() -> None:
+def test_changes_merge_tables_and_replace_other_fields() -> None:
     changes = {"hyperparameters": {"lr": 0.2, "epochs": None, "new": ""}, "max_run_time": None, "requirements": ["c"]}
     found = lineage.changed(BASE, changes)
     assert found.hyperparameters == {"lr": "0.2", "new": ""}
@@ -44,7 +44,7 @@ def test_tables_are_merged_null_removes_and_all_else_replaces() -> None:
         ({"inputs": {"a/b": "/x"}}, "a/b"),
     ],
 )
-def test_what_cannot_be_changed_is_named(changes: dict[str, Any], words: str) -> None:
+def test_unchangeable_fields_are_rejected(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(SpecError) as caught:
         lineage.changed(BASE, changes)
     import re
@@ -72,7 +72,7 @@ SPECS: st.SearchStrategy[JobSpec] = st.builds(
 
 @MANY
 @given(a=SPECS, b=SPECS)
-def test_differences_turn_the_one_spec_into_the_other(a: JobSpec, b: JobSpec) -> None:
+def test_differences_convert_one_spec_into_the_other(a: JobSpec, b: JobSpec) -> None:
     changes: dict[str, Any] = {}
     for found in comparison.specs(a, b):
         assert found.a != found.b or type(found.a) is not type(found.b)
@@ -90,13 +90,13 @@ def test_differences_turn_the_one_spec_into_the_other(a: JobSpec, b: JobSpec) ->
     assert again.requirements == b.requirements
 
 
-def test_an_output_path_that_a_profile_gave_is_told_from_the_users_own() -> None:
+def test_generated_output_path_differs_from_a_user_path() -> None:
     assert lineage.is_generated("/out/my_job-20260101000000-0a1b2c/", "my job")
     assert not lineage.is_generated("/out/other-20260101000000-0a1b2c/", "my job")
     assert not lineage.is_generated("/out/my_job/", "my job")
 
 
-def test_jobs_whose_files_are_used(tmp_path: Path) -> None:
+def test_jobs_whose_outputs_are_inputs_are_found(tmp_path: Path) -> None:
     home = Home(tmp_path / "state").create()
     (home.jobs / "aaaa" / "output").mkdir(parents=True)
     (home.jobs / "link").mkdir()

@@ -43,7 +43,7 @@ def region(storages: Storages, profile: str = "") -> str:
     return storage.client.account.region
 
 
-def test_the_account_is_that_of_the_profile_else_of_the_default_one_else_of_the_first(storages: Storages) -> None:
+def test_account_comes_from_the_profile_then_the_default_then_the_first(storages: Storages) -> None:
     write(PROFILES.format(default="b"))
     assert [region(storages, name) for name in ("a", "b", "here", "")] == [
         "cn-beijing",
@@ -55,7 +55,7 @@ def test_the_account_is_that_of_the_profile_else_of_the_default_one_else_of_the_
     assert [region(storages, name) for name in ("b", "here", "")] == ["cn-shanghai", "cn-beijing", "cn-beijing"]
 
 
-def test_a_storage_is_made_anew_when_its_profile_changes(storages: Storages) -> None:
+def test_storage_is_recreated_when_its_profile_changes(storages: Storages) -> None:
     write(PROFILES.format(default="a"))
     before = storages.of("oss://bucket/key")
     assert storages.of("oss://other/key") is before
@@ -63,16 +63,16 @@ def test_a_storage_is_made_anew_when_its_profile_changes(storages: Storages) -> 
     assert region(storages) == "cn-hangzhou"
 
 
-def test_without_an_account_it_says_how_to_add_one(storages: Storages) -> None:
+def test_missing_account_names_the_command_to_add_one(storages: Storages) -> None:
     with pytest.raises(SettingsError, match="profile set"):
         storages.of("oss://bucket/key")
 
 
-def test_files_need_no_account(storages: Storages, tmp_path: Path) -> None:
+def test_local_files_need_no_account(storages: Storages, tmp_path: Path) -> None:
     assert isinstance(storages.of(tmp_path.as_uri()), LocalStorage)
 
 
 @pytest.mark.parametrize("uri", ["gopher://x", "x", "", "http://[bad"])
-def test_an_unknown_scheme_is_named(storages: Storages, uri: str) -> None:
+def test_unknown_scheme_is_named(storages: Storages, uri: str) -> None:
     with pytest.raises(Unsupported, match="oss://"):
         storages.of(uri)

@@ -21,7 +21,7 @@ def points(values: object, steps: object = None) -> Columns:
     return Columns(count if steps is None else np.asarray(steps, np.int64), value, count.astype(np.float64))
 
 
-def test_few_points_stay_as_they_are() -> None:
+def test_few_points_are_unchanged() -> None:
     few = points([3, 1, 2], [5, 4, 9])
     assert downsample(few, 3) is few
     assert downsample(few, 0).value.tolist() == []
@@ -38,7 +38,7 @@ def test_ends_and_peaks_are_kept() -> None:
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
-def test_a_single_value_that_is_no_number_shows(odd: float) -> None:
+def test_single_non_finite_value_is_kept(odd: float) -> None:
     values = np.arange(100_000.0)
     for place in (0, 1, 777, 50_000, 99_999):
         marked = values.copy()
@@ -46,13 +46,13 @@ def test_a_single_value_that_is_no_number_shows(odd: float) -> None:
         assert place in downsample(points(marked), 100).step
 
 
-def test_each_kind_of_them_shows_where_they_lie_together() -> None:
+def test_adjacent_non_finite_values_of_each_kind_are_kept() -> None:
     values = np.arange(100_000.0)
     values[5_000:5_003] = math.nan, math.inf, -math.inf
     assert {5_000, 5_001, 5_002} <= set(downsample(points(values), 100).step.tolist())
 
 
-def test_the_best_of_a_noisy_metric_is_kept() -> None:
+def test_extremes_of_a_noisy_metric_are_kept() -> None:
     values = np.random.default_rng(1).normal(size=100_000)
     found = downsample(points(values), 100)
     assert len(found.step) <= 100
@@ -66,7 +66,7 @@ def test_the_best_of_a_noisy_metric_is_kept() -> None:
     st.integers(0, 60),
     st.randoms(),
 )
-def test_whatever_the_points(values: list[float], kind: str, most: int, dice: object) -> None:
+def test_any_points_are_downsampled_in_order(values: list[float], kind: str, most: int, dice: object) -> None:
     rng = np.random.default_rng(len(values))
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     steps = {
@@ -89,14 +89,14 @@ def test_whatever_the_points(values: list[float], kind: str, most: int, dice: ob
             assert (kept.min(), kept.max()) == (finite.min(), finite.max())
 
 
-def test_steps_that_begin_again_are_put_in_order() -> None:
+def test_restarted_steps_are_sorted() -> None:
     steps = np.tile(np.arange(5000), 3)
     found = downsample(points(np.random.default_rng(1).normal(size=15_000), steps), 300)
     assert np.all(np.diff(found.step) >= 0)
     assert len(found.step) == 300
 
 
-def test_many_points_of_one_step_are_not_lost() -> None:
+def test_points_of_a_single_step_are_kept() -> None:
     assert len(downsample(points(np.random.default_rng(1).normal(size=15_000), np.zeros(15_000)), 300).step) == 300
 
 
@@ -112,7 +112,7 @@ def test_many_points_of_one_step_are_not_lost() -> None:
         (0, 0, [0]),
     ],
 )
-def test_windows(first: int | None, last: int | None, wanted: list[int]) -> None:
+def test_step_windows_are_selected(first: int | None, last: int | None, wanted: list[int]) -> None:
     assert select_steps(points(range(5)), first, last).step.tolist() == wanted
     backwards = points(range(5), [4, 3, 2, 1, 0])
     assert sorted(select_steps(backwards, first, last).step.tolist()) == wanted

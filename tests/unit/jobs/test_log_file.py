@@ -26,7 +26,7 @@ def make_log(folder: Path, data: bytes, *times: tuple[int, float]) -> LogFile:
     return LogFile(folder, "worker-0")
 
 
-def test_reading_by_offset(folder: Path) -> None:
+def test_reads_are_by_offset(folder: Path) -> None:
     log = make_log(folder, b"0123456789")
     assert log.size == 10
     assert log.read(3, 4) == b"3456"
@@ -34,7 +34,7 @@ def test_reading_by_offset(folder: Path) -> None:
     assert log.read(100, 1) == b""
 
 
-def test_a_log_that_is_not_there_yet_is_empty(folder: Path) -> None:
+def test_missing_log_is_empty(folder: Path) -> None:
     log = LogFile(folder / "nowhere", "worker-0")
     assert (log.size, log.read(0, 10), log.last_lines(5), log.time_at(0)) == (0, b"", 0, None)
     assert instances(folder / "nowhere") == []
@@ -42,7 +42,7 @@ def test_a_log_that_is_not_there_yet_is_empty(folder: Path) -> None:
 
 @MANY
 @given(data=st.lists(st.sampled_from([b"\n", b"ab", b"x" * 70_000]), max_size=12), n=st.integers(0, 6))
-def test_last_lines(data: list[bytes], n: int) -> None:
+def test_last_lines_start_at_the_right_offset(data: list[bytes], n: int) -> None:
     text = b"".join(data)
     with TemporaryDirectory() as folder:
         log = make_log(Path(folder), text)
@@ -50,7 +50,7 @@ def test_last_lines(data: list[bytes], n: int) -> None:
         assert log.read(log.last_lines(n), 10**7) == b"".join(lines[-n:] if n else [])
 
 
-def test_from_the_latest_lines(folder: Path) -> None:
+def test_latest_bytes_start_at_a_line_or_character(folder: Path) -> None:
     log = make_log(folder, "eins\nzwei\nüüü".encode())
     assert [log.from_latest(3, n) for n in (100, 13, 12, 6)] == [3, 3, 5, 10]
     # In the middle of a line, not of a character.
@@ -58,17 +58,17 @@ def test_from_the_latest_lines(folder: Path) -> None:
     assert log.from_latest(40, 5) == 40
 
 
-def test_times_by_offset(folder: Path) -> None:
+def test_offsets_map_to_times(folder: Path) -> None:
     log = make_log(folder, b"x" * 100, (0, 10.0), (40, 11.0), (80, 12.0))
     assert [log.time_at(place) for place in (0, 39, 40, 79, 80, 99)] == [10.0, 10.0, 11.0, 11.0, 12.0, 12.0]
 
 
-def test_times_by_offset_where_the_clock_was_set_back(folder: Path) -> None:
+def test_offsets_map_to_times_after_a_clock_change(folder: Path) -> None:
     log = make_log(folder, b"x" * 100, (0, 10.0), (40, 3.0), (60, 4.0), (80, 90.0), (90, 5.0))
     assert [log.time_at(place) for place in (0, 39, 40, 59, 60, 80, 99)] == [10.0, 10.0, 3.0, 3.0, 4.0, 90.0, 5.0]
 
 
-def test_a_torn_index_is_read_up_to_its_last_whole_entry(folder: Path) -> None:
+def test_torn_time_index_is_read_to_its_last_complete_entry(folder: Path) -> None:
     log = make_log(folder, b"x" * 100, (0, 10.0), (40, 11.0))
     log.index.write_bytes(log.index.read_bytes() + b"torn")
     assert log.time_at(99) == 11.0
@@ -84,7 +84,7 @@ def lines_of(text: bytes) -> list[bytes]:
     cut=st.floats(0, 1),
     torn=st.integers(0, 40),
 )
-def test_lines_by_number_in_a_log_that_grows(parts: list[bytes], cut: float, torn: int) -> None:
+def test_line_offsets_follow_a_growing_log(parts: list[bytes], cut: float, torn: int) -> None:
     whole = b"".join(parts)
     with TemporaryDirectory() as folder:
         log = make_log(Path(folder), b"")
@@ -100,7 +100,7 @@ def test_lines_by_number_in_a_log_that_grows(parts: list[bytes], cut: float, tor
         assert instances(Path(folder)) == ["worker-0"]
 
 
-def test_counted_lines_are_not_counted_again(folder: Path) -> None:
+def test_line_index_avoids_recounting(folder: Path) -> None:
     log = make_log(folder, b"a\n" * 200_000)
     assert log.count_lines() == 200_000
     before = log.line_index.read_bytes()
@@ -112,7 +112,7 @@ def test_counted_lines_are_not_counted_again(folder: Path) -> None:
     assert log.line_index.read_bytes() == before
 
 
-def test_two_processes_count_the_same_lines(folder: Path) -> None:
+def test_two_processes_share_the_line_index(folder: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})\n"
         "from pathlib import Path; from jupyter_pai.jobs.logs.file import LogFile\n"
@@ -128,14 +128,14 @@ def test_two_processes_count_the_same_lines(folder: Path) -> None:
     assert struct.unpack("<24q", log.line_index.read_bytes()) == tuple(16_384 * n for n in range(1, 25))
 
 
-def test_a_folder_that_may_not_be_written_is_counted_too(folder: Path) -> None:
+def test_lines_are_counted_without_a_writable_index(folder: Path) -> None:
     log = make_log(folder, b"a\n" * 100_000)
     log.line_index.mkdir()
     assert (log.count_lines(), log.line_offset(99_999)) == (100_000, 199_998)
     assert LogFile(folder / "nowhere", "worker-0").count_lines() == 0
 
 
-def test_instances_are_not_their_indexes(folder: Path) -> None:
+def test_instances_exclude_index_files(folder: Path) -> None:
     for name in ("worker-1", "worker-0", "worker-0.index", "worker-0.lines"):
         (folder / name).touch()
     assert instances(folder) == ["worker-0", "worker-1"]
@@ -143,7 +143,7 @@ def test_instances_are_not_their_indexes(folder: Path) -> None:
 
 @MANY
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.data())
-def test_text_is_cut_between_characters(text: str, data: st.DataObject) -> None:
+def test_text_is_cut_at_character_boundaries(text: str, data: st.DataObject) -> None:
     whole = text.encode()
     cut = data.draw(st.integers(0, len(whole)))
     first, used = decode_prefix(whole[:cut])
@@ -155,6 +155,6 @@ def test_text_is_cut_between_characters(text: str, data: st.DataObject) -> None:
 
 @MANY
 @given(st.binary(max_size=30))
-def test_bytes_that_are_no_text_do_no_harm(data: bytes) -> None:
+def test_invalid_utf_8_is_decoded(data: bytes) -> None:
     _text, used = decode_prefix(data)
     assert len(data) - used < 4

@@ -57,7 +57,7 @@ def whole(view: LogView) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_pages_of_logs_that_no_well_behaved_program_writes(name: str, folder: Path) -> None:
+def test_pages_of_binary_logs_are_complete(name: str, folder: Path) -> None:
     view = view_of(folder, NASTY[name])
     lines = [line.removesuffix(b"\n") for line in re.findall(rb"[^\n]*\n|[^\n]+$", NASTY[name])]
     texts = whole(view)
@@ -70,7 +70,7 @@ def test_pages_of_logs_that_no_well_behaved_program_writes(name: str, folder: Pa
     assert 0 <= len(NASTY[name]) - view.page(0, 5, before=END)["ends"]["worker-0"] < 4
 
 
-def test_long_lines_are_cut_and_say_so(folder: Path) -> None:
+def test_long_lines_are_cut_and_report_their_length(folder: Path) -> None:
     bar = b"\r".join(b"%6d/100000 |%s|" % (n, b"#" * (n // 2000)) for n in range(100_000))
     view = view_of(folder, b"x" * 10_000_000 + b"\n" + "中".encode() * 3_000 + b"\n" + bar + b"\nshort\n")
     page = view.page(0, 10)
@@ -84,7 +84,7 @@ def test_long_lines_are_cut_and_say_so(folder: Path) -> None:
 
 @settings(max_examples=MANY.max_examples // 10, deadline=None)
 @given(st.lists(st.binary(max_size=6), max_size=8), st.integers(0, 30))
-def test_a_page_ends_where_the_stream_goes_on(parts: list[bytes], cut: int) -> None:
+def test_page_end_is_the_start_of_the_stream(parts: list[bytes], cut: int) -> None:
     """What a page shows and what comes after its end are the log, however it is cut."""
     data = "行\n".encode().join(parts)
     with TemporaryDirectory() as place:
@@ -99,7 +99,7 @@ def test_a_page_ends_where_the_stream_goes_on(parts: list[bytes], cut: int) -> N
         assert min(cut, len(data)) - end < 4
 
 
-def test_several_logs_by_time(folder: Path) -> None:
+def test_several_logs_are_merged_by_time(folder: Path) -> None:
     logs = write(folder, SOME)
     views = LogViews()
     page = views.of(logs, ended=False).page(0, 100)
@@ -122,7 +122,7 @@ def test_several_logs_by_time(folder: Path) -> None:
     assert grown[7:] == ["open end", "next", " end", "next"]
 
 
-def test_search_in_several_logs(folder: Path) -> None:
+def test_search_covers_several_logs(folder: Path) -> None:
     view = LogViews().of(write(folder, SOME), ended=True)
     found = view.search(("[AB]2", True, False), 0, 10)
     assert [(hit["line"], hit["instance"], hit["text"]) for hit in found["hits"]] == [
@@ -144,7 +144,7 @@ def test_search_in_several_logs(folder: Path) -> None:
     st.booleans(),
     st.integers(0, 10_000),
 )
-def test_what_is_found(parts: list[bytes], text: str, regex: bool, case: bool, line: int) -> None:
+def test_search_equals_a_search_of_each_line(parts: list[bytes], text: str, regex: bool, case: bool, line: int) -> None:
     data = b"".join(parts)
     lines = [one.decode() for one in re.findall(rb"[^\n]*\n|[^\n]+$", data)]
     wanted = [n for n, one in enumerate(lines) if re.search(text, one, 0 if case else re.IGNORECASE)]
@@ -162,12 +162,12 @@ def test_what_is_found(parts: list[bytes], text: str, regex: bool, case: bool, l
 
 
 @pytest.mark.parametrize("pattern", ["(", "a(?=b)", "x" * 1_001, "", "a\nb", "(a{1000}){1000}", r"\1"])
-def test_a_pattern_that_cannot_be_used_is_refused(pattern: str, folder: Path) -> None:
+def test_invalid_search_pattern_is_rejected(pattern: str, folder: Path) -> None:
     with pytest.raises(UsageError):
         view_of(folder, b"a\n").search((pattern, True, True), 0, 1)
 
 
-def test_patterns_that_match_nothing_or_take_long(folder: Path) -> None:
+def test_empty_matches_and_slow_patterns_are_handled(folder: Path) -> None:
     view = view_of(folder, b"aaaa\n\nb\n" + b"x" * 150_000)
     assert view.search(("q*", True, True), 0, 9)["total"] == 4
     assert view.search(("^$", True, True), 0, 9)["hits"][0]["line"] == 1
@@ -194,13 +194,13 @@ def test_patterns_that_match_nothing_or_take_long(folder: Path) -> None:
         "KeyboardInterruptError",
     ],
 )
-def test_what_looks_like_an_error(line: str, folder: Path) -> None:
+def test_error_pattern_matches_error_lines_only(line: str, folder: Path) -> None:
     fine = b"error=0.25 loss=1\nepoch 3 mean error 0.1\n0 errors, 3 warnings\nErrorRate: 0.5\nterror: no\n"
     found = view_of(folder, fine + line.encode() + b"\n").search((ERRORS, True, True), 0, 9)
     assert [hit["line"] for hit in found["hits"]] == [5]
 
 
-def test_moments() -> None:
+def test_times_are_parsed_from_seconds_or_iso_format() -> None:
     assert (parse_time(""), parse_time("12.5"), parse_time("1970-01-01T00:01:00+00:00")) == (None, 12.5, 60.0)
     for text in ("x", "nan", "1e99", "-5", "9" * 400):
         with pytest.raises(UsageError, match="invalid time"):

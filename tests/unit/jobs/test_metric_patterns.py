@@ -21,23 +21,23 @@ def points(data: bytes, offset: int = 0, **patterns: str) -> list[tuple[int, str
     return scanner(**patterns).scan(data, offset).points
 
 
-def test_one_point_a_line_with_the_lines_offset() -> None:
+def test_one_point_per_line_with_the_offset_of_the_line() -> None:
     data = b"epoch 1 loss=0.5 loss=9\nnothing\nepoch 2 loss=2.5e-1\n"
     assert points(data, 100, loss=r"loss=([0-9.e-]+)") == [(100, "loss", None, 0.5), (132, "loss", None, 0.25)]
 
 
-def test_pais_own_pattern() -> None:
+def test_documented_pattern_of_pai_finds_the_last_value() -> None:
     pattern = r".*accuracy=([-+]?[0-9]*.?[0-9]+(?:[eE][-+]?[0-9]+)?).*"
     assert points(b"x accuracy=0.1 y accuracy=0.75 z\n", acc=pattern) == [(0, "acc", None, 0.75)]
 
 
-def test_a_pattern_sees_one_line_at_a_time() -> None:
+def test_pattern_matches_within_a_line() -> None:
     assert points(b"loss=\n7\n", loss=r"loss=\s*(\d+)") == []
     assert points(b"loss=\nloss= 3\n", loss=r"loss=\s*(\d+)") == [(6, "loss", None, 3.0)]
     assert points(b"a 1\nb 2\n", b=r"^b (\d)$") == [(4, "b", None, 2.0)]
 
 
-def test_progress_bars_are_lines() -> None:
+def test_progress_bar_updates_are_lines() -> None:
     assert points(b"\r10% loss=3\r20% loss=2\r30% loss=1\n", loss=r"loss=(\d)") == [
         (1, "loss", None, 3.0),
         (12, "loss", None, 2.0),
@@ -55,7 +55,7 @@ def test_offsets_count_bytes_not_characters() -> None:
     ]
 
 
-def test_what_report_writes() -> None:
+def test_report_lines_give_points_and_progress() -> None:
     data = (
         b'[pai] {"metric": "loss", "value": 0.5, "step": 3}\n'
         b'45%[pai] {"metric": "loss", "value": NaN}\n'
@@ -84,13 +84,13 @@ def test_what_report_writes() -> None:
         b"[pai] {" * 150_000,
     ],
 )
-def test_lines_that_only_look_like_reports_are_passed_over(line: bytes) -> None:
+def test_invalid_report_lines_are_ignored(line: bytes) -> None:
     found = scanner().scan(line + b'\n[pai] {"metric": "y", "value": 1}\n', 0)
     assert [point[1] for point in found.points] == ["y"]
     assert found.progress is None
 
 
-def test_what_is_no_number_is_no_point() -> None:
+def test_non_numeric_values_are_ignored() -> None:
     assert points(b"loss=abc\nloss=nan\n", loss=r"loss=(\w+)")[0][0] == 9
 
 
@@ -106,7 +106,7 @@ BACKTRACKING = [
 
 
 @pytest.mark.parametrize(("pattern", "line"), BACKTRACKING)
-def test_a_pattern_that_never_ends_is_given_up_and_named(pattern: str, line: bytes) -> None:
+def test_endless_pattern_is_disabled_and_named(pattern: str, line: bytes) -> None:
     watched = scanner(bad=pattern, good=r"loss=(\d)")
     data = (line + b"\nloss=1\n") * (1 + 900_000 // len(line))
     found = watched.scan(data, 0)
@@ -115,7 +115,7 @@ def test_a_pattern_that_never_ends_is_given_up_and_named(pattern: str, line: byt
     assert watched.scan(data[:1000], 0).given_up == []
 
 
-def test_a_pattern_that_is_slow_in_each_line_is_given_up_too() -> None:
+def test_pattern_slow_in_each_line_is_disabled() -> None:
     """No search of it takes long, but there are many."""
     watched = scanner(slow=r"(?:a|aa)+([0-9])")
     pieces = 0
@@ -124,7 +124,7 @@ def test_a_pattern_that_is_slow_in_each_line_is_given_up_too() -> None:
         assert pieces < 1_000
 
 
-def test_a_pattern_that_is_quick_enough_is_kept() -> None:
+def test_fast_pattern_stays_enabled() -> None:
     pattern = r".*accuracy=([-+]?[0-9]*.?[0-9]+(?:[eE][-+]?[0-9]+)?).*"
     watched = scanner(acc=pattern)
     data = b"epoch 3 of 100, step 1200, loss=0.25, accuracy=0.75, 3.2 s a step\n" * 15_000
@@ -137,7 +137,7 @@ def test_a_pattern_that_is_quick_enough_is_kept() -> None:
     ("pattern", "words"),
     [("loss=([0-9.", "unterminated"), ("loss=.*", "but has 0"), ("(a)(b)", "but has 2"), ("*", "nothing to repeat")],
 )
-def test_a_wrong_pattern_is_shown(pattern: str, words: str) -> None:
+def test_invalid_pattern_is_quoted_in_the_error(pattern: str, words: str) -> None:
     with pytest.raises(SpecError) as caught:
         compile_pattern(MetricDefinition(name="loss", regex=pattern))
     assert words in str(caught.value)
@@ -145,7 +145,7 @@ def test_a_wrong_pattern_is_shown(pattern: str, words: str) -> None:
     assert "`loss`" in str(caught.value)
 
 
-def test_a_wrong_pattern_shows_where() -> None:
+def test_invalid_pattern_error_marks_the_position() -> None:
     with pytest.raises(SpecError) as caught:
         compile_pattern(MetricDefinition(name="loss", regex="abc)(x)"))
     *_rest, regex_line, caret_line = str(caught.value).splitlines()
@@ -156,7 +156,7 @@ def test_a_wrong_pattern_shows_where() -> None:
 @given(
     st.lists(st.binary(max_size=20) | st.sampled_from([b"loss=1", b"\r", b"\n", b"\xff", "中".encode()]), max_size=20)
 )
-def test_pieces_give_the_same_points_as_the_whole(parts: list[bytes]) -> None:
+def test_chunks_give_the_same_points_as_the_whole_log(parts: list[bytes]) -> None:
     data = b"".join(parts)
     whole = points(data, 0, loss=r"loss=(\d)")
     cut = data.rfind(b"\n", 0, len(data) // 2) + 1

@@ -32,7 +32,7 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_commit_branch_and_changes(repository: Path) -> None:
+def test_git_state_has_commit_branch_and_changes(repository: Path) -> None:
     commit = git(repository, "rev-parse", "HEAD")
     clean = Git(commit=commit, branch="main")
     assert provenance.git_state(str(repository / "sub")) == clean
@@ -45,7 +45,7 @@ def test_commit_branch_and_changes(repository: Path) -> None:
     assert provenance.git_state(str(repository)) == clean.model_copy(update=changed | {"branch": ""})
 
 
-def test_repositories_that_tell_little_are_no_error(repository: Path, tmp_path: Path) -> None:
+def test_missing_bare_and_empty_repositories_are_handled(repository: Path, tmp_path: Path) -> None:
     assert provenance.git_state(str(tmp_path)) is None
     assert provenance.git_state(str(tmp_path / "nowhere")) is None
     bare, empty = tmp_path / "bare", tmp_path / "empty"
@@ -58,7 +58,7 @@ def test_repositories_that_tell_little_are_no_error(repository: Path, tmp_path: 
     assert provenance.git_state(str(repository)) is None
 
 
-def test_a_repository_of_somebody_elses(repository: Path) -> None:
+def test_repository_of_another_user_is_ignored(repository: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     for path in [repository, *repository.rglob("*")]:
@@ -66,7 +66,7 @@ def test_a_repository_of_somebody_elses(repository: Path) -> None:
     assert provenance.git_state(str(repository)) is None
 
 
-def test_git_that_is_slow_or_missing(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_or_missing_git_is_handled(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
     monkeypatch.setenv("PATH", str(tools))
@@ -79,7 +79,7 @@ def test_git_that_is_slow_or_missing(repository: Path, tmp_path: Path, monkeypat
     until(lambda: not stat.exists() or ") Z " in stat.read_text())
 
 
-def test_nothing_that_the_repository_names_is_run(repository: Path, tmp_path: Path) -> None:
+def test_repository_configuration_is_not_executed(repository: Path, tmp_path: Path) -> None:
     spy = tmp_path / "spy"
     spy.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
     spy.chmod(0o755)
@@ -101,7 +101,7 @@ def test_nothing_that_the_repository_names_is_run(repository: Path, tmp_path: Pa
         ("", ""),
     ],
 )
-def test_addresses_lose_what_may_be_secret(repository: Path, url: str, shown: str) -> None:
+def test_remote_urls_lose_credentials(repository: Path, url: str, shown: str) -> None:
     git(repository, "remote", "add", "origin", "x")
     git(repository, "config", "remote.origin.url", url)
     found = provenance.git_state(str(repository))
@@ -109,7 +109,7 @@ def test_addresses_lose_what_may_be_secret(repository: Path, url: str, shown: st
     assert found.remote == shown == provenance.public_url(url)
 
 
-def test_packages_are_asked_once_and_again_when_they_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_are_listed_again_only_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site, cache = tmp_path / "site", tmp_path / "cache"
     cache.mkdir()
 

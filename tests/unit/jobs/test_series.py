@@ -22,7 +22,7 @@ def piece(*points: MetricPoint, end: int = 0, source: str = "worker-0", origin: 
     return Piece(source, end, packed, origin)
 
 
-def test_points_come_back_in_order(folder: Path) -> None:
+def test_points_are_read_in_order(folder: Path) -> None:
     writer = SeriesWriter(folder)
     writer.append(piece(point(0), point(0, "acc"), point(1)))
     writer.append(piece(point(2)))
@@ -32,7 +32,7 @@ def test_points_come_back_in_order(folder: Path) -> None:
     assert Series(folder).latest() == {"loss": point(2), "acc": point(0, "acc")}
 
 
-def test_columns_are_the_same_points(folder: Path) -> None:
+def test_columns_equal_points(folder: Path) -> None:
     SeriesWriter(folder).append(piece(*(point(n) for n in range(10))))
     for start, end in ((0, None), (3, 5), (3, 100), (7, 3), (100, None)):
         rows = zip(*Series(folder).columns("loss", start, end), strict=True)
@@ -40,7 +40,7 @@ def test_columns_are_the_same_points(folder: Path) -> None:
     assert len(Series(folder).columns("unknown").step) == 0
 
 
-def test_more_columns_than_are_read_at_once(folder: Path) -> None:
+def test_columns_are_read_in_several_chunks(folder: Path) -> None:
     data = b"".join(pack(n / 2, n, n * 2) for n in range(50_000))
     SeriesWriter(folder).append(Piece("worker-0", 0, {"loss": data}))
     columns = Series(folder).columns("loss", 3)
@@ -49,7 +49,7 @@ def test_more_columns_than_are_read_at_once(folder: Path) -> None:
     assert columns.value.tolist() == [n * 2 for n in range(3, 50_000)]
 
 
-def test_what_a_killed_follower_did_not_count_is_cut_off(folder: Path) -> None:
+def test_uncounted_points_of_a_killed_writer_are_cut_off(folder: Path) -> None:
     SeriesWriter(folder).append(piece(point(0)))
     with open(folder / "0", "ab") as file:
         file.write(b"\1" * 30)  # Points and a torn one, written but not counted.
@@ -59,7 +59,7 @@ def test_what_a_killed_follower_did_not_count_is_cut_off(folder: Path) -> None:
     assert (folder / "0").stat().st_size == 48
 
 
-def test_the_cursor_holds_positions(folder: Path) -> None:
+def test_cursor_stores_offsets_and_progress(folder: Path) -> None:
     SeriesWriter(folder).append(Piece("worker-0", 7, progress=0.5))
     assert Series(folder).cursor() == Cursor({"worker-0": 7}, {}, 0.5)
     SeriesWriter(folder).append(Piece("worker-0", 9))
@@ -67,7 +67,7 @@ def test_the_cursor_holds_positions(folder: Path) -> None:
     assert json.loads((folder / "cursor.json").read_text())["offsets"] == {"worker-0": 9}
 
 
-def test_a_cursor_of_an_older_version_counts(folder: Path) -> None:
+def test_cursor_of_an_older_version_is_read(folder: Path) -> None:
     SeriesWriter(folder).append(piece(point(0), end=9))
     (folder / "cursor.json").write_text('{"offsets": {"worker-0": 9}, "counts": {"loss": 1}, "progress": null}')
     assert Series(folder).read("loss") == [point(0)]
@@ -75,13 +75,13 @@ def test_a_cursor_of_an_older_version_counts(folder: Path) -> None:
     assert SeriesWriter(folder).at.name_of("loss", "tensorboard/") == "loss (tensorboard)"
 
 
-def test_metrics_may_be_called_anything(folder: Path) -> None:
+def test_metrics_may_have_any_name(folder: Path) -> None:
     names = ["../../x", "a/b", "损失", "", "\x01", "x" * 200]
     SeriesWriter(folder).append(piece(*(point(n, name) for n, name in enumerate(names))))
     assert [Series(folder).read(name)[0].step for name in names] == list(range(6))
 
 
-def test_two_origins_do_not_share_a_name(folder: Path) -> None:
+def test_metrics_of_two_origins_have_different_names(folder: Path) -> None:
     writer = SeriesWriter(folder)
     writer.claim(["acc"])
     writer.append(piece(point(0), origin="tensorboard/"))
@@ -110,7 +110,7 @@ def test_two_origins_do_not_share_a_name(folder: Path) -> None:
         "\0" * 4096,
     ],
 )
-def test_a_damaged_cursor_is_set_aside_and_all_is_read_again(
+def test_damaged_cursor_is_set_aside_and_reading_restarts(
     folder: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     SeriesWriter(folder).append(piece(*(point(n) for n in range(3)), end=30))
@@ -126,7 +126,7 @@ def test_a_damaged_cursor_is_set_aside_and_all_is_read_again(
     assert len(caplog.records) == 1
 
 
-def test_what_could_not_be_written_does_not_count(folder: Path) -> None:
+def test_failed_write_adds_no_points(folder: Path) -> None:
     writer = SeriesWriter(folder)
     writer.append(piece(point(0), end=10))
     (folder / "1").mkdir()
@@ -138,7 +138,7 @@ def test_what_could_not_be_written_does_not_count(folder: Path) -> None:
     assert Series(folder).read("acc") == [point(0, "acc")]
 
 
-def test_texts_are_counted_and_bounded(folder: Path) -> None:
+def test_texts_are_stored_up_to_a_limit(folder: Path) -> None:
     writer = SeriesWriter(folder)
     text = {"tag": "notes", "step": 1, "time": 2.0, "text": "<b>\n中"}
     writer.append(Piece("a", 1, texts=[text]))

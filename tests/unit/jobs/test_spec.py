@@ -18,13 +18,13 @@ from ...support.fuzz import MANY, NAMES, VALUES
 MINIMAL: dict[str, Any] = {"name": "x", "command": "true"}
 
 
-def test_a_spec_does_not_change() -> None:
+def test_spec_is_immutable() -> None:
     spec = parse_spec(MINIMAL)
     with pytest.raises(ValidationError):
         spec.name = "y"  # type: ignore[misc]
 
 
-def test_values_from_python_become_text() -> None:
+def test_python_values_become_text() -> None:
     spec = parse_spec(MINIMAL | {"hyperparameters": {"lr": 0.1, "flag": True, "none": None, "list": [1]}})
     assert spec.hyperparameters == {"lr": "0.1", "flag": "True", "list": "[1]"}
 
@@ -52,14 +52,14 @@ def test_values_from_python_become_text() -> None:
         ({"source": {"files": {"/etc/x": ""}}}, "not a path inside"),
     ],
 )
-def test_what_is_wrong_is_named(fields: dict[str, Any], words: str) -> None:
+def test_invalid_fields_are_named(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(SpecError) as caught:
         parse_spec(MINIMAL | fields)
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", [], {"name": 3}])
-def test_what_is_no_spec_at_all_is_refused(value: object) -> None:
+def test_other_types_are_rejected(value: object) -> None:
     with pytest.raises(SpecError):
         parse_spec(value)
 
@@ -76,7 +76,7 @@ def test_what_is_no_spec_at_all_is_refused(value: object) -> None:
         },
     )
 )
-def test_any_text_is_taken_whole_or_refused_with_a_message(fields: dict[str, Any]) -> None:
+def test_any_fields_are_kept_whole_or_rejected(fields: dict[str, Any]) -> None:
     try:
         spec = parse_spec(fields)
     except SpecError as error:
@@ -86,19 +86,19 @@ def test_any_text_is_taken_whole_or_refused_with_a_message(fields: dict[str, Any
     assert spec.hyperparameters == fields.get("hyperparameters", {})
 
 
-def test_the_command_line_of_command_and_script() -> None:
+def test_command_line_of_command_and_script() -> None:
     spec = parse_spec(MINIMAL | {"command": "run $PAI_USER_ARGS", "hyperparameters": {"a": "b c"}})
     assert spec.command_line == "run --a 'b c'"
     spec = parse_spec({"name": "x", "entry_point": "t.py", "hyperparameters": {"a": "b c"}})
     assert spec.command_line == "python t.py --a 'b c'"
 
 
-def test_statuses_that_are_final() -> None:
+def test_final_statuses() -> None:
     final = {status.value for status in JobStatus if status.ended}
     assert final == {"succeeded", "failed", "stopped", "lost"}
 
 
-def test_a_job_goes_through_json_and_back() -> None:
+def test_job_survives_a_json_round_trip() -> None:
     job = Job(
         id="a", spec=parse_spec(MINIMAL), backend="local", profile="local", status=JobStatus.QUEUED, submitted_at=now()
     )
@@ -107,7 +107,7 @@ def test_a_job_goes_through_json_and_back() -> None:
     assert Job.model_validate(there) == job
 
 
-def test_the_schema_names_every_field() -> None:
+def test_schema_lists_every_field() -> None:
     schema = JobSpec.model_json_schema()
     assert set(schema["properties"]) == set(JobSpec.model_fields)
     assert schema["additionalProperties"] is False

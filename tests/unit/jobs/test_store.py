@@ -55,7 +55,7 @@ def job(name: str = "x", job_id: str = "aaaa", **spec: Any) -> Job:
     )
 
 
-def test_a_job_comes_back_whole(store: Store) -> None:
+def test_stored_job_is_read_back_whole(store: Store) -> None:
     added = job(
         hyperparameters={"lr": "0.1"}, labels={"team": "视觉"}, metric_definitions=[{"name": "a", "regex": "(b)"}]
     )
@@ -63,13 +63,13 @@ def test_a_job_comes_back_whole(store: Store) -> None:
     assert store.jobs.get("aaaa") == added
 
 
-def test_a_repeated_key_makes_no_second_job(store: Store) -> None:
+def test_repeated_key_returns_the_first_job(store: Store) -> None:
     assert store.jobs.insert(job(), "key", "").result().id == "aaaa"
     assert store.jobs.insert(job(job_id="bbbb"), "key", "").result().id == "aaaa"
     assert store.jobs.page(JobFilter())[1] == 1
 
 
-def test_one_that_has_ended_keeps_its_status(store: Store) -> None:
+def test_ended_job_keeps_its_status(store: Store) -> None:
     store.jobs.insert(job(), "key", "").result()
     store.jobs.update("aaaa", status=JobStatus.FAILED, reason="why", ended_at=now()).result()
     later = store.jobs.update("aaaa", status=JobStatus.RUNNING).result()
@@ -77,7 +77,7 @@ def test_one_that_has_ended_keeps_its_status(store: Store) -> None:
     assert store.jobs.active() == []
 
 
-def test_finding_by_id_beginning_name_and_last(store: Store) -> None:
+def test_jobs_are_found_by_id_prefix_name_and_last(store: Store) -> None:
     store.jobs.insert(job("first", "abcd"), "1", "").result()
     store.jobs.insert(job("second", "abxy"), "2", "").result()
     store.jobs.insert(job("second", "zzzz"), "3", "").result()
@@ -90,7 +90,7 @@ def test_finding_by_id_beginning_name_and_last(store: Store) -> None:
             store.jobs.find(word)
 
 
-def test_pages_filters_and_totals(store: Store) -> None:
+def test_pages_have_filters_and_totals(store: Store) -> None:
     for n in range(7):
         store.jobs.insert(job(f"job {n}", f"id{n}", labels={"even": str(n % 2 == 0)}), str(n), "").result()
     store.jobs.update("id3", status=JobStatus.STOPPED).result()
@@ -138,7 +138,7 @@ def key_of(sort: str, found: Job) -> tuple[int, Any, str]:
 
 @settings(max_examples=MANY.max_examples // 10, deadline=None)
 @given(rows=ROWS, sort=st.sampled_from([*SORTS, "hp:lr"]), descending=st.booleans(), size=st.integers(1, 5))
-def test_any_order_in_pages_is_a_whole_one(
+def test_pages_of_any_sort_order_contain_each_job_once(
     rows: list[tuple[str, str | None, JobStatus, int, int | None]], sort: str, descending: bool, size: int
 ) -> None:
     with TemporaryDirectory() as folder, contextlib.closing(Store(Path(folder, "pai.sqlite3"))) as store:
@@ -176,7 +176,7 @@ def test_any_order_in_pages_is_a_whole_one(
                 )
 
 
-def test_jobs_of_the_first_version_can_be_sorted(tmp_path: Path) -> None:
+def test_jobs_of_schema_version_1_can_be_sorted(tmp_path: Path) -> None:
     path = tmp_path / "pai.sqlite3"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.executescript(FIRST)
@@ -194,7 +194,7 @@ def test_jobs_of_the_first_version_can_be_sorted(tmp_path: Path) -> None:
     assert [found.spec.hyperparameters["lr"] for found in page] == ["9", "10", "x"]
 
 
-def test_attaching_finds_what_runs_or_succeeded(store: Store) -> None:
+def test_attachable_jobs_are_active_or_succeeded(store: Store) -> None:
     store.jobs.insert(job(job_id="a"), "1", "cell").result()
     assert store.jobs.attachable("cell").id == "a"  # type: ignore[union-attr]
     store.jobs.update("a", status=JobStatus.FAILED).result()
@@ -205,7 +205,7 @@ def test_attaching_finds_what_runs_or_succeeded(store: Store) -> None:
     assert store.jobs.attachable("") is None
 
 
-def test_labels_are_the_jobs_own(store: Store) -> None:
+def test_changed_labels_leave_the_spec_unchanged(store: Store) -> None:
     store.jobs.insert(job(labels={"team": "x", "old": "1"}), "key", "").result()
     assert store.jobs.get("aaaa").labels == {"team": "x", "old": "1"}
     changed = store.jobs.label("aaaa", {"old": None, "best": "yes"}).result()
@@ -222,7 +222,7 @@ def test_labels_are_the_jobs_own(store: Store) -> None:
     assert store.events.read()[-1] == event
 
 
-def test_labels_come_back_with_a_database_that_is_made_anew(tmp_path: Path) -> None:
+def test_rebuilt_database_restores_labels(tmp_path: Path) -> None:
     for name, labels in (("aaaa", {"a": "1"}), ("bbbb", {"b": "2"})):
         folder = tmp_path / "jobs" / name
         folder.mkdir(parents=True)
@@ -242,7 +242,7 @@ def test_labels_come_back_with_a_database_that_is_made_anew(tmp_path: Path) -> N
         assert store.jobs.page(JobFilter(labels={"new": "3"}))[1] == 1
 
 
-def test_events_tell_what_happened_in_order(store: Store) -> None:
+def test_events_are_recorded_in_order(store: Store) -> None:
     store.jobs.insert(job(), "key", "").result()
     store.jobs.update("aaaa", status=JobStatus.RUNNING).result()
     store.jobs.update("aaaa", status=JobStatus.RUNNING).result()
@@ -256,7 +256,7 @@ def test_events_tell_what_happened_in_order(store: Store) -> None:
         store.jobs.get("aaaa")
 
 
-def test_two_processes_write_at_once(store: Store, tmp_path: Path) -> None:
+def test_two_processes_write_concurrently(store: Store, tmp_path: Path) -> None:
     code = f"""
 import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from pathlib import Path
@@ -272,7 +272,7 @@ for n in range(60):
     assert store.jobs.page(JobFilter())[1] == 120
 
 
-def test_closing_waits_for_those_who_read(tmp_path: Path) -> None:
+def test_closing_waits_for_readers(tmp_path: Path) -> None:
     """In a process of its own: SQLite crashes the one that closes a connection which another thread reads from."""
     code = """
 import threading
@@ -306,7 +306,7 @@ for n in range(40):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_database_of_schema_version_1_is_migrated(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite3"
     with sqlite3.connect(path) as database:
         database.executescript(FIRST)
@@ -359,7 +359,7 @@ CREATE INDEX event_by_job ON event (job_id, id);
 """
 
 
-def test_what_may_not_be_deleted_is_not(store: Store) -> None:
+def test_active_pinned_and_used_jobs_are_not_deleted(store: Store) -> None:
     store.jobs.insert(job(job_id="a"), "a", "").result()
     with pytest.raises(Conflict, match="still active"):
         store.jobs.delete("a").result()
@@ -382,7 +382,7 @@ def test_what_may_not_be_deleted_is_not(store: Store) -> None:
     assert store.disk_usage.pending_removals() == []
 
 
-def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+def test_database_of_a_newer_version_is_rejected_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "new.sqlite3"
     with sqlite3.connect(path) as database:
         database.execute("PRAGMA user_version = 999")
@@ -391,14 +391,14 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     assert "Upgrade" in caught.value.fix
 
 
-def test_what_is_no_database_is_named(tmp_path: Path) -> None:
+def test_path_without_a_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "pai.sqlite3"
     path.mkdir()
     with pytest.raises(StateError, match=r"pai\.sqlite3"):
         Store(path)
 
 
-def test_a_full_disk_is_said_and_nothing_is_half_there(small_disk: Path) -> None:
+def test_full_disk_raises_and_stores_nothing_partial(small_disk: Path) -> None:
     store = Store(small_disk / "pai.sqlite3")
     try:
         store.jobs.insert(job(), "1", "").result()
@@ -414,7 +414,7 @@ def test_a_full_disk_is_said_and_nothing_is_half_there(small_disk: Path) -> None
         store.close()
 
 
-def test_what_happens_in_order_whatever_the_clock_says(store: Store) -> None:
+def test_events_keep_their_order_after_a_clock_change(store: Store) -> None:
     """It was set back while the job ran."""
     at = now()
     store.jobs.insert(job(), "key", "").result()
@@ -425,7 +425,7 @@ def test_what_happens_in_order_whatever_the_clock_says(store: Store) -> None:
     assert duration(ended.model_dump(mode="json")) == "0.0 s"
 
 
-def test_a_database_made_anew_has_pins_origins_and_uses(tmp_path: Path) -> None:
+def test_rebuilt_database_restores_pins_origins_and_uses(tmp_path: Path) -> None:
     """Each of these may be what keeps a job's files from being deleted. What was deleted does not come back."""
     home = Home(tmp_path).create()
     made = [job(job_id=name) for name in ("first", "gone")]

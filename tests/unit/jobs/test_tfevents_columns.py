@@ -31,7 +31,7 @@ def points(data: bytes) -> Points:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_the_same_points_as_tensorboard_reads(tmp_path: Path, style: str) -> None:
+def test_points_equal_those_of_tensorboard(tmp_path: Path, style: str) -> None:
     scalar = STYLES[style]
     # Steps of one to three bytes, tags of several lengths and several of one length, in turns and in none.
     events = [opened()]
@@ -47,7 +47,7 @@ def test_the_same_points_as_tensorboard_reads(tmp_path: Path, style: str) -> Non
     assert {tag: len(found) for tag, found in wanted.items()}["loss"] == 1_401
 
 
-def test_many_tags_of_one_length_stay_apart(tmp_path: Path) -> None:
+def test_tags_of_equal_length_are_distinguished(tmp_path: Path) -> None:
     dice = random.Random(1)
     # In an order of steps that is not that of their lengths.
     steps = [dice.choice([3, 300, 70_000]) for _ in range(1_000)]
@@ -62,7 +62,7 @@ KINDS = ["float16", "float32", "float64", "bfloat16", "int8", "uint8", "int16", 
 @pytest.mark.parametrize("content", [False, True], ids=["field", "bytes"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [1, 300])
-def test_every_kind_of_number(kind: str, content: bool, count: int) -> None:
+def test_every_numeric_type_is_read(kind: str, content: bool, count: int) -> None:
     value = 3 if "int" in kind else 1.5
     if kind in ("int16", "int32", "int64"):
         value = -3
@@ -72,24 +72,24 @@ def test_every_kind_of_number(kind: str, content: bool, count: int) -> None:
     assert [point[1:] for point in found["x"]] == [(n + 1, value) for n in range(count)]
 
 
-def test_a_tensor_of_one_element_in_brackets_is_a_scalar() -> None:
+def test_tensor_of_one_element_is_a_scalar() -> None:
     assert points(records([event(1, tensor("x", [2.5]))]))["x"][0][2] == 2.5
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -0.0, 3e38])
 @pytest.mark.parametrize("style", STYLES)
-def test_values_that_are_no_numbers_are_kept(style: str, value: float) -> None:
+def test_non_finite_values_are_kept(style: str, value: float) -> None:
     found = points(records(event(n, STYLES[style]("x", value)) for n in range(100)))["x"]
     assert all(struct.pack("f", point[2]) == struct.pack("f", value) for point in found)
 
 
 @pytest.mark.parametrize("step", [0, 1, 127, 128, 2**31, 2**62, -1, -(2**63)])
-def test_every_step(step: int) -> None:
+def test_extreme_steps_are_read(step: int) -> None:
     found = points(records([event(step, simple("x", 1), time=5.0)] * 3))
     assert found["x"] == [(5.0, step, 1.0)] * 3
 
 
-def test_times_that_are_no_numbers_become_zero() -> None:
+def test_non_finite_times_become_zero() -> None:
     assert points(records([event(1, simple("x", 1), time=math.nan)] * 100))["x"][0] == (0.0, 1, 1.0)
     two = event(1, simple("x", 1), simple("y", 1), time=math.inf)
     assert points(records([two]))["y"] == [(0.0, 1, 1.0)]
@@ -110,7 +110,7 @@ def test_texts_are_read() -> None:
     assert found.points == {}
 
 
-def test_what_is_no_scalar_is_passed_over() -> None:
+def test_other_summaries_are_skipped() -> None:
     image = tensor_pb2.TensorProto(dtype=types_pb2.DT_STRING, string_val=[b"8", b"8", b"\x89PNG\r\n"])
     old_image = summary_pb2.Summary.Image(height=1, width=1, encoded_image_string=b"\x89PNG")
     same = tensor("", [[1.0, 1.0]]).tensor
@@ -135,7 +135,7 @@ def test_what_is_no_scalar_is_passed_over() -> None:
     assert found.texts == []
 
 
-def test_a_record_that_is_not_whole_waits() -> None:
+def test_incomplete_record_is_read_later() -> None:
     data = records([opened(), *(event(n, simple("x", n)) for n in range(100))])
     ends = [read_records(data[:cut]).end for cut in range(len(data) + 1)]
     assert sorted(set(ends)) == [0, *np.cumsum([len(records([opened()])), *(record_sizes(100))]).tolist()]
@@ -149,7 +149,7 @@ def record_sizes(count: int) -> list[int]:
     return [len(records([event(n, simple("x", n))])) for n in range(count)]
 
 
-def test_a_length_that_is_damaged_ends_it_and_nothing_is_allocated() -> None:
+def test_damaged_length_stops_reading_without_allocation() -> None:
     good = records(event(n, simple("x", n)) for n in range(100))
     for bad in (b"\xff" * 12, b"\0" * 12, struct.pack("<QI", 2**62, 0), struct.pack("<QI", 10, 0) + b"x" * 14):
         found = read_records(good + bad + good)
@@ -160,7 +160,7 @@ def test_a_length_that_is_damaged_ends_it_and_nothing_is_allocated() -> None:
 
 @MANY
 @given(st.data())
-def test_damage_does_no_harm(data: st.DataObject) -> None:
+def test_damaged_bytes_lose_no_earlier_points(data: st.DataObject) -> None:
     """Bytes that are flipped, and a tail that is cut: what was before is there, nothing raises, nothing loops."""
     dice = data.draw(st.randoms(use_true_random=False))
     makers = [
@@ -200,7 +200,7 @@ def test_damage_does_no_harm(data: st.DataObject) -> None:
 
 @MANY
 @given(st.binary(max_size=400), st.integers(1, 80))
-def test_records_of_nonsense_are_passed_over(data: bytes, count: int) -> None:
+def test_invalid_records_are_skipped(data: bytes, count: int) -> None:
     good = event(1, simple("x", 1))
     found = read_records(records([data] * count + [good]))
     assert points_of(found)["x"][-1] == (TIME + 1 / 8, 1, 1.0)

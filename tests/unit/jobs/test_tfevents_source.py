@@ -42,7 +42,7 @@ def followed(folder: Path) -> Followed:
     return Followed(folder)
 
 
-def test_files_at_any_depth_by_their_run(followed: Followed) -> None:
+def test_metrics_are_named_by_the_run_folder(followed: Followed) -> None:
     followed.write("events.out.tfevents.1.host", event(1, simple("loss", 1)))
     followed.write("train/events.out.tfevents.2.host", event(1, simple("loss", 2)))
     followed.write("a/b/c/my.tfevents", event(1, tensor("loss", 3)))
@@ -50,14 +50,14 @@ def test_files_at_any_depth_by_their_run(followed: Followed) -> None:
     assert followed.read() == {"loss": [1.0], "a/b/c/loss": [3.0], "train/loss": [2.0]}
 
 
-def test_a_folder_that_is_not_there_yet(followed: Followed) -> None:
+def test_missing_folder_is_read_once_created(followed: Followed) -> None:
     assert followed.read(ended=False) == {}
     followed.write("train/events.out.tfevents.1", event(1, simple("loss", 1)))
     until(lambda: followed.reader.has_news(Cursor()))
     assert followed.read(ended=False) == {"train/loss": [1.0]}
 
 
-def test_files_that_come_late_and_grow_are_news(followed: Followed) -> None:
+def test_new_and_growing_files_are_noticed(followed: Followed) -> None:
     path = followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
     assert followed.read(ended=False) == {"loss": [1.0]}
     with path.open("ab") as file:
@@ -69,7 +69,7 @@ def test_files_that_come_late_and_grow_are_news(followed: Followed) -> None:
     assert followed.read(ended=False)["late/loss"] == [9.0]
 
 
-def test_a_file_that_is_empty_at_first(followed: Followed) -> None:
+def test_initially_empty_file_is_read_later(followed: Followed) -> None:
     path = followed.folder / "events.out.tfevents.1"
     path.parent.mkdir()
     path.touch()
@@ -84,7 +84,7 @@ def test_a_file_that_is_empty_at_first(followed: Followed) -> None:
     assert followed.read(ended=False) == {"loss": [1.0]}
 
 
-def test_nothing_new_is_no_news_and_is_asked_seldom(followed: Followed) -> None:
+def test_unchanged_folder_is_rarely_scanned(followed: Followed) -> None:
     followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
     old = TIME - 5
     os.utime(followed.folder, (old, old))
@@ -95,7 +95,7 @@ def test_nothing_new_is_no_news_and_is_asked_seldom(followed: Followed) -> None:
     assert not any(asked)
 
 
-def test_a_torn_tail_waits(followed: Followed) -> None:
+def test_incomplete_tail_is_read_later(followed: Followed) -> None:
     whole = records([opened(), *(event(n, simple("loss", n)) for n in range(4))])
     path = followed.write("events.out.tfevents.1")
     for cut in range(len(records([opened()])), len(whole) + 1):
@@ -106,13 +106,13 @@ def test_a_torn_tail_waits(followed: Followed) -> None:
     assert followed.reader.notes() == []
 
 
-def test_several_writers_of_one_tag_make_one_metric(followed: Followed) -> None:
+def test_writers_of_the_same_tag_share_a_metric(followed: Followed) -> None:
     followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
     followed.write("events.out.tfevents.2", event(2, simple("loss", 2)))
     assert followed.read() == {"loss": [1.0, 2.0]}
 
 
-def test_what_an_earlier_job_left_is_not_taken(followed: Followed) -> None:
+def test_event_files_of_an_earlier_job_are_ignored(followed: Followed) -> None:
     followed.write("events.out.tfevents.1", event(1, simple("loss", 1)), opened_at=SINCE - 1)
     old = followed.write("events.out.tfevents.2", event(1, simple("loss", 2)), opened_at=SINCE + 1)
     os.utime(old, (SINCE - 60, SINCE - 60))
@@ -123,7 +123,7 @@ def test_what_an_earlier_job_left_is_not_taken(followed: Followed) -> None:
     assert list(followed.series.cursor().offsets) == [f"tensorboard/{ours.name}"]
 
 
-def test_an_earlier_jobs_file_that_this_job_overwrites_is_its_own(followed: Followed) -> None:
+def test_overwritten_file_of_an_earlier_job_is_read(followed: Followed) -> None:
     """Two jobs of one second, with process trees of their own, give their files the same name."""
     path = followed.write("events.out.tfevents.1", event(1, simple("loss", 1)), opened_at=SINCE - 1)
     assert followed.read(ended=False) == {}
@@ -143,7 +143,7 @@ def test_links_are_not_followed(followed: Followed, tmp_path: Path) -> None:
     assert followed.read() == {}
 
 
-def test_damage_is_said_and_ends_only_that_file(followed: Followed) -> None:
+def test_damaged_file_is_noted_and_others_are_read(followed: Followed) -> None:
     path = followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
     size = path.stat().st_size
     path.write_bytes(path.read_bytes() + b"\xff" * 100 + records([event(2, simple("loss", 2))]))
@@ -155,14 +155,14 @@ def test_damage_is_said_and_ends_only_that_file(followed: Followed) -> None:
     assert len(again.notes()) == 1
 
 
-def test_too_many_files_are_said(followed: Followed) -> None:
+def test_file_limit_is_noted(followed: Followed) -> None:
     for n in range(505):
         followed.write(f"x.tfevents.{n:03}", event(1, simple(f"loss{n}", 1)))
     assert len(followed.read()) == 500
     assert followed.reader.notes() == ["Only the first 500 event files were read."]
 
 
-def test_too_many_folders_are_said(followed: Followed) -> None:
+def test_folder_limit_is_noted(followed: Followed) -> None:
     for n in range(505):
         (followed.folder / f"{n:03}").mkdir(parents=True)
     followed.read()
@@ -177,7 +177,7 @@ def with_image(step: int, size: int) -> bytes:
     return large_record(event(step, image, simple("loss", step)))
 
 
-def test_records_larger_than_a_piece(followed: Followed) -> None:
+def test_records_larger_than_a_chunk_are_read_or_skipped(followed: Followed) -> None:
     """Those of images are looked into; what is larger than any summary is passed over, once it is whole."""
     path = followed.write("events.out.tfevents.1")
     huge = with_image(9, 40 << 20)
@@ -190,7 +190,7 @@ def test_records_larger_than_a_piece(followed: Followed) -> None:
     assert followed.reader.notes() == []
 
 
-def test_no_file_holds_up_other_jobs_for_long(followed: Followed) -> None:
+def test_large_file_is_read_in_several_steps(followed: Followed) -> None:
     path = followed.write("events.out.tfevents.1")
     with path.open("ab") as file:
         file.write(b"".join(with_image(n, 1 << 20) for n in range(12)))
@@ -202,7 +202,7 @@ def test_no_file_holds_up_other_jobs_for_long(followed: Followed) -> None:
     assert len(followed.series.read("loss")) == 12
 
 
-def test_texts_are_kept_short(followed: Followed) -> None:
+def test_long_texts_are_truncated(followed: Followed) -> None:
     followed.write("train/events.out.tfevents.1", event(3, text("notes", "中" * 100_000)))
     followed.read()
     (said,) = followed.series.texts()
@@ -210,7 +210,7 @@ def test_texts_are_kept_short(followed: Followed) -> None:
     assert said["text"] == "中" * 16_384
 
 
-def test_the_metric_of_a_run_does_not_mix_with_a_tag_of_that_name(followed: Followed) -> None:
+def test_run_metric_and_tag_of_equal_name_are_distinct(followed: Followed) -> None:
     followed.write("events.out.tfevents.1", event(1, simple("train/loss", 1)))
     followed.write("train/events.out.tfevents.2", event(1, simple("loss", 2)))
     assert followed.read() == {"train/loss": [1.0], "train/loss (tensorboard)": [2.0]}
@@ -233,7 +233,7 @@ while not all([reader.advance(writer, ended=ended) for reader in readers]) or no
 """
 
 
-def test_a_follower_that_is_killed_loses_and_doubles_nothing(folder: Path) -> None:
+def test_killed_reader_loses_and_duplicates_no_points(folder: Path) -> None:
     """Again and again while log and event files grow; each time as soon as it has counted something."""
     (folder / "log").mkdir()
     runs, at, kills = range(40), 0, 25

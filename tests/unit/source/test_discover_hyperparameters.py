@@ -62,14 +62,14 @@ def code(folder: Path) -> Path:
         ("echo $PAI_USER_ARGS", [], []),
     ],
 )
-def test_the_scripts_that_a_command_names(code: Path, command: str, found: list[str], gets: list[str]) -> None:
+def test_scripts_named_by_a_command_are_read(code: Path, command: str, found: list[str], gets: list[str]) -> None:
     looked = look(code, command=command, hyperparameters={"nonsense": "1"})
     assert names(looked) == found
     assert looked.closed == bool(gets)
     assert [note.split("Known are: ")[1].rstrip(".") for note in looked.notes] == gets
 
 
-def test_the_entry_point(code: Path) -> None:
+def test_entry_point_is_read(code: Path) -> None:
     found = look(code, entry_point="sub/fit.py", hyperparameters={"sub-fit": "x"})
     assert names(found) == ["sub-fit"]
     assert found.hyperparameters[0].file == "sub/fit.py"
@@ -77,7 +77,7 @@ def test_the_entry_point(code: Path) -> None:
     assert look(code, entry_point="run.sh").files == ()
 
 
-def test_modules_beside_the_script(folder: Path) -> None:
+def test_local_modules_imported_by_the_script_are_read(folder: Path) -> None:
     script(folder, "from . import nothing\nimport numpy, options\nfrom lib.more import get\nfrom lib import sub\n")
     script(folder, "import argparse, train\nWIDTH = 3\n", "options.py")
     script(folder, "from .sub.deep import add\nfrom ..options import WIDTH\ndef get(p): add(p)\n", "lib/more.py")
@@ -92,7 +92,7 @@ def test_modules_beside_the_script(folder: Path) -> None:
     assert {file.problem for file in found.files} == {""}
 
 
-def test_the_script_of_a_cell_lies_over_the_folder(folder: Path) -> None:
+def test_cell_script_overrides_the_file_in_the_folder(folder: Path) -> None:
     script(folder, PARSER.format(name="below"))
     script(folder, "DEFAULT = 7", "settings.py")
     above = (
@@ -102,7 +102,7 @@ def test_the_script_of_a_cell_lies_over_the_folder(folder: Path) -> None:
     assert [(one.name, one.default) for one in found.hyperparameters] == [("x", "7")]
 
 
-def test_cells_tagged_parameters_come_through_into_scripts(folder: Path) -> None:
+def test_parameters_cells_are_kept_in_scripts(folder: Path) -> None:
     cells = [CodeCell("a", "x = 1"), CodeCell("b", "lr = 0.1  # rate", ("parameters",)), CodeCell("c", "y = 2", ("z",))]
     found = look(folder, entry_point="a.py", files={"a.py": scripts.from_cells(cells).text})
     assert [(one.name, one.default, one.help, one.origin) for one in found.hyperparameters] == [
@@ -112,7 +112,7 @@ def test_cells_tagged_parameters_come_through_into_scripts(folder: Path) -> None
     assert names(look(folder, entry_point="a.py", files={"a.py": made.text})) == ["lr"]
 
 
-def test_notebooks_that_a_command_names(folder: Path) -> None:
+def test_notebooks_named_by_a_command_are_read(folder: Path) -> None:
     cell = {"cell_type": "code", "source": "depth = 3\n", "metadata": {"tags": ["parameters"]}}
     (folder / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
     (folder / "broken.ipynb").write_text("{")
@@ -122,7 +122,7 @@ def test_notebooks_that_a_command_names(folder: Path) -> None:
     assert "not a valid notebook" in file.problem
 
 
-def test_a_file_that_cannot_be_read_is_named_and_the_others_are_read(folder: Path) -> None:
+def test_unreadable_file_is_named_and_others_are_read(folder: Path) -> None:
     script(folder, PARSER.format(name="x") + "import broken, latin, odd, large, pipe, away, folder\n")
     script(folder, "x = (", "broken.py")
     (folder / "latin.py").write_bytes("# -*- coding: latin-1 -*-\nx = 'é'\n".encode("latin-1"))
@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_read(folder: Pat
     assert (found.closed, found.notes) == (False, ())
 
 
-def test_the_number_of_files_is_bounded(folder: Path) -> None:
+def test_number_of_files_is_limited(folder: Path) -> None:
     for number in range(200):
         script(folder, f"import m{number + 1}", f"m{number}.py")
     found = look(folder, entry_point="m0.py")
@@ -151,7 +151,7 @@ def test_the_number_of_files_is_bounded(folder: Path) -> None:
     assert found.files[-1].problem
 
 
-def test_each_name_once_and_the_command_line_first(folder: Path) -> None:
+def test_names_are_unique_with_argparse_first(folder: Path) -> None:
     script(folder, PARSER.format(name="lr") + "hyperparameters = {'lr': 5, 'seed': 1}\n")
     found = look(folder, entry_point="train.py", hyperparameters={"lr": "2"})
     assert [(one.name, one.origin) for one in found.hyperparameters] == [("lr", "argparse"), ("seed", "dict")]

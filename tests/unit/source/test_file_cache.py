@@ -17,7 +17,7 @@ def manifest(folder: Path) -> source.Manifest:
     return source.scan(Source(folder=str(folder)), 10**9)
 
 
-def test_a_file_that_stays_is_known_and_one_that_changes_is_not(folder: Path) -> None:
+def test_cache_returns_unchanged_files_only(folder: Path) -> None:
     for name in ("same.py", "changed.py"):
         (folder / name).write_text("1")
     memory, before = FileMemory(), manifest(folder).entries
@@ -30,7 +30,7 @@ def test_a_file_that_stays_is_known_and_one_that_changes_is_not(folder: Path) ->
     assert memory.known(manifest(folder).entries) == {"same.py": seen["same.py"]}
 
 
-def test_a_file_that_was_just_written_is_read_again(folder: Path) -> None:
+def test_recently_written_file_is_not_cached(folder: Path) -> None:
     """It may be written once more without a change of its times."""
     (folder / "a.py").write_text("1")
     entries = manifest(folder).entries
@@ -39,7 +39,7 @@ def test_a_file_that_was_just_written_is_read_again(folder: Path) -> None:
     assert memory.known(entries) == {}
 
 
-def test_it_holds_so_much_and_no_more(folder: Path) -> None:
+def test_cache_size_is_limited(folder: Path) -> None:
     for n in range(3):
         (folder / f"{n}.py").write_text("1")
     entries = manifest(folder).entries

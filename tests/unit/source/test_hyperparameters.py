@@ -59,7 +59,7 @@ def questions(text: str, **given: str) -> list[str]:
     )
 
 
-def test_ranges_of_numbers_are_found_and_held() -> None:
+def test_numeric_ranges_are_found_and_checked() -> None:
     code = """
     import click, typer
 
@@ -91,7 +91,7 @@ def test_ranges_of_numbers_are_found_and_held() -> None:
 
 
 @pytest.mark.parametrize(("library", "text"), SCRIPTS)
-def test_what_is_found_is_what_the_script_declares_when_it_runs(library: str, text: str, tmp_path: Path) -> None:
+def test_found_hyperparameters_equal_those_declared_at_run_time(library: str, text: str, tmp_path: Path) -> None:
     found = {one.name: one for one in hyperparameters.read(program(text))}
     real = {tuple(one["words"]): one for one in declared(library, text, tmp_path)}
     assert len(found) == len(real)
@@ -117,9 +117,7 @@ def test_what_is_found_is_what_the_script_declares_when_it_runs(library: str, te
 @pytest.mark.parametrize(
     "given", ["lr", "seed", "epochs", "batch-size", "shuffle", "fast", "verbose", "nonsense", "data"]
 )
-def test_a_name_that_is_doubted_ends_the_script_and_no_other(
-    library: str, text: str, given: str, tmp_path: Path
-) -> None:
+def test_doubted_names_are_those_the_script_rejects(library: str, text: str, given: str, tmp_path: Path) -> None:
     """Each script is run with what it must have, and one name more."""
     path = tmp_path / "train.py"
     path.write_text(dedent(text))
@@ -136,7 +134,7 @@ def test_a_name_that_is_doubted_ends_the_script_and_no_other(
 
 
 @pytest.mark.parametrize("name", "compileall dis gzip http.server pickletools tarfile zipapp".split())
-def test_what_python_itself_has_on_its_command_lines(name: str) -> None:
+def test_options_of_standard_library_programs_are_found(name: str) -> None:
     spec = find_spec(name)
     assert spec
     assert spec.origin
@@ -184,7 +182,7 @@ PLAIN = dedent(ARGPARSE["plain"])
         ("zzz", "1", "Known are: "),
     ],
 )
-def test_doubts_are_what_argparse_says_of_it(name: str, value: str, doubt: str, tmp_path: Path) -> None:
+def test_doubted_values_are_those_argparse_rejects(name: str, value: str, doubt: str, tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(PLAIN)
     given = {"batch_size": "8", name: value}
@@ -228,7 +226,7 @@ def test_doubts_are_what_argparse_says_of_it(name: str, value: str, doubt: str, 
         ("'" + "x" * 5000 + "'", None),
     ],
 )
-def test_defaults(code: str, default: str | None) -> None:
+def test_default_expressions_are_evaluated(code: str, default: str | None) -> None:
     text = f"""
 import argparse, os
 from pathlib import Path
@@ -243,7 +241,7 @@ LATER = 5
     assert read(text)["x"].default == default
 
 
-def test_constants_of_other_modules() -> None:
+def test_constants_of_imported_modules_are_resolved() -> None:
     text = """
         import argparse, settings as s
         from settings import DEPTH as depth, Sizes
@@ -259,13 +257,13 @@ def test_constants_of_other_modules() -> None:
     assert [one.default for one in found.values()] == ["0.5", "4", "8", "9"]
 
 
-def test_constants_that_refer_to_each_other_end() -> None:
+def test_circular_and_exploding_constants_are_bounded() -> None:
     assert parsed("a = b\nb = a\nparser.add_argument('--x', default=a)").default is None
     doubling = "\n".join(f"a{n} = [a{n - 1}, a{n - 1}]" for n in range(1, 60))
     assert parsed(f"a0 = [1]\n{doubling}\nparser.add_argument('--x', default=a59)").default is None
 
 
-def test_of_an_imported_module_counts_what_the_script_can_reach() -> None:
+def test_only_reachable_code_of_an_imported_module_is_read() -> None:
     model = """
         import argparse
         def add_model_options(parser):
@@ -316,7 +314,7 @@ PARSER = "import argparse, sys, os\nparser = argparse.ArgumentParser()\nparser.a
         "",
     ],
 )
-def test_of_an_open_set_nothing_is_said(rest: str) -> None:
+def test_parser_with_unknown_options_raises_no_doubts(rest: str) -> None:
     assert questions(PARSER + "parser.parse_args()", depth="3")
     assert questions(PARSER + rest, depth="3", lr="fast") == []
 
@@ -331,12 +329,12 @@ def test_of_an_open_set_nothing_is_said(rest: str) -> None:
         "@click.command()\n@click.option(NAME)\ndef main(lr): ...\nmain()",
     ],
 )
-def test_of_an_open_command_nothing_is_said(text: str) -> None:
+def test_command_with_unknown_options_raises_no_doubts(text: str) -> None:
     assert questions("import click\n@click.command()\n@click.option('--lr')\ndef main(lr): ...\nmain()", depth="1")
     assert questions(f"import click, lib\n{text}", depth="1") == []
 
 
-def test_a_cell_tagged_parameters() -> None:
+def test_parameters_cell_is_read() -> None:
     found = read(
         """
         # [1] tags=["other"]
@@ -365,7 +363,7 @@ def test_a_cell_tagged_parameters() -> None:
     assert read('# %% Settings tags=["parameters"]\nx = 1\n').keys() == {"x"}
 
 
-def test_dicts() -> None:
+def test_dictionary_named_hyperparameters_is_read() -> None:
     found = read(
         """
         hyperparameters = {
@@ -390,7 +388,7 @@ def test_dicts() -> None:
     ]
 
 
-def test_dataclasses() -> None:
+def test_dataclass_fields_are_read() -> None:
     found = read(
         """
         from dataclasses import dataclass, field
@@ -458,13 +456,13 @@ def test_dataclasses() -> None:
         ("1" + "+1" * 50_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_python_is_said(text: str, what: str) -> None:
+def test_invalid_python_is_reported(text: str, what: str) -> None:
     with pytest.raises(SourceError, match=r".+") as caught:
         hyperparameters.parse(text, "train.py")
     assert what in str(caught.value)
 
 
-def test_strings_of_the_user_make_no_warnings_of_ours() -> None:
+def test_user_strings_raise_no_syntax_warning() -> None:
     assert parsed(r"parser.add_argument('--x', help='\d')").help == r"\d"
 
 
@@ -486,7 +484,7 @@ PIECES = st.sampled_from(
 @example("params = {**x, None: 1}")
 @example("@dataclass\nclass Config(Config):\n  x: int = field()")
 @example("import typer\n@typer.Typer().command()\ndef f(*a, x=1, **b): ...")
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_rejected(text: str) -> None:
     """And whatever is found is text for people and JSON."""
     try:
         code = program(text)
@@ -511,6 +509,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         st.lists(st.integers(-9, 9), max_size=5),
     )
 )
-def test_a_default_is_the_text_that_the_contract_writes(value: object) -> None:
+def test_default_is_encoded_like_the_contract(value: object) -> None:
     found = parsed(f"inf = float('inf')\nnan = float('nan')\nparser.add_argument('--x', default={value!r})")
     assert found.default == contract.text(value)

@@ -49,7 +49,7 @@ def pack(folder: Path, sources: Path, **fields: object) -> source.Packed:
     return source.pack(source.scan(Source.model_validate({"folder": str(folder)} | fields), LIMIT), sources)
 
 
-def test_a_real_folder(folder: Path) -> None:
+def test_environments_caches_and_secrets_are_excluded(folder: Path) -> None:
     fill(folder, "train.py", "utils/io.py", ".git/HEAD", ".venv/pyvenv.cfg", ".venv/lib/x.py", "env2/pyvenv.cfg")
     fill(
         folder,
@@ -68,7 +68,7 @@ def test_a_real_folder(folder: Path) -> None:
     assert why["env2/"] == "virtual environment"
 
 
-def test_gitignore_as_git_reads_it(folder: Path) -> None:
+def test_gitignore_is_read_like_git(folder: Path) -> None:
     fill(folder, "a.py", "data/x.csv", "sub/data/y.csv", "m.ckpt", "keep.ckpt", "sub/z.tmp", "sub/b.py")
     (folder / ".gitignore").write_text("/data/\n*.ckpt\n!keep.ckpt\n")
     (folder / "sub/.gitignore").write_text("*.tmp\n")
@@ -78,14 +78,14 @@ def test_gitignore_as_git_reads_it(folder: Path) -> None:
     assert "data/x.csv" in paths(folder, gitignore=False)
 
 
-def test_gitignore_of_the_repository_above(folder: Path) -> None:
+def test_gitignore_of_the_enclosing_repository_applies(folder: Path) -> None:
     notebooks = folder / "notebooks"
     fill(folder, ".git/HEAD", "notebooks/a.py", "notebooks/out/b.py", "notebooks/c.log")
     (folder / ".gitignore").write_text("*.log\nnotebooks/out/\n")
     assert paths(notebooks) == ["a.py"]
 
 
-def test_paiignore_has_the_last_word_but_for_keys(folder: Path) -> None:
+def test_paiignore_overrides_all_but_secrets(folder: Path) -> None:
     fill(folder, "a.py", "data/x.csv", "b.ckpt", ".vscode/s.json", "server.pem")
     (folder / ".gitignore").write_text("data/\n")
     (folder / ".paiignore").write_text("*.ckpt\n!data/\n!.vscode/\n!*.pem\n")
@@ -93,7 +93,7 @@ def test_paiignore_has_the_last_word_but_for_keys(folder: Path) -> None:
     assert left_out(folder)["server.pem"] == "may contain secrets"
 
 
-def test_include_and_exclude_globs(folder: Path) -> None:
+def test_include_and_exclude_patterns_select_files(folder: Path) -> None:
     fill(folder, "train.py", "run.sh", "sub/model.py", "notes.txt", "sub/old.py")
     include = ["**/*.py", "**/*.sh"]
     assert paths(folder, include=include, exclude=["old.py"]) == ["run.sh", "sub/model.py", "train.py"]
@@ -101,7 +101,7 @@ def test_include_and_exclude_globs(folder: Path) -> None:
     assert left_out(folder, exclude=["old.py"])["sub/old.py"] == "--exclude: old.py"
 
 
-def test_folders_that_go_another_way_are_not_packed(folder: Path) -> None:
+def test_input_folders_are_not_packed(folder: Path) -> None:
     fill(folder, "a.py", "data/big.bin")
     manifest = source.scan(Source(folder=str(folder)), LIMIT, {str(folder / "data"): "an input of the job"})
     assert [entry.path for entry in manifest.entries] == ["a.py"]
@@ -109,7 +109,7 @@ def test_folders_that_go_another_way_are_not_packed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../secret", "sub/../../secret"])
-def test_links_out_are_refused_by_name(folder: Path, target: str) -> None:
+def test_links_to_the_outside_are_rejected_by_name(folder: Path, target: str) -> None:
     fill(folder, "a.py", "sub/b.py")
     fill(folder.parent, "secret")
     (folder / "way-out").symlink_to(target)
@@ -119,7 +119,7 @@ def test_links_out_are_refused_by_name(folder: Path, target: str) -> None:
     assert paths(folder, exclude=["way-out"]) == ["a.py", "sub/b.py"]
 
 
-def test_a_folder_whose_name_begins_alike_is_outside(folder: Path) -> None:
+def test_link_to_a_folder_with_the_same_prefix_is_outside(folder: Path) -> None:
     fill(folder, "a.py")
     fill(folder.parent / (folder.name + "-secret"), "x")
     (folder / "link").symlink_to(f"../{folder.name}-secret/x")
@@ -127,7 +127,7 @@ def test_a_folder_whose_name_begins_alike_is_outside(folder: Path) -> None:
         paths(folder)
 
 
-def test_links_inside_stay_links(folder: Path, sources: Path, tmp_path: Path) -> None:
+def test_inner_links_are_kept(folder: Path, sources: Path, tmp_path: Path) -> None:
     fill(folder, "a.py", "sub/b.py")
     (folder / "sub/up.py").symlink_to("../a.py")
     archive.unpack(pack(folder, sources).path, tmp_path / "there")
@@ -145,7 +145,7 @@ def test_links_inside_stay_links(folder: Path, sources: Path, tmp_path: Path) ->
         ("a", "sub/../gone", "gone"),
     ],
 )
-def test_roundabout_links_inside_are_made_straight(
+def test_indirect_inner_links_are_simplified(
     folder: Path, sources: Path, tmp_path: Path, link: str, target: str, straight: str
 ) -> None:
     fill(folder, "a.py", "sub/c.py", "sub/deep/b.py")
@@ -155,7 +155,7 @@ def test_roundabout_links_inside_are_made_straight(
     assert os.readlink(tmp_path / "there" / link) == straight
 
 
-def test_too_large_names_the_biggest(folder: Path) -> None:
+def test_oversized_folder_names_its_largest_files(folder: Path) -> None:
     fill(folder, "train.py")
     fill(folder, "data/big.bin", text="x" * 5000)
     with pytest.raises(SourceError, match=r"data/big.bin \(5 kB\)") as caught:
@@ -164,7 +164,7 @@ def test_too_large_names_the_biggest(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_nothing_to_pack_is_said(folder: Path, hidden: bool) -> None:
+def test_empty_folder_is_reported(folder: Path, hidden: bool) -> None:
     if hidden:
         fill(folder, ".git/HEAD")
     with pytest.raises(SourceError, match="No files to pack") as caught:
@@ -172,19 +172,19 @@ def test_nothing_to_pack_is_said(folder: Path, hidden: bool) -> None:
     assert ("excluded by" in caught.value.fix) == hidden
 
 
-def test_a_missing_folder_is_named(folder: Path) -> None:
+def test_missing_folder_is_named(folder: Path) -> None:
     with pytest.raises(SourceError, match=str(folder / "nowhere")):
         paths(folder / "nowhere")
 
 
-def test_pipes_and_sockets_are_left_out(folder: Path) -> None:
+def test_pipes_are_excluded(folder: Path) -> None:
     fill(folder, "a.py")
     os.mkfifo(folder / "pipe")
     assert paths(folder) == ["a.py"]
     assert left_out(folder) == {"pipe": "not a file"}
 
 
-def test_modes_and_empty_folders_are_kept(folder: Path, sources: Path, tmp_path: Path) -> None:
+def test_modes_and_empty_folders_are_kept_in_the_archive(folder: Path, sources: Path, tmp_path: Path) -> None:
     fill(folder, "run.sh", "readonly.txt")
     (folder / "run.sh").chmod(0o755)
     (folder / "readonly.txt").chmod(0o440)
@@ -195,7 +195,7 @@ def test_modes_and_empty_folders_are_kept(folder: Path, sources: Path, tmp_path:
     assert (tmp_path / "there/logs").is_dir()
 
 
-def test_bytes_depend_on_content_only(tmp_path: Path, sources: Path) -> None:
+def test_archive_bytes_depend_on_content_only(tmp_path: Path, sources: Path) -> None:
     packed = []
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -209,7 +209,7 @@ def test_bytes_depend_on_content_only(tmp_path: Path, sources: Path) -> None:
     assert packed[0].digest == packed[1].digest
 
 
-def test_the_digest_knows_content_names_and_modes(folder: Path, sources: Path) -> None:
+def test_digest_depends_on_content_names_and_modes(folder: Path, sources: Path) -> None:
     fill(folder, "a.py", "b.py")
     seen = {pack(folder, sources).digest}
     for change in (
@@ -236,7 +236,7 @@ def test_unchanged_content_is_not_packed_again(folder: Path, sources: Path) -> N
     assert first.path.stat().st_mtime_ns == before[first.path]
 
 
-def test_an_edit_with_a_restored_time_is_noticed(folder: Path, sources: Path) -> None:
+def test_edit_with_a_restored_time_is_noticed(folder: Path, sources: Path) -> None:
     fill(folder, "a.py", text="one")
     # Older than what counts as racy, as files mostly are.
     os.utime(folder / "a.py", (1e9, 1e9))
@@ -250,7 +250,7 @@ def test_an_edit_with_a_restored_time_is_noticed(folder: Path, sources: Path) ->
         assert member and member.read() == b"two"
 
 
-def test_notebooks_go_without_outputs(folder: Path, sources: Path) -> None:
+def test_notebooks_are_packed_without_outputs(folder: Path, sources: Path) -> None:
     text = '{"cells": [{"cell_type": "code", "source": "1", "outputs": [%s], "execution_count": %s}], "nbformat": 4}'
     fill(folder, "a.ipynb", text=text % ('{"secret": 1}', "7"))
     first = pack(folder, sources)
@@ -261,13 +261,13 @@ def test_notebooks_go_without_outputs(folder: Path, sources: Path) -> None:
     assert pack(folder, sources).digest == first.digest
 
 
-def test_files_that_are_no_notebooks_are_left_as_they_are(folder: Path, sources: Path, tmp_path: Path) -> None:
+def test_invalid_notebooks_are_packed_unchanged(folder: Path, sources: Path, tmp_path: Path) -> None:
     fill(folder, "broken.ipynb", text="{")
     archive.unpack(pack(folder, sources).path, tmp_path / "there")
     assert (tmp_path / "there/broken.ipynb").read_text() == "{"
 
 
-def test_files_laid_over_the_folder(folder: Path, sources: Path, tmp_path: Path) -> None:
+def test_spec_files_override_the_folder(folder: Path, sources: Path, tmp_path: Path) -> None:
     fill(folder, "a.py", text="old")
     packed = pack(folder, sources, files={"a.py": "new", "sub/cell.py": "print(1)"})
     archive.unpack(packed.path, tmp_path / "there")
@@ -275,7 +275,7 @@ def test_files_laid_over_the_folder(folder: Path, sources: Path, tmp_path: Path)
     assert (tmp_path / "there/sub/cell.py").read_text() == "print(1)"
 
 
-def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
+def test_damaged_archive_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.tar.gz"
     path.write_bytes(b"no archive")
     with pytest.raises(SourceError, match=r"x\.tar\.gz"):
@@ -296,7 +296,9 @@ def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
         [("device", "", "device")],
     ],
 )
-def test_a_foreign_archive_does_not_leave_its_folder(tmp_path: Path, members: list[tuple[str, str, object]]) -> None:
+def test_foreign_archive_cannot_write_outside_its_folder(
+    tmp_path: Path, members: list[tuple[str, str, object]]
+) -> None:
     import io
 
     path = tmp_path / "evil.tar.gz"
@@ -313,7 +315,7 @@ def test_a_foreign_archive_does_not_leave_its_folder(tmp_path: Path, members: li
     assert not Path("/tmp/jupyter-pai-outside").exists()
 
 
-def test_a_file_that_vanishes_is_named(folder: Path, sources: Path) -> None:
+def test_file_that_vanishes_is_named(folder: Path, sources: Path) -> None:
     fill(folder, "a.py", "gone.py")
     manifest = source.scan(Source(folder=str(folder)), LIMIT)
     (folder / "gone.py").unlink()
@@ -329,7 +331,7 @@ NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"
 
 @MANY
 @given(st.dictionaries(NAMES, st.binary(max_size=50), min_size=1, max_size=4))
-def test_any_file_name_goes_there_and_comes_back(files: dict[str, bytes]) -> None:
+def test_any_file_name_survives_a_round_trip(files: dict[str, bytes]) -> None:
     import io
 
     target = io.BytesIO()

@@ -28,19 +28,19 @@ def run(text: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_plain_python_is_left_alone() -> None:
+def test_plain_python_is_unchanged() -> None:
     made = script.from_cell("import os\nprint(os.getcwd())\n")
     assert made.text == "# %%pai_train\nimport os\nprint(os.getcwd())\n\n"
     assert made.notes == []
 
 
-def test_line_numbers_are_those_of_the_cell(folder: Path) -> None:
+def test_line_numbers_equal_those_of_the_cell(folder: Path) -> None:
     made = script.from_cell("x = 1\n%matplotlib inline\n\nraise SystemExit(__import__('sys')._getframe().f_lineno)\n")
     (folder / "cell.py").write_text(made.text)
     assert subprocess.run([sys.executable, folder / "cell.py"], check=False).returncode == 5
 
 
-def test_magics_and_shell_lines_do_what_they_did(folder: Path) -> None:
+def test_magics_and_shell_lines_are_translated(folder: Path) -> None:
     made = script.from_cell(
         "import os\n"
         "word = 'hello'\n"
@@ -61,19 +61,19 @@ def test_magics_and_shell_lines_do_what_they_did(folder: Path) -> None:
     assert made.notes == []
 
 
-def test_cell_magics(folder: Path) -> None:
+def test_cell_magics_are_translated(folder: Path) -> None:
     assert run(script.from_cell("%%bash\nfor i in 1 2; do echo $i; done\n").text, folder) == "1\n2\n"
     assert run(script.from_cell("%%time\nprint(1)\n").text, folder) == "1\n"
     run(script.from_cell("%%writefile out.txt\nline 1\nline 2\n").text, folder)
     assert (folder / "out.txt").read_text() == "line 1\nline 2\n"
 
 
-def test_run_brings_names(folder: Path) -> None:
+def test_run_magic_defines_names(folder: Path) -> None:
     (folder / "other.py").write_text("value = 7\n")
     assert run(script.from_cell("%run other.py\nvalue = globals()['value']\nprint(value)\n").text, folder) == "7\n"
 
 
-def test_display_prints(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_display_prints_outside_a_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As in a kernel, whose IPython has put it there; or a terminal, where there is none.
     monkeypatch.setattr(builtins, "display", print, raising=False)
     assert run(script.from_cell("display(3)\n").text, folder) == "3\n"
@@ -81,7 +81,7 @@ def test_display_prints(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(script.from_cell("display(3)\n").text, folder) == "3\n"
 
 
-def test_what_means_nothing_in_a_job_is_noted() -> None:
+def test_ignored_magics_are_noted() -> None:
     made = script.from_cell("%matplotlib inline\nx = 1\n%config a=b\nx?\n")
     assert [note.split(":")[0] for note in made.notes] == ["Line 2", "Line 4", "Line 5"]
     assert "get_ipython" not in made.text
@@ -99,19 +99,19 @@ def test_what_means_nothing_in_a_job_is_noted() -> None:
         ("get_ipython().kernel\nget_ipython().set_next_input('x', replace=True)\n", "needs IPython"),
     ],
 )
-def test_what_cannot_be_a_script_is_named(code: str, words: str) -> None:
+def test_untranslatable_code_is_rejected(code: str, words: str) -> None:
     with pytest.raises(NotebookError) as caught:
         script.from_cell(code)
     assert words in str(caught.value)
 
 
-def test_no_python_offers_a_command() -> None:
+def test_other_languages_suggest_a_command() -> None:
     with pytest.raises(NotebookError) as caught:
         script.from_cell("SELECT * FROM t\n")
     assert "%pai submit --command" in caught.value.fix
 
 
-def test_undefined_names_are_named_with_their_lines() -> None:
+def test_undefined_names_are_reported_with_their_lines() -> None:
     with pytest.raises(NotebookError, match=r"`df` \(line 2\), `model` \(line 4\)") as caught:
         script.from_cell("df.head()\nx = 1\nmodel.fit(x)\n")
     assert "--with-above" in caught.value.fix
@@ -134,17 +134,17 @@ def test_undefined_names_are_named_with_their_lines() -> None:
         "x: int = 1\nprint(x)\n",
     ],
 )
-def test_defined_names_are_seen(code: str) -> None:
+def test_defined_names_are_not_reported(code: str) -> None:
     assert script.undefined_names(code) == {}
 
 
-def test_cells_before_bring_their_names(folder: Path) -> None:
+def test_cells_above_define_names(folder: Path) -> None:
     before = [CodeCell("1", "import math"), CodeCell("2", "%matplotlib inline\nr = 2")]
     made = script.from_cell("print(math.floor(r))\n", before)
     assert run(made.text, folder) == "2\n"
 
 
-def test_a_whole_notebook(folder: Path) -> None:
+def test_whole_notebook_becomes_a_script(folder: Path) -> None:
     cells = [CodeCell("", "%load_ext jupyter_pai"), CodeCell("", "x = 1"), CodeCell("", "%%pai_train --hp a=1\nx += 1")]
     made = script.from_cells([*cells, CodeCell("", "%pai list"), CodeCell("", "display(x)")])
     assert run(made.text, folder) == "2\n"
@@ -153,7 +153,7 @@ def test_a_whole_notebook(folder: Path) -> None:
 
 @MANY
 @given(st.text(st.sampled_from("ab=1 \n%!?()'\"{}$:\t#"), max_size=40))
-def test_any_text_is_a_script_or_a_message(code: str) -> None:
+def test_any_text_is_translated_or_rejected(code: str) -> None:
     try:
         made = script.from_cell(code)
     except NotebookError as error:
@@ -168,7 +168,7 @@ def write(path: Path, *cells: object, language: str = "python") -> Path:
     return path
 
 
-def test_reading_a_notebook(folder: Path) -> None:
+def test_code_cells_of_a_notebook_are_read(folder: Path) -> None:
     path = write(
         folder / "a.ipynb",
         {"cell_type": "markdown", "source": "# title"},
@@ -179,18 +179,18 @@ def test_reading_a_notebook(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', "\x00"])
-def test_what_is_no_notebook_is_named(folder: Path, text: str) -> None:
+def test_invalid_notebook_is_named(folder: Path, text: str) -> None:
     (folder / "a.ipynb").write_text(text)
     with pytest.raises(NotebookError, match=r"a\.ipynb"):
         notebook.read(folder / "a.ipynb")
 
 
-def test_other_languages_are_refused(folder: Path) -> None:
+def test_notebooks_in_other_languages_are_rejected(folder: Path) -> None:
     with pytest.raises(NotebookError, match="is R, not Python"):
         notebook.read(write(folder / "a.ipynb", language="R"))
 
 
-def test_cells_above_and_tagged_cells() -> None:
+def test_cells_above_include_tagged_cells() -> None:
     cells = [
         CodeCell("a", "1", ("pai",)),
         CodeCell("b", "2"),

@@ -40,7 +40,7 @@ def kinds(text: str) -> list[tuple[str, bool]]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("kind", "key"), KEYS)
-def test_what_is_a_key_for_certain(kind: str, key: str, way: str) -> None:
+def test_certain_secrets_are_found(kind: str, key: str, way: str) -> None:
     assert kinds("x = 1\n" + way.format(key)) == [(kind, True)]
 
 
@@ -59,7 +59,7 @@ def test_what_is_a_key_for_certain(kind: str, key: str, way: str) -> None:
         ("assignment", f'connect(token="{chance(24)}")'),
     ],
 )
-def test_what_may_be_one(kind: str, text: str) -> None:
+def test_possible_secrets_are_found(kind: str, text: str) -> None:
     assert kinds(text) == [(kind, False)]
 
 
@@ -95,11 +95,11 @@ def test_what_may_be_one(kind: str, text: str) -> None:
         "data:image/png;base64," + chance(400),
     ],
 )
-def test_what_is_none(text: str) -> None:
+def test_ordinary_text_has_no_secrets(text: str) -> None:
     assert kinds(text) == []
 
 
-def test_files_that_are_no_text_are_passed_over() -> None:
+def test_binary_files_are_skipped() -> None:
     assert leaks.find(b"\x7fELF\0" + GITHUB.encode()) == []
     assert leaks.find(b"x" * 9000 + b"\0" + b" " + GITHUB.encode()) == [Leak(1, "github", True)]
 
@@ -111,7 +111,7 @@ def test_files_that_are_no_text_are_passed_over() -> None:
     ),
     st.lists(st.integers(1, 12000)),
 )
-def test_pieces_make_no_difference(parts: list[str], cuts: list[int]) -> None:
+def test_chunk_boundaries_do_not_change_the_matches(parts: list[str], cuts: list[int]) -> None:
     whole = " ".join(parts).encode()
     scanner = leaks.Scanner()
     rest = whole
@@ -145,7 +145,7 @@ def refusal(folder: Path, sources: Path, **fields: object) -> SourceError:
     return caught.value
 
 
-def test_a_key_is_refused_by_file_and_line_and_never_said(folder: Path, sources: Path) -> None:
+def test_secret_is_rejected_by_file_and_line_without_its_value(folder: Path, sources: Path) -> None:
     (folder / "train.py").write_text("import os\n\nkey = '%s'\n" % GITHUB)
     (folder / "conf").mkdir()
     (folder / "conf/deploy").write_text(private_key())
@@ -161,7 +161,7 @@ def test_a_key_is_refused_by_file_and_line_and_never_said(folder: Path, sources:
     assert list(sources.glob("*.tar.gz*")) == []
 
 
-def test_it_is_packed_when_it_is_left_out_or_allowed_by_name(folder: Path, sources: Path) -> None:
+def test_file_with_a_secret_can_be_excluded_or_allowed_by_name(folder: Path, sources: Path) -> None:
     (folder / "a.py").write_text("1")
     (folder / "key.py").write_text(GITHUB)
     assert source.pack(manifest(folder, exclude=["key.py"]), sources).hashes.keys() == {"a.py"}
@@ -174,7 +174,7 @@ def test_it_is_packed_when_it_is_left_out_or_allowed_by_name(folder: Path, sourc
     refusal(folder, sources, allow_secret=["*.py"])
 
 
-def test_what_may_be_a_key_is_a_note(folder: Path, sources: Path) -> None:
+def test_possible_secret_is_a_note(folder: Path, sources: Path) -> None:
     (folder / "a.py").write_text('\nsecret = "%s"\n' % chance(30))
     notes = ("a.py, line 2: possible secret (secret value); the file is packed.",)
     for _again in range(2):
@@ -183,7 +183,7 @@ def test_what_may_be_a_key_is_a_note(folder: Path, sources: Path) -> None:
     assert source.pack(manifest(folder, allow_secret=["a.py"]), sources).notes == ()
 
 
-def test_very_many_are_counted(folder: Path, sources: Path) -> None:
+def test_number_of_reported_secrets_is_limited(folder: Path, sources: Path) -> None:
     (folder / "a.py").write_text("\n".join(f'secret = "{chance(30, seed=n)}"' for n in range(30)))
     notes = source.pack(manifest(folder), sources).notes
     assert (len(notes), notes[-1]) == (21, "and 10 more")
@@ -198,7 +198,7 @@ def refusal_of_many(folder: Path, sources: Path) -> SourceError:
     return error
 
 
-def test_an_unchanged_file_is_not_read_again(folder: Path, sources: Path) -> None:
+def test_unchanged_file_is_not_scanned_again(folder: Path, sources: Path) -> None:
     """Its times are those of a file that was looked into; what is in it by now is another matter."""
     (folder / "a.py").write_text('secret = "%s"\n' % chance(30))
     first = source.pack(manifest(folder), sources)
@@ -215,21 +215,21 @@ def test_an_unchanged_file_is_not_read_again(folder: Path, sources: Path) -> Non
     assert source.pack(manifest(folder), sources).notes == first.notes
 
 
-def test_a_key_that_comes_later_is_seen(folder: Path, sources: Path) -> None:
+def test_secret_added_later_is_found(folder: Path, sources: Path) -> None:
     (folder / "a.py").write_text("1")
     source.pack(manifest(folder), sources)
     (folder / "a.py").write_text(GITHUB)
     refusal(folder, sources)
 
 
-def test_a_cell_is_looked_at_as_its_script(sources: Path) -> None:
+def test_script_of_a_cell_is_scanned(sources: Path) -> None:
     files = {"pai_cell.py": f"# %%pai_train\nx = 1\nkey = '{GITHUB}'\n"}
     with pytest.raises(SourceError, match=r"Secret detected in pai_cell.py, line 3 \(GitHub token\)"):
         source.pack(manifest(None, files=files), sources)
     assert source.pack(manifest(None, files=files, allow_secret=["pai_cell.py"]), sources).digest
 
 
-def test_a_notebook_is_looked_at_without_outputs_and_by_cells(folder: Path, sources: Path) -> None:
+def test_notebook_is_scanned_by_cell_without_outputs(folder: Path, sources: Path) -> None:
     def cell(text: str, **more: object) -> dict[str, object]:
         return {"cell_type": "code", "id": "a", "metadata": {}, "source": text.splitlines(True), **more}
 
@@ -245,7 +245,7 @@ def test_a_notebook_is_looked_at_without_outputs_and_by_cells(folder: Path, sour
     assert "work.ipynb, line 4 (" in refusal(folder, sources).message
 
 
-def test_a_file_that_is_left_out_by_its_name_comes_back_by_name_and_alone(folder: Path) -> None:
+def test_file_excluded_by_name_is_allowed_by_name_alone(folder: Path) -> None:
     for name in (".env", ".aws/credentials", ".aws/config", ".aws/sso/cache/a", "server.pem", "old/id_rsa", "old/b"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x")
@@ -257,13 +257,13 @@ def test_a_file_that_is_left_out_by_its_name_comes_back_by_name_and_alone(folder
     assert why["old/b"] == ".gitignore: old/"
 
 
-def test_a_name_that_begins_alike_is_not_meant(folder: Path) -> None:
+def test_allowed_name_does_not_match_as_a_prefix(folder: Path) -> None:
     for name in (".env", ".env.local"):
         (folder / name).write_text("x")
     assert [entry.path for entry in manifest(folder, allow_secret=[".env"]).entries] == [".env"]
 
 
-def test_what_is_packed_is_what_was_looked_at(folder: Path) -> None:
+def test_packed_bytes_are_the_scanned_bytes(folder: Path) -> None:
     """One reading: what is hashed, looked through and written."""
     import io
 

@@ -31,7 +31,7 @@ HOST = "oss-cn-hangzhou.aliyuncs.com"
         ("oss://bucket/模型/空 格#?x=1&%20.txt", OssUri("bucket", "模型/空 格#?x=1&%20.txt")),
     ],
 )
-def test_spellings(text: str, uri: OssUri) -> None:
+def test_uri_spellings_are_parsed(text: str, uri: OssUri) -> None:
     assert OssUri.parse(text) == uri
     assert OssUri.parse(str(uri)) == uri
 
@@ -54,14 +54,14 @@ def test_spellings(text: str, uri: OssUri) -> None:
         ("oss://bucket/" + "模" * 342, "does not allow"),
     ],
 )
-def test_what_is_none_is_refused(text: str, said: str) -> None:
+def test_invalid_uris_are_rejected(text: str, said: str) -> None:
     with pytest.raises(BadInput, match=said) as caught:
         OssUri.parse(text)
     assert caught.value.fix
 
 
 @given(st.text(min_size=1, max_size=40))
-def test_any_text_is_parsed_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     try:
         uri = OssUri.parse(f"oss://bucket/{text}")
     except BadInput:
