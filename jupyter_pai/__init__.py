@@ -13,54 +13,55 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from . import report
-    from .backends.base import Backend as Backend
-    from .backends.base import Caller as Caller
-    from .backends.base import Capability as Capability
-    from .backends.base import Check as Check
-    from .backends.base import Finding as Finding
-    from .backends.base import Prepared as Prepared
-    from .backends.base import Submission as Submission
-    from .backends.base import Trial as Trial
-    from .backends.base import parse_options as parse_options
+    from .backends.base import (
+        Backend as Backend,
+        Caller as Caller,
+        Capability as Capability,
+        Check as Check,
+        Finding as Finding,
+        Prepared as Prepared,
+        Submission as Submission,
+        Trial as Trial,
+        parse_options as parse_options,
+    )
     from .backends.remote import RemoteBackend as RemoteBackend
-    from .backends.reports import LogPiece as LogPiece
-    from .backends.reports import OutputModel as OutputModel
-    from .backends.reports import PointPage as PointPage
-    from .backends.reports import RemoteJob as RemoteJob
-    from .backends.reports import Report as Report
-    from .backends.reports import Sample as Sample
-    from .backends.resources import Image as Image
-    from .backends.resources import ImageQuery as ImageQuery
-    from .backends.resources import InstanceType as InstanceType
-    from .backends.resources import Quota as Quota
-    from .backends.tensorboards import Board as Board
-    from .backends.tensorboards import Boards as Boards
+    from .backends.reports import (
+        LogPiece as LogPiece,
+        OutputModel as OutputModel,
+        PointPage as PointPage,
+        RemoteJob as RemoteJob,
+        Report as Report,
+        Sample as Sample,
+    )
+    from .backends.resources import (
+        Image as Image,
+        ImageQuery as ImageQuery,
+        InstanceType as InstanceType,
+        Quota as Quota,
+    )
+    from .backends.tensorboards import Board as Board, Boards as Boards
     from .client.base import Client
     from .client.connect import connect
     from .client.job import JobHandle, get_job, list_jobs, submit
     from .client.widgets.form import form
     from .cloud import http as transport  # noqa: F401  # re-exported
     from .config import credentials as credentials
-    from .config.settings import IMPORTANT as IMPORTANT
-    from .config.settings import ProfileSettings as ProfileSettings
-    from .core import contract as contract
-    from .core import errors as errors
+    from .config.settings import IMPORTANT as IMPORTANT, ProfileSettings as ProfileSettings
+    from .core import contract as contract, errors as errors
     from .core.errors import JobFailed, PaiError
     from .core.secret import Secret as Secret
-    from .engine.testing import BackendPromises as BackendPromises
-    from .engine.testing import Bench as Bench
-    from .engine.testing import RemoteBackendPromises as RemoteBackendPromises
-    from .engine.testing import StoragePromises as StoragePromises
+    from .engine.testing import (
+        BackendPromises as BackendPromises,
+        Bench as Bench,
+        RemoteBackendPromises as RemoteBackendPromises,
+        StoragePromises as StoragePromises,
+    )
     from .jobs.events import MetricPoint as MetricPoint
     from .jobs.job import Job, JobStatus
     from .jobs.spec import JobSpec
-    from .jobs.state_dir import Home as Home
-    from .jobs.state_dir import JobFolder as JobFolder
+    from .jobs.state_dir import Home as Home, JobFolder as JobFolder
     from .sdk.estimator import Estimator
-    from .storage.base import File as File
-    from .storage.base import OpenFile as OpenFile
-    from .storage.base import Progress as Progress
-    from .storage.base import Storage as Storage
+    from .storage.base import File as File, OpenFile as OpenFile, Progress as Progress, Storage as Storage
 
 __version__ = "0.1.0"
 

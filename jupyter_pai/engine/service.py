@@ -31,8 +31,7 @@ from ..jobs.provenance import Provenance
 from ..jobs.state_dir import Home
 from ..jobs.store.query import JobFilter
 from ..jobs.store.store import Store
-from . import compare as comparison
-from . import doctor, lineage
+from . import compare as comparison, doctor, lineage
 from .audit_log import Audit
 from .compare import Difference, FileDifference
 from .data.storages import Storages

@@ -29,8 +29,7 @@ from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, state_errors
 from ..jobs.store.store import Store
-from ..source import pack as source
-from ..source import secret_scan
+from ..source import pack as source, secret_scan
 from ..source.file_cache import FileMemory
 from ..source.hyperparameters import discover as inspection
 from ..source.hyperparameters.discover import Inspection

@@ -21,8 +21,7 @@ from ..engine.service import JobService
 from ..engine.tensorboard.tensorboards import TensorBoards
 from ..jobs.job import now
 from .handlers import UnknownHandler, VerbHandler
-from .tensorboard_proxy import PATH as TENSORBOARD_PATH
-from .tensorboard_proxy import TensorBoardHandler
+from .tensorboard_proxy import PATH as TENSORBOARD_PATH, TensorBoardHandler
 from .websocket import StreamHandler
 
 _ACTIVITY_INTERVAL = 5.0

@@ -14,8 +14,7 @@ def script_of(folder: Path, notebook: str) -> tuple[str, str]:
     Raises:
         NotebookError: if it cannot be read, or a cell is not valid Python.
     """
-    from . import notebook as notebooks
-    from . import script
+    from . import notebook as notebooks, script
 
     name = free_name(folder, str(Path(notebook).with_suffix(".py")))
     return name, script.from_cells(notebooks.read(folder / notebook)).text

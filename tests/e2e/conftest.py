@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from playwright.sync_api import Browser, Page, Playwright, TimeoutError as PlaywrightTimeout, sync_playwright
 
 from jupyter_pai.jobs.state_dir import Home
 

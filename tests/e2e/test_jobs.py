@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from playwright.sync_api import Locator, Page, TimeoutError as PlaywrightTimeout, expect
 
 from .accessibility import faults
 from .conftest import Lab

@@ -5,8 +5,7 @@ from __future__ import annotations
 from jupyter_pai.cloud.alibaba.access_key import AccessKey
 from jupyter_pai.core.secret import Secret
 
-from .alibaba import AccessKey as Key
-from .alibaba import StandIn
+from .alibaba import AccessKey as Key, StandIn
 
 __all__ = ["AccountOf"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 
 from jupyter_pai.core import contract
 

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from jupyter_pai.backends.base import Finding
-from jupyter_pai.backends.pai import images
-from jupyter_pai.backends.pai import instance_types as machines
+from jupyter_pai.backends.pai import images, instance_types as machines
 from jupyter_pai.backends.resources import Image, ImageQuery
 from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings

@@ -8,8 +8,7 @@ import re
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
 

@@ -6,8 +6,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from jupyter_pai.client import summary
 from jupyter_pai.client.summary import View

@@ -9,8 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from alibabacloud_openapi_util.client import Client as Official
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies as some
 
 from jupyter_pai.cloud.alibaba.access_key import AccessKey
 from jupyter_pai.cloud.alibaba.signing import Acs3, authorization, query_string

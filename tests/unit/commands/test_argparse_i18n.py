@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.commands.parser import argparse_i18n as arguments
-from jupyter_pai.commands.parser import parser as grammar
+from jupyter_pai.commands.parser import argparse_i18n as arguments, parser as grammar
 from jupyter_pai.core.errors import UsageError
 from jupyter_pai.core.i18n import use_language
 

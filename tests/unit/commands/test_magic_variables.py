@@ -6,8 +6,7 @@ import shlex
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.commands.magic_variables import words_of
 from jupyter_pai.core.errors import UsageError

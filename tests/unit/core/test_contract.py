@@ -8,8 +8,7 @@ import string
 import subprocess
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.core import contract
 from jupyter_pai.core.contract import Layout

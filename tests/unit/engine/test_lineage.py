@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.core.errors import SpecError
-from jupyter_pai.engine import compare as comparison
-from jupyter_pai.engine import lineage
+from jupyter_pai.engine import compare as comparison, lineage
 from jupyter_pai.jobs.spec import JobSpec, parse_spec
 from jupyter_pai.jobs.state_dir import Home
 

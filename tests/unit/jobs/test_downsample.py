@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.jobs.metrics.downsample import downsample, select_steps
 from jupyter_pai.jobs.metrics.series import Columns

@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from jupyter_pai.jobs.logs.file import LogFile, decode_prefix, instances
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.core.errors import SpecError
 from jupyter_pai.jobs.metrics.patterns import LogMetricScanner, compile_pattern

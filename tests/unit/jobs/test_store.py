@@ -17,8 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from jupyter_pai.client.summary import duration
 from jupyter_pai.core.errors import Conflict, NotFound, StateError
@@ -26,8 +25,7 @@ from jupyter_pai.engine.data import disk
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
-from jupyter_pai.jobs.store import database
-from jupyter_pai.jobs.store import jobs as store_module
+from jupyter_pai.jobs.store import database, jobs as store_module
 from jupyter_pai.jobs.store.query import SORTS, JobFilter
 from jupyter_pai.jobs.store.store import Store
 

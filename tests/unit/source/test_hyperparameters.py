@@ -11,8 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from jupyter_pai.core import contract
 from jupyter_pai.core.errors import SourceError

@@ -7,13 +7,11 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.core.errors import SourceError
 from jupyter_pai.jobs.spec import Source
-from jupyter_pai.source import archive
-from jupyter_pai.source import pack as source
+from jupyter_pai.source import archive, pack as source
 from jupyter_pai.source.archive import Entry
 
 from ...support.fuzz import MANY

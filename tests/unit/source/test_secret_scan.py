@@ -6,14 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.core.errors import SourceError
 from jupyter_pai.jobs.spec import Source
-from jupyter_pai.source import archive
-from jupyter_pai.source import pack as source
-from jupyter_pai.source import secret_scan as leaks
+from jupyter_pai.source import archive, pack as source, secret_scan as leaks
 from jupyter_pai.source.secret_scan import Leak
 
 from ...support.fake_keys import BEARER, CERTAIN, HEX, chance, private_key

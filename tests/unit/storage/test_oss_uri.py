@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.core.errors import BadInput
 from jupyter_pai.storage.oss.uri import OssUri
