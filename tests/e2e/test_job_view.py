@@ -150,7 +150,16 @@ def test_a_log_hidden_for_a_moment_is_still_followed(lab: Lab, page: Page, tmp_p
         expect(page.get_by_role("button", name="Follow")).to_be_disabled()
     (tmp_path / "go").touch()
     status(page, "succeeded")
+    expect(text).to_contain_text("total", timeout=LONG)
+    # The terminal may scroll by itself; the log stays at its end.
+    page.locator(".xterm-viewport").evaluate(SCROLL_UP)
+    expect(text).to_contain_text("total")
 
+
+SCROLL_UP = """async node => {
+  node.scrollTop -= 100;
+  for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame);
+}"""
 
 SHOWN = "display => { document.querySelector('.jp-pai-Log-view').style.display = display; }"
 

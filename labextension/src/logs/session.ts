@@ -57,6 +57,8 @@ export class LogSession {
     themes.observe(document.body, { attributeFilter: ['data-jp-theme-name', 'data-jp-theme-light'] });
     const move = () => (this.hasUserScrolled = true);
     ['wheel', 'touchmove', 'keydown'].forEach(kind => node.addEventListener(kind, move, { passive: true, signal }));
+    // A selection that is dragged over the edge scrolls.
+    node.addEventListener('mousemove', event => event.buttons > 0 && move(), { passive: true, signal });
     node.addEventListener('wheel', event => this.handleWheel(event), { passive: false, signal });
     node
       .querySelector('.xterm-viewport')
@@ -147,6 +149,10 @@ export class LogSession {
     // A hidden scrollbar has no position.
     if (!terminal || !this.isActive || terminal.isDrawing || !this.bar?.clientHeight) {
       return;
+    }
+    if (this.isPinnedToEnd && !this.hasUserScrolled) {
+      // The library takes a late event of its own scrolling for the user's, and stays a row above the end.
+      terminal.terminal.scrollToBottom();
     }
     const isLast = terminal.isAtBottom && pager.window.isAtEnd;
     if (!terminal.isAtBottom && this.hasUserScrolled) {
