@@ -34,7 +34,7 @@ def job(cli: Cli, *words: str) -> dict[str, Any]:
     return dict(json.loads(cli("submit", *words, "--json", errors="replace").stdout))
 
 
-def test_waiting_prints_the_log_and_ends_with_the_jobs_success(cli: Cli, folder: Path) -> None:
+def test_submit_wait_prints_log_and_outputs(cli: Cli, folder: Path) -> None:
     script(folder, "print('hello')")
     done = cli("submit", "train.py", "--wait")
     assert done.returncode == 0, done.stderr
@@ -44,7 +44,7 @@ def test_waiting_prints_the_log_and_ends_with_the_jobs_success(cli: Cli, folder:
     assert third.startswith("model: file:///")
 
 
-def test_a_job_that_fails_is_1_and_bad_usage_2(cli: Cli, folder: Path) -> None:
+def test_exit_code_is_1_for_failed_jobs_and_2_for_bad_usage(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     failed = cli("submit", "--command", "exit 7", "--wait")
     assert (failed.returncode, "exit code 7" in failed.stdout) == (1, True)
@@ -57,7 +57,7 @@ def test_a_job_that_fails_is_1_and_bad_usage_2(cli: Cli, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "what", "fix"), [case for case in REFUSED if case[0] != "--command 'open"])
-def test_what_is_refused(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+def test_bad_submits_are_rejected_with_a_fix(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
     prepare(folder)
     done = cli("submit", *shlex.split(words))
     assert (done.returncode, done.stdout) == (2, "")
@@ -68,7 +68,7 @@ def test_what_is_refused(cli: Cli, folder: Path, words: str, what: str, fix: str
 
 
 @pytest.mark.parametrize(("words", "what", "fix"), FAILING)
-def test_what_fails(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+def test_failing_jobs_show_reason_and_fix(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
     prepare(folder)
     done = cli("submit", *shlex.split(words), "--wait")
     assert done.returncode == 1
@@ -78,7 +78,9 @@ def test_what_fails(cli: Cli, folder: Path, words: str, what: str, fix: str) -> 
 
 
 @pytest.mark.parametrize(("words", "what", "fix"), QUESTIONED)
-def test_what_is_questioned(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+def test_doubtful_hyperparameters_are_submitted_with_a_note(
+    cli: Cli, folder: Path, words: str, what: str, fix: str
+) -> None:
     """Without a terminal there is no prompt: the job is submitted, and fails as the note says."""
     prepare(folder)
     done = cli("submit", *shlex.split(words), "--wait")
@@ -95,9 +97,7 @@ def test_what_is_questioned(cli: Cli, folder: Path, words: str, what: str, fix: 
 
 
 @pytest.mark.parametrize("answer", ["n\n", "y\n"])
-def test_a_person_is_asked_before_hyperparameters_are_submitted_that_the_code_refuses(
-    cli: Cli, folder: Path, answer: str
-) -> None:
+def test_doubtful_hyperparameters_are_confirmed_on_a_terminal(cli: Cli, folder: Path, answer: str) -> None:
     prepare(folder)
     words = ["takes.py", "--hp", "epohcs=3"]
     master, slave = pty.openpty()
@@ -120,7 +120,7 @@ def test_a_person_is_asked_before_hyperparameters_are_submitted_that_the_code_re
     os.close(slave)
 
 
-def test_inspect(cli: Cli, folder: Path, home: Home) -> None:
+def test_inspect_lists_hyperparameters_and_problems(cli: Cli, folder: Path, home: Home) -> None:
     prepare(folder)
     script(folder, "raise SystemExit('was run')\nfrom options import parser\nfrom broken import x", "work.py")
     script(folder, "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr')", "options.py")
@@ -141,7 +141,7 @@ def test_inspect(cli: Cli, folder: Path, home: Home) -> None:
     assert json.loads(cli("list", "--json").stdout) == []
 
 
-def test_an_engine_that_fails_is_3(cli: Cli, home: Home) -> None:
+def test_exit_code_is_3_for_an_unusable_state_folder(cli: Cli, home: Home) -> None:
     home.path.write_text("a file where the folder should be")
     done = cli("list")
     assert done.returncode == 3
@@ -149,7 +149,7 @@ def test_an_engine_that_fails_is_3(cli: Cli, home: Home) -> None:
     assert "JUPYTER_PAI_HOME" in done.stderr
 
 
-def test_detached_jobs_are_found_again(cli: Cli, folder: Path) -> None:
+def test_detached_jobs_are_found_by_name_and_prefix(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     done = cli("submit", "--command", "echo one; echo two", "--name", "mine")
     assert done.returncode == 0
@@ -161,7 +161,7 @@ def test_detached_jobs_are_found_again(cli: Cli, folder: Path) -> None:
     assert "succeeded" in cli("show", "last").stdout
 
 
-def test_json_is_exactly_one_object(cli: Cli, folder: Path) -> None:
+def test_json_output_is_one_object(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     done = cli("submit", "--command", "echo acc=0.5", "--metric", "acc=acc=(.+)", "--wait", "--json")
     found = json.loads(done.stdout)
@@ -179,7 +179,7 @@ def test_json_is_exactly_one_object(cli: Cli, folder: Path) -> None:
     assert points["acc"]["value"] == [0.5]
 
 
-def test_metrics_are_thinned(cli: Cli, folder: Path) -> None:
+def test_metrics_are_downsampled(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     found = job(cli, "--command", "seq 100", "--metric", r"n=^(\d+)$", "--wait")
     few = json.loads(cli("metrics", found["id"], "--points", "20", "--json").stdout)["n"]
@@ -190,14 +190,14 @@ def test_metrics_are_thinned(cli: Cli, folder: Path) -> None:
     assert "`points`: -1 is not between 0 and" in done.stderr
 
 
-def test_logs_are_raw_bytes(cli: Cli, folder: Path) -> None:
+def test_logs_prints_raw_bytes(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     found = job(cli, "--command", r"printf 'a\000\377\r\033[1m\n'", "--wait")
     raw: Any = cli("logs", found["id"], text=False).stdout
     assert raw == b"a\0\xff\r\x1b[1m\n"
 
 
-def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home) -> None:
+def test_dry_run_shows_everything_and_submits_nothing(cli: Cli, folder: Path, home: Home) -> None:
     script(folder, "")
     (folder / ".env").write_text("KEY=1")
     done = cli("submit", "train.py", "--hp", "lr=0.1", "--dry-run")
@@ -222,7 +222,7 @@ def test_a_dry_run_shows_all_and_does_nothing(cli: Cli, folder: Path, home: Home
     assert list(home.jobs.iterdir()) == []
 
 
-def test_stop_rerun_delete_download(cli: Cli, folder: Path) -> None:
+def test_stop_rerun_delete_and_download(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     running = job(cli, "--command", "sleep 1000")
     assert "stopped" in cli("stop", running["id"]).stdout
@@ -240,7 +240,7 @@ def test_stop_rerun_delete_download(cli: Cli, folder: Path) -> None:
     assert len(json.loads(cli("list", "--json").stdout)) == 1
 
 
-def test_what_a_job_has_written(cli: Cli, folder: Path) -> None:
+def test_outputs_lists_files_of_a_job(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     evil = "\"$(printf 'evil\\033[31m')\""
     command = f"cd $PAI_OUTPUT_MODEL; mkdir sub; printf 12345 > sub/a; : > b; : > {evil}; ln -s / out"
@@ -259,7 +259,7 @@ def test_what_a_job_has_written(cli: Cli, folder: Path) -> None:
     assert cli("outputs", "last", "weights").returncode == 2
 
 
-def test_a_rerun_with_changes_and_how_it_differs(cli: Cli, folder: Path, tmp_path: Path) -> None:
+def test_rerun_with_changes_is_shown_by_diff(cli: Cli, folder: Path, tmp_path: Path) -> None:
     script(folder, "import os, sys; print(*sys.argv[1:], os.environ.get('PAI_INPUT_TABLE'))")
     (folder / "table.csv").touch()
     script(tmp_path / "other", "print('\\033[31mother')")
@@ -280,7 +280,7 @@ def test_a_rerun_with_changes_and_how_it_differs(cli: Cli, folder: Path, tmp_pat
     assert "Spec and code are identical." in cli("diff", "first", "first").stdout
 
 
-def test_escape_sequences_in_code_do_not_reach_the_terminal(cli: Cli, folder: Path) -> None:
+def test_diff_removes_escape_sequences(cli: Cli, folder: Path) -> None:
     (folder / "a.txt").write_text("one\n")
     job(cli, "--command", "true", "--name", "first", "--wait")
     (folder / "a.txt").write_bytes(b"\x1b]0;title\x07\x1b[2Jtwo\xc2\x9b\n")
@@ -315,7 +315,7 @@ def test_escape_sequences_in_code_do_not_reach_the_terminal(cli: Cli, folder: Pa
         (["label", "first", "--remove", "a"], "`a`"),
     ],
 )
-def test_what_is_wrong_with_reruns_and_prunes(cli: Cli, folder: Path, words: list[str], what: str) -> None:
+def test_invalid_rerun_and_prune_options_are_rejected(cli: Cli, folder: Path, words: list[str], what: str) -> None:
     (folder / "a").touch()
     job(cli, "--command", "true", "--name", "first", "--wait")
     done = cli(*words)
@@ -324,7 +324,7 @@ def test_what_is_wrong_with_reruns_and_prunes(cli: Cli, folder: Path, words: lis
     assert len(json.loads(cli("list", "--json").stdout)) == 1
 
 
-def test_pruning_shows_asks_and_removes(cli: Cli, folder: Path, home: Home) -> None:
+def test_prune_previews_confirms_and_removes(cli: Cli, folder: Path, home: Home) -> None:
     (folder / "a").touch()
     for name in ("kept", "large", "small"):
         command = "head -c 300000 /dev/urandom > $PAI_OUTPUT_MODEL/w" if name == "large" else "true"
@@ -348,7 +348,7 @@ def test_pruning_shows_asks_and_removes(cli: Cli, folder: Path, home: Home) -> N
     assert list(home.jobs.iterdir()) == []
 
 
-def test_jobs_are_listed_by_their_notebook(cli: Cli, folder: Path) -> None:
+def test_jobs_are_listed_by_notebook(cli: Cli, folder: Path) -> None:
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print(1)")])
     nbformat.write(made, folder / "a.ipynb")
     first = job(cli, "a.ipynb", "--as-script", "--wait")
@@ -363,7 +363,7 @@ def test_jobs_are_listed_by_their_notebook(cli: Cli, folder: Path) -> None:
     assert (refused.returncode, "--notebook FILE" in refused.stderr) == (2, True)
 
 
-def test_without_a_server_tensorboard_is_the_users_own(cli: Cli, folder: Path, home: Home) -> None:
+def test_tensorboard_without_a_server_prints_a_command(cli: Cli, folder: Path, home: Home) -> None:
     (folder / "a").touch()
     ids = [job(cli, "--command", "true", "--wait")["id"] for _n in range(2)]
     done = cli("tensorboard", *ids)
@@ -373,7 +373,7 @@ def test_without_a_server_tensorboard_is_the_users_own(cli: Cli, folder: Path, h
     assert cli("tensorboard").stderr.count("--logdir FOLDER") == 1
 
 
-def test_labels_are_given_shown_and_taken_away(cli: Cli, folder: Path) -> None:
+def test_labels_are_set_shown_and_removed(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     job(cli, "--command", "true", "--name", "first", "--label", "team=x", "--wait")
     assert cli("label", "first").stdout.split()[-2:] == ["team", "x"]
@@ -384,7 +384,7 @@ def test_labels_are_given_shown_and_taken_away(cli: Cli, folder: Path) -> None:
     assert "no labels" in cli("label", "first", "--remove", "best").stdout
 
 
-def test_deleting_asks_a_person(cli: Cli, folder: Path, home: Home) -> None:
+def test_delete_is_confirmed_on_a_terminal(cli: Cli, folder: Path, home: Home) -> None:
     (folder / "a").touch()
     done = job(cli, "--command", "true", "--wait")
     for answer, left in (("n\n", 1), ("y\n", 0)):
@@ -400,7 +400,7 @@ def test_deleting_asks_a_person(cli: Cli, folder: Path, home: Home) -> None:
         os.close(slave)
 
 
-def test_profiles(cli: Cli, tmp_path: Path) -> None:
+def test_profiles_are_set_shown_and_removed(cli: Cli, tmp_path: Path) -> None:
     assert cli("profile", "set", "work", "backend=local", "max_run_time=60").returncode == 0
     assert cli("profile", "default", "work").returncode == 0
     text = (tmp_path / "jupyter-config/jupyter_pai.toml").read_text()
@@ -415,7 +415,7 @@ def test_profiles(cli: Cli, tmp_path: Path) -> None:
     assert "work" not in cli("profile", "list").stdout
 
 
-def test_a_wrong_settings_file_is_named_with_its_line(cli: Cli, tmp_path: Path) -> None:
+def test_invalid_settings_file_is_named_with_its_line(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "jupyter-config/jupyter_pai.toml"
     path.parent.mkdir(exist_ok=True)
     path.write_text("[profiles.work]\nbackend = 'local'\nmax_runtime = 3\n")
@@ -424,7 +424,7 @@ def test_a_wrong_settings_file_is_named_with_its_line(cli: Cli, tmp_path: Path) 
     assert f"{path}, line 3:" in done.stderr
 
 
-def test_the_doctor(cli: Cli) -> None:
+def test_doctor_reports_findings(cli: Cli) -> None:
     done = cli("doctor")
     assert done.returncode == 0, done.stdout + done.stderr
     found = {finding["what"]: finding["state"] for finding in json.loads(cli("doctor", "--json").stdout)}
@@ -432,7 +432,7 @@ def test_the_doctor(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("interrupts", [signal.SIGINT])
-def test_interrupting_detaches(cli: Cli, folder: Path, interrupts: signal.Signals) -> None:
+def test_interrupt_detaches_from_the_job(cli: Cli, folder: Path, interrupts: signal.Signals) -> None:
     (folder / "a").touch()
     process = subprocess.Popen(
         [sys.executable, "-m", "jupyter_pai", "submit", "--command", "echo up; sleep 1000", "--wait"],
@@ -449,7 +449,7 @@ def test_interrupting_detaches(cli: Cli, folder: Path, interrupts: signal.Signal
     cli("stop", found["id"])
 
 
-def test_a_pipe_that_closes_is_no_error(cli: Cli, folder: Path) -> None:
+def test_closed_pipe_prints_no_error(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     found = job(cli, "--command", "seq 200000", "--wait")
     line = f"{sys.executable} -m jupyter_pai logs {found['id']} | head -1"
@@ -457,7 +457,7 @@ def test_a_pipe_that_closes_is_no_error(cli: Cli, folder: Path) -> None:
     assert (done.stdout, done.stderr) == ("1\n", "")
 
 
-def test_chinese(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_follow_the_locale(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANG", "zh_CN.UTF-8")
     done = cli("show", "没有")
     assert done.stderr.startswith("错误：没有作业 `没有`。")
@@ -465,7 +465,7 @@ def test_chinese(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert cli("show", "x").returncode == 2
 
 
-def test_as_a_subcommand_of_jupyter(cli: Cli) -> None:
+def test_pai_is_a_subcommand_of_jupyter(cli: Cli) -> None:
     jupyter = Path(sys.executable).parent / "jupyter"
     environment = {**os.environ, "PATH": f"{jupyter.parent}:{os.environ['PATH']}"}
     done = subprocess.run(
@@ -474,7 +474,7 @@ def test_as_a_subcommand_of_jupyter(cli: Cli) -> None:
     assert json.loads(done.stdout) == []
 
 
-def test_a_notebook_from_the_command_line(cli: Cli, folder: Path) -> None:
+def test_notebook_is_submitted_from_the_command_line(cli: Cli, folder: Path) -> None:
     code = "%precision 3\nimport sys\nprint(sys.argv[1:], globals().get('a'))"
     cell = {"cell_type": "code", "source": code, "metadata": {}}
     (folder / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
@@ -489,7 +489,7 @@ def test_a_notebook_from_the_command_line(cli: Cli, folder: Path) -> None:
     assert {path.name for path in (folder / "here").iterdir()} == {"work.ipynb", "work.html"}
 
 
-def test_two_command_lines_at_once_follow_one_job(cli: Cli, folder: Path) -> None:
+def test_concurrent_followers_print_the_whole_log(cli: Cli, folder: Path) -> None:
     """One follows the job, the other reads what is stored: both see all of it, once."""
     (folder / "a").touch()
     command = f"i=0; while [ ! -e {folder}/go ]; do echo $i; i=$((i+1)); sleep 0.01; done"
@@ -505,7 +505,7 @@ def test_two_command_lines_at_once_follow_one_job(cli: Cli, folder: Path) -> Non
     assert points == list(range(count))
 
 
-def test_a_line_that_submits_and_leaves_says_nothing_of_the_engine_that_ends_with_it(cli: Cli, folder: Path) -> None:
+def test_detached_submit_prints_no_engine_errors(cli: Cli, folder: Path) -> None:
     (folder / "a.txt").touch()
     for _ in range(5):
         done = cli("submit", "--command", "sleep 0.3", "--detach")

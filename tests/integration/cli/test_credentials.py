@@ -30,7 +30,7 @@ def kept(cli: Cli) -> dict[str, str]:
     return dict(profiles[0]["credentials"])
 
 
-def test_piped_in_and_forgotten(cli: Cli, login: Cli) -> None:
+def test_piped_credentials_are_stored_and_removed(cli: Cli, login: Cli) -> None:
     done = login()
     assert done.returncode == 0, done.stderr
     said = f"mine: its own credentials (LTAI…9xyz) are stored in {secrets_file()} (readable by you only, not encrypted)"
@@ -48,7 +48,7 @@ def test_piped_in_and_forgotten(cli: Cli, login: Cli) -> None:
     assert (done.returncode, "has no credentials of its own" in done.stderr) == (2, True)
 
 
-def test_a_keyring_that_is_there_is_used(cli: Cli, login: Cli, keyring: Path) -> None:  # noqa: F811  a fixture
+def test_credentials_are_stored_in_an_available_keyring(cli: Cli, login: Cli, keyring: Path) -> None:  # noqa: F811  a fixture
     assert "its own credentials (LTAI…9xyz) are stored in the keyring" in login().stdout
     (name,) = json.loads(keyring.read_text())
     assert name.startswith("jupyter-pai profile:LTAI.9xyz.")
@@ -58,7 +58,7 @@ def test_a_keyring_that_is_there_is_used(cli: Cli, login: Cli, keyring: Path) ->
     assert json.loads(keyring.read_text()) == {}
 
 
-def test_where_they_cannot_be_forgotten_the_profile_stays(
+def test_profile_is_kept_while_its_credentials_cannot_be_removed(
     cli: Cli,
     login: Cli,
     keyring: Path,  # noqa: F811  a fixture
@@ -84,7 +84,7 @@ def test_where_they_cannot_be_forgotten_the_profile_stays(
         (("nobody",), f"{ID}\n{SECRET}\n", "Unknown profile `nobody`"),
     ],
 )
-def test_what_is_refused_without_saying_a_value(login: Cli, words: tuple[str, ...], piped: str, said: str) -> None:
+def test_rejected_credentials_are_not_printed(login: Cli, words: tuple[str, ...], piped: str, said: str) -> None:
     done = login(*words, piped=piped)
     assert done.returncode == 2
     assert said in done.stderr

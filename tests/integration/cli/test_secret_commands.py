@@ -44,7 +44,7 @@ def secrets_file() -> Path:
     return Path(os.environ["JUPYTER_CONFIG_DIR"]) / "jupyter_pai_secrets.json"
 
 
-def test_piped_in_given_to_a_job_and_forgotten(cli: Cli, keep: Cli, folder: Path) -> None:
+def test_piped_secret_is_used_by_a_job_and_removed(cli: Cli, keep: Cli, folder: Path) -> None:
     (folder / "a").touch()
     done = keep("HF_TOKEN")
     assert done.returncode == 0, done.stderr
@@ -65,7 +65,7 @@ def test_piped_in_given_to_a_job_and_forgotten(cli: Cli, keep: Cli, folder: Path
     assert "jupyter pai secret set HF_TOKEN" in done.stderr
 
 
-def test_a_keyring_that_is_there_is_used(cli: Cli, keep: Cli, keyring: Path, folder: Path) -> None:
+def test_secret_is_stored_in_an_available_keyring(cli: Cli, keep: Cli, keyring: Path, folder: Path) -> None:
     (folder / "a").touch()
     assert "keyring" in keep("HF_TOKEN").stdout
     assert json.loads(keyring.read_text()) == {"jupyter-pai HF_TOKEN": VALUE}
@@ -77,7 +77,7 @@ def test_a_keyring_that_is_there_is_used(cli: Cli, keep: Cli, keyring: Path, fol
     assert json.loads(cli("secret", "list", "--json").stdout)["secrets"] == []
 
 
-def test_a_keyring_that_is_locked_is_said_and_its_words_are_not_passed_on(
+def test_locked_keyring_is_reported_without_its_message(
     keep: Cli, keyring: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "tests.fakes.keyrings.Locked")
@@ -89,7 +89,7 @@ def test_a_keyring_that_is_locked_is_said_and_its_words_are_not_passed_on(
     assert not secrets_file().exists()
 
 
-def test_a_secret_of_a_keyring_that_has_gone(
+def test_secret_of_a_missing_keyring_can_be_stored_again(
     cli: Cli, keep: Cli, keyring: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep("HF_TOKEN")
@@ -100,7 +100,7 @@ def test_a_secret_of_a_keyring_that_has_gone(
     assert json.loads(cli("secret", "list", "--json").stdout)["secrets"] == [{"name": "HF_TOKEN", "place": "file"}]
 
 
-def test_a_name_of_no_keyring_is_said(keep: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_keyring_backend_is_reported(keep: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "no.such.Keyring")
     done = keep("HF_TOKEN")
     assert (done.returncode, "(ModuleNotFoundError)" in done.stderr) == (3, True)
@@ -119,26 +119,26 @@ def test_a_name_of_no_keyring_is_said(keep: Cli, monkeypatch: pytest.MonkeyPatch
         (("remove", "A"), "", "secret `A`"),
     ],
 )
-def test_what_is_refused_without_saying_a_value(cli: Cli, words: tuple[str, ...], piped: str, said: str) -> None:
+def test_rejected_secrets_are_not_printed(cli: Cli, words: tuple[str, ...], piped: str, said: str) -> None:
     done = cli("secret", *words, stdin=None, input=piped)
     assert done.returncode == 2
     assert said in done.stderr
     assert VALUE not in done.stdout + done.stderr
 
 
-def test_what_is_no_text_is_refused(cli: Cli) -> None:
+def test_binary_secret_is_rejected(cli: Cli) -> None:
     done: Any = cli("secret", "set", "A", stdin=None, input=b"\xff\xfe\x00long", text=False)
     assert (done.returncode, b"not UTF-8" in done.stderr) == (2, True)
 
 
-def test_a_value_of_several_lines_keeps_all_but_the_last_end(cli: Cli, keep: Cli, folder: Path) -> None:
+def test_multiline_secret_loses_only_its_last_newline(cli: Cli, keep: Cli, folder: Path) -> None:
     (folder / "a").touch()
     keep("KEY", "first line\nsecond line\n")
     done = cli("submit", "--command", 'printf %s "$KEY" | wc -c; echo "$KEY"', "--secret", "KEY", "--wait")
     assert done.stdout.startswith("22\n[secret KEY]\n"), done.stderr
 
 
-def test_on_a_terminal_it_is_asked_for_and_not_echoed(home: Home, folder: Path) -> None:
+def test_secret_is_prompted_for_without_echo(home: Home, folder: Path) -> None:
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "jupyter_pai", "secret", "set", "HF_TOKEN"]
     process = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)

@@ -35,7 +35,7 @@ def top(request: pytest.FixtureRequest, home: Home, tmp_path: Path) -> str:
     return f"{tmp_path}/store/"
 
 
-def test_there_and_back(cli: Cli, folder: Path, top: str) -> None:
+def test_folders_survive_upload_and_download(cli: Cli, folder: Path, top: str) -> None:
     (folder / "data/sub").mkdir(parents=True)
     (folder / "data/a.csv").write_text("1,2")
     (folder / "data/sub/模型.bin").write_bytes(os.urandom(2000))
@@ -54,7 +54,7 @@ def test_there_and_back(cli: Cli, folder: Path, top: str) -> None:
     assert (folder / "a.csv").read_text() == "1,2"
 
 
-def test_one_file_into_a_folder_and_under_a_name(cli: Cli, folder: Path, top: str) -> None:
+def test_put_copies_a_file_into_a_folder_or_under_a_name(cli: Cli, folder: Path, top: str) -> None:
     (folder / "a.csv").write_text("1")
     assert cli("put", "a.csv", top + "new/").returncode == 0
     assert cli("put", "a.csv", top + "new").returncode == 2  # It is a folder by now, and has such a file.
@@ -65,7 +65,7 @@ def test_one_file_into_a_folder_and_under_a_name(cli: Cli, folder: Path, top: st
     assert [(entry["path"], entry["bytes"], entry["is_folder"]) for entry in one] == [("b.csv", 1, False)]
 
 
-def test_nothing_is_replaced_or_removed_unasked(cli: Cli, folder: Path, top: str) -> None:
+def test_overwriting_and_removing_need_an_option(cli: Cli, folder: Path, top: str) -> None:
     (folder / "a").write_text("1")
     assert cli("put", "a", top).returncode == 0
     (folder / "a").write_text("2")
@@ -79,7 +79,7 @@ def test_nothing_is_replaced_or_removed_unasked(cli: Cli, folder: Path, top: str
     assert json.loads(cli("ls", top, "--json").stdout or EMPTY)["entries"] == []
 
 
-def test_who_can_be_asked_is_asked(home: Home, folder: Path, top: str) -> None:
+def test_overwriting_is_confirmed_on_a_terminal(home: Home, folder: Path, top: str) -> None:
     (folder / "a").write_text("1")
 
     def run(answer: str, *words: str) -> tuple[int, str]:
@@ -107,7 +107,7 @@ def test_who_can_be_asked_is_asked(home: Home, folder: Path, top: str) -> None:
     assert run("y", "rm", top + "sub/") == (0, said.rpartition("]")[0] + "] Removed 1 file.\n")
 
 
-def test_making_folders(cli: Cli, top: str) -> None:
+def test_mkdir_creates_nested_folders(cli: Cli, top: str) -> None:
     assert cli("mkdir", top + "a/b").returncode == 0
     assert [e["path"] for e in json.loads(cli("ls", top, "--json").stdout)["entries"]] == ["a/"]
     assert "is empty" in cli("ls", top + "a/b/").stdout
@@ -116,7 +116,7 @@ def test_making_folders(cli: Cli, top: str) -> None:
     assert cli("rm", top + "a/", "--yes").returncode == 0
 
 
-def test_moving_and_renaming(cli: Cli, folder: Path, top: str) -> None:
+def test_mv_moves_and_renames(cli: Cli, folder: Path, top: str) -> None:
     (folder / "data").mkdir()
     (folder / "data/a b.csv").write_text("1,2")
     (folder / "data/c").write_text("3")
@@ -134,19 +134,19 @@ def test_moving_and_renaming(cli: Cli, folder: Path, top: str) -> None:
     assert (elsewhere.returncode, "different storages" in elsewhere.stderr) == (2, True)
 
 
-def test_what_is_not_there(cli: Cli, folder: Path, top: str) -> None:
+def test_missing_paths_are_rejected(cli: Cli, folder: Path, top: str) -> None:
     for words in (["ls", top + "no"], ["get", top + "no"], ["rm", top + "no", "--yes"], ["put", "no", top]):
         refused = cli(*words)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert "Traceback" not in refused.stderr
 
 
-def test_where_no_profile_has_an_account(cli: Cli) -> None:
+def test_missing_account_names_the_command_to_add_one(cli: Cli) -> None:
     refused = cli("ls", "oss://bucket/")
     assert (refused.returncode, "profile set" in refused.stderr) == (2, True)
 
 
-def test_pages(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_listing_has_pages(engine: EmbeddedClient, pai: StandIn) -> None:
     for n in range(7):
         pai.objects.write(f"p/{n}", b"1")
     uri = f"oss://{pai.bucket}/p/"
@@ -156,7 +156,7 @@ def test_pages(engine: EmbeddedClient, pai: StandIn) -> None:
     assert ([entry["path"] for entry in page["entries"]], page["more"]) == (["4", "5", "6"], False)
 
 
-def test_a_copy_can_be_ended(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+def test_transfer_can_be_cancelled(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(bytes(40 << 20))
     pai.faults.add("delay", "oss:UploadPart", after=2, seconds=1)
     body = {"uri": f"oss://{pai.bucket}/large", "path": str(tmp_path / "large")}
@@ -177,7 +177,7 @@ def test_a_copy_can_be_ended(engine: EmbeddedClient, pai: StandIn, tmp_path: Pat
     assert pai.objects.keys() == pai.objects.uploads() == []
 
 
-def test_refusals_reach_who_waits(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+def test_failed_transfer_raises_in_the_caller(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
     uri = f"oss://{pai.bucket}/a"
     body = {"uri": uri, "path": str(tmp_path / "a")}
@@ -192,7 +192,7 @@ def test_refusals_reach_who_waits(engine: EmbeddedClient, pai: StandIn, tmp_path
         finish_copy(ask, engine.call("remove_data", uri=f"oss://{pai.bucket}/no"))
 
 
-def test_completion_of_uris(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_uris_are_completed(engine: EmbeddedClient, pai: StandIn) -> None:
     for key in ("models/a.bin", "models/b/c.bin", "other"):
         pai.objects.write(key, b"1")
     begun = f"oss://{pai.bucket}/mo"
@@ -204,7 +204,7 @@ def test_completion_of_uris(engine: EmbeddedClient, pai: StandIn) -> None:
     assert complete("%pai get oss://no-such-bucket/x", "x") == []
 
 
-def test_folders_are_told_with_those_above_them(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+def test_listing_includes_parent_folders(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     pai.objects.write("a b/c/d", b"1")
     found = engine.call("list_data", uri=f"oss://{pai.bucket}/a b/c/")["parents"]
     assert [parent["name"] for parent in found] == [f"oss://{pai.bucket}/", "a b", "c"]
@@ -215,7 +215,7 @@ def test_folders_are_told_with_those_above_them(engine: EmbeddedClient, pai: Sta
     assert found[-2]["uri"] == tmp_path.as_uri() + "/"
 
 
-def test_where_one_begins_to_look(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_storages_list_their_start_folders(engine: EmbeddedClient, pai: StandIn) -> None:
     found = engine.call("storages")["storages"]
     assert [(one["scheme"], one["profile"], one["title"]) for one in found] == [
         ("file", "", "Home folder"),

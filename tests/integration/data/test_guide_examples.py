@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs/guide"
 
 
 @pytest.mark.parametrize(("name", "title"), [("data.md", "Storages"), ("data.zh-CN.md", "存储")])
-def test_the_examples(
+def test_examples_of_the_guide_run(
     cli: Callable[..., subprocess.CompletedProcess[str]], pai: StandIn, folder: Path, name: str, title: str
 ) -> None:
     section = re.search(rf"^## {title}\n(.*?)^## ", (DOCS / name).read_text("utf-8"), re.DOTALL | re.MULTILINE)

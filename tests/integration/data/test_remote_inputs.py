@@ -33,7 +33,7 @@ def log_of(job: JobHandle) -> str:
     return job.tail()
 
 
-def test_a_remote_file_is_fetched_once_for_each_version(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
+def test_remote_file_is_fetched_once_per_version(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
     pai.objects.write("d/a.csv", b"one")
     uri = f"oss://{pai.bucket}/d/a.csv"
     for _n in range(2):
@@ -46,7 +46,7 @@ def test_a_remote_file_is_fetched_once_for_each_version(engine: EmbeddedClient, 
     assert pai.count("oss", "GetObject") == 2
 
 
-def test_a_remote_folder_is_fetched_whole(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_remote_folder_is_fetched_completely(engine: EmbeddedClient, pai: StandIn) -> None:
     for key in ("a", "b/c"):
         pai.objects.write(f"d/{key}", key.encode())
     command = 'cd "$PAI_INPUT_TRAIN" && cat a b/c'
@@ -56,14 +56,14 @@ def test_a_remote_folder_is_fetched_whole(engine: EmbeddedClient, pai: StandIn) 
     assert log_of(local(engine, command, train=f"oss://{pai.bucket}/d/")) == "newb/c"
 
 
-def test_what_is_not_there_is_named(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
+def test_missing_remote_input_is_named(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
     with pytest.raises(NotFound, match=r"`train`.*d/no"):
         local(engine, "true", train=f"oss://{pai.bucket}/d/no")
     assert engine.call("list_jobs")["jobs"] == []
     assert [*home.jobs.iterdir()] == []
 
 
-def test_without_an_account_it_says_how_to_add_one(home: Home) -> None:
+def test_remote_input_without_an_account_names_the_command_to_add_one(home: Home) -> None:
     engine = EmbeddedClient()
     try:
         with pytest.raises(SettingsError, match="profile set"):
@@ -76,7 +76,7 @@ def sent(engine: EmbeddedClient, command: str, **inputs: Any) -> JobHandle:
     return submit(engine, command, inputs=inputs, profile="pai").wait()
 
 
-def test_a_local_file_is_sent_once(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+def test_local_file_is_uploaded_once(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     path = tmp_path / "train.csv"
     path.write_text("1,2")
     job = sent(engine, 'cat "$PAI_INPUT_TRAIN"', train=str(path))
@@ -90,9 +90,7 @@ def test_a_local_file_is_sent_once(engine: EmbeddedClient, pai: StandIn, tmp_pat
     assert [r["path"] for r in pai.requests if r["action"] == "PutObject" and "input_data" in r["path"]] == []
 
 
-def test_a_local_folder_is_sent_once_and_goes_on_where_it_was(
-    engine: EmbeddedClient, pai: StandIn, tmp_path: Path
-) -> None:
+def test_local_folder_upload_is_resumed_and_done_once(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     (folder / "b").mkdir(parents=True)
     (folder / "a").write_text("A")
@@ -112,14 +110,14 @@ def test_a_local_folder_is_sent_once_and_goes_on_where_it_was(
     assert sum(r["action"] == "PutObject" for r in pai.requests) == 2
 
 
-def test_an_input_is_named_by_what_is_wrong(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+def test_missing_or_empty_local_input_is_named(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path, said in (("no", "does not exist"), ("empty", "is empty")):
         with pytest.raises(BadInput, match=rf"`train`.*{said}|{said}"):
             sent(engine, "true", train=str(tmp_path / path))
 
 
-def test_bringing_is_told(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+def test_staging_reports_progress(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(bytes(20 << 20))
     told: list[tuple[int, int]] = []
     pai.faults.add("delay", "oss:UploadPart", seconds=0.5, count=1)
@@ -134,7 +132,7 @@ def test_bringing_is_told(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) 
     assert told[-1] == (20 << 20, 20 << 20)
 
 
-def test_a_frame_is_an_input(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
+def test_data_frame_is_an_input(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
     frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
     script = "import sys; print(open(sys.argv[1], 'rb').read()[:9])"
     for _n in range(2):
@@ -155,7 +153,7 @@ def test_frames_without_parquet_are_csv(tmp_path: Path, monkeypatch: pytest.Monk
     assert frames.save_frame(frame.copy(), "train", tmp_path).parent.parent != named.parent.parent
 
 
-def test_a_frame_in_a_line_stays_a_name() -> None:
+def test_data_frame_variable_stays_a_name_in_a_magic() -> None:
     frame = pd.DataFrame({"a": [1]})
     assert words_of("--input train=$df --hp n={n}", {"df": frame, "n": 3}) == ["--input", "train=df", "--hp", "n=3"]
 
@@ -173,7 +171,7 @@ def aged(home: Home, days: float) -> None:
                 os.utime(one, (then, then))
 
 
-def test_what_was_fetched_goes_when_nobody_uses_it(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
+def test_unused_fetched_input_is_pruned(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
     pai.objects.write("d/a", b"x" * 100_000)
     uri = f"oss://{pai.bucket}/d/a"
     job = submit(engine, "sleep 600", inputs={"train": uri}, profile="local")
@@ -188,7 +186,7 @@ def test_what_was_fetched_goes_when_nobody_uses_it(engine: EmbeddedClient, pai: 
     assert local(engine, 'wc -c < "$PAI_INPUT_TRAIN"', train=uri).tail().strip() == "100000"
 
 
-def test_a_frame_stays_while_there_is_a_job_of_it(engine: EmbeddedClient, home: Home) -> None:
+def test_data_frame_is_kept_while_a_job_uses_it(engine: EmbeddedClient, home: Home) -> None:
     job = submit(engine, "true", inputs={"train": pd.DataFrame({"a": [1]})}, profile="local").wait()
     aged(home, 31)
     assert prune(engine, environments=True)["environments"] == []
@@ -196,7 +194,7 @@ def test_a_frame_stays_while_there_is_a_job_of_it(engine: EmbeddedClient, home: 
     assert len(prune(engine, environments=True)["environments"]) == 1
 
 
-def test_code_that_lies_in_a_storage(pai: StandIn, home: Home, tmp_path: Path) -> None:
+def test_code_is_fetched_from_a_storage(pai: StandIn, home: Home, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("print(1)")
     with tarfile.open(tmp_path / "code.tar.gz", "w:gz") as packed:
         packed.add(tmp_path / "train.py", "sub/train.py")
@@ -212,7 +210,7 @@ def test_code_that_lies_in_a_storage(pai: StandIn, home: Home, tmp_path: Path) -
         inputs.code(f"oss://{pai.bucket}/c/bad.tar.gz", "pai")
 
 
-def test_other_content_of_the_same_size_and_modification_time_is_sent(
+def test_changed_content_with_equal_size_and_time_is_uploaded(
     engine: EmbeddedClient, pai: StandIn, tmp_path: Path
 ) -> None:
     path = tmp_path / "data.csv"

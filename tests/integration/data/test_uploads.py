@@ -76,7 +76,7 @@ def uploading(request: pytest.FixtureRequest, home: Home, tmp_path: Path) -> Ite
     server.stop()
 
 
-def test_uploads(uploading: Uploading, home: Home) -> None:
+def test_upload_accepts_repeated_chunks_and_rejects_gaps(uploading: Uploading, home: Home) -> None:
     data = os.urandom(3_000_000)
     begun = uploading.begin("sub 1/模型 #?%20.bin", len(data), modified=1_600_000_000)
     assert (begun["verb"], begun["status"], begun["bytes"]) == ("upload", "waiting", len(data))
@@ -124,7 +124,7 @@ def test_uploads(uploading: Uploading, home: Home) -> None:
     assert uploading.names() == ["empty", "sub 1/模型 #?%20.bin"]
 
 
-def test_files_come_to_the_browser_as_data(uploading: Uploading) -> None:
+def test_files_are_served_as_attachments_without_scripts(uploading: Uploading) -> None:
     uploading.send(uploading.begin("a.html", 24)["id"], 0, b"<script>evil()</script>\n")
     data, headers = uploading.read("a.html")
     assert data == b"<script>evil()</script>\n"
@@ -137,7 +137,7 @@ def test_files_come_to_the_browser_as_data(uploading: Uploading) -> None:
     assert (code, bool(said["message"])) == (404, True)
 
 
-def test_a_folder_is_made_and_a_file_renamed_by_its_name(uploading: Uploading) -> None:
+def test_folder_is_created_and_file_renamed(uploading: Uploading) -> None:
     made = uploading.ask("POST", "data/folder", {"uri": uploading.uri, "path": "新 #1/b"})["uri"]
     assert uploading.ask("GET", f"data?uri={quote(made)}")["entries"] == []
     uploading.send(uploading.begin("a.txt", 1)["id"], 0, b"1")

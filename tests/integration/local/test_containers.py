@@ -70,7 +70,7 @@ CONTRACT = """
 """
 
 
-def test_the_contract(podman: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+def test_container_job_follows_the_contract(podman: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     script(folder, CONTRACT)
     data = tmp_path / "data"
     data.mkdir()
@@ -98,19 +98,19 @@ def test_the_contract(podman: EmbeddedClient, folder: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("nothing-here", 127)])
-def test_exit_codes(podman: EmbeddedClient, command: str, code: int) -> None:
+def test_exit_code_of_the_container_is_reported(podman: EmbeddedClient, command: str, code: int) -> None:
     job = contained(podman, command).wait()
     assert (job.status, job.exit_code) == ("failed", code)
     assert running() == []
 
 
-def test_bytes_pass_as_they_are(podman: EmbeddedClient) -> None:
+def test_output_of_the_container_is_logged_byte_for_byte(podman: EmbeddedClient) -> None:
     job = contained(podman, r"printf 'a\000\377\n\033[1mc\r'; echo x > /dev/stderr; printf b >&2").wait()
     log = b"".join(podman.read_log(job.id))
     assert sorted(log) == sorted(b"a\0\xff\n\x1b[1mc\rx\nb")  # Two streams, whose order a container does not keep.
 
 
-def test_secrets_reach_the_container_and_not_the_command_line(podman: EmbeddedClient, tmp_path: Path) -> None:
+def test_secrets_reach_the_container_outside_the_command_line(podman: EmbeddedClient, tmp_path: Path) -> None:
     for name in ("PASSED", "DOCKER_PASSED"):
         podman.call("set_secret", secret=name, body={"value": f"the value of {name}"})
     gate = tmp_path / "go"
@@ -129,7 +129,7 @@ def test_secrets_reach_the_container_and_not_the_command_line(podman: EmbeddedCl
     assert "the value of" not in job.logs()
 
 
-def test_stop_is_heard_and_obeyed(podman: EmbeddedClient) -> None:
+def test_stop_sends_sigterm_to_the_container(podman: EmbeddedClient) -> None:
     job = contained(podman, "trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 0.05; done")
     until(lambda: "ready" in job.logs())
     job.stop()
@@ -139,7 +139,7 @@ def test_stop_is_heard_and_obeyed(podman: EmbeddedClient) -> None:
     assert running() == []
 
 
-def test_who_does_not_hear_is_removed(podman: EmbeddedClient) -> None:
+def test_container_ignoring_sigterm_is_removed(podman: EmbeddedClient) -> None:
     podman.call("set_profile", profile="local", body={"values": {"backend": "local", "grace_time": 0.3}})
     job = contained(podman, "trap '' TERM; (sleep 1000 &); echo ready; while :; do sleep 0.05; done")
     until(lambda: "ready" in job.logs())
@@ -150,7 +150,7 @@ def test_who_does_not_hear_is_removed(podman: EmbeddedClient) -> None:
 
 
 @pytest.mark.parametrize("victim", ["supervisor", "guard", "both"])
-def test_nothing_is_left_when_who_watches_is_killed(podman: EmbeddedClient, victim: str) -> None:
+def test_killed_supervisor_or_guard_leaves_no_container(podman: EmbeddedClient, victim: str) -> None:
     job = contained(podman, "echo ready; while :; do sleep 0.05; done")
     until(lambda: "ready" in job.logs())
     folder = podman._api.service.home.job(job.id)
@@ -163,7 +163,7 @@ def test_nothing_is_left_when_who_watches_is_killed(podman: EmbeddedClient, vict
     until(lambda: running() == [])
 
 
-def test_instances_have_a_container_each(podman: EmbeddedClient) -> None:
+def test_each_instance_has_a_container(podman: EmbeddedClient) -> None:
     job = contained(podman, "echo rank $RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT", instance_count=2).wait()
     assert job.status == "succeeded", job.logs()
     one, two = (job.logs(instance=f"worker-{rank}").split() for rank in range(2))
@@ -171,7 +171,7 @@ def test_instances_have_a_container_each(podman: EmbeddedClient) -> None:
     assert one[2:] == two[2:]
 
 
-def test_the_sdks_own_instance_type_means_a_container(podman: EmbeddedClient, folder: Path) -> None:
+def test_sdk_instance_type_local_uses_a_container(podman: EmbeddedClient, folder: Path) -> None:
     script(folder, "import sys; print(sys.executable, sys.argv[1:])")
     estimator = Estimator(
         image_uri=containers.IMAGE, command="python train.py $PAI_USER_ARGS", source_dir=folder,
@@ -182,14 +182,16 @@ def test_the_sdks_own_instance_type_means_a_container(podman: EmbeddedClient, fo
     assert job.info["notes"] == []
 
 
-def test_an_image_that_is_not_there_is_said(podman: EmbeddedClient) -> None:
+def test_missing_image_is_reported(podman: EmbeddedClient) -> None:
     job = submit(podman, "true", image="localhost/nothing:1", options={"container": "podman"}).wait()
     assert (job.status, job.exit_code) == ("failed", 125)
     assert "localhost/nothing:1" in job.logs()
     assert job.reason == "The container could not be started (exit code 125)."
 
 
-def test_what_cannot_be_is_refused(podman: EmbeddedClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_invalid_container_options_are_rejected(
+    podman: EmbeddedClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with pytest.raises(BadInput, match="requires an image"):
         submit(podman, "true", options={"container": "podman"})
     with pytest.raises(BadInput, match=r"options\.container"):

@@ -34,7 +34,7 @@ def told(handle: JobHandle) -> dict[str, Any]:
     return dict(json.loads(handle.logs()))
 
 
-def test_what_a_script_finds(engine: EmbeddedClient, folder: Path) -> None:
+def test_script_receives_variables_inputs_and_hyperparameters(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, TELL)
     (folder / "data").mkdir()
     (folder / "data/a.csv").write_text("1")
@@ -64,7 +64,7 @@ def test_what_a_script_finds(engine: EmbeddedClient, folder: Path) -> None:
     assert handle.outputs["predictions"] == (folder.parent / "predictions").as_uri() + "/"
 
 
-def test_the_files_of_the_contract(engine: EmbeddedClient, folder: Path) -> None:
+def test_contract_files_and_folders_exist(engine: EmbeddedClient, folder: Path) -> None:
     (folder / "train.csv").write_text("data")
     (folder / "test.csv").write_text("sibling")
     handle = submit(
@@ -84,7 +84,7 @@ def test_the_files_of_the_contract(engine: EmbeddedClient, folder: Path) -> None
     assert (model.parent / "tensorboard/e").read_text() == (model.parent / "logs/e").read_text() == "event\n"
 
 
-def test_the_older_layout(engine: EmbeddedClient, folder: Path) -> None:
+def test_older_layout_is_supported(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, "import os, sys; print(os.getcwd(), *sys.argv[1:])", "go.py")
     (folder / "train.csv").write_text("data")
     handle = submit(
@@ -100,7 +100,7 @@ def test_the_older_layout(engine: EmbeddedClient, folder: Path) -> None:
     assert (folder.parent / "out/model").is_dir()
 
 
-def test_output_parameters_are_this_jobs_own(engine: EmbeddedClient, folder: Path) -> None:
+def test_output_parameters_exclude_those_of_earlier_jobs(engine: EmbeddedClient, folder: Path) -> None:
     out = folder.parent / "out"
     (out / "output_parameters").mkdir(parents=True)
     (out / "output_parameters/stale").write_text("old")
@@ -110,7 +110,7 @@ def test_output_parameters_are_this_jobs_own(engine: EmbeddedClient, folder: Pat
     assert handle.output_parameters == {"test-accuracy": "0.97"}
 
 
-def test_nothing_is_made_in_the_hosts_root(engine: EmbeddedClient) -> None:
+def test_root_of_the_host_is_unchanged(engine: EmbeddedClient) -> None:
     before = sorted(os.listdir("/"))
     handle = submit(engine, "mkdir /new-folder || echo refused; touch /ml/usercode/fine").wait()
     assert "refused" in handle.logs()
@@ -118,25 +118,25 @@ def test_nothing_is_made_in_the_hosts_root(engine: EmbeddedClient) -> None:
     assert not os.path.exists("/ml")
 
 
-def test_two_jobs_have_two_mls(engine: EmbeddedClient, folder: Path) -> None:
+def test_each_job_has_its_own_ml_folder(engine: EmbeddedClient, folder: Path) -> None:
     wait = "while [ ! -e %s/go ]; do sleep 0.01; done; cat /ml/usercode/me" % folder
     handles = [submit(engine, wait, source={"files": {"me": name}}) for name in "ab"]
     (folder / "go").touch()
     assert [handle.wait().logs() for handle in handles] == ["a", "b"]
 
 
-def test_quoted_user_args_stay_a_variable(engine: EmbeddedClient) -> None:
+def test_quoted_user_args_are_expanded_by_the_shell(engine: EmbeddedClient) -> None:
     handle = submit(engine, "sh -c \"printf '%s|' $PAI_USER_ARGS\"", hyperparameters={"a": "b c"}).wait()
     assert handle.logs() == "--a|b c|"
 
 
-def test_a_terminal_where_asked(engine: EmbeddedClient) -> None:
+def test_tty_option_gives_a_terminal(engine: EmbeddedClient) -> None:
     command = "test -t 1 && test ! -t 0 && echo terminal $TERM"
     assert submit(engine, command, tty=True).wait().logs() == "terminal xterm-256color\r\n"
     assert submit(engine, command).wait().status == "failed"
 
 
-def test_the_users_own_variables_win_and_secrets_stay_out(
+def test_user_variables_override_and_server_tokens_are_removed(
     engine: EmbeddedClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("JUPYTER_TOKEN", "JUPYTERHUB_API_TOKEN", "JUPYTER_PAI_INFO", "PAI_INPUT_OLD", "JPY_PARENT_PID"):
@@ -149,14 +149,14 @@ def test_the_users_own_variables_win_and_secrets_stay_out(
     assert "MINE=1\n" in log
 
 
-def test_pip_and_python_are_the_kernels(engine: EmbeddedClient) -> None:
+def test_pip_and_python_are_those_of_the_kernel(engine: EmbeddedClient) -> None:
     command = "python -c 'import sys; print(sys.executable)'; python3 -c 'import sys; print(sys.prefix)'; pip --version"
     log = submit(engine, command).wait().logs().splitlines()
     assert log[:2] == [sys.executable, sys.prefix]
     assert sys.prefix in log[2]
 
 
-def test_another_interpreter_has_report_all_the_same(engine: EmbeddedClient, folder: Path) -> None:
+def test_report_works_in_another_interpreter(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, "import sys; from jupyter_pai import report; report.metric('a', 1); print(sys.executable)")
     handle = submit(engine, folder=folder, entry_point="train.py", python="/usr/bin/python3").wait()
     assert handle.status == "succeeded", handle.logs()

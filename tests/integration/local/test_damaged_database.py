@@ -76,7 +76,7 @@ def jobs(home: Home, tmp_path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_it_is_made_anew_with_all_that_was_known(
+def test_damaged_database_is_rebuilt_from_job_files(
     home: Home, jobs: list[dict[str, Any]], damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     before = home.database.read_bytes()
@@ -98,7 +98,7 @@ def test_it_is_made_anew_with_all_that_was_known(
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_under_an_engine_that_runs(home: Home, damage: Callable[[Path], None], tmp_path: Path) -> None:
+def test_running_engine_replaces_a_damaged_database(home: Home, damage: Callable[[Path], None], tmp_path: Path) -> None:
     """Its job goes on, and is stored; so is a new one. Another engine finds them too."""
     engine = EmbeddedClient()
     try:
@@ -126,7 +126,7 @@ def test_under_an_engine_that_runs(home: Home, damage: Callable[[Path], None], t
         engine.close()
 
 
-def test_two_engines_replace_it_once(home: Home, jobs: list[dict[str, Any]]) -> None:
+def test_two_engines_rebuild_the_database_once(home: Home, jobs: list[dict[str, Any]]) -> None:
     one, other = EmbeddedClient(), EmbeddedClient()
     try:
         no_database(home.database)
@@ -140,7 +140,7 @@ def test_two_engines_replace_it_once(home: Home, jobs: list[dict[str, Any]]) -> 
         other.close()
 
 
-def test_a_record_that_is_not_whole_costs_no_other_job(
+def test_damaged_job_file_affects_no_other_job(
     home: Home, jobs: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
     """As a power cut leaves files: empty, half, or not there."""
@@ -169,7 +169,7 @@ def locked(home: Home) -> Any:
         holder.execute("ROLLBACK")
 
 
-def test_while_another_process_holds_it_readers_go_on_and_nothing_is_lost(home: Home, tmp_path: Path) -> None:
+def test_locked_database_allows_reads_and_loses_nothing(home: Home, tmp_path: Path) -> None:
     engine = EmbeddedClient()
     try:
         handle = submit(engine, f"echo up; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 4")
@@ -190,7 +190,7 @@ def test_while_another_process_holds_it_readers_go_on_and_nothing_is_lost(home: 
         engine.close()
 
 
-def test_an_engine_that_starts_while_it_is_held_says_so(home: Home, jobs: list[dict[str, Any]]) -> None:
+def test_engine_start_on_a_locked_database_fails(home: Home, jobs: list[dict[str, Any]]) -> None:
     with locked(home), pytest.raises(StateError, match="locked"):
         EmbeddedClient()
     engine = EmbeddedClient()

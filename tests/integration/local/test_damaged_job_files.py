@@ -62,7 +62,7 @@ def left(home: Home, tmp_path: Path) -> Callable[[str, bytes | None], JobHandle]
         ("log/worker-0.index", b"torn", "supervisor was killed"),
     ],
 )
-def test_a_file_that_is_not_whole(
+def test_damaged_job_file_fails_only_its_job(
     left: Callable[[str, bytes | None], JobHandle], name: str, content: bytes | None, reason: str
 ) -> None:
     handle = left(name, content)
@@ -78,7 +78,7 @@ def test_a_file_that_is_not_whole(
         handle._client.close()  # type: ignore[attr-defined]  # EmbeddedClient's
 
 
-def test_a_folder_that_is_gone(engine: EmbeddedClient, home: Home) -> None:
+def test_job_whose_folder_vanished_fails(engine: EmbeddedClient, home: Home) -> None:
     handle = submit(engine, "sleep 1000")
     until(lambda: handle.status == "running")
     power_off(handle.id)
@@ -92,7 +92,7 @@ def test_a_folder_that_is_gone(engine: EmbeddedClient, home: Home) -> None:
     assert engine.call("list_jobs")["total"] == 0
 
 
-def test_a_folder_that_went_while_nobody_looked(home: Home) -> None:
+def test_job_folder_removed_between_engines_fails_the_job(home: Home) -> None:
     engine = EmbeddedClient()
     handle = submit(engine, "sleep 1000")
     until(lambda: handle.status == "running")
@@ -111,7 +111,7 @@ def test_a_folder_that_went_while_nobody_looked(home: Home) -> None:
         engine.close()
 
 
-def test_code_that_is_gone(engine: EmbeddedClient, home: Home) -> None:
+def test_rerun_without_packed_code_is_rejected(engine: EmbeddedClient, home: Home) -> None:
     handle = submit(engine, "true").wait()
     home.job(handle.id).source.unlink()
     with pytest.raises(NotFound, match="code of job") as caught:
@@ -119,7 +119,7 @@ def test_code_that_is_gone(engine: EmbeddedClient, home: Home) -> None:
     assert "--source" in caught.value.fix
 
 
-def test_output_parameters_whatever_the_clock_says(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_output_parameters_are_found_after_a_clock_change(engine: EmbeddedClient, tmp_path: Path) -> None:
     """Of a job whose clock was set back; and of one that finds those of an earlier job."""
     write = "mkdir -p $PAI_WORKING_DIR/../output/output_parameters; cd $PAI_WORKING_DIR/../output/output_parameters"
     first = submit(engine, f"{write}; echo 1 > a; echo 1 > b; touch -d 2001-01-01 a b", output_path=str(tmp_path / "o"))
@@ -128,7 +128,7 @@ def test_output_parameters_whatever_the_clock_says(engine: EmbeddedClient, tmp_p
     assert second.output_parameters == {"b": "2\n"}, second.logs()
 
 
-def test_settings_on_a_full_disk_stay_as_they_were(small_disk: Path) -> None:
+def test_full_disk_leaves_settings_unchanged(small_disk: Path) -> None:
     path = small_disk / "jupyter_pai.toml"
     path.write_text('default = "local"\n')
     fill(small_disk)

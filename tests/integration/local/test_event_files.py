@@ -55,7 +55,7 @@ def start(
     return submit(engine, f"python train.py {signs} {rounds} > {log}", folder, **spec)
 
 
-def test_points_come_while_the_job_runs(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+def test_points_arrive_while_the_job_runs(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     signs = tmp_path / "signs"
     handle = start(engine, folder, signs, 3, log="/dev/null")  # Nothing in the log hints at news.
     for n in range(3):
@@ -76,7 +76,7 @@ def test_points_come_while_the_job_runs(engine: EmbeddedClient, folder: Path, tm
     assert not any("event file" in note for note in handle.info["notes"])
 
 
-def test_a_pattern_and_a_tag_of_one_name_do_not_mix(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+def test_pattern_and_tag_of_equal_name_are_distinct(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     signs = tmp_path / "signs"
     handle = start(engine, folder, signs, 2, metric_definitions=[{"name": "loss", "regex": r"loss=(1)"}])
     (signs / "go0").touch()
@@ -86,7 +86,9 @@ def test_a_pattern_and_a_tag_of_one_name_do_not_mix(engine: EmbeddedClient, fold
     assert values(handle, engine) == {"loss": [1.0], "loss (tensorboard)": [1.0, 0.5], "train/acc": [0.0, 1.0]}
 
 
-def test_a_folder_that_two_jobs_were_given(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+def test_two_jobs_with_a_shared_folder_keep_their_own_points(
+    engine: EmbeddedClient, folder: Path, tmp_path: Path
+) -> None:
     signs = tmp_path / "signs"
     for n in range(2):
         signs.mkdir(exist_ok=True)
@@ -98,9 +100,7 @@ def test_a_folder_that_two_jobs_were_given(engine: EmbeddedClient, folder: Path,
     assert values(second, engine)["loss"] == [1.0]
 
 
-def test_an_engine_that_comes_back_to_a_damaged_cursor_reads_all_again(
-    home: Home, folder: Path, tmp_path: Path, caplog: Any
-) -> None:
+def test_damaged_cursor_restarts_reading(home: Home, folder: Path, tmp_path: Path, caplog: Any) -> None:
     signs = tmp_path / "signs"
     engine = EmbeddedClient()
     handle = start(engine, folder, signs, 2, metric_definitions=[{"name": "n", "regex": r"loss=(\d+)"}])
@@ -121,7 +121,7 @@ def test_an_engine_that_comes_back_to_a_damaged_cursor_reads_all_again(
         engine.close()
 
 
-def test_a_job_that_ended_is_stored_when_all_is_read(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_job_end_is_stored_after_all_points_are_read(engine: EmbeddedClient, tmp_path: Path) -> None:
     """More than is read at one look."""
     image = summary_pb2.Summary.Value(tag="image")
     image.image.encoded_image_string = b"x" * (1 << 20)
@@ -131,7 +131,7 @@ def test_a_job_that_ended_is_stored_when_all_is_read(engine: EmbeddedClient, tmp
     assert values(handle, engine) == {"loss": list(range(20))}
 
 
-def test_what_could_not_be_read_is_a_note(engine: EmbeddedClient, folder: Path) -> None:
+def test_damaged_event_file_is_noted(engine: EmbeddedClient, folder: Path) -> None:
     handle = submit(engine, "head -c 1000 /dev/zero > $PAI_OUTPUT_TENSORBOARD/events.out.tfevents.1").wait()
     assert handle.status == "succeeded"
     (note,) = handle.info["notes"]
@@ -153,6 +153,6 @@ engine.close()
 """
 
 
-def test_an_engine_that_has_no_event_files_loads_no_numpy(home: Home) -> None:
+def test_engine_without_event_files_does_not_import_numpy(home: Home) -> None:
     done = subprocess.run([sys.executable, "-c", NO_NUMPY], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

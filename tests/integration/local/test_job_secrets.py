@@ -44,7 +44,7 @@ def holders(folder: Path) -> list[str]:
     return [p.name for p in folder.rglob("*") if p.is_file() and any(form in p.read_bytes() for form in forms)]
 
 
-def test_the_job_has_it_and_nothing_else(kept: EmbeddedClient, folder: Path, home: Home) -> None:
+def test_secret_is_masked_in_log_metrics_reason_and_files(kept: EmbeddedClient, folder: Path, home: Home) -> None:
     script(folder, PRINTS)
     metric = {"name": "loss", "regex": r"loss=(\S+)"}
     handle = submit(
@@ -63,16 +63,16 @@ def test_the_job_has_it_and_nothing_else(kept: EmbeddedClient, folder: Path, hom
     assert json.loads((home.job(handle.id).spec).read_text())["secrets"] == {"HF_TOKEN": "HF_TOKEN"}
 
 
-def test_under_another_name(kept: EmbeddedClient) -> None:
+def test_secret_may_have_another_name_in_the_job(kept: EmbeddedClient) -> None:
     handle = submit(kept, 'test "$A" = "$B"; echo $? $A', secrets={"A": "HF_TOKEN", "B": "HF_TOKEN"}).wait()
     assert handle.logs() == "0 [secret A]\n"
 
 
-def test_a_job_without_secrets_is_not_masked(kept: EmbeddedClient) -> None:
+def test_job_without_secrets_is_not_masked(kept: EmbeddedClient) -> None:
     assert submit(kept, f"echo {VALUE}").wait().logs() == VALUE + "\n"
 
 
-def test_a_rerun_asks_again(kept: EmbeddedClient) -> None:
+def test_rerun_reads_the_secret_again(kept: EmbeddedClient) -> None:
     command = 'printf %s "$HF_TOKEN" | wc -c'
     first = submit(kept, command, secrets={"HF_TOKEN": "HF_TOKEN"}).wait()
     kept.call("set_secret", secret="HF_TOKEN", body={"value": "another"})
@@ -82,7 +82,7 @@ def test_a_rerun_asks_again(kept: EmbeddedClient) -> None:
         first.rerun()
 
 
-def test_a_value_never_comes_back(kept: EmbeddedClient) -> None:
+def test_secret_values_are_never_returned(kept: EmbeddedClient) -> None:
     reply = kept.call("secrets")
     assert reply["secrets"] == [{"name": "HF_TOKEN", "place": "file"}]
     assert VALUE not in json.dumps(reply)
@@ -90,7 +90,7 @@ def test_a_value_never_comes_back(kept: EmbeddedClient) -> None:
     assert VALUE not in json.dumps(kept.preview(spec))
 
 
-def test_a_missing_one_is_refused_with_what_to_do(kept: EmbeddedClient, home: Home) -> None:
+def test_unknown_secret_is_rejected_with_a_fix(kept: EmbeddedClient, home: Home) -> None:
     for call in (kept.submit, kept.preview):
         for name, fix in (("WANDB", "%pai secret set WANDB"), ("HF_TOKNE", "`HF_TOKEN`")):
             with pytest.raises(BadInput, match=f"Unknown secret `{name}`") as caught:
@@ -100,7 +100,7 @@ def test_a_missing_one_is_refused_with_what_to_do(kept: EmbeddedClient, home: Ho
 
 
 @pytest.mark.parametrize("value", [keys[0] for keys in CERTAIN.values()] + ["a+b/" + VALUE])
-def test_a_value_in_place_of_the_name_does_not_come_back(kept: EmbeddedClient, value: str) -> None:
+def test_value_given_as_a_name_is_not_quoted(kept: EmbeddedClient, value: str) -> None:
     spec: dict[str, Any] = {"name": "x", "command": "true", "source": {"files": {"a": ""}}}
     for secrets in ({"HF_TOKEN": value}, {value: value}):
         with pytest.raises(BadInput) as caught:
@@ -116,7 +116,7 @@ def test_a_value_in_place_of_the_name_does_not_come_back(kept: EmbeddedClient, v
         ({"secrets": {"A": "HF_TOKEN"}, "environment": {"A": "1"}}, "`A` is both a secret and"),
     ],
 )
-def test_what_a_spec_cannot_ask_for(kept: EmbeddedClient, fields: dict[str, Any], words: str) -> None:
+def test_invalid_secret_fields_are_rejected(kept: EmbeddedClient, fields: dict[str, Any], words: str) -> None:
     with pytest.raises(SpecError, match=words):
         submit(kept, "true", **fields)
 
@@ -129,7 +129,7 @@ def store(tmp_path: Path, home: Home) -> SecretStore:
     return SecretStore(tmp_path / "config" / "secrets.json")
 
 
-def test_the_file_is_the_users_own(store: SecretStore) -> None:
+def test_secrets_file_is_private(store: SecretStore) -> None:
     store.keep("B", Secret(VALUE))
     store.keep("A", Secret("second"))
     assert store.path.stat().st_mode & 0o777 == 0o600
@@ -142,7 +142,7 @@ def test_the_file_is_the_users_own(store: SecretStore) -> None:
         store.forget("B")
 
 
-def test_a_file_that_is_open_to_others_is_not_used(store: SecretStore) -> None:
+def test_secrets_file_readable_by_others_is_rejected(store: SecretStore) -> None:
     store.keep("A", Secret(VALUE))
     store.path.chmod(0o644)
     with pytest.raises(StateError, match="readable by other users") as caught:
@@ -151,7 +151,7 @@ def test_a_file_that_is_open_to_others_is_not_used(store: SecretStore) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"keyring": 1, "file": {}}'])
-def test_a_broken_file_is_named(store: SecretStore, text: str) -> None:
+def test_damaged_secrets_file_is_named(store: SecretStore, text: str) -> None:
     store.path.parent.mkdir()
     store.path.write_text(text)
     with pytest.raises(StateError, match=str(store.path)):
@@ -159,7 +159,7 @@ def test_a_broken_file_is_named(store: SecretStore, text: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "abc", "   a   ", "a" * 70_000, "nul\0inside", "half \ud800 pair"])
-def test_what_cannot_be_kept(store: SecretStore, value: str) -> None:
+def test_unsuitable_values_are_not_stored(store: SecretStore, value: str) -> None:
     with pytest.raises(BadInput) as caught:
         store.keep("A", Secret(value))
     assert caught.value.fix
@@ -167,18 +167,18 @@ def test_what_cannot_be_kept(store: SecretStore, value: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["HF_TOKEN", "a", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", "wandb-api.key", "AWS2"])
-def test_names(store: SecretStore, name: str) -> None:
+def test_valid_secret_names_are_accepted(store: SecretStore, name: str) -> None:
     store.keep(name, Secret(VALUE))
     assert store.places() == {name: "file"}
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "../a", "a=b", "密", "x" * 101, *(k[0] for k in CERTAIN.values())])
-def test_what_is_no_name(store: SecretStore, name: str) -> None:
+def test_invalid_secret_names_are_rejected(store: SecretStore, name: str) -> None:
     with pytest.raises(BadInput, match="Invalid name of a secret"):
         store.keep(name, Secret(VALUE))
 
 
-def test_a_secret_shows_itself_nowhere() -> None:
+def test_secret_is_not_shown_or_serialized() -> None:
     secret = Secret(VALUE)
     assert VALUE not in f"{secret} {secret!r} {[secret]} {vars(type(secret))}"
     assert secret.open() == VALUE

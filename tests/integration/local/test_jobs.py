@@ -28,7 +28,7 @@ def frame_of(handle: JobHandle) -> pandas.DataFrame:
     return frame
 
 
-def test_a_job_from_submit_to_model(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+def test_job_runs_from_submit_to_model(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     script(
         folder,
         """
@@ -62,7 +62,7 @@ def test_a_job_from_submit_to_model(engine: EmbeddedClient, folder: Path, tmp_pa
     assert "succeeded" in repr(handle)
 
 
-def test_states_in_their_order(engine: EmbeddedClient, folder: Path) -> None:
+def test_status_events_are_in_order(engine: EmbeddedClient, folder: Path) -> None:
     handle = submit(engine, f"while [ ! -e {folder}/go ]; do sleep 0.01; done")
     until(lambda: handle.status == "running")
     (folder / "go").touch()
@@ -74,7 +74,7 @@ def test_states_in_their_order(engine: EmbeddedClient, folder: Path) -> None:
     assert info["submitted_at"] <= info["started_at"] <= info["ended_at"]
 
 
-def test_stop(engine: EmbeddedClient) -> None:
+def test_stop_ends_all_processes_of_the_job(engine: EmbeddedClient) -> None:
     handle = submit(engine, "(setsid sleep 1000 &); echo up; sleep 1000")
     until(lambda: "up" in handle.logs())
     handle.stop().wait()
@@ -84,13 +84,13 @@ def test_stop(engine: EmbeddedClient) -> None:
     assert handle.status == "stopped"
 
 
-def test_one_that_obeys_a_stop_with_success_has_succeeded(engine: EmbeddedClient) -> None:
+def test_job_that_exits_with_0_on_stop_has_succeeded(engine: EmbeddedClient) -> None:
     handle = submit(engine, "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.01; done")
     until(lambda: "up" in handle.logs())
     assert handle.stop().wait().status == "succeeded"
 
 
-def test_a_script_has_its_time_to_tidy_up(engine: EmbeddedClient, folder: Path) -> None:
+def test_script_may_clean_up_on_stop(engine: EmbeddedClient, folder: Path) -> None:
     """No shell stands between it and the stop."""
     script(
         folder,
@@ -107,12 +107,12 @@ def test_a_script_has_its_time_to_tidy_up(engine: EmbeddedClient, folder: Path) 
     assert (handle.status, handle.exit_code, handle.logs()) == ("stopped", 5, "up\nsaved\n")
 
 
-def test_the_longest_run_time(engine: EmbeddedClient) -> None:
+def test_max_run_time_stops_the_job(engine: EmbeddedClient) -> None:
     handle = submit(engine, "sleep 1000", max_run_time=1).wait()
     assert (handle.status, handle.reason) == ("stopped", "Stopped: the maximum run time was reached.")
 
 
-def test_a_killed_supervisor_is_the_reason(engine: EmbeddedClient, home: Home) -> None:
+def test_killed_supervisor_is_the_failure_reason(engine: EmbeddedClient, home: Home) -> None:
     handle = submit(engine, "echo up; sleep 1000")
     until(lambda: "up" in handle.logs())
     os.kill(int((home.job(handle.id).path / "started").read_text().split()[0]), signal.SIGKILL)
@@ -122,7 +122,7 @@ def test_a_killed_supervisor_is_the_reason(engine: EmbeddedClient, home: Home) -
     assert handle.logs() == "up\n"
 
 
-def test_rerun_takes_the_same_code(engine: EmbeddedClient, folder: Path) -> None:
+def test_rerun_uses_the_same_code(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, "print('first')")
     handle = submit(engine, folder=folder, entry_point="train.py", name="work_20260101-000000").wait()
     script(folder, "print('second')")
@@ -133,7 +133,7 @@ def test_rerun_takes_the_same_code(engine: EmbeddedClient, folder: Path) -> None
     assert again.name != handle.name
 
 
-def test_delete_leaves_nothing(engine: EmbeddedClient, folder: Path, home: Home) -> None:
+def test_delete_removes_job_files_and_unused_code(engine: EmbeddedClient, folder: Path, home: Home) -> None:
     script(folder, "print(1)")
     one = submit(engine, folder=folder, entry_point="train.py").wait()
     two = submit(engine, folder=folder, entry_point="train.py").wait()
@@ -148,14 +148,14 @@ def test_delete_leaves_nothing(engine: EmbeddedClient, folder: Path, home: Home)
         engine.call("show", job=one.id)
 
 
-def test_what_runs_is_not_deleted(engine: EmbeddedClient) -> None:
+def test_running_job_is_not_deleted(engine: EmbeddedClient) -> None:
     handle = submit(engine, "sleep 1000")
     with pytest.raises(Conflict, match=handle.id):
         handle.delete()
     handle.stop().wait()
 
 
-def test_outputs_at_a_place_of_the_users(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_outputs_in_a_user_folder_are_kept_on_delete(engine: EmbeddedClient, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     for text in ("one", "two"):
         handle = submit(engine, f"echo {text} > $PAI_OUTPUT_MODEL/m", outputs={"model": str(out)}).wait()
@@ -165,7 +165,7 @@ def test_outputs_at_a_place_of_the_users(engine: EmbeddedClient, tmp_path: Path)
     assert (out / "m").exists()
 
 
-def test_a_profiles_output_place(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_output_folder_of_a_profile_is_used(engine: EmbeddedClient, tmp_path: Path) -> None:
     values = {"backend": "local", "default_output": str(tmp_path / "all")}
     engine.call("set_profile", profile="team", body={"values": values})
     handles = [submit(engine, "echo 1 > $PAI_OUTPUT_MODEL/m", profile="team", name="a/b").wait() for _ in range(2)]
@@ -174,7 +174,7 @@ def test_a_profiles_output_place(engine: EmbeddedClient, tmp_path: Path) -> None
     assert all(place.startswith((tmp_path / "all" / "a_b-").as_uri()) for place in places)
 
 
-def test_an_instance_type_and_an_image_are_noted(engine: EmbeddedClient) -> None:
+def test_ignored_instance_type_and_image_are_noted(engine: EmbeddedClient) -> None:
     handle = submit(engine, "true", instance_type="ecs.gn7i", image="registry/x:1").wait()
     assert handle.status == "succeeded"
     notes = " ".join(handle.info["notes"])
@@ -187,7 +187,7 @@ def test_an_instance_type_and_an_image_are_noted(engine: EmbeddedClient) -> None
         assert [name in note for note in handle.info["notes"]] == [True]
 
 
-def test_a_submit_that_is_repeated_makes_one_job(engine: EmbeddedClient) -> None:
+def test_repeated_submit_creates_one_job(engine: EmbeddedClient) -> None:
     body = {"spec": {"name": "x", "command": "true", "source": {"files": {"a": ""}}}, "key": "once"}
     first, second = (engine.call("submit", body=body)["job"]["id"] for _ in range(2))
     assert first == second
@@ -214,7 +214,7 @@ def test_a_submit_that_is_repeated_makes_one_job(engine: EmbeddedClient) -> None
         ({"source": {"folder": "/no/folder"}}, BadInput, "/no/folder", "Relative paths"),
     ],
 )
-def test_what_cannot_run_is_refused_before_it_is_stored(
+def test_invalid_jobs_are_rejected_before_they_are_stored(
     engine: EmbeddedClient, spec: dict[str, Any], error: type[Exception], what: str, fix: str
 ) -> None:
     with pytest.raises(error) as caught:
@@ -224,7 +224,7 @@ def test_what_cannot_run_is_refused_before_it_is_stored(
     assert engine.call("list_jobs")["total"] == 0
 
 
-def test_an_unknown_backend_is_named(engine: EmbeddedClient) -> None:
+def test_unknown_backend_is_named(engine: EmbeddedClient) -> None:
     with pytest.raises(NotFound, match="`lokal`") as caught:
         engine.submit({"name": "x", "command": "true"}, backend="lokal")
     assert "`local`" in caught.value.fix
@@ -244,7 +244,9 @@ def test_an_unknown_backend_is_named(engine: EmbeddedClient) -> None:
         ("exit 3", 3, "exit code 3", ""),
     ],
 )
-def test_why_a_job_failed(engine: EmbeddedClient, command: str, code: int, reason: str, fix: str) -> None:
+def test_failed_jobs_have_reason_and_fix(
+    engine: EmbeddedClient, command: str, code: int, reason: str, fix: str
+) -> None:
     handle = submit(engine, command).wait()
     assert handle.status == "failed"
     assert handle.exit_code == code, handle.logs()
@@ -279,21 +281,21 @@ def small_memory() -> Iterator[Path]:
     group.rmdir()
 
 
-def test_killed_by_the_system_for_want_of_memory(engine: EmbeddedClient, small_memory: Path) -> None:
+def test_out_of_memory_kill_is_the_reason(engine: EmbeddedClient, small_memory: Path) -> None:
     eat = f"{sys.executable} -c 'x = bytearray(300 << 20); print(len(x))'"
     handle = submit(engine, f"echo $$ > {small_memory}/cgroup.procs; exec {eat}").wait()
     assert (handle.status, handle.exit_code) == ("failed", 137), handle.logs()
     assert handle.reason == "Killed by the system: out of memory."
 
 
-def test_a_slow_pattern_is_named_in_the_notes(engine: EmbeddedClient) -> None:
+def test_slow_metric_pattern_is_noted(engine: EmbeddedClient) -> None:
     definitions = [{"name": "bad", "regex": "(a|aa)+$"}, {"name": "good", "regex": r"loss=(\d)"}]
     handle = submit(engine, f"echo {'a' * 60}!; echo loss=1", metric_definitions=definitions).wait()
     assert any("`bad`" in note for note in handle.info["notes"])
     assert handle.info["metrics"]["good"]["value"] == 1
 
 
-def test_downloads_that_cannot_be(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_impossible_downloads_are_rejected(engine: EmbeddedClient, tmp_path: Path) -> None:
     handle = submit(engine, "echo 1 > $PAI_OUTPUT_MODEL/m").wait()
     with pytest.raises(NotFound, match="`weights`") as caught:
         handle.download("weights", tmp_path / "x")
@@ -313,7 +315,7 @@ def test_downloads_that_cannot_be(engine: EmbeddedClient, tmp_path: Path) -> Non
         handle.read_file("no")
 
 
-def test_interrupting_a_download_leaves_nothing(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_interrupted_download_leaves_no_files(engine: EmbeddedClient, tmp_path: Path) -> None:
     handle = submit(engine, "truncate -s 1T $PAI_OUTPUT_MODEL/m").wait()
 
     def interrupt(done: int, whole: int) -> None:
@@ -324,7 +326,7 @@ def test_interrupting_a_download_leaves_nothing(engine: EmbeddedClient, tmp_path
     until(lambda: not (tmp_path / "x").exists())
 
 
-def test_a_handle_in_the_hand(engine: EmbeddedClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_handle_has_logs_spec_and_display(engine: EmbeddedClient, monkeypatch: pytest.MonkeyPatch) -> None:
     handle = submit(engine, "printf 'a\\nb\\nc\\n'").wait()
     assert f"{handle}" == handle.id
     assert handle.logs(tail=1) == "c\n"
@@ -335,7 +337,7 @@ def test_a_handle_in_the_hand(engine: EmbeddedClient, monkeypatch: pytest.Monkey
         JobHandle(submit(engine, "sleep 1000", max_run_time=2).info, engine).wait(timeout=0.1)
 
 
-def test_a_full_disk_is_said_and_leaves_nothing_behind(
+def test_full_disk_fails_the_submit_without_leftovers(
     home: Home, small_disk: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUPYTER_PAI_HOME", str(small_disk / "state"))
@@ -353,7 +355,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_behind(
         engine.close()
 
 
-def test_a_disk_that_is_full_for_a_while_costs_nothing(
+def test_temporarily_full_disk_loses_nothing(
     home: Home, small_disk: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Log, metrics and database pause, and go on."""
@@ -387,7 +389,7 @@ def test_a_disk_that_is_full_for_a_while_costs_nothing(
         engine.close()
 
 
-def test_a_job_whose_files_are_broken_holds_up_no_other(home: Home, tmp_path: Path) -> None:
+def test_job_with_damaged_files_blocks_no_other(home: Home, tmp_path: Path) -> None:
     engine = EmbeddedClient()
     broken = submit(engine, f"echo up; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done")
     until(lambda: "up" in broken.logs())
@@ -406,7 +408,7 @@ def test_a_job_whose_files_are_broken_holds_up_no_other(home: Home, tmp_path: Pa
         engine.close()
 
 
-def test_the_state_folder_is_no_part_of_what_is_packed(engine: EmbeddedClient, home: Home) -> None:
+def test_state_folder_is_not_packed(engine: EmbeddedClient, home: Home) -> None:
     folder = home.path.parent
     script(folder, "import os; print(sorted(os.listdir()))", "train.py")
     first, second = (submit(engine, "python train.py", folder).wait() for _ in range(2))

@@ -37,7 +37,7 @@ ALL_TO_ALL = """
 """
 
 
-def test_instances_meet_and_have_a_log_each(engine: EmbeddedClient, folder: Path) -> None:
+def test_instances_communicate_and_have_separate_logs(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, ALL_TO_ALL)
     job = submit(engine, folder=folder, entry_point="train.py", instance_count=12).wait()
     assert job.status == "succeeded", job.logs()
@@ -50,7 +50,7 @@ def test_instances_meet_and_have_a_log_each(engine: EmbeddedClient, folder: Path
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_one_that_fails_ends_the_others(tmp_path: Path, mode: str) -> None:
+def test_failed_instance_ends_the_others(tmp_path: Path, mode: str) -> None:
     # The others hear SIGTERM, and one of them does not obey. It fails when all have said their line.
     line = DAEMONS + (
         'case $RANK in 2) trap "" TERM;; esac; echo up; : > ../up$RANK;'
@@ -65,7 +65,7 @@ def test_one_that_fails_ends_the_others(tmp_path: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_one_that_ends_well_leaves_the_others_alone(tmp_path: Path, mode: str) -> None:
+def test_successful_instance_leaves_the_others_running(tmp_path: Path, mode: str) -> None:
     line = "case $RANK in 0) exit 0;; esac; while [ ! -e ../go ]; do sleep 0.01; done; echo done"
     started = Started(tmp_path / "job", line, mode, instances=2)
     until(lambda: not any(b"RANK=0" in environ for environ in map(_environ, processes_of(started.id))))
@@ -95,7 +95,7 @@ def test_stop_reaches_all_instances(tmp_path: Path, mode: str) -> None:
     assert all(log.read_bytes().endswith(b"asked\n") for log in logs)
 
 
-def test_the_reason_names_the_instance_and_comes_from_its_log(engine: EmbeddedClient) -> None:
+def test_failure_reason_names_the_instance(engine: EmbeddedClient) -> None:
     line = 'if [ $RANK = 1 ]; then python -c "import nothing_here"; exit 5; fi; sleep 1000'
     job = submit(engine, line, instance_count=2).wait()
     assert (job.status, job.exit_code) == ("failed", 5)

@@ -42,7 +42,7 @@ def findings(cli: CLI, **options: Any) -> dict[str, dict[str, str]]:
     return {finding["what"]: finding for finding in json.loads(cli("doctor", "--json", **options).stdout)}
 
 
-def test_a_network_disk_is_recognised(tmp_path: Path) -> None:
+def test_network_disk_is_detected(tmp_path: Path) -> None:
     if os.getuid() != 0 or not os.path.exists("/dev/fuse"):
         pytest.skip("only root can mount a file system")
     place = tmp_path / "with a blank 盘"
@@ -53,12 +53,14 @@ def test_a_network_disk_is_recognised(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("said", "found"), [("1", True), ("0", False), ("", False), ("maybe", False)])
-def test_a_disk_is_what_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, found: bool) -> None:
+def test_variable_overrides_network_disk_detection(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, found: bool
+) -> None:
     monkeypatch.setenv(filesystem.VARIABLE, said)
     assert bool(filesystem.network_kind(tmp_path)) is found
 
 
-def test_a_network_disk_goes_without_wal(home: Home, cli: CLI, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_network_disk_disables_wal(home: Home, cli: CLI, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also a database that had it; and it stays so on a host to which the same disk is its own."""
     assert cli("submit", "--command", "echo 1", "--wait").returncode == 0
     assert journal(home) == "wal"
@@ -76,7 +78,7 @@ def test_a_network_disk_goes_without_wal(home: Home, cli: CLI, monkeypatch: pyte
     assert "network disk" not in findings(cli)
 
 
-def test_two_engines_on_a_network_disk(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_engines_share_jobs_on_a_network_disk(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(filesystem.VARIABLE, "1")
     engines = [EmbeddedClient(), EmbeddedClient()]
     try:
@@ -89,7 +91,7 @@ def test_two_engines_on_a_network_disk(home: Home, monkeypatch: pytest.MonkeyPat
             engine.close()
 
 
-def test_a_disk_without_locks_is_said_and_jobs_run(home: Home, cli: CLI, tmp_path: Path) -> None:
+def test_disk_without_locks_is_reported_and_runs_jobs(home: Home, cli: CLI, tmp_path: Path) -> None:
     def confined(*words: str) -> str:
         done = cli(*words, preexec_fn=no_locks)
         assert done.returncode == 0, done.stderr
@@ -110,7 +112,7 @@ def test_a_disk_without_locks_is_said_and_jobs_run(home: Home, cli: CLI, tmp_pat
     assert (ended["status"], ended["exit_code"]) == ("failed", 3)
 
 
-def test_two_engines_on_a_disk_without_locks_leave_each_other_their_jobs(home: Home, tmp_path: Path) -> None:
+def test_two_engines_without_locks_keep_their_jobs(home: Home, tmp_path: Path) -> None:
     """The second one lets go of what the first one, which lives, says that it has."""
     code = """
 import sys
@@ -144,7 +146,7 @@ sys.stdin.readline()
     assert third.stdout == "True\n"
 
 
-def test_a_database_that_cannot_be_locked_is_said(home: Home, cli: CLI) -> None:
+def test_unlockable_database_is_reported(home: Home, cli: CLI) -> None:
     done = cli("list", preexec_fn=no_locks_at_all)
     assert done.returncode == 3
     assert "does not support file locks" in done.stderr
@@ -152,7 +154,7 @@ def test_a_database_that_cannot_be_locked_is_said(home: Home, cli: CLI) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_wal_is_not_taken_from_an_engine_that_uses_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wal_in_use_by_an_engine_is_not_disabled(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = EmbeddedClient()
     try:
         submit(engine, "true").wait()

@@ -52,7 +52,9 @@ def values(engine: EmbeddedClient, handle: JobHandle) -> dict[str, list[float]]:
     return {name: points["value"] for name, points in found.items()}
 
 
-def test_a_notebook_from_submit_to_html(engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_job_runs_from_submit_to_html(
+    engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = "子 目录/训练 一.ipynb"
     write(
         folder / name,
@@ -127,7 +129,7 @@ def test_a_notebook_from_submit_to_html(engine: EmbeddedClient, folder: Path, mo
     assert sorted(path.name for path in output(handle).iterdir()) == ["训练 一.html", "训练 一.ipynb"]
 
 
-def test_a_cell_that_fails(engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_cell_is_the_reason(engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With an interpreter that was named, for which the job brings along what it needs of ours."""
     write(folder / "a.ipynb", "print('one')", "raise ValueError('坏 <b>')", "print('three')")
     handle = run(engine, folder, "a.ipynb", monkeypatch, python=sys.executable).wait()
@@ -146,7 +148,7 @@ def test_a_cell_that_fails(engine: EmbeddedClient, folder: Path, monkeypatch: py
         ("sys.exit(4)", 4, "cell 2: SystemExit: 4"),
     ],
 )
-def test_a_kernel_that_goes(
+def test_exiting_kernel_ends_the_job(
     engine: EmbeddedClient,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -165,7 +167,7 @@ def test_a_kernel_that_goes(
     assert (output(handle) / "a.html").exists()
 
 
-def test_a_stop_interrupts_the_cell_and_lets_it_tidy_up(
+def test_stop_interrupts_the_cell_and_lets_it_clean_up(
     engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = ["print('one')", "import time\ntry:\n    print('up')\n    time.sleep(1000)\nfinally:\n    print('tidy')"]
@@ -189,13 +191,13 @@ def test_a_stop_interrupts_the_cell_and_lets_it_tidy_up(
     assert "never" not in handle.logs()
 
 
-def test_a_notebook_that_is_not_there(engine: EmbeddedClient, folder: Path) -> None:
+def test_missing_notebook_is_the_reason(engine: EmbeddedClient, folder: Path) -> None:
     (folder / "a").touch()
     handle = submit(engine, folder=folder, entry_point="a.ipynb").wait()
     assert handle.reason == "The script `a.ipynb` is not in the folder that was packed."
 
 
-def test_what_travels_is_complete() -> None:
+def test_copied_modules_include_their_imports() -> None:
     names = {
         name.removesuffix(".py").replace("/", ".") for name in (*workspace._TRAVELS, *workspace._TRAVELS_WITH_NOTEBOOKS)
     }

@@ -45,7 +45,7 @@ def write(stranger: Stranger, path: Path, text: str = "x") -> None:
 
 
 @pytest.mark.usefixtures("private_ml")
-def test_a_private_ml_without_privilege(stranger: Stranger, work: Path) -> None:
+def test_unprivileged_job_has_a_private_ml_folder(stranger: Stranger, work: Path) -> None:
     write(
         stranger,
         work / "code/train.py",
@@ -65,7 +65,7 @@ def test_a_private_ml_without_privilege(stranger: Stranger, work: Path) -> None:
     assert (stranger.folder / "home-works").exists()
 
 
-def test_nothing_outlives_the_job(stranger: Stranger, work: Path) -> None:
+def test_no_process_outlives_the_job(stranger: Stranger, work: Path) -> None:
     write(stranger, work / "code/a")
     command = f"(setsid sh -c 'sleep 1000; touch {work}/outlived' &) ; echo done"
     done = pai(stranger, work, "submit", "--command", command, "--wait", "--json")
@@ -73,7 +73,7 @@ def test_nothing_outlives_the_job(stranger: Stranger, work: Path) -> None:
     assert processes_of(job) == []
 
 
-def test_without_namespaces_the_variables_do(stranger: Stranger, work: Path) -> None:
+def test_job_without_namespaces_uses_variables(stranger: Stranger, work: Path) -> None:
     write(stranger, work / "code/train.py", "import os\nx = 1\nopen('/ml/output/model/m', 'w')\n")
     done = pai(
         stranger,
@@ -95,7 +95,7 @@ def test_without_namespaces_the_variables_do(stranger: Stranger, work: Path) -> 
 
 
 @pytest.mark.usefixtures("private_ml")
-def test_where_proc_is_masked_there_is_ml_without_a_tree(stranger: Stranger, work: Path) -> None:
+def test_masked_proc_allows_ml_without_a_process_namespace(stranger: Stranger, work: Path) -> None:
     """As in a container: parts of /proc are covered, and the kernel then refuses a fresh one."""
     write(stranger, work / "code/a")
     tell = "ls -d /ml; python -c 'import os, sys; sys.exit(os.getpid() < 10)'; pwd"
@@ -111,7 +111,7 @@ def test_where_proc_is_masked_there_is_ml_without_a_tree(stranger: Stranger, wor
 
 
 @pytest.mark.usefixtures("private_ml")
-def test_settings_of_the_machine_lie_beneath_those_of_the_user(stranger: Stranger, work: Path) -> None:
+def test_user_settings_override_system_settings(stranger: Stranger, work: Path) -> None:
     """/etc/jupyter is what the test says, in a view of the files of its own."""
     etc = work / "etc/jupyter/jupyter_pai.toml"
     write(stranger, etc, 'default = "team"\n[profiles.team]\nbackend = "local"\nmax_run_time = 60\ngrace_time = 1\n')
@@ -178,7 +178,7 @@ def test_settings_of_the_machine_lie_beneath_those_of_the_user(stranger: Strange
         ("mkdir -p -m 500 state/sources", [], "state folder {work}/state/sources", "JUPYTER_PAI_HOME"),
     ],
 )
-def test_what_is_not_permitted_is_said(
+def test_missing_permissions_are_reported(
     stranger: Stranger, work: Path, prepare: str, words: list[str], what: str, fix: str
 ) -> None:
     write(stranger, work / "code/a")
@@ -190,14 +190,14 @@ def test_what_is_not_permitted_is_said(
     assert "Traceback" not in done.stderr
 
 
-def test_what_may_not_be_read_can_be_left_out(stranger: Stranger, work: Path) -> None:
+def test_unreadable_folder_can_be_excluded(stranger: Stranger, work: Path) -> None:
     write(stranger, work / "code/a")
     stranger.run("sh", "-c", "mkdir code/shut; touch code/shut/x; chmod 0 code/shut", cwd=work)
     done = pai(stranger, work, "submit", "--command", "ls", "--exclude", "shut", "--wait")
     assert done.returncode == 0, done.stderr
 
 
-def test_a_download_that_may_not_be_written(stranger: Stranger, work: Path) -> None:
+def test_download_to_a_forbidden_folder_is_rejected(stranger: Stranger, work: Path) -> None:
     write(stranger, work / "code/a")
     pai(stranger, work, "submit", "--command", "touch $PAI_OUTPUT_MODEL/m", "--wait")
     done = pai(stranger, work, "download", "last", "/etc/here")
@@ -206,7 +206,7 @@ def test_a_download_that_may_not_be_written(stranger: Stranger, work: Path) -> N
     assert "Traceback" not in done.stderr
 
 
-def test_nobody_else_may_look(stranger: Stranger, work: Path) -> None:
+def test_state_folder_is_private(stranger: Stranger, work: Path) -> None:
     write(stranger, work / "code/a")
     pai(stranger, work, "submit", "--command", "echo secret", "--wait")
     for path in (work / "state", *(work / "state/jobs").iterdir()):

@@ -48,7 +48,7 @@ def status(job: JobHandle, *wanted: str) -> str:
     return job.status
 
 
-def test_a_job_waits_until_there_is_room(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+def test_job_waits_for_free_resources(two_cores: EmbeddedClient, tmp_path: Path) -> None:
     first, second = (Held(two_cores, tmp_path / name, cpu=1.5) for name in "ab")
     assert status(first.job, "running") == "running"
     status(second.job, "queued")
@@ -64,9 +64,7 @@ def test_a_job_waits_until_there_is_room(two_cores: EmbeddedClient, tmp_path: Pa
     assert third.let_go().status == "succeeded"
 
 
-def test_a_job_that_says_nothing_takes_one_core_and_one_that_asks_too_much_gets_all(
-    two_cores: EmbeddedClient, tmp_path: Path
-) -> None:
+def test_default_is_one_core_and_requests_are_capped(two_cores: EmbeddedClient, tmp_path: Path) -> None:
     plain = [Held(two_cores, tmp_path / name) for name in "ab"]
     for held in plain:
         status(held.job, "running")
@@ -84,9 +82,7 @@ def test_a_job_that_says_nothing_takes_one_core_and_one_that_asks_too_much_gets_
         assert words in notes
 
 
-def test_a_small_job_passes_a_large_one_but_takes_nothing_that_it_waits_for(
-    two_cores: EmbeddedClient, tmp_path: Path
-) -> None:
+def test_small_job_overtakes_without_delaying_the_large_one(two_cores: EmbeddedClient, tmp_path: Path) -> None:
     running = Held(two_cores, tmp_path / "running", cpu=1, memory="6GiB")
     status(running.job, "running")
     large = Held(two_cores, tmp_path / "large", cpu=0.5, memory="4GiB")
@@ -99,7 +95,7 @@ def test_a_small_job_passes_a_large_one_but_takes_nothing_that_it_waits_for(
         assert held.let_go().status == "succeeded"
 
 
-def test_a_job_can_be_stopped_while_it_waits(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+def test_queued_job_can_be_stopped(two_cores: EmbeddedClient, tmp_path: Path) -> None:
     running, waiting, last = (Held(two_cores, tmp_path / name, cpu=2) for name in "abc")
     status(waiting.job, "queued")
     waiting.job.stop()
@@ -110,7 +106,7 @@ def test_a_job_can_be_stopped_while_it_waits(two_cores: EmbeddedClient, tmp_path
     assert last.let_go().status == "succeeded"
 
 
-def test_who_is_killed_gives_its_place_back(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+def test_killed_job_frees_its_slot(two_cores: EmbeddedClient, tmp_path: Path) -> None:
     running, waiting, last = (Held(two_cores, tmp_path / name, cpu=2) for name in "abc")
     status(running.job, "running")
     until(lambda: [status(held.job, "queued") for held in (waiting, last)])
@@ -123,7 +119,7 @@ def test_who_is_killed_gives_its_place_back(two_cores: EmbeddedClient, tmp_path:
     assert {held.job.wait().status for held in (running, waiting)} == {"failed"}
 
 
-def test_jobs_wait_and_start_without_any_engine(home: Home, tmp_path: Path) -> None:
+def test_queued_job_starts_without_an_engine(home: Home, tmp_path: Path) -> None:
     engine = EmbeddedClient()
     engine.call("set_profile", profile="local", body={"values": {"backend": "local", "max_cpu": 1}})
     first, second = (Held(engine, tmp_path / name) for name in "ab")
@@ -139,7 +135,7 @@ def test_jobs_wait_and_start_without_any_engine(home: Home, tmp_path: Path) -> N
     engine.close()
 
 
-def test_a_hidden_gpu_is_hidden(engine: EmbeddedClient) -> None:
+def test_gpu_0_hides_all_gpus(engine: EmbeddedClient) -> None:
     job = submit(engine, 'echo "<${CUDA_VISIBLE_DEVICES-unset}>"', gpu=0).wait()
     assert job.logs() == "<>\n"
 
@@ -169,7 +165,7 @@ def enter(
     return slot.running, slot.assigned, before
 
 
-def test_gpus_are_assigned_once(line: tuple[Queue, list[Lease]]) -> None:
+def test_gpus_are_assigned_to_one_job_each(line: tuple[Queue, list[Lease]]) -> None:
     capacity = Capacity(8, 1 << 30, [0, 2, 3])
     assert enter(line, "a", Need(1, 0, 1), capacity) == (True, (0,), 0)
     assert enter(line, "b", Need(1, 0, 2), capacity) == (True, (2, 3), 0)
@@ -183,13 +179,13 @@ def test_gpus_are_assigned_once(line: tuple[Queue, list[Lease]]) -> None:
     assert enter(line, "e", Need(1, 0, 1), capacity) == (True, (2,), 0)
 
 
-def test_tenths_of_a_core_add_up(line: tuple[Queue, list[Lease]]) -> None:
+def test_fractions_of_a_core_add_up(line: tuple[Queue, list[Lease]]) -> None:
     capacity = Capacity(1, 0, [])
     assert all(enter(line, f"job{n}", Need(0.1), capacity)[0] for n in range(10))
     assert not enter(line, "more", Need(0.1), capacity)[0]
 
 
-def test_who_died_is_forgotten(line: tuple[Queue, list[Lease]]) -> None:
+def test_slot_of_a_dead_process_is_freed(line: tuple[Queue, list[Lease]]) -> None:
     capacity = Capacity(1, 0, [])
     assert enter(line, "a", Need(1), capacity)[0]
     assert not enter(line, "b", Need(1), capacity)[0]
@@ -198,6 +194,6 @@ def test_who_died_is_forgotten(line: tuple[Queue, list[Lease]]) -> None:
     assert [slot.job for slot in line[0].read()] == ["b"]
 
 
-def test_a_line_belongs_to_one_start_of_the_machine(engine: EmbeddedClient, home: Home) -> None:
+def test_queue_folder_is_named_by_the_boot_id(engine: EmbeddedClient, home: Home) -> None:
     submit(engine, "true").wait()
     assert [path.name for path in (home.path / "queue").iterdir()] == [boot_id()]

@@ -27,9 +27,7 @@ print("step", step, sorted(os.environ.get("PAI_HPS_LR", "")))
 """
 
 
-def test_changes_are_merged_into_the_spec_and_the_code_is_the_same(
-    engine: EmbeddedClient, folder: Path, home: Home
-) -> None:
+def test_rerun_merges_changes_and_keeps_the_code(engine: EmbeddedClient, folder: Path, home: Home) -> None:
     script(folder, "import os, sys; print(sys.argv[1:], os.environ.get('MODE'))")
     first = submit(
         engine, folder=folder, entry_point="train.py", hyperparameters={"lr": "0.1", "old": "1"},
@@ -48,7 +46,7 @@ def test_changes_are_merged_into_the_spec_and_the_code_is_the_same(
     assert other.info["source_digest"] != first.info["source_digest"]
 
 
-def test_what_cannot_be_changed_is_refused_and_nothing_is_stored(engine: EmbeddedClient, home: Home) -> None:
+def test_invalid_changes_are_rejected_and_not_stored(engine: EmbeddedClient, home: Home) -> None:
     first = submit(engine, "true").wait()
     for changes, words in (
         ({"hyperparameters": {"lr": None}}, r"hyperparameters\.lr"),
@@ -63,7 +61,7 @@ def test_what_cannot_be_changed_is_refused_and_nothing_is_stored(engine: Embedde
     assert [path.name for path in home.jobs.iterdir()] == [first.id]
 
 
-def test_resuming_takes_the_checkpoints_of_the_job_before(engine: EmbeddedClient, folder: Path) -> None:
+def test_resume_uses_the_checkpoints_of_the_previous_job(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, COUNT)
     first = submit(engine, folder=folder, entry_point="train.py").wait()
     second = first.rerun(resume=True, hyperparameters={"lr": "1"}).wait()
@@ -76,7 +74,7 @@ def test_resuming_takes_the_checkpoints_of_the_job_before(engine: EmbeddedClient
     assert third.rerun().wait().logs().split()[1] == "2"
 
 
-def test_what_cannot_be_resumed_says_what_to_do(engine: EmbeddedClient, folder: Path, home: Home) -> None:
+def test_impossible_resume_is_rejected_with_a_fix(engine: EmbeddedClient, folder: Path, home: Home) -> None:
     running = submit(engine, "sleep 1000")
     with pytest.raises(Conflict, match=f"is active.*%pai stop {running.id}"):
         running.rerun(resume=True)
@@ -96,7 +94,7 @@ def test_what_cannot_be_resumed_says_what_to_do(engine: EmbeddedClient, folder: 
         first.rerun()
 
 
-def test_what_a_running_job_reads_is_not_deleted(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+def test_files_read_by_a_running_job_are_not_deleted(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     script(folder, COUNT)
     first = submit(engine, folder=folder, entry_point="train.py").wait()
     link = tmp_path / "link"
@@ -118,14 +116,14 @@ def test_what_a_running_job_reads_is_not_deleted(engine: EmbeddedClient, folder:
     assert user.rerun(inputs={"checkpoints": None}, command="true").wait().status == "succeeded"
 
 
-def test_a_rerun_that_is_repeated_makes_one_job(engine: EmbeddedClient) -> None:
+def test_repeated_rerun_creates_one_job(engine: EmbeddedClient) -> None:
     first = submit(engine, "true").wait()
     body = {"key": "same", "changes": {"name": "again"}}
     ids = {engine.call("rerun", job=first.id, body=body)["job"]["id"] for _ in range(2)}
     assert len(ids) == 1
 
 
-def test_another_profile_and_its_own_defaults(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_rerun_on_another_profile_uses_its_defaults(engine: EmbeddedClient, tmp_path: Path) -> None:
     for name in ("one", "two"):
         values = {"backend": "local", "default_image": f"image-{name}", "default_output": str(tmp_path / name)}
         engine.call("set_profile", profile=name, body={"values": values})
@@ -146,7 +144,7 @@ def provenance(engine: EmbeddedClient, job: JobHandle) -> dict[str, Any]:
     return dict(until(lambda: (found := engine.call("provenance", job=job.id))["jupyter_pai"] and found))
 
 
-def test_provenance_is_noted(engine: EmbeddedClient, folder: Path) -> None:
+def test_provenance_is_recorded(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, "print(1)")
     git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.com"]
     for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "x"]):
@@ -171,7 +169,7 @@ def test_provenance_is_noted(engine: EmbeddedClient, folder: Path) -> None:
     assert not provenance(engine, first.rerun(source={"folder": str(folder)}).wait())["git"]["dirty"]
 
 
-def test_how_two_jobs_differ(engine: EmbeddedClient, folder: Path) -> None:
+def test_diff_shows_spec_and_file_changes(engine: EmbeddedClient, folder: Path) -> None:
     def notebook(*sources: str) -> str:
         cells = [{"cell_type": "code", "source": text, "metadata": {}, "outputs": []} for text in sources]
         return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4})

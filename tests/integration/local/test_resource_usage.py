@@ -26,7 +26,7 @@ HUNGRY = """
 """
 
 
-def test_cores_and_memory_of_all_processes_are_sampled(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+def test_cpu_and_memory_of_all_processes_are_sampled(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     script(folder, HUNGRY)
     job = submit(engine, folder=folder, entry_point="train.py", environment={"GO": str(tmp_path / "go")})
     begun = time.time()
@@ -45,7 +45,7 @@ def test_cores_and_memory_of_all_processes_are_sampled(engine: EmbeddedClient, f
     assert found["system/cpu"]["step"] == list(range(len(found["system/cpu"]["step"])))
 
 
-def test_they_are_shown_where_they_are_asked_for(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_usage_metrics_are_returned_on_request_only(engine: EmbeddedClient, tmp_path: Path) -> None:
     gate = tmp_path / "go"
     job = submit(engine, f"while [ ! -e {gate} ]; do sleep 0.01; done; echo loss=1", metric_definitions=[
         {"name": "loss", "regex": "loss=(.*)"}
@@ -58,7 +58,7 @@ def test_they_are_shown_where_they_are_asked_for(engine: EmbeddedClient, tmp_pat
     assert list(engine.call("metrics", job=job.id, name=["system/cpu"])["metrics"]) == ["system/cpu"]
 
 
-def test_a_job_s_own_metric_of_that_name_is_the_one(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
+def test_metric_of_the_job_overrides_a_usage_metric(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
     gate = tmp_path / "go"
     job = submit(engine, f"echo cpu=7; while [ ! -e {gate} ]; do sleep 0.01; done", metric_definitions=[
         {"name": "system/cpu", "regex": "cpu=(.*)"}
@@ -71,7 +71,7 @@ def test_a_job_s_own_metric_of_that_name_is_the_one(engine: EmbeddedClient, home
     assert found["system/cpu"]["value"] == [7.0]
 
 
-def test_nothing_is_missing_when_no_engine_looks(home: Home, tmp_path: Path) -> None:
+def test_usage_is_recorded_without_an_engine(home: Home, tmp_path: Path) -> None:
     engine = EmbeddedClient()
     gate = tmp_path / "go"
     job = submit(engine, f"while [ ! -e {gate} ]; do sleep 0.01; done")

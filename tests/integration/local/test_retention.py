@@ -44,7 +44,7 @@ def there(engine: EmbeddedClient) -> set[str]:
     return {job["id"] for job in engine.call("list_jobs")["jobs"]}
 
 
-def test_jobs_go_by_what_is_asked_and_only_then(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
+def test_prune_removes_only_selected_jobs(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     good = submit(engine, "echo w > $PAI_OUTPUT_MODEL/w", labels={"team": "x"}, output_path=str(outside)).wait()
     model = submit(engine, "head -c 300000 /dev/urandom > $PAI_OUTPUT_MODEL/w").wait()
@@ -72,7 +72,7 @@ def test_jobs_go_by_what_is_asked_and_only_then(engine: EmbeddedClient, home: Ho
     running.stop().wait()
 
 
-def test_pinned_jobs_and_those_in_use_stay(engine: EmbeddedClient, folder: Path) -> None:
+def test_pinned_and_used_jobs_are_kept(engine: EmbeddedClient, folder: Path) -> None:
     kept = submit(engine, "true").wait()
     engine.call("pin", job=kept.id)
     used = submit(engine, "echo 1 > $PAI_OUTPUT_CHECKPOINTS/step").wait()
@@ -104,7 +104,7 @@ CRITERIA = st.builds(
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(jobs=JOBS, criteria=CRITERIA)
-def test_prune_never_takes_what_runs_is_pinned_or_in_use(home: Home, jobs: list[Any], criteria: Criteria) -> None:
+def test_prune_never_selects_running_pinned_or_used_jobs(home: Home, jobs: list[Any], criteria: Criteria) -> None:
     shutil.rmtree(home.path, ignore_errors=True)
     store = Store(home.create().database)
     try:
@@ -151,7 +151,7 @@ def many_files(folder: Path) -> None:
         (folder / f"file{n}").touch()
 
 
-def test_a_delete_that_is_killed_is_finished_later(home: Home) -> None:
+def test_killed_delete_is_completed_later(home: Home) -> None:
     """Its files are all there, or the job is gone: from the list at once, from the disk when an engine starts."""
     engine = EmbeddedClient()
     job = submit(engine, "true").wait()
@@ -173,7 +173,7 @@ def test_a_delete_that_is_killed_is_finished_later(home: Home) -> None:
     engine.close()
 
 
-def test_two_engines_prune_at_once(engine: EmbeddedClient, home: Home) -> None:
+def test_two_engines_prune_concurrently(engine: EmbeddedClient, home: Home) -> None:
     first = submit(engine, "true").wait()
     jobs = [first.rerun().wait() for _ in range(8)]
     code = "from jupyter_pai.client.connect import connect; print(connect().call('prune', body={'keep': 0}))"
@@ -198,7 +198,7 @@ def wheel(folder: Path) -> Path:
     return path
 
 
-def test_the_environment_of_a_running_job_stays(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
+def test_environment_of_a_running_job_is_kept(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
     command = "python -c 'import tiny_pai_kept; print(tiny_pai_kept.value, flush=True)'; exec sleep 1000"
     needs = [str(wheel(tmp_path))]
     job = submit(engine, command, requirements=needs)
@@ -219,7 +219,7 @@ def test_the_environment_of_a_running_job_stays(engine: EmbeddedClient, home: Ho
     assert submit(engine, "python -c 'import tiny_pai_kept'", requirements=needs).wait().status == "succeeded"
 
 
-def test_jobs_that_start_while_environments_go(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
+def test_jobs_start_while_environments_are_pruned(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
     """Whoever comes first: a job never runs with half an environment."""
     needs = [str(wheel(tmp_path))]
     jobs = []
@@ -231,7 +231,7 @@ def test_jobs_that_start_while_environments_go(engine: EmbeddedClient, home: Hom
     assert [job.logs() for job in jobs if job.status != "succeeded"] == []
 
 
-def test_a_submit_meets_the_deletion_of_the_last_job_with_its_code(engine: EmbeddedClient, folder: Path) -> None:
+def test_submit_survives_concurrent_deletion_of_shared_code(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, "print(1)")
     last = submit(engine, folder=folder, entry_point="train.py")
     for _ in range(25):
@@ -241,7 +241,7 @@ def test_a_submit_meets_the_deletion_of_the_last_job_with_its_code(engine: Embed
     assert last.wait().logs() == "1\n"
 
 
-def test_what_is_left_of_submits_that_were_killed_goes_by_itself(home: Home) -> None:
+def test_leftovers_of_killed_submits_are_removed(home: Home) -> None:
     store = Store(home.create().database)
     old = time.time() - 2 * DAY
     for name in ("lost", "young", "held"):
@@ -277,9 +277,7 @@ def test_what_is_left_of_submits_that_were_killed_goes_by_itself(home: Home) -> 
     store.close()
 
 
-def test_above_the_limit_users_are_told_and_nothing_of_theirs_goes(
-    engine: EmbeddedClient, home: Home, tmp_path: Path
-) -> None:
+def test_exceeding_the_disk_limit_warns_and_deletes_nothing(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
     job = submit(engine, "head -c 2000000 /dev/urandom > $PAI_OUTPUT_MODEL/w").wait()
     path = tmp_path / "jupyter-config" / "jupyter_pai.toml"
     path.parent.mkdir(exist_ok=True)
@@ -295,7 +293,7 @@ def test_above_the_limit_users_are_told_and_nothing_of_theirs_goes(
     assert submit(engine, "true").wait().info["notes"] == []
 
 
-def test_what_takes_room(engine: EmbeddedClient, home: Home) -> None:
+def test_disk_usage_is_reported_by_part(engine: EmbeddedClient, home: Home) -> None:
     large = submit(engine, "head -c 3000000 /dev/urandom > $PAI_OUTPUT_MODEL/w").wait()
     small = submit(engine, "true").wait()
     running = submit(engine, "sleep 1000")

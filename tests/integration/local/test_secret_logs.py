@@ -36,7 +36,7 @@ def python(folder: Path, text: str) -> str:
 
 @pytest.mark.parametrize("tty", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-def test_however_it_is_printed(job_folder: Path, mode: str, tty: bool) -> None:
+def test_secret_is_masked_however_it_is_printed(job_folder: Path, mode: str, tty: bool) -> None:
     command = python(
         job_folder,
         """
@@ -77,7 +77,7 @@ def test_however_it_is_printed(job_folder: Path, mode: str, tty: bool) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_command_line_and_no_file_has_it(job_folder: Path, mode: str) -> None:
+def test_secret_is_in_no_command_line_or_file(job_folder: Path, mode: str) -> None:
     started = Started(job_folder, 'echo "$TOKEN"; exec sleep 1000', mode, secrets=SECRETS)
     until(lambda: started.log)
     pids = processes_of(started.id)
@@ -92,7 +92,7 @@ def test_no_command_line_and_no_file_has_it(job_folder: Path, mode: str) -> None
 
 
 @pytest.mark.parametrize("tty", [False, True])
-def test_a_progress_line_is_seen_while_the_job_waits(job_folder: Path, tty: bool) -> None:
+def test_partial_line_is_logged_while_the_job_waits(job_folder: Path, tty: bool) -> None:
     command = f"printf 'epoch 1: t'; while [ ! -e {job_folder}/go ]; do sleep 0.01; done; echo en"
     started = Started(job_folder, command, namespaces.PRIVATE, tty=tty, secrets=SECRETS)
     until(lambda: started.log == b"epoch 1: t")
@@ -103,7 +103,7 @@ def test_a_progress_line_is_seen_while_the_job_waits(job_folder: Path, tty: bool
 
 @pytest.mark.parametrize("tty", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-def test_the_last_bytes_are_there(job_folder: Path, mode: str, tty: bool) -> None:
+def test_last_bytes_are_logged_at_the_end(job_folder: Path, mode: str, tty: bool) -> None:
     started = Started(job_folder, "printf 'last: tok'", mode, tty=tty, secrets=SECRETS)
     started.end()
     assert started.log == b"last: tok"
@@ -112,7 +112,7 @@ def test_the_last_bytes_are_there(job_folder: Path, mode: str, tty: bool) -> Non
     assert cut.log == b"last: [secret TOKEN]"
 
 
-def test_a_value_in_pieces_with_pauses_shows_a_quarter_at_most(job_folder: Path) -> None:
+def test_secret_written_in_chunks_reveals_at_most_a_quarter(job_folder: Path) -> None:
     command = python(
         job_folder,
         """
@@ -127,7 +127,7 @@ def test_a_value_in_pieces_with_pauses_shows_a_quarter_at_most(job_folder: Path)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_job_that_is_stopped_within_a_value(job_folder: Path, mode: str) -> None:
+def test_job_stopped_within_a_secret_reveals_at_most_a_quarter(job_folder: Path, mode: str) -> None:
     started = Started(job_folder, f"echo up; printf '{VALUE[:-1]}'; sleep 1000", mode, secrets=SECRETS)
     until(lambda: b"up\n" in started.log)
     os.kill(started.pid(), signal.SIGTERM)
@@ -146,7 +146,7 @@ def numbered(log: bytes) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_killed_supervisor_leaves_no_hole(job_folder: Path, mode: str) -> None:
+def test_killed_supervisor_leaves_a_continuous_log(job_folder: Path, mode: str) -> None:
     started = Started(job_folder, COUNTING, mode, secrets=SECRETS)
     until(lambda: len(started.log) > 10_000)
     os.kill(started.pid(), signal.SIGKILL)
@@ -156,7 +156,7 @@ def test_a_killed_supervisor_leaves_no_hole(job_folder: Path, mode: str) -> None
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_killed_guard_leaves_no_hole(job_folder: Path, mode: str) -> None:
+def test_killed_guard_leaves_a_continuous_log(job_folder: Path, mode: str) -> None:
     started = Started(job_folder, COUNTING, mode, secrets=SECRETS)
     until(lambda: len(started.log) > 10_000)
     os.kill(started.guard(), signal.SIGKILL)
@@ -166,7 +166,7 @@ def test_a_killed_guard_leaves_no_hole(job_folder: Path, mode: str) -> None:
     numbered(started.log)
 
 
-def test_a_full_disk_pauses_it_and_loses_nothing(small_disk: Path) -> None:
+def test_full_disk_pauses_masking_and_loses_nothing(small_disk: Path) -> None:
     (small_disk / "ballast").write_bytes(b"x" * 1_700_000)
     command = 'i=0; while [ $i -lt 15000 ]; do echo "$i $TOKEN"; i=$((i+1)); done'
     started = Started(small_disk / "job", command, namespaces.PRIVATE, secrets=SECRETS)
@@ -178,7 +178,7 @@ def test_a_full_disk_pauses_it_and_loses_nothing(small_disk: Path) -> None:
     assert started.log.count(b"\n") == 15_000
 
 
-def test_killed_between_reading_and_writing_leaves_no_hole(small_disk: Path) -> None:
+def test_kill_on_a_full_disk_leaves_a_continuous_log(small_disk: Path) -> None:
     """On a full disk the supervisor holds what it has read, and can be killed at just that moment."""
     (small_disk / "ballast").write_bytes(b"x" * 1_700_000)
     started = Started(small_disk / "job", COUNTING, namespaces.PRIVATE, secrets=SECRETS)
@@ -194,7 +194,7 @@ def _is_full(disk: Path) -> bool:
     return os.statvfs(disk).f_bavail == 0
 
 
-def test_the_index_goes_with_what_is_written(job_folder: Path) -> None:
+def test_time_index_matches_the_masked_log(job_folder: Path) -> None:
     from jupyter_pai.jobs.logs.file import LogFile
 
     command = 'echo "$TOKEN"; sleep 0.4; echo "$TOKEN"'

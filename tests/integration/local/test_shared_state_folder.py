@@ -82,7 +82,7 @@ def told(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
     return job["status"], job["reason"]
 
 
-def test_it_is_shown_as_running_there_and_left_alone(
+def test_job_of_another_host_is_shown_and_left_alone(
     other: Callable[..., subprocess.CompletedProcess[str]], waiting: dict[str, Any], tmp_path: Path
 ) -> None:
     job_id = waiting["id"]
@@ -101,7 +101,7 @@ def test_it_is_shown_as_running_there_and_left_alone(
         engine.close()
 
 
-def test_it_keeps_the_server_of_its_own_host_alone(shared: Home, waiting: dict[str, Any]) -> None:
+def test_job_keeps_only_the_server_of_its_host(shared: Home, waiting: dict[str, Any]) -> None:
     """Two servers of one user that share a home would keep each other from being stopped when idle."""
     code = "from jupyter_pai.engine.service import JobService; print(JobService().keeps_server())"
     kept = {
@@ -118,14 +118,16 @@ def test_it_keeps_the_server_of_its_own_host_alone(shared: Home, waiting: dict[s
     assert kept == {OURS: "True", OTHER: "False"}
 
 
-def test_a_stop_reaches_it(other: Callable[..., subprocess.CompletedProcess[str]], waiting: dict[str, Any]) -> None:
+def test_stop_reaches_a_job_of_another_host(
+    other: Callable[..., subprocess.CompletedProcess[str]], waiting: dict[str, Any]
+) -> None:
     job_id = waiting["id"]
     assert "stopped" in other("stop", job_id).stdout
     assert told(other("show", job_id, "--json")) == ("stopped", "Stopped by the user.")
     assert processes_of(job_id) == []
 
 
-def test_its_end_is_seen_from_everywhere(
+def test_end_of_a_job_is_seen_on_every_host(
     other: Callable[..., subprocess.CompletedProcess[str]], shared: Home, waiting: dict[str, Any], tmp_path: Path
 ) -> None:
     job_id = waiting["id"]
@@ -134,7 +136,7 @@ def test_its_end_is_seen_from_everywhere(
     assert told(other("show", job_id, "--json")) == ("succeeded", "")
 
 
-def test_who_follows_it_is_not_disturbed(
+def test_lease_of_a_live_engine_is_respected(
     other: Callable[..., subprocess.CompletedProcess[str]], shared: Home, tmp_path: Path
 ) -> None:
     """Its own engine lives and has the lease: another one's look changes nothing, also where its locks succeed."""
@@ -154,7 +156,7 @@ def test_who_follows_it_is_not_disturbed(
         engine.close()
 
 
-def test_an_engine_that_was_killed_is_followed_by_another_only_after_its_silence(
+def test_killed_engine_is_replaced_after_its_lease_expires(
     other: Callable[..., subprocess.CompletedProcess[str]], shared: Home, tmp_path: Path
 ) -> None:
     code = f"""
@@ -173,7 +175,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     (tmp_path / "go").touch()
 
 
-def test_a_host_that_is_gone_is_the_users_to_declare(
+def test_unreachable_host_is_declared_lost_by_the_user(
     other: Callable[..., subprocess.CompletedProcess[str]], shared: Home, waiting: dict[str, Any]
 ) -> None:
     job_id = waiting["id"]
@@ -194,7 +196,7 @@ def test_a_host_that_is_gone_is_the_users_to_declare(
     assert json.loads(other("list", "--json").stdout) == []
 
 
-def test_a_machine_that_was_restarted_knows_its_own(shared: Home, waiting: dict[str, Any]) -> None:
+def test_restarted_host_recognizes_its_own_jobs(shared: Home, waiting: dict[str, Any]) -> None:
     """Same name, another boot: dead once nothing is heard of it; till then it may be a host of the same name."""
     job_id = waiting["id"]
     folder = shared.job(job_id).path

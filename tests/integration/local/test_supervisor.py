@@ -29,13 +29,13 @@ def job_folder(tmp_path: Path) -> Path:
     ("command", "code"),
     [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -SEGV $$", 139), ("nothing-here", 127)],
 )
-def test_exit_codes(job_folder: Path, mode: str, command: str, code: int) -> None:
+def test_exit_code_of_the_command_is_reported(job_folder: Path, mode: str, command: str, code: int) -> None:
     result = Started(job_folder, command, mode).end()
     assert result and (result.exit_code, result.reason) == (code, "")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_both_outputs_in_one_log_byte_for_byte(job_folder: Path, mode: str) -> None:
+def test_stdout_and_stderr_share_a_log_byte_for_byte(job_folder: Path, mode: str) -> None:
     started = Started(
         job_folder, r"printf 'a\000\377\n'; printf b >&2; echo x > /dev/stderr; printf '\033[1mc\r'", mode
     )
@@ -44,7 +44,7 @@ def test_both_outputs_in_one_log_byte_for_byte(job_folder: Path, mode: str) -> N
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_nothing_outlives_the_command(job_folder: Path, mode: str) -> None:
+def test_no_process_outlives_the_command(job_folder: Path, mode: str) -> None:
     started = Started(job_folder, DAEMONS + "echo done", mode)
     result = started.end()
     assert result and result.exit_code == 0
@@ -65,7 +65,7 @@ def test_stop_ends_everything(job_folder: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_stop_is_lost_while_it_starts(tmp_path: Path, mode: str) -> None:
+def test_stop_during_startup_is_not_lost(tmp_path: Path, mode: str) -> None:
     for n in range(30):
         started = Started(tmp_path / f"job{n}", "sleep 1000", mode, grace=1000)
         until((started.folder.path / "started").exists)
@@ -76,7 +76,7 @@ def test_no_stop_is_lost_while_it_starts(tmp_path: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_who_does_not_hear_is_killed(job_folder: Path, mode: str) -> None:
+def test_process_ignoring_sigterm_is_killed(job_folder: Path, mode: str) -> None:
     started = Started(job_folder, DAEMONS + "echo ready; while :; do sleep 0.01; done", mode, grace=0.2)
     until(lambda: b"ready" in started.log)
     process.request_stop(started.folder)
@@ -85,20 +85,20 @@ def test_who_does_not_hear_is_killed(job_folder: Path, mode: str) -> None:
     assert processes_of(started.id) == []
 
 
-def test_a_stop_before_the_supervisor_hears_is_kept(job_folder: Path) -> None:
+def test_stop_before_the_supervisor_starts_is_kept(job_folder: Path) -> None:
     job_folder.mkdir()
     (job_folder / "stop").touch()
     result = Started(job_folder, "sleep 1000", namespaces.PRIVATE).end()
     assert result and result.reason == "stopped"
 
 
-def test_the_longest_run_time(job_folder: Path) -> None:
+def test_run_time_limit_stops_the_command(job_folder: Path) -> None:
     result = Started(job_folder, "sleep 1000", namespaces.PRIVATE, limit=0.2).end()
     assert result and (result.exit_code, result.reason) == (143, "max_run_time")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_killed_supervisor_takes_the_job_along(job_folder: Path, mode: str) -> None:
+def test_killed_supervisor_ends_the_job(job_folder: Path, mode: str) -> None:
     started = Started(job_folder, DAEMONS + "i=0; while :; do echo $i; i=$((i+1)); done", mode)
     until(lambda: len(started.log) > 10_000)
     os.kill(started.pid(), signal.SIGKILL)
@@ -109,7 +109,7 @@ def test_a_killed_supervisor_takes_the_job_along(job_folder: Path, mode: str) ->
 
 
 @pytest.mark.parametrize("mode", [namespaces.MOUNTS, namespaces.PLAIN])
-def test_a_supervisor_killed_as_the_command_ends(job_folder: Path, mode: str) -> None:
+def test_supervisor_killed_at_the_end_leaves_a_complete_log(job_folder: Path, mode: str) -> None:
     """The guard, which then has nobody to report to, still leaves nothing behind, and completes the log."""
     command = DAEMONS + "read a b c supervisor d < /proc/$PPID/stat; echo end; kill -9 $supervisor"
     started = Started(job_folder, command, mode)
@@ -119,7 +119,7 @@ def test_a_supervisor_killed_as_the_command_ends(job_folder: Path, mode: str) ->
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_killed_guard_takes_the_job_along(job_folder: Path, mode: str) -> None:
+def test_killed_guard_ends_the_job(job_folder: Path, mode: str) -> None:
     started = Started(job_folder, DAEMONS + "i=0; while :; do echo $i; i=$((i+1)); done", mode)
     until(lambda: len(started.log) > 10_000)
     os.kill(started.guard(), signal.SIGKILL)
@@ -130,7 +130,7 @@ def test_a_killed_guard_takes_the_job_along(job_folder: Path, mode: str) -> None
     assert lines[:-1] == [b"%d" % n for n in range(len(lines) - 1)]
 
 
-def test_a_command_never_runs_twice(job_folder: Path) -> None:
+def test_command_never_runs_twice(job_folder: Path) -> None:
     job_folder.mkdir()
     (job_folder / "started").touch()
     started = Started(job_folder, "echo again", namespaces.PRIVATE)
@@ -138,7 +138,7 @@ def test_a_command_never_runs_twice(job_folder: Path) -> None:
     assert started.log == b""
 
 
-def test_a_view_of_the_files_that_cannot_be_made_is_said(job_folder: Path) -> None:
+def test_failed_file_view_is_reported(job_folder: Path) -> None:
     job_folder.mkdir()
     (job_folder / "root").write_text("no folder")
     for name in ("ml/usercode", "log"):
@@ -153,7 +153,7 @@ def test_a_view_of_the_files_that_cannot_be_made_is_said(job_folder: Path) -> No
     assert (job_folder / "log/worker-0").read_bytes() == b""
 
 
-def test_the_index_tells_when_lines_came(job_folder: Path) -> None:
+def test_time_index_records_when_lines_arrived(job_folder: Path) -> None:
     from jupyter_pai.jobs.logs.file import LogFile
 
     begun = time.time()
@@ -166,7 +166,7 @@ def test_the_index_tells_when_lines_came(job_folder: Path) -> None:
     assert begun <= first < second <= time.time()
 
 
-def test_a_full_disk_pauses_the_job_and_loses_nothing(small_disk: Path) -> None:
+def test_full_disk_pauses_the_job_and_loses_nothing(small_disk: Path) -> None:
     """The log is on a small file system of its own, which is full until room is made."""
     (small_disk / "ballast").write_bytes(b"x" * 1_700_000)
     started = Started(small_disk / "job", "seq 100000", namespaces.PRIVATE)
@@ -177,7 +177,7 @@ def test_a_full_disk_pauses_the_job_and_loses_nothing(small_disk: Path) -> None:
     assert started.log == b"".join(b"%d\n" % n for n in range(1, 100_001))
 
 
-def test_a_disk_that_is_full_from_the_start_is_said_or_waited_for(small_disk: Path) -> None:
+def test_disk_full_at_start_is_reported_or_waited_for(small_disk: Path) -> None:
     with pytest.raises(BackendError, match="No space left"):
         Started(small_disk / "refused", "echo never", namespaces.PRIVATE, before=lambda: fill(small_disk))
     (small_disk / "ballast").unlink()
@@ -197,7 +197,7 @@ def test_a_disk_that_is_full_from_the_start_is_said_or_waited_for(small_disk: Pa
     assert started.log == b"1\n"
 
 
-def test_another_process_with_our_number_is_left_alone(job_folder: Path) -> None:
+def test_process_with_a_reused_pid_is_not_killed(job_folder: Path) -> None:
     """A machine that was restarted has given the number to somebody else."""
     import subprocess
 
@@ -215,7 +215,7 @@ def test_another_process_with_our_number_is_left_alone(job_folder: Path) -> None
         bystander.wait()
 
 
-def test_the_probe_finds_what_the_machine_allows() -> None:
+def test_probe_detects_the_supported_mode() -> None:
     mode, reason = process.machine_allows()
     assert mode in MODES
     assert (mode == namespaces.PRIVATE) == (reason == "")

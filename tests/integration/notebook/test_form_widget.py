@@ -102,7 +102,7 @@ def value(kernel: Kernel, expression: str) -> Any:
     return json.loads("".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream"))
 
 
-def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: Path, script: Path) -> None:
+def test_form_is_edited_on_a_page_and_from_python(kernel: Kernel, folder: Path, script: Path) -> None:
     notebook = folder / "a.ipynb"
     notebook.write_text(json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     messages = kernel.run("f = %pai form train.py\nf")
@@ -148,7 +148,7 @@ def test_a_form_is_filled_in_on_a_page_and_from_python(kernel: Kernel, folder: P
     assert again["spec"]["labels"] == {"team": "a"}
 
 
-def test_a_page_calls_the_verbs_of_a_form_and_no_others(kernel: Kernel, script: Path) -> None:
+def test_page_may_call_only_verbs_of_a_form(kernel: Kernel, script: Path) -> None:
     page = FormPage(kernel, kernel.run("f = %pai form train.py\nf"))
     for verb in ("backends", "profiles", "secrets", "storages", "instances"):
         assert page.call(verb)["type"] == "result", verb
@@ -156,7 +156,7 @@ def test_a_page_calls_the_verbs_of_a_form_and_no_others(kernel: Kernel, script: 
         assert page.call(verb)["status"] == 400, verb
 
 
-def test_without_a_page_it_is_words_and_python(home: Home, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_form_works_without_a_page(home: Home, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a console: nothing is shown, all can be done."""
     import jupyter_pai
 
@@ -183,7 +183,7 @@ def test_without_a_page_it_is_words_and_python(home: Home, script: Path, monkeyp
     assert "hyperparameters: {&#x27;lr&#x27;: 0.1}" in bundle["text/html"]
 
 
-def test_what_is_set_from_python_has_its_effect_or_is_refused(
+def test_attributes_set_from_python_apply_or_are_rejected(
     home: Home, script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import jupyter_pai
@@ -238,7 +238,7 @@ def test_what_is_set_from_python_has_its_effect_or_is_refused(
     assert (form.command, form.backend) == ("echo 1", "local")
 
 
-def test_what_storages_have_is_offered_for_what_is_typed(home: Home, folder: Path) -> None:
+def test_typed_uris_are_completed(home: Home, folder: Path) -> None:
     for name in ("data/a b.csv", "data/b.csv", "data/.hidden", "data/below/c.csv"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
@@ -266,7 +266,7 @@ def test_what_storages_have_is_offered_for_what_is_typed(home: Home, folder: Pat
         client.close()
 
 
-def test_a_page_hears_of_a_kernel_whose_answer_takes_long(home: Home) -> None:
+def test_slow_kernel_sends_heartbeats(home: Home) -> None:
     class Slow(EmbeddedClient):
         def call(self, verb: str, *, body: object = None, **arguments: Any) -> Any:
             assert may_answer.wait(60)

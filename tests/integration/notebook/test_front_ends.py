@@ -37,7 +37,7 @@ def printed(path: Path) -> str:
     return "".join(texts)
 
 
-def test_nbconvert_waits(home: Home, folder: Path) -> None:
+def test_nbconvert_waits_for_the_job(home: Home, folder: Path) -> None:
     path = notebook(folder, *CELLS)
     command = ["-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", str(path)]
     subprocess.run([sys.executable, *command], check=True, capture_output=True)
@@ -46,7 +46,7 @@ def test_nbconvert_waits(home: Home, folder: Path) -> None:
     assert "succeeded code_2" in text
 
 
-def test_papermill_waits_and_a_failed_job_fails_it(home: Home, folder: Path) -> None:
+def test_papermill_waits_and_fails_with_the_job(home: Home, folder: Path) -> None:
     import papermill
 
     path = notebook(folder, "%load_ext jupyter_pai", "%%pai_train\nprint('so far'); raise SystemExit(4)\n")
@@ -69,7 +69,7 @@ def ipython(code: str, folder: Path, **environment: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_plain_ipython_waits(home: Home, folder: Path) -> None:
+def test_plain_ipython_waits_for_the_job(home: Home, folder: Path) -> None:
     (folder / "a").touch()
     load = "get_ipython().run_line_magic('load_ext', 'jupyter_pai')"
     code = f"{load}\nget_ipython().run_cell_magic('pai_train', '', 'print(6 * 7)')"
@@ -78,7 +78,7 @@ def test_plain_ipython_waits(home: Home, folder: Path) -> None:
     assert "succeeded" in text
 
 
-def test_tensorboard_in_plain_ipython_says_how_else(home: Home, folder: Path) -> None:
+def test_tensorboard_in_plain_ipython_prints_a_command(home: Home, folder: Path) -> None:
     (folder / "a").touch()
     load = "get_ipython().run_line_magic('load_ext', 'jupyter_pai')"
     train = "get_ipython().run_cell_magic('pai_train', '--name one', 'print(1)')"
@@ -98,16 +98,16 @@ PLACE = (
 )
 
 
-def test_where_plain_ipython_is(home: Home, folder: Path) -> None:
+def test_plain_ipython_uses_the_current_folder(home: Home, folder: Path) -> None:
     assert f"{folder} '' False" in ipython(PLACE, folder)
 
 
-def test_where_a_notebook_of_vs_code_is(home: Home, folder: Path) -> None:
+def test_vs_code_notebook_is_located(home: Home, folder: Path) -> None:
     path = notebook(folder)
     assert f"{folder} 'work' True" in ipython(f"__vsc_ipynb_file__ = {str(path)!r}; {PLACE}", folder.parent)
 
 
-def test_where_a_notebook_of_colab_is(home: Home, folder: Path) -> None:
+def test_colab_notebook_is_located(home: Home, folder: Path) -> None:
     """Colab's own package is there, and tells the notebook's name; its files are in the current folder."""
     package = folder.parent / "colab/google/colab"
     package.mkdir(parents=True)
@@ -118,7 +118,7 @@ def test_where_a_notebook_of_colab_is(home: Home, folder: Path) -> None:
     assert f"{folder} 'Untitled7' True" in text
 
 
-def test_a_notebook_whose_folder_is_not_known_is_asked_for(home: Home, folder: Path) -> None:
+def test_unknown_notebook_folder_needs_a_source(home: Home, folder: Path) -> None:
     code = (
         "__vsc_ipynb_file__ = '/not/on/this/machine/work.ipynb'\n"
         "get_ipython().run_line_magic('load_ext', 'jupyter_pai')\n"
@@ -130,7 +130,7 @@ def test_a_notebook_whose_folder_is_not_known_is_asked_for(home: Home, folder: P
     assert "Traceback" not in text
 
 
-def test_with_above_in_plain_ipython_takes_what_was_run(home: Home, folder: Path) -> None:
+def test_with_above_in_plain_ipython_uses_executed_cells(home: Home, folder: Path) -> None:
     (folder / "a").touch()
     cells = ["%load_ext jupyter_pai", "base = 40", "%%pai_train --with-above\nprint(base + 2)\n"]
     code = "\n".join(f"get_ipython().run_cell({cell!r}, store_history=True)" for cell in cells)

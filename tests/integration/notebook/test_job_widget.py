@@ -115,7 +115,7 @@ def shown(messages: list[dict[str, Any]]) -> dict[str, Any]:
     return dict(next(m for m in reversed(messages) if m["msg_type"] == "display_data")["content"]["data"])
 
 
-def test_a_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> None:
+def test_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> None:
     kernel.run("%load_ext jupyter_pai")
     messages = kernel.run(TRAIN.format(folder=folder))
     bundle = shown(messages)
@@ -167,7 +167,7 @@ def test_a_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> No
     kernel.listen(ended)
 
 
-def test_with_the_extension_there_is_no_widget(server: RealServer) -> None:
+def test_jupyterlab_with_the_extension_gets_no_widget(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("%pai submit --command 'echo hi' --as job --wait")
     assert [sorted(data) for data in notebook.run("job").data] == [
@@ -205,7 +205,7 @@ class Page:
         return until(lambda: next((one for one in self.said if one.get("id") == number), None)) or {}
 
 
-def test_a_page_asks_for_what_views_need_and_no_more(engine: EmbeddedClient) -> None:
+def test_page_may_call_only_verbs_of_views(engine: EmbeddedClient) -> None:
     job = submit(engine, "echo hi").wait()
     page = Page(engine)
     assert page.call("show", job=job.id)["value"]["id"] == job.id
@@ -231,7 +231,7 @@ def test_a_page_asks_for_what_views_need_and_no_more(engine: EmbeddedClient) -> 
     assert {verb for verb in ROUTES if not is_for_views(verb)} >= {"secrets", "profiles", "doctor", "prune", "submit"}
 
 
-def test_a_view_that_is_closed_is_told_nothing(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_closed_view_receives_nothing(engine: EmbeddedClient, tmp_path: Path) -> None:
     job = submit(engine, f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; echo after")
     page, other = Page(engine), Page(engine)
     for one in (page, other):
@@ -252,7 +252,7 @@ def test_a_view_that_is_closed_is_told_nothing(engine: EmbeddedClient, tmp_path:
     assert other.bridge.pages == 0
 
 
-def test_a_page_that_comes_again_goes_on_where_it_stood(engine: EmbeddedClient, tmp_path: Path) -> None:
+def test_reconnected_page_resumes_at_its_offset(engine: EmbeddedClient, tmp_path: Path) -> None:
     job = submit(engine, f"echo one; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; echo two")
     page = Page(engine)
     page.tell("open", stream=1)
@@ -266,7 +266,7 @@ def test_a_page_that_comes_again_goes_on_where_it_stood(engine: EmbeddedClient, 
     assert "".join(one["text"] for one in page.texts("log")) == "one\ntwo\n"
 
 
-def test_a_bridge_to_a_server_that_is_killed(server: RealServer, tmp_path: Path, folder: Path) -> None:
+def test_widget_resumes_after_a_server_restart(server: RealServer, tmp_path: Path, folder: Path) -> None:
     def client() -> HttpClient:
         return HttpClient(ServerInfo(**json.loads(server.info_file.read_text())))
 

@@ -27,7 +27,7 @@ def job_of(notebook: NotebookSession, name: str = "job") -> str:
     return notebook.run(f"print({name}.id, end='')").text
 
 
-def test_a_cell_is_trained_and_shown_live(server: RealServer) -> None:
+def test_cell_is_trained_and_shown_live(server: RealServer) -> None:
     notebook = server.notebook()
     outputs = notebook.run(f"%%pai_train --hp lr=0.1 --as job\n{SCRIPT}time.sleep(1)\n")
     bundle = outputs.data[0]
@@ -40,7 +40,7 @@ def test_a_cell_is_trained_and_shown_live(server: RealServer) -> None:
     )
 
 
-def test_the_notebooks_folder_goes_along(server: RealServer) -> None:
+def test_folder_of_the_notebook_is_packed(server: RealServer) -> None:
     (server.root / "sub").mkdir()
     (server.root / "sub/helper.py").write_text("word = 'from beside'\n")
     (server.root / "sub/data.csv").write_text("1,2\n")
@@ -56,7 +56,7 @@ def test_the_notebooks_folder_goes_along(server: RealServer) -> None:
     assert "mine_2" in log
 
 
-def test_run_all_does_not_buy_twice(server: RealServer, tmp_path: Path) -> None:
+def test_unchanged_cell_attaches_to_its_job(server: RealServer, tmp_path: Path) -> None:
     (server.root / "helper.py").write_text("x = 1\n")
     notebook = server.notebook()
     cell = f"%%pai_train --as job\nimport os, time\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.01)\n"
@@ -83,7 +83,7 @@ def test_run_all_does_not_buy_twice(server: RealServer, tmp_path: Path) -> None:
     assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 4
 
 
-def test_a_cell_that_failed_runs_again(server: RealServer) -> None:
+def test_failed_cell_is_submitted_again(server: RealServer) -> None:
     notebook = server.notebook()
     cell = "%%pai_train --as job\nraise SystemExit(3)\n"
     notebook.run(cell)
@@ -93,7 +93,7 @@ def test_a_cell_that_failed_runs_again(server: RealServer) -> None:
     assert job_of(notebook) != first
 
 
-def test_variables_and_what_is_left_alone(server: RealServer) -> None:
+def test_existing_variables_are_substituted(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("lr = 0.5; words = 'a b'")
     notebook.run(
@@ -107,7 +107,7 @@ def test_variables_and_what_is_left_alone(server: RealServer) -> None:
     assert "--x 1" in notebook.run("print(job.logs())").text
 
 
-def test_cells_above_by_option_and_by_tag(server: RealServer) -> None:
+def test_cells_above_are_included_by_option_or_tag(server: RealServer) -> None:
     train = "%%pai_train {} --as job --wait\nprint(base + step)\n"
     cells = [
         code_cell("imports", "%matplotlib inline\nbase = 40", "pai"),
@@ -124,7 +124,7 @@ def test_cells_above_by_option_and_by_tag(server: RealServer) -> None:
     assert "40" in notebook.run("print(job.logs())").text
 
 
-def test_the_verbs(server: RealServer, tmp_path: Path) -> None:
+def test_verbs_work_as_line_magics(server: RealServer, tmp_path: Path) -> None:
     notebook = server.notebook()
     notebook.run(
         "%pai submit --command 'echo loss=0.5; echo w > $PAI_OUTPUT_MODEL/w' --metric 'loss=loss=(.+)' --as job --wait"
@@ -152,7 +152,7 @@ def test_the_verbs(server: RealServer, tmp_path: Path) -> None:
         notebook.run(f"%pai tutorial {tmp_path}/t")
 
 
-def test_json_and_dry_run(server: RealServer) -> None:
+def test_json_and_dry_run_print_without_display(server: RealServer) -> None:
     notebook = server.notebook()
     said = notebook.run("%%pai_train --dry-run --hp a=1\nprint(1)\n").text
     for words in ("pai_cell.py --a 1", "packed: 2 files", "Nothing was submitted"):
@@ -162,7 +162,7 @@ def test_json_and_dry_run(server: RealServer) -> None:
     assert json.loads(said)["backend"] == "local"
 
 
-def test_what_is_wrong_is_one_message_without_our_frames(server: RealServer) -> None:
+def test_errors_are_one_message_without_a_traceback(server: RealServer) -> None:
     notebook = server.notebook()
     for line, words in (
         ("%pai sumbit", "Did you mean `submit`?"),
@@ -177,7 +177,7 @@ def test_what_is_wrong_is_one_message_without_our_frames(server: RealServer) -> 
     assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 0
 
 
-def test_what_is_refused_and_what_fails(server: RealServer) -> None:
+def test_bad_submits_are_rejected_or_fail_with_a_fix(server: RealServer) -> None:
     prepare(server.root)
     notebook = server.notebook()
     for words, what, fix in REFUSED:
@@ -192,7 +192,7 @@ def test_what_is_refused_and_what_fails(server: RealServer) -> None:
         assert fix in error, words
 
 
-def test_what_is_questioned_is_submitted_and_noted(server: RealServer) -> None:
+def test_doubtful_hyperparameters_are_submitted_with_a_note(server: RealServer) -> None:
     """Run All is never held up by a question."""
     prepare(server.root)
     notebook = server.notebook()
@@ -207,7 +207,7 @@ def test_what_is_questioned_is_submitted_and_noted(server: RealServer) -> None:
     assert "`lrr`" in said.data[0]["text/plain"]
 
 
-def test_inspect(server: RealServer) -> None:
+def test_inspect_shows_hyperparameters(server: RealServer) -> None:
     prepare(server.root)
     (server.root / "sub").mkdir()
     cells = [code_cell("a", "raise SystemExit('run')"), code_cell("b", "depth = 3  # layers", "parameters")]
@@ -226,7 +226,7 @@ def test_inspect(server: RealServer) -> None:
     assert "fast" not in said
 
 
-def test_help_and_completion(server: RealServer) -> None:
+def test_help_and_completion_cover_the_magics(server: RealServer) -> None:
     notebook = server.notebook()
     assert "--metric" in notebook.run("%%pai_train --help\npass\n").text
     assert "submit" in notebook.run("%pai --help").text
@@ -243,7 +243,7 @@ def test_help_and_completion(server: RealServer) -> None:
     assert job_id in notebook.run(complete.format(job_id[:3], f"%pai logs {job_id[:3]}", 13)).text
 
 
-def test_interrupting_detaches_and_says_how_to_stop(server: RealServer) -> None:
+def test_interrupt_detaches_and_explains_how_to_stop(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.socket.settimeout(60)
 
@@ -273,7 +273,7 @@ def _log(server: RealServer) -> str:
         return str(reply.read().decode())
 
 
-def test_a_long_log_does_not_drown_the_notebook(server: RealServer) -> None:
+def test_long_log_is_abridged_in_the_notebook(server: RealServer) -> None:
     notebook = server.notebook()
     outputs = notebook.run("%pai submit --command 'seq 500000' --wait --as job")
     assert len(outputs.text) < 2_000_000
@@ -281,7 +281,7 @@ def test_a_long_log_does_not_drown_the_notebook(server: RealServer) -> None:
     assert notebook.run("print(len(job.logs()))").text == f"{sum(len(str(n)) + 1 for n in range(1, 500_001))}\n"
 
 
-def test_the_saved_output_is_brought_up_to_date(server: RealServer) -> None:
+def test_saved_output_is_updated_at_the_end(server: RealServer) -> None:
     """The static part of the output, which GitHub and nbconvert show, says in the end how the job ended."""
     notebook = server.notebook()
     notebook.run("%%pai_train --as job\nimport time; time.sleep(1); print('the last words')\n")
@@ -294,7 +294,7 @@ def test_the_saved_output_is_brought_up_to_date(server: RealServer) -> None:
     assert "the last words" in updates[-1]
 
 
-def test_once_more_with_changes_and_how_it_differs(server: RealServer) -> None:
+def test_rerun_with_changes_is_shown_by_diff(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run(
         f"%%pai_train --hp lr=0.1 --as job --wait\n{SCRIPT}import os\n"
@@ -312,7 +312,7 @@ def test_once_more_with_changes_and_how_it_differs(server: RealServer) -> None:
     assert [one["id"] for one in server.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [first]
 
 
-def test_a_data_frame_is_an_input(server: RealServer) -> None:
+def test_data_frame_is_an_input(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("import pandas as pd; df = pd.DataFrame({'a': [1, 2]})")
     for word in ("df", "$df", "{df}"):

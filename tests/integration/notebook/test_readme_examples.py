@@ -14,7 +14,7 @@ DOCUMENTS = ["README.md", "README.zh-CN.md", "docs/guide/start.md", "docs/guide/
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_first_job(server: RealServer, name: str) -> None:
+def test_first_job_of_the_readme_succeeds(server: RealServer, name: str) -> None:
     blocks = re.findall(r"^```\n(.*?)^```$", (ROOT / name).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     first = next(n for n, block in enumerate(blocks) if block == "%load_ext jupyter_pai\n")
     notebook = server.notebook()

@@ -16,7 +16,7 @@ from ...conftest import script, submit
 from ...fakes.alibaba import StandIn
 
 
-def test_no_key_in_files_logs_answers_and_objects(
+def test_account_key_is_in_no_file_log_reply_or_object(
     engine: EmbeddedClient,
     pai: StandIn,
     home: Home,

@@ -23,7 +23,7 @@ from .conftest import write_profile
 GPU = {"profile": "pai", "instance_type": "ecs.gn6i-c4g1.xlarge"}
 
 
-def test_with_a_limit_each_machine_is_asked_about(pai: StandIn, home: Home) -> None:
+def test_price_limit_needs_confirmation_of_each_machine(pai: StandIn, home: Home) -> None:
     write_profile(pai, price_limit=5)
     engine = EmbeddedClient()
     try:
@@ -38,7 +38,7 @@ def test_with_a_limit_each_machine_is_asked_about(pai: StandIn, home: Home) -> N
         engine.close()
 
 
-def test_what_is_not_asked_about_is_told(engine: EmbeddedClient, folder: Path, cli: Any) -> None:
+def test_unconfirmed_costs_are_shown(engine: EmbeddedClient, folder: Path, cli: Any) -> None:
     """Machines without GPUs, and the account's own: which, for how long, and that it goes on."""
     script(folder, "")
     spec = {"name": "x", "command": "true", "source": {"folder": str(folder)}, "profile": "pai"}
@@ -62,16 +62,14 @@ def test_what_is_not_asked_about_is_told(engine: EmbeddedClient, folder: Path, c
     assert engine.preview(spec | {"profile": "local"})["cost"] == ""
 
 
-def test_a_platform_that_names_no_cost_is_told_to_cost(engine: EmbeddedClient, folder: Path) -> None:
+def test_backend_without_a_cost_gets_a_default_cost_text(engine: EmbeddedClient, folder: Path) -> None:
     spec = JobSpec(name="x", command="true", instance_type="big", source={"folder": str(folder)})
     check = Check(questions=("Is that right?",)).paid(spec)
     assert check.cost.startswith("It runs on 1 machine big; ")
     assert check.questions == ("Is that right?",)
 
 
-def test_a_cell_that_attaches_to_its_job_is_not_asked_again(
-    engine: EmbeddedClient, pai: StandIn, tmp_path: Path
-) -> None:
+def test_attaching_needs_no_confirmation(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("1")
     cell: dict[str, Any] = {"name": "cell", "command": "true", "source": {"files": {"a": ""}}, **GPU}
     cell["inputs"] = {"train": str(tmp_path / "data.csv")}
@@ -82,7 +80,7 @@ def test_a_cell_that_attaches_to_its_job_is_not_asked_again(
     assert (again["attached"], again["job"]["id"]) == (True, first["id"])
 
 
-def test_what_is_run_again_is_asked_about_again(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_rerun_needs_confirmation(engine: EmbeddedClient, pai: StandIn) -> None:
     cell = {"name": "x", "command": "true", "source": {"files": {"a": ""}}, **GPU}
     first = engine.submit(cell, confirmed=True)["job"]
     with pytest.raises(Unconfirmed, match="GPUs"):
@@ -90,7 +88,7 @@ def test_what_is_run_again_is_asked_about_again(engine: EmbeddedClient, pai: Sta
     assert engine.rerun(first["id"], confirmed=True)["job"]["id"] != first["id"]
 
 
-def test_without_a_terminal_it_is_refused_until_it_says_yes(
+def test_submit_without_a_terminal_needs_the_option_yes(
     pai: StandIn, folder: Path, cli: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     script(folder, "")

@@ -67,40 +67,40 @@ def found(pai: StandIn, **words: str) -> list[Image]:
 # Images.
 
 
-def test_the_newest_image_of_a_framework(pai: StandIn) -> None:
+def test_latest_image_of_a_framework_is_found(pai: StandIn) -> None:
     (image,) = found(pai, framework="pytorch", version="latest", accelerator="GPU")
     assert image.uri == "registry.cn-shanghai.aliyuncs.com/pai-dlc/pytorch-training:2.0-gpu-py310-cu118-ubuntu20.04"
     assert (image.framework, image.version, image.accelerator) == ("PyTorch", "2.0", "GPU")
     assert (image.python, image.created[:4]) == ("3.10", "2023")
 
 
-def test_versions_are_numbers(pai: StandIn) -> None:
+def test_image_versions_are_sorted_numerically(pai: StandIn) -> None:
     (image,) = found(pai, framework="PyTorch", version="latest", accelerator="CPU")
     assert image.version == "1.12"
     versions = [image.version for image in found(pai, framework="TensorFlow")]
     assert versions == ["2.12", "2.11", "2.3", "2.3", "1.15"]
 
 
-def test_a_version_is_the_very_one_or_the_beginning(pai: StandIn) -> None:
+def test_image_version_matches_exactly_or_as_a_prefix(pai: StandIn) -> None:
     assert [image.version for image in found(pai, framework="TensorFlow", version="2.3", accelerator="CPU")] == ["2.3"]
     newest = found(pai, framework="PyTorch", version="1.7")[0]
     assert newest.version == "1.7.59"
 
 
-def test_all_pages_are_read(pai: StandIn) -> None:
+def test_all_pages_of_images_are_read(pai: StandIn) -> None:
     everything = found(pai)
     assert len(everything) == len({image.uri for image in everything}) == 72
     assert pai.count("aiworkspace", "ListImages") == 2
 
 
-def test_images_for_another_use(pai: StandIn) -> None:
+def test_images_are_filtered_by_scope(pai: StandIn) -> None:
     assert [image.name.partition(":")[0] for image in found(pai, scope="inference")] == ["pytorch-inference"]
     with pytest.raises(BadInput, match="Unknown scope of images") as caught:
         found(pai, scope="cooking")
     assert "training" in caught.value.fix
 
 
-def test_images_of_the_workspace(pai: StandIn) -> None:
+def test_images_of_the_workspace_are_listed(pai: StandIn) -> None:
     body = {"Name": "mine", "ImageUri": "registry.example.com/me/mine:1", "WorkspaceId": pai.workspace_id}
     own = account(pai)
     ask(lambda: own.api.call(WORKSPACE, "AddImage", "POST", "/api/v1/images", body=body, repeat=False))
@@ -117,15 +117,13 @@ def test_images_of_the_workspace(pai: StandIn) -> None:
         ({"framework": "XGBoost", "version": "9.9"}, "XGBoost 9.9", "`1.6.0`"),
     ],
 )
-def test_what_there_is_not_is_answered_with_what_there_is(
-    pai: StandIn, words: dict[str, str], said: str, fix: str
-) -> None:
+def test_unknown_image_suggests_existing_ones(pai: StandIn, words: dict[str, str], said: str, fix: str) -> None:
     with pytest.raises(ImageError, match=said) as caught:
         found(pai, **words)
     assert fix in caught.value.fix
 
 
-def test_an_image_without_labels_is_known_by_its_name() -> None:
+def test_image_without_labels_is_parsed_from_its_name() -> None:
     uri = "registry.cn-hangzhou.aliyuncs.com/pai-dlc/tensorflow-training:2.11-gpu-py39-cu112-ubuntu20.04"
     image = images.image_of({"ImageUri": uri})
     assert (image.framework, image.version, image.accelerator) == ("tensorflow", "2.11", "GPU")
@@ -141,7 +139,7 @@ def test_an_image_without_labels_is_known_by_its_name() -> None:
 # Machines.
 
 
-def test_instance_types_of_both_pools(pai: StandIn) -> None:
+def test_instance_types_of_both_pools_are_listed(pai: StandIn) -> None:
     kinds = {kind.name: kind for kind in ask(lambda: machines.list_instance_types(account(pai)))}
     assert len(kinds) == 9
     small = kinds["ecs.c6.large"]
@@ -153,7 +151,7 @@ def test_instance_types_of_both_pools(pai: StandIn) -> None:
     assert next(iter(kinds)) == "ecs.c6.large"
 
 
-def test_quotas_with_what_is_free(pai: StandIn) -> None:
+def test_quotas_show_free_resources(pai: StandIn) -> None:
     first, empty = ask(lambda: machines.list_quotas(account(pai)))
     assert (first.id, first.name, first.cpu, first.gpu, first.memory) == ("quota1stand", "stand", 64, 4, 256 << 30)
     assert (first.free_cpu, first.free_gpu, first.free_memory, first.gpu_name) == (64, 4, 256 << 30, "V100")
@@ -165,28 +163,28 @@ def test_quotas_with_what_is_free(pai: StandIn) -> None:
     [("8", 8, 8 << 30), (8, 8, 8 << 30), ("256Gi", 0, 256 << 30), ("512Mi", 0, 512 << 20), (None, 0, 0), ("?", 0, 0),
      ("500m", 0.5, 0), ("1.5", 1.5, 3 << 29)],
 )  # fmt: skip
-def test_numbers_however_they_come(value: object, number: float, size: int) -> None:
+def test_amounts_are_parsed_from_numbers_and_text(value: object, number: float, size: int) -> None:
     assert (machines._amount(value), machines._bytes(value)) == (number, size)
 
 
 # Places that are found.
 
 
-def test_the_workspace_and_its_bucket_are_found(pai: StandIn) -> None:
+def test_default_workspace_and_bucket_are_found(pai: StandIn) -> None:
     own = account(pai, workspace_id="", oss_bucket_name="")
     assert ask(own.workspace_id) == pai.workspace_id
     assert ask(own.bucket) == pai.bucket
     assert ask(own.bucket_uri) == f"oss://{pai.bucket}.{pai.oss_endpoint.removeprefix('http://')}/"
 
 
-def test_a_workspace_without_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workspace_without_storage_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with stand_in(tmp_path / "bare", default_storage=False) as bare:
         use(monkeypatch, bare, bare.key)
         with pytest.raises(BucketError, match="does not have a default one"):
             ask(account(bare, oss_bucket_name="").bucket)
 
 
-def test_what_a_refusal_says_comes_through(pai: StandIn) -> None:
+def test_error_message_of_the_service_is_kept(pai: StandIn) -> None:
     own = account(pai)
     with pytest.raises(NotFound, match="nowhere") as caught:
         ask(lambda: own.api.call(STUDIO, "GetTrainingJob", "GET", "/api/v1/trainingjobs/nowhere"))
@@ -204,7 +202,7 @@ def doctor(pai: StandIn, home: Home, **changes: Any) -> dict[str, Finding]:
     return {name: replace(finding, what=name) for name, finding in zip(names, found, strict=True)}
 
 
-def test_an_account_in_good_health(pai: StandIn, home: Home) -> None:
+def test_doctor_reports_a_healthy_account(pai: StandIn, home: Home) -> None:
     findings = doctor(pai, home)
     looked = ["credentials", "region", "clock", "workspace", "role", "training jobs", "quotas", "storage"]
     assert {finding.what: finding.state for finding in findings.values()} == dict.fromkeys(looked, "ok")
@@ -215,7 +213,7 @@ def test_an_account_in_good_health(pai: StandIn, home: Home) -> None:
     assert pai.count("oss", "PutObject") == pai.count("oss", "DeleteObject") == 1
 
 
-def test_no_key(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_a_missing_key(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in pai.environment():
         monkeypatch.delenv(name)
     findings = doctor(pai, home)
@@ -223,7 +221,7 @@ def test_no_key(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> No
     assert "aliyun configure" in findings["credentials"].fix
 
 
-def test_a_key_that_is_wrong(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_a_wrong_key(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, pai, AccessKey(pai.key.id, "wrong"))
     findings = doctor(pai, home)
     assert (findings["region"].state, findings["credentials"].state) == ("ok", "bad")
@@ -233,47 +231,47 @@ def test_a_key_that_is_wrong(pai: StandIn, home: Home, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("offset", "word"), [(1200, "20 minutes slow"), (-1200, "20 minutes fast")])
-def test_a_clock_that_is_off(pai: StandIn, home: Home, offset: int, word: str) -> None:
+def test_doctor_reports_a_wrong_clock(pai: StandIn, home: Home, offset: int, word: str) -> None:
     pai.set_clock(offset)
     findings = doctor(pai, home)
     assert findings["clock"].state == "bad"
     assert word in findings["clock"].text
 
 
-def test_a_region_that_does_not_answer(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_an_unreachable_region(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_ATTEMPTS", 1)
     findings = doctor(pai, home, endpoint="http://127.0.0.1:9")
     assert findings["region"].state == "bad"
     assert "127.0.0.1:9" in findings["region"].text
 
 
-def test_a_workspace_that_is_not_there(pai: StandIn, home: Home) -> None:
+def test_doctor_reports_an_unknown_workspace(pai: StandIn, home: Home) -> None:
     findings = doctor(pai, home, workspace_id="999")
     assert findings["workspace"].state == "bad"
     assert "`workspace_id`" in findings["workspace"].fix
 
 
-def test_a_guest_may_not_submit(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_warns_about_a_guest_role(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, pai, pai.make_key("PAI.WorkspaceGuest"))
     finding = doctor(pai, home)["role"]
     assert (finding.state, finding.text) == ("warn", "PAI.WorkspaceGuest")
     assert "PAI.AlgoDeveloper" in finding.fix
 
 
-def test_what_a_key_may_not_do_is_named(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_missing_permissions(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, pai, pai.make_key(denied=("paistudio:ListTrainingJobs",)))
     findings = doctor(pai, home)
     assert findings["training jobs"].state == "bad"
     assert "pai:ListTrainingJobs" in findings["training jobs"].fix
 
 
-def test_a_bucket_that_may_not_be_written(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_a_read_only_bucket(pai: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, pai, pai.make_key(denied=("oss:PutObject",)))
     finding = doctor(pai, home)["storage"]
     assert (finding.state, "AccessDenied" in finding.text) == ("bad", True)
 
 
-def test_a_bucket_that_is_not_there(pai: StandIn, home: Home) -> None:
+def test_doctor_reports_an_unknown_bucket(pai: StandIn, home: Home) -> None:
     finding = doctor(pai, home, oss_bucket_name="not-there")["storage"]
     assert finding.state == "bad"
     assert "oss_bucket_name" in finding.fix
@@ -282,7 +280,7 @@ def test_a_bucket_that_is_not_there(pai: StandIn, home: Home) -> None:
 # As users ask.
 
 
-def test_images_in_a_terminal(pai: StandIn, cli: Callable[..., Any]) -> None:
+def test_images_command_lists_and_filters(pai: StandIn, cli: Callable[..., Any]) -> None:
     shown = cli("images", "pytorch", "--gpu").stdout
     assert "registry.cn-shanghai.aliyuncs.com/pai-dlc/pytorch-training:2.0-gpu-py310-cu118-ubuntu20.04" in shown
     assert "tensorflow" not in shown
@@ -295,7 +293,7 @@ def test_images_in_a_terminal(pai: StandIn, cli: Callable[..., Any]) -> None:
     assert "`local` does not support: images" in refused.stderr
 
 
-def test_instances_and_quotas_in_a_terminal(pai: StandIn, cli: Callable[..., Any]) -> None:
+def test_instances_command_lists_types_and_quotas(pai: StandIn, cli: Callable[..., Any]) -> None:
     shown = cli("instances", "--backend", "pai").stdout
     assert "ecs.gn6v-c8g1.2xlarge" in shown
     assert "1 × V100 (16.0 GiB)" in shown or "1 × V100" in shown
@@ -304,7 +302,7 @@ def test_instances_and_quotas_in_a_terminal(pai: StandIn, cli: Callable[..., Any
     assert "64 of 64" in shown
 
 
-def test_the_doctor_looks_at_every_profile(pai: StandIn, cli: Callable[..., Any]) -> None:
+def test_doctor_command_checks_every_profile(pai: StandIn, cli: Callable[..., Any]) -> None:
     said = {finding["what"]: finding for finding in json.loads(cli("doctor", "--json").stdout)}
     assert said["pai: storage"]["state"] == "ok"
     write_profile(pai, oss_bucket_name="not-there")
@@ -315,6 +313,6 @@ def test_the_doctor_looks_at_every_profile(pai: StandIn, cli: Callable[..., Any]
     assert {finding["what"].split(":")[0] for finding in only} == {"pai"}
 
 
-def test_what_a_person_should_try_once_is_listed(cli: Callable[..., Any]) -> None:
+def test_doctor_live_lists_manual_checks(cli: Callable[..., Any]) -> None:
     shown = cli("doctor", "--live").stdout
     assert "%pai" in shown

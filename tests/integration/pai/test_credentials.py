@@ -54,7 +54,9 @@ def keys_of(platform: StandIn, service: str) -> set[str]:
     return {request["key"] for request in platform.requests if request.get("service") == service}
 
 
-def test_two_accounts_side_by_side(engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path) -> None:
+def test_two_profiles_use_their_own_accounts(
+    engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path
+) -> None:
     """Each job, and each storage, is asked for with the key of its own profile."""
     pai.make_bucket("other-bucket")
     first, second = pai.key, pai.make_key(denied=(f"oss:*:{pai.bucket}",))
@@ -77,7 +79,7 @@ def test_two_accounts_side_by_side(engine: EmbeddedClient, pai: StandIn, folder:
         engine.call("list_data", uri=f"oss://{pai.bucket}/", profile="second")
 
 
-def test_a_profiles_own_credentials_go_before_those_of_the_machine(
+def test_profile_credentials_override_those_of_the_machine(
     engine: EmbeddedClient, pai: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = pai.make_key()
@@ -91,7 +93,7 @@ def test_a_profiles_own_credentials_go_before_those_of_the_machine(
         assert keys_of(pai, "paistudio") == {key.id}
 
 
-def test_logging_in_anew_counts_at_once_and_the_old_key_is_forgotten(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_new_login_takes_effect_at_once_and_removes_the_old_key(engine: EmbeddedClient, pai: StandIn) -> None:
     old = pai.make_key()
     add(engine, pai, "mine", old)
     pai.change_key(old.id, active=False)
@@ -104,7 +106,7 @@ def test_logging_in_anew_counts_at_once_and_the_old_key_is_forgotten(engine: Emb
     assert old.secret not in secrets_file().read_text()
 
 
-def test_removing_a_profile_forgets_its_credentials(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_removing_a_profile_removes_its_credentials(engine: EmbeddedClient, pai: StandIn) -> None:
     add(engine, pai, "mine", pai.key)
     engine.call("set_profile", profile="pai", body={"default": True})
     assert pai.key.secret in secrets_file().read_text()
@@ -116,14 +118,14 @@ def test_removing_a_profile_forgets_its_credentials(engine: EmbeddedClient, pai:
         engine.call("instances", profile="mine")
 
 
-def test_a_profile_that_is_wrong_can_be_removed_too(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_invalid_profile_can_be_removed_with_its_credentials(engine: EmbeddedClient, pai: StandIn) -> None:
     add(engine, pai, "mine", pai.key)
     user_file().write_text(user_file().read_text() + 'network = "none such"\n')
     engine.call("remove_profile", profile="mine")
     assert pai.key.secret not in secrets_file().read_text()
 
 
-def test_logging_out_forgets_them_and_leaves_the_profile(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_logout_removes_credentials_and_keeps_the_profile(engine: EmbeddedClient, pai: StandIn) -> None:
     add(engine, pai, "mine", pai.key)
     engine.call("remove_credentials", profile="mine")
     assert json.loads(secrets_file().read_text()) == {"keyring": [], "file": {}}
@@ -132,7 +134,7 @@ def test_logging_out_forgets_them_and_leaves_the_profile(engine: EmbeddedClient,
         engine.call("remove_credentials", profile="mine")
 
 
-def test_a_profile_may_share_the_credentials_of_another(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_profiles_may_share_credentials(engine: EmbeddedClient, pai: StandIn) -> None:
     add(engine, pai, "mine", pai.key)
     reference = view(engine, "mine")["settings"]["own_credentials"]  # type: ignore[index]  # JSON
     add(engine, pai, "there", own_credentials=str(reference))
@@ -142,7 +144,7 @@ def test_a_profile_may_share_the_credentials_of_another(engine: EmbeddedClient, 
     assert pai.key.secret not in secrets_file().read_text()
 
 
-def test_a_profile_that_is_renamed_by_hand_keeps_them_and_one_of_its_name_does_not_find_them(
+def test_renamed_profile_keeps_its_credentials_and_a_new_one_has_none(
     engine: EmbeddedClient, pai: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(engine, pai, "mine", pai.key)
@@ -157,7 +159,7 @@ def test_a_profile_that_is_renamed_by_hand_keeps_them_and_one_of_its_name_does_n
         engine.call("instances", profile="renamed")
 
 
-def test_credentials_that_are_gone_are_said_to_be(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_missing_credentials_are_reported(engine: EmbeddedClient, pai: StandIn) -> None:
     add(engine, pai, "mine", pai.key)
     secrets_file().unlink()
     engine.call("set_profile", profile="mine", body={"values": {"max_run_time": 60}})
@@ -168,7 +170,7 @@ def test_credentials_that_are_gone_are_said_to_be(engine: EmbeddedClient, pai: S
 
 
 @pytest.mark.parametrize("name", ["mine", "pai"])
-def test_no_job_and_no_verb_about_secrets_gets_at_them(engine: EmbeddedClient, pai: StandIn, name: str) -> None:
+def test_credentials_are_not_available_as_secrets(engine: EmbeddedClient, pai: StandIn, name: str) -> None:
     add(engine, pai, name, pai.key)
     assert engine.call("secrets")["secrets"] == []
     (full,) = json.loads(secrets_file().read_text())["file"]
@@ -194,7 +196,7 @@ def test_no_job_and_no_verb_about_secrets_gets_at_them(engine: EmbeddedClient, p
         ({"access_key_id": "LTAI5tTheIdOfAKey123", "access_key_secret": "topsecretofmine", "more": "1"}, "more"),
     ],
 )
-def test_what_is_wrong_is_said_by_its_field_and_without_what_was_given(
+def test_invalid_credentials_are_reported_by_field_without_values(
     engine: EmbeddedClient, pai: StandIn, given: dict[str, object], field: str
 ) -> None:
     add(engine, pai, "mine")
@@ -206,7 +208,7 @@ def test_what_is_wrong_is_said_by_its_field_and_without_what_was_given(
     assert not secrets_file().exists()
 
 
-def test_who_has_no_use_for_them_or_is_not_there(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_credentials_for_other_profiles_are_rejected(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(Unsupported, match="does not use credentials"):
         engine.call("set_credentials", profile="local", body=body(pai.key))
     with pytest.raises(NotFound, match="`nobody`"):
@@ -214,7 +216,7 @@ def test_who_has_no_use_for_them_or_is_not_there(engine: EmbeddedClient, pai: St
     assert not secrets_file().exists()
 
 
-def test_an_administrator_may_lock_a_profile_and_reads_who_logged_in(
+def test_locked_profile_rejects_credentials_and_logins_are_audited(
     engine: EmbeddedClient, pai: StandIn, system: SystemFile, tmp_path: Path
 ) -> None:
     audit = tmp_path / "audit"
@@ -239,7 +241,7 @@ def test_an_administrator_may_lock_a_profile_and_reads_who_logged_in(
     assert pai.key.id not in audit.read_text()
 
 
-def test_no_key_in_files_logs_answers_and_objects(
+def test_profile_key_is_in_no_file_log_reply_or_object(
     engine: EmbeddedClient,
     pai: StandIn,
     home: Home,

@@ -29,7 +29,7 @@ def dataset(pai: StandIn) -> str:
     return pai.add_dataset(v1=f"oss://{pai.bucket}/data/old/", v2=f"oss://{pai.bucket}/data/new/")
 
 
-def test_a_job_reads_a_data_set(engine: EmbeddedClient, pai: StandIn, dataset: str) -> None:
+def test_job_reads_a_data_set(engine: EmbeddedClient, pai: StandIn, dataset: str) -> None:
     job = submit(engine, READ, profile="pai", inputs={"train": f"dataset://{dataset}"}).wait()
     assert "new data\n" in job.logs()
     assert "in /ml/input/data/train/\n" in job.logs()
@@ -37,14 +37,14 @@ def test_a_job_reads_a_data_set(engine: EmbeddedClient, pai: StandIn, dataset: s
     assert asked["InputChannels"] == [{"Name": "train", "DatasetId": dataset}]
 
 
-def test_a_version_of_it(pai: StandIn, dataset: str, folder: Path, cli: Callable[..., Any]) -> None:
+def test_job_reads_a_version_of_a_data_set(pai: StandIn, dataset: str, folder: Path, cli: Callable[..., Any]) -> None:
     script(folder, "print(1)")
     given = f"train=dataset://{dataset}?version=v1"
     done = cli("submit", "--profile", "pai", "--input", given, "--command", READ, "--wait")
     assert "old data\n" in done.stdout, done.stderr
 
 
-def test_by_the_sdks_class(engine: EmbeddedClient, pai: StandIn, dataset: str, folder: Path) -> None:
+def test_sdk_dataset_config_is_supported(engine: EmbeddedClient, pai: StandIn, dataset: str, folder: Path) -> None:
     script(folder, "print(1)")
     estimator = Estimator(IMAGE, READ, folder, instance_type="ecs.c6.large", profile="pai")
     job = estimator.fit({"train": DatasetConfig(dataset_id=dataset, version_name="v1")}, show_logs=False)
@@ -52,14 +52,14 @@ def test_by_the_sdks_class(engine: EmbeddedClient, pai: StandIn, dataset: str, f
     assert "old data\n" in job.logs()
 
 
-def test_one_that_there_is_not(engine: EmbeddedClient, pai: StandIn, dataset: str) -> None:
+def test_unknown_data_set_is_rejected(engine: EmbeddedClient, pai: StandIn, dataset: str) -> None:
     for uri, said in (("dataset://d-nowhere", "d-nowhere"), (f"dataset://{dataset}?version=v9", "Version v9")):
         with pytest.raises(NotFound, match=said) as caught:
             submit(engine, "true", profile="pai", inputs={"train": uri})
         assert "console lists the data sets" in caught.value.fix
 
 
-def test_what_is_wrong_is_said_before_anything_is_sent(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_invalid_data_set_uris_cause_no_request(engine: EmbeddedClient, pai: StandIn) -> None:
     for uri in ("dataset://", "dataset://d-1/folder", "dataset://d-1?v=2", "dataset://d-1?version="):
         with pytest.raises(SpecError, match="dataset://"):
             submit(engine, "true", profile="pai", inputs={"train": uri})
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_said_before_anything_is_sent(engine: EmbeddedClient, p
     assert pai.requests == []
 
 
-def test_an_adopted_job_names_the_data_sets_that_it_read(engine: EmbeddedClient, pai: StandIn, dataset: str) -> None:
+def test_imported_job_lists_its_data_sets(engine: EmbeddedClient, pai: StandIn, dataset: str) -> None:
     channels = [
         {"Name": "train", "DatasetId": dataset, "VersionName": "v1"},
         {"Name": "test", "InputUri": f"oss://{pai.bucket}/data/new/"},
@@ -90,5 +90,5 @@ def test_an_adopted_job_names_the_data_sets_that_it_read(engine: EmbeddedClient,
 
 
 @pytest.mark.parametrize("found", [DataSet("d-1"), DataSet("d-1", "v 1&x=?/#"), DataSet("d-1", "版本")])
-def test_every_version_comes_back_from_its_uri(found: DataSet) -> None:
+def test_data_set_uris_survive_a_round_trip(found: DataSet) -> None:
     assert DataSet.parse(found.uri) == found

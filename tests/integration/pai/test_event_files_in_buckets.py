@@ -33,7 +33,7 @@ WRITE = f"""
 """
 
 
-def test_points_come_while_the_job_writes_them(
+def test_points_arrive_while_the_job_writes_them(
     engine: EmbeddedClient, pai: StandIn, home: Home, folder: Path, tmp_path: Path
 ) -> None:
     script(folder, WRITE)

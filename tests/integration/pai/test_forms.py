@@ -37,7 +37,7 @@ FAULTS: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("fields", "paths"), FAULTS, ids=lambda value: str(value)[:40])
-def test_the_platforms_own_refusals_name_a_field(engine: EmbeddedClient, fields: dict[str, Any], paths: Any) -> None:
+def test_platform_errors_name_a_field(engine: EmbeddedClient, fields: dict[str, Any], paths: Any) -> None:
     spec = {"command": "true", "profile": "pai", "source": {"files": {"a": ""}}}
     with pytest.raises(PaiError) as caught:
         engine.preview(spec | fields)
@@ -45,7 +45,7 @@ def test_the_platforms_own_refusals_name_a_field(engine: EmbeddedClient, fields:
     assert 400 <= caught.value.status < 500
 
 
-def test_a_form_asks_before_it_submits_what_costs(pai: StandIn, folder: Path) -> None:
+def test_form_confirms_costs_before_submit(pai: StandIn, folder: Path) -> None:
     (folder / "train.py").write_text("print('trained')")
     form = jupyter_pai.form(folder / "train.py", profile="pai")
     form.instance_type = "ecs.gn6i-c4g1.xlarge"

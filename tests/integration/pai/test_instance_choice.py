@@ -46,7 +46,9 @@ def sizes(**fields: Any) -> JobSpec:
         ({"cpu": 16, "gpu": 0}, "ecs.g6.4xlarge"),
     ],
 )
-def test_the_smallest_that_is_enough(engine: EmbeddedClient, pai: StandIn, fields: dict[str, Any], picked: str) -> None:
+def test_smallest_sufficient_type_is_selected(
+    engine: EmbeddedClient, pai: StandIn, fields: dict[str, Any], picked: str
+) -> None:
     job = submit(engine, "true", profile="pai", **fields)
     assert asked(pai) == {"EcsSpec": picked, "EcsCount": 1}
     assert job.info["spec"]["instance_type"] == picked
@@ -54,7 +56,7 @@ def test_the_smallest_that_is_enough(engine: EmbeddedClient, pai: StandIn, field
     assert "ecs.c6.large" in note, "the profile's default one is not passed over without a word"
 
 
-def test_gpus_that_were_picked_are_asked_about_once(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_selected_gpus_are_confirmed_once(engine: EmbeddedClient, pai: StandIn) -> None:
     spec = {"name": "x", "command": "true", "profile": "pai", "source": {"files": {"a": ""}}, "gpu": 1, "cpu": 8}
     with pytest.raises(Unconfirmed, match=r"ecs\.gn6v-c8g1\.2xlarge") as caught:
         engine.submit(spec)
@@ -66,7 +68,7 @@ def test_gpus_that_were_picked_are_asked_about_once(engine: EmbeddedClient, pai:
     assert asked(pai)["EcsSpec"] == "ecs.gn6v-c8g1.2xlarge"
 
 
-def test_what_is_nowhere_big_enough(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_impossible_sizes_are_rejected(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(SpecError, match=r"200 cores.*ecs\.gn7e-c16g1\.16xlarge") as caught:
         submit(engine, "true", profile="pai", cpu=200)
     assert "--instance-count" in caught.value.fix
@@ -77,7 +79,7 @@ def test_what_is_nowhere_big_enough(engine: EmbeddedClient, pai: StandIn) -> Non
     assert not pai.count("oss") and not pai.count("paistudio")
 
 
-def test_a_named_type_goes_before_sizes_and_nobody_is_asked(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_named_type_overrides_sizes(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="pai", instance_type="ecs.c6.large", cpu=16)
     assert asked(pai)["EcsSpec"] == "ecs.c6.large"
     assert any("Sizes are ignored" in note for note in job.info["notes"])
@@ -87,7 +89,7 @@ def test_a_named_type_goes_before_sizes_and_nobody_is_asked(engine: EmbeddedClie
     assert pai.count("dlc") == 0
 
 
-def test_the_list_is_asked_for_once_in_a_while(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_list_of_types_is_cached(engine: EmbeddedClient, pai: StandIn) -> None:
     submit(engine, "true", profile="pai", cpu=3)
     listed = pai.count("dlc", "ListEcsSpecs")
     assert listed
@@ -97,7 +99,7 @@ def test_the_list_is_asked_for_once_in_a_while(engine: EmbeddedClient, pai: Stan
     assert pai.count("dlc", "ListEcsSpecs") == 2 * listed
 
 
-def test_a_list_that_is_old_is_asked_for_again(pai: StandIn) -> None:
+def test_expired_list_of_types_is_fetched_again(pai: StandIn) -> None:
     account = AlibabaAccount(AliyunSettings.model_validate({"backend": "pai", **pai.settings()}))
 
     async def twice() -> None:
@@ -111,7 +113,7 @@ def test_a_list_that_is_old_is_asked_for_again(pai: StandIn) -> None:
     asyncio.run(twice())
 
 
-def test_a_list_that_may_not_be_read(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_forbidden_list_of_types_is_reported(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.faults.add("refused", "dlc:*", status=403, code="Forbidden.RAM", message="not allowed")
     with pytest.raises(PermissionDenied) as caught:
         submit(engine, "true", profile="pai", cpu=3)
@@ -120,7 +122,9 @@ def test_a_list_that_may_not_be_read(engine: EmbeddedClient, pai: StandIn) -> No
     submit(engine, "true", profile="pai")
 
 
-def test_a_dry_run_says_which(pai: StandIn, folder: Path, cli: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_dry_run_shows_the_selected_type(
+    pai: StandIn, folder: Path, cli: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     script(folder, "")
     shown = cli("submit", "--backend", "pai", "--dry-run", "--cpu", "3", "--command", "true")
     assert shown.returncode == 0, shown.stderr
@@ -129,7 +133,7 @@ def test_a_dry_run_says_which(pai: StandIn, folder: Path, cli: Callable[..., sub
     assert not pai.count("oss")
 
 
-def test_once_more_on_the_same_machine_unless_it_needs_another(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_rerun_keeps_the_type_unless_sizes_change(engine: EmbeddedClient, pai: StandIn) -> None:
     first = submit(engine, "true", profile="pai", cpu=3).wait()
     again = first.rerun()
     assert asked(pai)["EcsSpec"] == again.info["spec"]["instance_type"] == "ecs.c6.xlarge"
@@ -139,7 +143,7 @@ def test_once_more_on_the_same_machine_unless_it_needs_another(engine: EmbeddedC
     assert asked(pai)["EcsSpec"] == named.info["spec"]["instance_type"] == "ecs.c6.large"
 
 
-def test_sizes_are_the_share_of_a_quota(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_sizes_become_the_share_of_a_quota(engine: EmbeddedClient, pai: StandIn) -> None:
     submit(engine, "true", profile="pai", options={"resource_id": "quota1stand"}, cpu=1.5, memory="3.5GiB", gpu=1)
     assert asked(pai) == {
         "ResourceId": "quota1stand",
@@ -156,7 +160,7 @@ def test_sizes_are_the_share_of_a_quota(engine: EmbeddedClient, pai: StandIn) ->
     assert pai.count("dlc") == 0
 
 
-def test_no_type_and_no_size(pai: StandIn) -> None:
+def test_missing_type_and_size_is_rejected(pai: StandIn) -> None:
     write_profile(pai, default_instance_type="")
     engine = EmbeddedClient()
     try:
@@ -189,19 +193,19 @@ def kind(name: str, cpu: float = 4, gib: int = 16, gpu: int = 0, **more: Any) ->
         ([kind("a"), kind("b", 8, spot_discount=0.3)], {"cpu": 1, "options": {"spot": {}}}, "b"),
     ],
 )
-def test_which_is_the_smallest(kinds: list[InstanceType], fields: dict[str, Any], picked: str) -> None:
+def test_types_are_ordered_by_size_and_price(kinds: list[InstanceType], fields: dict[str, Any], picked: str) -> None:
     spec = sizes(**fields)
     assert instance_choice.select(kinds, spec, spot="spot" in spec.options).name == picked
 
 
-def test_of_nothing_nothing_is_picked() -> None:
+def test_empty_or_unsuitable_list_is_rejected() -> None:
     with pytest.raises(SpecError, match="lists no instance type"):
         instance_choice.select([], sizes(cpu=1))
     with pytest.raises(SpecError, match="no GPU"):
         instance_choice.select([kind("a", gpu=1)], sizes(cpu=1, gpu=0))
 
 
-def test_the_job_can_be_read_back(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_selected_type_is_stored(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="pai", cpu=3)
     stored = json.loads(json.dumps(engine.call("show", job=job.id)))
     assert stored["spec"]["instance_type"] == "ecs.c6.xlarge"

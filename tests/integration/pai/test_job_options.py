@@ -44,7 +44,7 @@ def body_of(engine: EmbeddedClient, pai: StandIn, **fields: Any) -> dict[str, An
     return dict(asked)
 
 
-def test_options_are_fields_of_the_wire(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_options_become_request_fields(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.objects.write("data/x", b"1")
     body = body_of(
         engine,
@@ -90,7 +90,7 @@ def test_options_are_fields_of_the_wire(engine: EmbeddedClient, pai: StandIn) ->
     assert {"Key": "team", "Value": "vision"} in body["Labels"]
 
 
-def test_a_share_of_a_quota(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_quota_options_become_request_fields(engine: EmbeddedClient, pai: StandIn) -> None:
     body = body_of(
         engine,
         pai,
@@ -118,7 +118,7 @@ def test_a_share_of_a_quota(engine: EmbeddedClient, pai: StandIn) -> None:
 
 
 @pytest.mark.parametrize("field", ["input_roles", "output_roles", "input_options"])
-def test_a_channel_that_is_not_there_is_named(engine: EmbeddedClient, pai: StandIn, field: str) -> None:
+def test_unknown_channel_in_options_is_named(engine: EmbeddedClient, pai: StandIn, field: str) -> None:
     with pytest.raises(SpecError, match=f"options.{field}: the job has no channel `modle`") as caught:
         submit(engine, "true", profile="pai", options={field: {"modle": "x"}})
     assert caught.value.fix

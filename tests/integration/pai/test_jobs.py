@@ -15,7 +15,7 @@ from ...fakes.alibaba import StandIn
 from .conftest import IMAGE
 
 
-def test_a_job_from_submit_to_model(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+def test_job_runs_from_submit_to_model(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(
         folder,
         """
@@ -37,21 +37,21 @@ def test_a_job_from_submit_to_model(engine: EmbeddedClient, pai: StandIn, folder
     assert [file["path"] for file in job.files("tensorboard")] == ["events"]
 
 
-def test_the_arguments_of_a_command(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+def test_user_args_reach_the_command(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "import sys; print(sys.argv[1:])")
     values = {"name": "two words", "q": "it's", "neg": "-x", "学习率": "0.1"}
     job = submit(engine, "python train.py $PAI_USER_ARGS # comment", folder, profile="pai", hyperparameters=values)
     assert "['--name', 'two words', '--q', \"it's\", '--neg=-x', '--学习率', '0.1']\n" in job.wait().logs()
 
 
-def test_a_failure_says_why(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+def test_failed_job_has_a_reason(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "raise ValueError('no data')")
     job = submit(engine, folder=folder, entry_point="train.py", profile="pai").wait()
     assert job.reason == "ValueError: no data (train.py, line 1)"
     assert job.exit_code == 1
 
 
-def test_the_log_as_it_grows_and_the_metrics_in_it(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+def test_growing_log_and_its_metrics_are_read(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(
         folder,
         """
@@ -74,7 +74,7 @@ def test_the_log_as_it_grows_and_the_metrics_in_it(engine: EmbeddedClient, pai: 
     assert engine.call("metrics", job=job.id)["metrics"]["loss"]["end"] == 3000
 
 
-def test_what_the_platform_tells_is_among_the_events(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+def test_platform_events_are_recorded(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     job = submit(engine, "true", profile="pai").wait()
     events = engine.call("events", job=job.id)["events"]
     told = [event["data"]["text"] for event in events if event["kind"] == "platform"]
@@ -82,7 +82,7 @@ def test_what_the_platform_tells_is_among_the_events(engine: EmbeddedClient, pai
     assert len(told) == len(set(told))
 
 
-def test_stop(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_stop_ends_the_job_on_the_platform(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "echo here; sleep 1000", profile="pai")
     until(lambda: "here\n" in job.logs())
     job.stop()
@@ -92,14 +92,14 @@ def test_stop(engine: EmbeddedClient, pai: StandIn) -> None:
     assert "here\n" in job.logs()
 
 
-def test_delete_forgets_it_on_the_platform_too(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_delete_removes_the_job_on_the_platform(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="pai").wait()
     remote_id = job.info["remote_id"]
     job.delete()
     assert remote_id not in [there["id"] for there in pai.jobs]
 
 
-def test_code_goes_up_once(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+def test_code_is_uploaded_once(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "print(1)")
     (folder / "requirements.txt").write_text("six\n")
     submit(engine, folder=folder, entry_point="train.py", profile="pai").wait()
@@ -111,7 +111,7 @@ def test_code_goes_up_once(engine: EmbeddedClient, pai: StandIn, folder: Path) -
     assert "2\n" in submit(engine, folder=folder, entry_point="train.py", profile="pai").wait().logs()
 
 
-def test_an_image_that_is_not_there(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_unknown_image_fails_the_job_with_a_fix(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="pai", image=f"{IMAGE}-no-such-tag")
     until(lambda: job.ended)
     assert job.status == "failed"
@@ -119,7 +119,7 @@ def test_an_image_that_is_not_there(engine: EmbeddedClient, pai: StandIn) -> Non
     assert "%pai images" in job.info["fix"]
 
 
-def test_a_job_that_was_submitted_elsewhere_is_adopted(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_job_submitted_elsewhere_is_imported(engine: EmbeddedClient, pai: StandIn) -> None:
     command = ["sh", "-c", "echo from elsewhere"]
     algorithm = {"Command": command, "Image": IMAGE, "JobType": "PyTorchJob"}
     (theirs,) = pai.add_jobs(1, TrainingJobName="theirs", AlgorithmSpec=algorithm)
@@ -137,7 +137,7 @@ def test_a_job_that_was_submitted_elsewhere_is_adopted(engine: EmbeddedClient, p
         engine.call("adopt", body={"remote_id": "trainnosuch", "profile": "pai"})
 
 
-def test_a_status_that_nobody_knows_is_shown_and_is_no_end(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_unknown_status_is_shown_and_not_terminal(engine: EmbeddedClient, pai: StandIn) -> None:
     (theirs,) = pai.add_jobs(1)
     job = engine.call("adopt", body={"remote_id": theirs, "profile": "pai"})
     pai.set_job(theirs, "Hibernating")
@@ -161,7 +161,7 @@ def test_a_status_that_nobody_knows_is_shown_and_is_no_end(engine: EmbeddedClien
         ({"name": "x" * 128 + "y"}, SpecError, "name"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_sent(
+def test_invalid_jobs_cause_no_request(
     engine: EmbeddedClient, pai: StandIn, fields: dict[str, Any], kind: type[Exception], text: str
 ) -> None:
     if fields.get("image") == "":
@@ -171,7 +171,7 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
     assert pai.requests == []
 
 
-def test_what_the_platform_refuses(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_rejected_job_is_stored_as_failed(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises((Refused, Conflict, NotFound)) as caught:
         submit(engine, "true", profile="pai", instance_type="ecs.no-such")
     assert caught.value.fix

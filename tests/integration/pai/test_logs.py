@@ -36,7 +36,7 @@ def read(pages: Pages, cursor: str) -> tuple[str, str]:
 
 @given(st.lists(st.integers(0, 4500), min_size=1, max_size=6), st.booleans())
 @settings(deadline=None)
-def test_each_line_once(growth: list[int], alike: bool) -> None:
+def test_each_line_is_read_once(growth: list[int], alike: bool) -> None:
     pages, found, cursor = Pages(), "", ""
     for n in growth:
         pages.lines += ["the same" if alike else f"line {len(pages.lines) + i}" for i in range(n)]
@@ -45,7 +45,7 @@ def test_each_line_once(growth: list[int], alike: bool) -> None:
     assert found == "".join(f"{line}\n" for line in pages.lines)
 
 
-def test_a_long_log_takes_few_questions() -> None:
+def test_long_log_needs_few_requests() -> None:
     pages = Pages([f"line {n}" for n in range(100_000)])
     text, cursor = read(pages, "")
     assert text.count("\n") == 100_000
@@ -56,7 +56,7 @@ def test_a_long_log_takes_few_questions() -> None:
     assert len(pages.asked) == before + 1
 
 
-def test_a_question_asks_for_little_that_is_known() -> None:
+def test_request_repeats_few_known_lines() -> None:
     pages = Pages([f"line {n}" for n in range(40_321)])
     _text, cursor = read(pages, "")
     pages.asked.clear()
@@ -65,19 +65,19 @@ def test_a_question_asks_for_little_that_is_known() -> None:
     assert 40_321 - (number - 1) * size < 100
 
 
-def test_lines_that_came_before_the_known_ones_do_not_repeat_them() -> None:
+def test_lines_inserted_before_known_ones_cause_no_repeats() -> None:
     pages = Pages([f"line {n}" for n in range(500)])
     _text, cursor = read(pages, "")
     pages.lines = ["the launcher's banner came late", *pages.lines, "new"]
     assert read(pages, cursor)[0] == "new\n"
 
 
-def test_lines_that_went_do_not_hide_new_ones() -> None:
+def test_removed_lines_do_not_hide_new_ones() -> None:
     pages = Pages([f"line {n}" for n in range(500)])
     _text, cursor = read(pages, "")
     pages.lines = [*pages.lines[40:], "new"]
     assert read(pages, cursor)[0] == "new\n"
 
 
-def test_what_has_no_encoding_passes() -> None:
+def test_unencodable_text_is_read() -> None:
     assert asyncio.run(read_log(Pages(["\ud83d", "é\r50%\r100%", ""]), "")).data.endswith("é\r50%\r100%\n\n".encode())

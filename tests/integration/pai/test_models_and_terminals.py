@@ -40,9 +40,7 @@ ATTACH = "import sys; from jupyter_pai.commands.remote_shell import attach; atta
 # Models.
 
 
-def test_a_job_that_has_written_a_model_has_one(
-    engine: EmbeddedClient, pai: StandIn, folder: Path, cli: Callable[..., Any]
-) -> None:
+def test_job_with_a_model_lists_it(engine: EmbeddedClient, pai: StandIn, folder: Path, cli: Callable[..., Any]) -> None:
     script(folder, TRAIN)
     job = submit(engine, folder=folder, entry_point="train.py", profile="pai", metric_definitions=LOSS).wait()
     (model,) = job.output_models()
@@ -53,13 +51,13 @@ def test_a_job_that_has_written_a_model_has_one(
     assert json.loads(cli("models", job.id, "--json").stdout) == [model]
 
 
-def test_a_job_that_has_written_none_has_none(engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any]) -> None:
+def test_job_without_a_model_lists_none(engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any]) -> None:
     job = submit(engine, "true", profile="pai").wait()
     assert job.output_models() == []
     assert "no model" in cli("models", job.id).stdout
 
 
-def test_a_job_of_this_machine_has_none_that_are_noted(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_local_job_does_not_support_output_models(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="local").wait()
     with pytest.raises(Unsupported, match="`local` does not support: output_models") as caught:
         job.output_models()
@@ -80,7 +78,7 @@ def typed(url: str, line: str) -> str:
     return asyncio.run(type_it())
 
 
-def test_a_terminal_opens_in_a_job_that_runs(
+def test_terminal_opens_in_a_running_job(
     engine: EmbeddedClient, pai: StandIn, home: Home, cli: Callable[..., Any]
 ) -> None:
     job = submit(engine, "echo here; echo x > /ml/output/model/x; sleep 1000", profile="pai")
@@ -125,7 +123,7 @@ class Desk:
         os.write(self.ours, keys.encode())
 
 
-def test_somebody_sits_at_it(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_terminal_forwards_keys_and_size(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "echo here; sleep 1000", profile="pai")
     until(lambda: "here\n" in job.logs())
     desk = Desk()
@@ -144,7 +142,7 @@ def test_somebody_sits_at_it(engine: EmbeddedClient, pai: StandIn) -> None:
     job.stop()
 
 
-def test_an_address_that_is_no_longer_good_is_not_told(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_expired_terminal_url_is_not_printed(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "echo here; sleep 1000", profile="pai")
     until(lambda: "here\n" in job.logs())
     url = job.terminal()
@@ -160,7 +158,7 @@ def test_an_address_that_is_no_longer_good_is_not_told(engine: EmbeddedClient, p
     job.stop()
 
 
-def test_a_job_that_does_not_run_yet_has_no_terminal(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_waiting_job_has_no_terminal(engine: EmbeddedClient, pai: StandIn) -> None:
     waiting = {"resource_id": "quota2empty", "instance_spec": {"cpu": 2, "memory": 4}}
     job = submit(engine, "true", profile="pai", instance_type="", options=waiting)
     with pytest.raises(Conflict, match="no instances yet") as caught:
@@ -169,7 +167,7 @@ def test_a_job_that_does_not_run_yet_has_no_terminal(engine: EmbeddedClient, pai
     job.stop()
 
 
-def test_a_job_of_this_machine_has_no_terminal_of_a_platform(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_local_job_does_not_support_terminal(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="local").wait()
     with pytest.raises(Unsupported, match="`local` does not support: terminal"):
         job.terminal()

@@ -22,7 +22,9 @@ from .faulty_platform import submit_and_follow
 JOBS = 30
 
 
-def test_each_submit_is_one_job_and_its_log_is_whole(pai: StandIn, engine: EmbeddedClient, folder: Path) -> None:
+def test_submits_under_faults_create_one_job_with_a_complete_log(
+    pai: StandIn, engine: EmbeddedClient, folder: Path
+) -> None:
     print(submit_and_follow(pai, engine, folder, JOBS, delays=2))
 
 
@@ -47,7 +49,7 @@ def jobs_of(engine: EmbeddedClient) -> list[dict[str, str]]:
     return list(engine.call("list_jobs")["jobs"])
 
 
-def test_killed_while_the_code_goes_up(pai: StandIn, home: Home, folder: Path) -> None:
+def test_kill_during_upload_creates_no_job(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 1)")
     pai.faults.add("delay", "oss:PutObject", seconds=2, count=1)
     before = len(pai.jobs)
@@ -60,7 +62,7 @@ def test_killed_while_the_code_goes_up(pai: StandIn, home: Home, folder: Path) -
         engine.close()
 
 
-def test_killed_when_the_platform_has_it_and_has_not_said_so(pai: StandIn, home: Home, folder: Path) -> None:
+def test_kill_after_creation_finds_the_job_again(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 2)")
     pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
     pai.faults.add("delay", "paistudio:ListTrainingJobs", seconds=60, count=1)
@@ -76,7 +78,7 @@ def test_killed_when_the_platform_has_it_and_has_not_said_so(pai: StandIn, home:
         engine.close()
 
 
-def test_killed_when_the_platform_never_got_it(pai: StandIn, home: Home, folder: Path) -> None:
+def test_kill_before_creation_fails_the_job(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 3)")
     pai.faults.add("reset", "paistudio:CreateTrainingJob", count=1)
     before = len(pai.jobs)
@@ -91,7 +93,7 @@ def test_killed_when_the_platform_never_got_it(pai: StandIn, home: Home, folder:
         engine.close()
 
 
-def test_what_the_platform_does_not_have_yet_cannot_be_stopped(pai: StandIn, home: Home, folder: Path) -> None:
+def test_job_being_submitted_cannot_be_stopped(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 4)")
     pai.faults.add("delay", "paistudio:CreateTrainingJob", seconds=60, count=1)
     killed(pai, folder, "CreateTrainingJob")
@@ -104,7 +106,7 @@ def test_what_the_platform_does_not_have_yet_cannot_be_stopped(pai: StandIn, hom
         engine.close()
 
 
-def test_an_engine_that_starts_says_how_jobs_stand_by_now(pai: StandIn, home: Home, folder: Path) -> None:
+def test_started_engine_reports_current_statuses(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 5)")
     engine = EmbeddedClient()
     remote_id = submit(engine, "python train.py", folder, profile="pai").info["remote_id"]
@@ -117,7 +119,7 @@ def test_an_engine_that_starts_says_how_jobs_stand_by_now(pai: StandIn, home: Ho
         engine.close()
 
 
-def test_a_lost_answer_makes_no_second_job(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_lost_reply_creates_no_second_job(engine: EmbeddedClient, pai: StandIn) -> None:
     before = len(pai.jobs)
     pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
     job = submit(engine, "true", profile="pai").wait()
@@ -125,7 +127,7 @@ def test_a_lost_answer_makes_no_second_job(engine: EmbeddedClient, pai: StandIn)
     assert len(pai.jobs) == before + 1
 
 
-def test_a_key_that_ends_while_a_job_is_followed(
+def test_key_expiring_while_a_job_runs_is_renewed(
     pai: StandIn, home: Home, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lent = pai.sts(3600)
@@ -148,7 +150,7 @@ def test_a_key_that_ends_while_a_job_is_followed(
         engine.close()
 
 
-def test_a_clock_that_is_off_is_said(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_wrong_clock_is_reported(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.set_clock(20 * 60)
     try:
         with pytest.raises(Exception, match="20 min") as caught:

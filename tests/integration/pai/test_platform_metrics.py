@@ -40,7 +40,7 @@ def points(engine: EmbeddedClient, job: JobHandle) -> dict[str, Any]:
     return found
 
 
-def test_an_adopted_job_shows_its_curves_whole_and_once(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_imported_job_has_complete_metrics(engine: EmbeddedClient, pai: StandIn) -> None:
     job = adopted(engine, theirs(pai))
     assert [one["name"] for one in job.spec["metric_definitions"]] == ["loss"]
     found = points(engine, job)
@@ -54,7 +54,7 @@ def test_an_adopted_job_shows_its_curves_whole_and_once(engine: EmbeddedClient, 
     assert [query["PageNumber"] for query in asked] == ["1", "2", "3"]
 
 
-def test_a_log_that_expired_leaves_the_platforms_points(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_expired_log_leaves_platform_metrics(engine: EmbeddedClient, pai: StandIn) -> None:
     remote_id = theirs(pai)
     pai.expire_log(remote_id)
     found = points(engine, adopted(engine, remote_id))
@@ -62,7 +62,7 @@ def test_a_log_that_expired_leaves_the_platforms_points(engine: EmbeddedClient, 
     assert found["loss"]["value"] == [n + 0.5 for n in range(250)]
 
 
-def test_a_job_of_ours_has_no_point_twice(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+def test_own_job_has_no_duplicate_points(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "for n in range(120): print(f'loss={n} recall={n}', flush=True)")
     defined = [{"name": "loss", "regex": r"loss=(\d+)"}, {"name": "recall@5", "regex": r"recall=(\d+)"}]
     job = submit(engine, folder=folder, entry_point="train.py", profile="pai", metric_definitions=defined).wait()
@@ -73,7 +73,7 @@ def test_a_job_of_ours_has_no_point_twice(engine: EmbeddedClient, pai: StandIn, 
 
 
 @pytest.mark.parametrize("timings", [Timings(points=0.1)])
-def test_curves_of_unknown_patterns_grow_while_somebody_looks(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_metrics_of_unknown_patterns_grow_while_followed(engine: EmbeddedClient, pai: StandIn) -> None:
     (remote_id,) = pai.add_jobs(1, AlgorithmSpec={"Command": ["x"], "Image": IMAGE, "JobType": "PyTorchJob"})
     job = JobHandle(engine.call("adopt", body={"remote_id": remote_id, "profile": "pai"}), engine)
     pai.add_points(remote_id, "loss", *range(150))
@@ -92,7 +92,7 @@ def test_curves_of_unknown_patterns_grow_while_somebody_looks(engine: EmbeddedCl
 
 
 @pytest.mark.usefixtures("home")
-def test_another_process_goes_on_where_one_ended(pai: StandIn) -> None:
+def test_second_engine_resumes_platform_metrics(pai: StandIn) -> None:
     (remote_id,) = pai.add_jobs(1)
     pai.add_points(remote_id, "loss", *range(130))
     with closing(EmbeddedClient()) as first:
@@ -107,7 +107,7 @@ def test_another_process_goes_on_where_one_ended(pai: StandIn) -> None:
     assert asked == ["1", "2", "2"]
 
 
-def test_what_the_platform_does_not_give_ends_no_job_late(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_refused_platform_metrics_do_not_delay_the_end(engine: EmbeddedClient, pai: StandIn) -> None:
     remote_id = theirs(pai)
     pai.faults.add("refused", "paistudio:ListTrainingJobMetrics", code="Forbidden.NoPermission", message="no")
     job = adopted(engine, remote_id)

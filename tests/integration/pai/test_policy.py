@@ -14,7 +14,7 @@ from ...fakes.alibaba import StandIn
 from .conftest import IMAGE
 
 
-def test_what_is_listed_is_what_may_be_asked_for(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
+def test_lists_contain_allowed_entries_only(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
     kinds = engine.call("instances", profile="pai")["instances"]
     images = engine.call("images", profile="pai")["images"]
     system("[policy]\ninstance_types = ['ecs.c6.*']\nimages = ['*-cpu-*']\n")
@@ -27,9 +27,7 @@ def test_what_is_listed_is_what_may_be_asked_for(engine: EmbeddedClient, pai: St
     assert all("-cpu-" in image["uri"] for image in found["images"])
 
 
-def test_a_machine_or_image_that_is_not_allowed_reaches_nobody(
-    engine: EmbeddedClient, pai: StandIn, system: SystemFile
-) -> None:
+def test_forbidden_machine_or_image_causes_no_request(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
     system(f"[policy]\ninstance_types = ['ecs.c6.*']\nimages = ['{IMAGE}']\n")
     refused: list[dict[str, Any]] = [
         {"instance_type": "ecs.gn6v-c8g1.2xlarge"},
@@ -43,7 +41,7 @@ def test_a_machine_or_image_that_is_not_allowed_reaches_nobody(
     submit(engine, "true", profile="pai")
 
 
-def test_sizes_get_the_smallest_that_is_allowed(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
+def test_sizes_select_the_smallest_allowed_type(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
     system("[policy]\ninstance_types = ['ecs.c6.large', 'ecs.g6.4xlarge']\n")
     assert submit(engine, "true", profile="pai", cpu=3).info["spec"]["instance_type"] == "ecs.g6.4xlarge"
     system("[policy]\ninstance_types = ['ecs.none']\n")
@@ -51,9 +49,7 @@ def test_sizes_get_the_smallest_that_is_allowed(engine: EmbeddedClient, pai: Sta
         submit(engine, "true", profile="pai", cpu=3)
 
 
-def test_a_profile_that_is_not_allowed_is_neither_listed_nor_adopted_from(
-    engine: EmbeddedClient, pai: StandIn, system: SystemFile
-) -> None:
+def test_forbidden_profile_supports_no_verb(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
     job = submit(engine, "true", profile="pai")
     pai.forget_requests()
     system("[policy]\nbackends = ['local']\n")
@@ -72,7 +68,7 @@ def test_a_profile_that_is_not_allowed_is_neither_listed_nor_adopted_from(
     assert pai.count("dlc") == 0
 
 
-def test_the_limit_of_a_price_is_that_of_the_policy(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
+def test_price_limit_of_the_policy_applies(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:
     submit(engine, "true", profile="pai")
     system("[policy]\nprice_limit = 1\n")
     with pytest.raises(Unconfirmed, match="price limit cannot be checked"):

@@ -50,7 +50,7 @@ def running(engine: EmbeddedClient) -> int:
     return int(engine.call("list_jobs", status=["running"])["total"])
 
 
-def test_a_look_at_a_thousand_jobs_is_ten_lists(pai: StandIn, home: Home) -> None:
+def test_polling_a_thousand_jobs_takes_ten_requests(pai: StandIn, home: Home) -> None:
     there = add_running(pai, home, JOBS)
     with closing(EmbeddedClient()) as engine:
         assert running(engine) == JOBS
@@ -63,7 +63,7 @@ def test_a_look_at_a_thousand_jobs_is_ten_lists(pai: StandIn, home: Home) -> Non
         assert engine.call("show", job=there[ended])["status"] == "succeeded"
 
 
-def test_adopted_jobs_are_listed_too(pai: StandIn, home: Home) -> None:
+def test_imported_jobs_are_polled_in_lists(pai: StandIn, home: Home) -> None:
     write_profile(pai, requests_per_second=200)
     theirs = pai.add_jobs(40, WorkspaceId=pai.workspace_id)
     with closing(EmbeddedClient()) as engine:

@@ -37,7 +37,7 @@ def unique(name: str) -> dict[str, object]:
     return {"source": {"files": {name: name}}}
 
 
-def test_a_wrong_key(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_inactive_key_raises_credentials_error(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.change_key(pai.key.id, active=False)
     try:
         assert isinstance(refused(engine, **unique("key")), CredentialsError)
@@ -45,7 +45,7 @@ def test_a_wrong_key(engine: EmbeddedClient, pai: StandIn) -> None:
         pai.change_key(pai.key.id, active=True)
 
 
-def test_a_bucket_that_is_not_there(pai: StandIn, home: Home) -> None:
+def test_unknown_bucket_raises_bucket_error(pai: StandIn, home: Home) -> None:
     write_profile(pai, oss_bucket_name="no-such-bucket")
     engine = EmbeddedClient()
     try:
@@ -56,14 +56,14 @@ def test_a_bucket_that_is_not_there(pai: StandIn, home: Home) -> None:
         engine.close()
 
 
-def test_no_permission(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_missing_permission_is_named(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.faults.add("refused", "paistudio:CreateTrainingJob", status=403, code="Forbidden.RAM", message="not allowed")
     error = refused(engine)
     assert isinstance(error, PermissionDenied)
     assert "CreateTrainingJob" in error.message
 
 
-def test_sold_out(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_sold_out_type_has_a_fix(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(SoldOut) as caught:
         engine.submit(
             {"name": "x", "command": "true", "profile": "pai", "instance_type": "ecs.gn7i-c8g1.2xlarge"}
@@ -73,7 +73,7 @@ def test_sold_out(engine: EmbeddedClient, pai: StandIn) -> None:
     assert caught.value.fix
 
 
-def test_a_quota_that_is_used_up(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_exhausted_quota_raises_quota_exceeded(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.faults.add(
         "refused", "paistudio:CreateTrainingJob", status=400, code="QuotaExceeded", message="the quota is used up"
     )
@@ -82,20 +82,20 @@ def test_a_quota_that_is_used_up(engine: EmbeddedClient, pai: StandIn) -> None:
     assert "the quota is used up" in error.message
 
 
-def test_a_region_that_the_services_are_not_in(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_region_without_the_service_is_reported(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.faults.add("refused", "paistudio:*", status=404, code="InvalidApi.NotFound", message="no such API")
     error = refused(engine, **unique("region"))
     assert isinstance(error, Refused)
     assert "region" in f"{error.message} {error.fix}"
 
 
-def test_a_name_that_is_too_long(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_long_name_causes_no_request(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(PaiError, match="name"):
         submit(engine, "true", profile="pai", name="x" * 129)
     assert pai.requests == []
 
 
-def test_what_was_refused_is_in_the_list_as_failed(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+def test_refused_job_is_listed_as_failed(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     pai.faults.add("refused", "paistudio:CreateTrainingJob", status=403, code="Forbidden.RAM", message="not allowed")
     error = refused(engine)
     (job,) = engine.call("list_jobs")["jobs"]
@@ -103,7 +103,7 @@ def test_what_was_refused_is_in_the_list_as_failed(engine: EmbeddedClient, pai: 
     assert error.message in job["reason"]
 
 
-def test_a_running_job_is_shown_as_one_that_costs(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+def test_running_job_is_marked_as_paid(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     go = tmp_path / "go"
     job = submit(engine, f"while [ ! -e {go} ]; do sleep 0.05; done", profile="pai")
     until(lambda: job.status == "running")

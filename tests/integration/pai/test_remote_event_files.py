@@ -49,7 +49,7 @@ def steps(engine: EmbeddedClient, job: JobHandle) -> int:
 
 
 @pytest.mark.parametrize("timings", [Timings(event_files=0.2)])
-def test_curves_grow_while_somebody_looks_and_are_whole_in_the_end(
+def test_metrics_grow_while_followed_and_are_complete(
     engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path
 ) -> None:
     job = train(engine, folder, tmp_path / "go on")
@@ -82,7 +82,7 @@ def write(place: Path, name: str, *steps: int) -> Path:
     return path
 
 
-def test_only_what_is_new_comes(tmp_path: Path) -> None:
+def test_only_new_bytes_are_fetched(tmp_path: Path) -> None:
     first = write(tmp_path, "a/events.out.tfevents.1", 0, 1)
     (tmp_path / "there" / "model.pt").write_bytes(b"large")
     ours = mirror(tmp_path)
@@ -98,7 +98,7 @@ def test_only_what_is_new_comes(tmp_path: Path) -> None:
     assert copy.read_bytes() == marked + first.read_bytes()[len(marked) :]
 
 
-def test_a_look_brings_no_more_than_its_turn(tmp_path: Path) -> None:
+def test_one_refresh_fetches_a_limited_number_of_bytes(tmp_path: Path) -> None:
     path = write(tmp_path, "events.out.tfevents.1", *range(20))
     ours, looks = mirror(tmp_path, refresh_bytes=100), 1
     while not ours.refresh():

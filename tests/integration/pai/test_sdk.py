@@ -57,7 +57,7 @@ def printed(code: str, cwd: Path, **environment: str) -> list[str]:
 # Sessions.
 
 
-def test_the_default_session_is_the_profiles(pai: StandIn) -> None:
+def test_default_session_is_that_of_the_profile(pai: StandIn) -> None:
     session = get_default_session()
     assert session
     assert (session.region_id, session.workspace_id) == (pai.region, pai.workspace_id)
@@ -65,7 +65,7 @@ def test_the_default_session_is_the_profiles(pai: StandIn) -> None:
     assert session.profile == "pai"
 
 
-def test_a_bucket_is_the_official_clients_own(pai: StandIn, tmp_path: Path) -> None:
+def test_session_bucket_is_an_oss2_bucket(pai: StandIn, tmp_path: Path) -> None:
     bucket = get_default_session().oss_bucket  # type: ignore[union-attr]
     assert isinstance(bucket, oss2.Bucket)
     bucket.put_object("sdk/a", b"1")
@@ -77,20 +77,20 @@ def test_a_bucket_is_the_official_clients_own(pai: StandIn, tmp_path: Path) -> N
     assert (bucket.bucket_name, bucket.endpoint) == (pai.bucket, pai.oss_endpoint)
 
 
-def test_what_a_profile_does_not_name_is_asked_for(pai: StandIn) -> None:
+def test_missing_workspace_and_bucket_are_fetched(pai: StandIn) -> None:
     write_profile(pai, workspace_id="", oss_bucket_name="")
     session = get_default_session()
     assert session and (session.workspace_id, session.oss_bucket.bucket_name) == (pai.workspace_id, pai.bucket)
 
 
-def test_without_a_profile_there_is_no_session(home: Home) -> None:
+def test_no_profile_gives_no_default_session(home: Home) -> None:
     assert get_default_session() is None
     with pytest.raises(SettingsError, match="No PAI session is set up") as caught:
         FileSystemInput("1ca404a").to_input_uri()
     assert "setup_default_session" in caught.value.fix
 
 
-def test_a_session_needs_a_region(home: Home) -> None:
+def test_session_needs_a_region(home: Home) -> None:
     with pytest.raises(SettingsError, match="region"):
         setup_default_session(workspace_id="1")
 
@@ -107,7 +107,7 @@ print(sess.profile)
 """
 
 
-def test_a_session_is_persisted_as_a_profile(pai: StandIn, folder: Path) -> None:
+def test_session_is_stored_as_a_profile(pai: StandIn, folder: Path) -> None:
     user_file().unlink()
     code = SET_UP.format(**{name: getattr(pai, name) for name in ("region", "workspace_id", "bucket", "oss_endpoint")})
     lines = printed(code, folder)
@@ -123,7 +123,7 @@ def test_a_session_is_persisted_as_a_profile(pai: StandIn, folder: Path) -> None
     assert user_file().read_text() == written
 
 
-def test_another_session_is_another_profile(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_session_is_stored_as_another_profile(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs of the first one must be found in their own region."""
     monkeypatch.setattr(sessions, "_set_up", None)
     other = setup_default_session(region_id="cn-beijing", workspace_id="7")
@@ -155,7 +155,7 @@ print(est.latest_job.info["profile"], est.model_data())
 """
 
 
-def test_keys_in_code_are_used_here_and_kept_nowhere(pai: StandIn, home: Home, folder: Path) -> None:
+def test_keys_in_code_are_used_and_not_stored(pai: StandIn, home: Home, folder: Path) -> None:
     user_file().unlink()
     (folder / "src").mkdir()
     (folder / "src/hello.txt").write_text("hello\n")
@@ -175,7 +175,7 @@ def test_keys_in_code_are_used_here_and_kept_nowhere(pai: StandIn, home: Home, f
     assert [path for path in kept if (folder.parent / "pai") not in path.parents] == []
 
 
-def test_keys_in_a_cell_do_where_the_server_has_none(
+def test_keys_in_a_cell_work_without_server_keys(
     pai: StandIn, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kernel asks by itself then; the server knows the job, and shows it."""
@@ -204,7 +204,7 @@ def test_keys_in_a_cell_do_where_the_server_has_none(
     assert {request["key"] for request in pai.requests if request["key"]} == {named.id}
 
 
-def test_half_a_key_is_none(pai: StandIn) -> None:
+def test_incomplete_key_is_rejected(pai: StandIn) -> None:
     with pytest.raises(UsageError, match="Pass both access_key_id and access_key_secret"):
         setup_default_session(access_key_id="LTAI")
     with pytest.raises(UsageError, match="does not contain an access key"):
@@ -221,7 +221,7 @@ def asked(pai: StandIn, estimator: Estimator, **inputs: Any) -> dict[str, Any]:
     return body
 
 
-def test_options_of_the_platform_reach_it(pai: StandIn, folder: Path) -> None:
+def test_platform_options_reach_the_request(pai: StandIn, folder: Path) -> None:
     script(folder, "print(1)")
     estimator = Estimator(
         IMAGE,
@@ -272,7 +272,7 @@ def test_options_of_the_platform_reach_it(pai: StandIn, folder: Path) -> None:
         {"cpu": 8, "memory": 32, "gpu": 1},
     ],
 )
-def test_a_share_of_a_quota(pai: StandIn, folder: Path, share: Any) -> None:
+def test_quota_share_reaches_the_request(pai: StandIn, folder: Path, share: Any) -> None:
     script(folder, "print(1)")
     estimator = Estimator(
         IMAGE, "python train.py", folder, profile="pai", resource_id="quota1stand", instance_spec=share, priority=3
@@ -286,7 +286,7 @@ def test_a_share_of_a_quota(pai: StandIn, folder: Path, share: Any) -> None:
     assert body["Priority"] == 3
 
 
-def test_a_quota_and_a_machine_are_one_too_many(pai: StandIn, folder: Path) -> None:
+def test_quota_with_instance_type_is_rejected(pai: StandIn, folder: Path) -> None:
     share = {"cpu": 1, "memory": 1}
     estimator = Estimator(
         IMAGE,
@@ -301,12 +301,12 @@ def test_a_quota_and_a_machine_are_one_too_many(pai: StandIn, folder: Path) -> N
         estimator.fit()
 
 
-def test_a_share_that_is_no_number(pai: StandIn) -> None:
+def test_non_numeric_quota_share_is_rejected(pai: StandIn) -> None:
     with pytest.raises(SpecError, match="`memory` must be an integer, got `much`"):
         Estimator(IMAGE, "true", profile="pai", instance_spec={"CPU": 1, "Memory": "much"}).fit()
 
 
-def test_file_systems_as_inputs(pai: StandIn, folder: Path) -> None:
+def test_file_systems_are_inputs(pai: StandIn, folder: Path) -> None:
     script(folder, "print(1)")
     inputs = {"a": FileSystemInput("1ca404a", "/path/to"), "b": CpfsFileSystemInput("cpfs-1", "ptc-1", "exp-1")}
     estimator = Estimator(IMAGE, "python train.py", folder, profile="pai")
@@ -317,7 +317,7 @@ def test_file_systems_as_inputs(pai: StandIn, folder: Path) -> None:
     ]
 
 
-def test_what_is_of_this_machine_is_sent(pai: StandIn, folder: Path) -> None:
+def test_local_files_and_frames_are_uploaded(pai: StandIn, folder: Path) -> None:
     script(
         folder,
         """
@@ -336,7 +336,7 @@ def test_what_is_of_this_machine_is_sent(pai: StandIn, folder: Path) -> None:
     assert "rows [1, 2] ['a.csv']\n" in log
 
 
-def test_what_is_pais_own_is_said_elsewhere(engine: EmbeddedClient, folder: Path, capsys: Any) -> None:
+def test_ignored_pai_options_are_printed(engine: EmbeddedClient, folder: Path, capsys: Any) -> None:
     estimator = Estimator(
         command="echo here", source_dir=script(folder, "").parent, instance_type="local", priority=2,
         spot_spec=SpotSpec(SpotStrategy.SpotAsPriceGo),
@@ -345,19 +345,19 @@ def test_what_is_pais_own_is_said_elsewhere(engine: EmbeddedClient, folder: Path
     assert "Ignored by the backend local: spot, priority" in capsys.readouterr().out
 
 
-def test_a_machine_of_pais_that_is_not_used_is_said(pai: StandIn, folder: Path, capsys: Any) -> None:
+def test_ignored_pai_instance_type_suggests_the_profile(pai: StandIn, folder: Path, capsys: Any) -> None:
     """The default profile is this machine's, and code names a machine of PAI's."""
     Estimator(command="echo here", source_dir=script(folder, "").parent, instance_type="ecs.c6.large").fit()
     assert "To run it on PAI: Estimator(…, profile='pai')" in capsys.readouterr().out
 
 
-def test_a_job_that_fails_says_why(pai: StandIn, folder: Path) -> None:
+def test_failed_fit_raises_the_reason(pai: StandIn, folder: Path) -> None:
     script(folder, "raise ValueError('bad shape')")
     with pytest.raises(JobFailed, match="bad shape"):
         Estimator(IMAGE, "python train.py", folder, profile="pai").fit()
 
 
-def test_a_session_is_where_an_estimator_goes(pai: StandIn, folder: Path) -> None:
+def test_estimator_uses_the_profile_of_its_session(pai: StandIn, folder: Path) -> None:
     script(folder, "print(1)")
     session = get_default_session()
     job = Estimator(IMAGE, "python train.py", folder, session=session, instance_type="ecs.c6.large").fit()
@@ -367,7 +367,7 @@ def test_a_session_is_where_an_estimator_goes(pai: StandIn, folder: Path) -> Non
 # Images.
 
 
-def test_images_are_those_of_the_session(pai: StandIn) -> None:
+def test_images_of_the_session_are_retrieved(pai: StandIn) -> None:
     image = retrieve("pytorch", "1.12", session=get_default_session())
     assert (image.framework_name, image.framework_version, image.accelerator_type) == ("PyTorch", "1.12", "CPU")
     assert image.image_uri == IMAGE and image.image_uri in str(image) and image.image_scope == ImageScope.TRAINING
@@ -375,7 +375,7 @@ def test_images_are_those_of_the_session(pai: StandIn) -> None:
     assert "pytorch-inference" in inference.image_uri
 
 
-def test_an_image_that_there_is_not(pai: StandIn) -> None:
+def test_unknown_image_suggests_existing_ones(pai: StandIn) -> None:
     with pytest.raises(ImageError, match="PyTorch 0") as caught:
         retrieve("PyTorch", framework_version="0.4", accelerator_type="GPU")
     assert "`1.12`" in caught.value.fix
@@ -389,7 +389,7 @@ def test_an_image_that_there_is_not(pai: StandIn) -> None:
 # TensorBoards.
 
 
-def test_a_tensorboard_of_the_platforms(pai: StandIn, folder: Path) -> None:
+def test_estimator_starts_a_platform_tensorboard(pai: StandIn, folder: Path) -> None:
     script(folder, "print(1)")
     estimator = Estimator(IMAGE, "python train.py", folder, profile="pai")
     estimator.fit()
@@ -418,13 +418,13 @@ def test_a_tensorboard_of_the_platforms(pai: StandIn, folder: Path) -> None:
         ("oss://bucket.127.0.0.1:8080/a b/ü", ("bucket", "a b/ü", "127.0.0.1:8080")),
     ],
 )
-def test_addresses_in_their_parts(uri: str, parts: tuple[str, str, str | None]) -> None:
+def test_oss_urls_are_parsed(uri: str, parts: tuple[str, str, str | None]) -> None:
     found = parse_oss_url(uri)
     assert (found.bucket_name, found.object_key, found.endpoint) == parts
     assert is_oss_uri(uri) and found == OssUriObj(uri)
 
 
-def test_addresses_made_of_parts() -> None:
+def test_oss_uris_are_composed() -> None:
     found = OssUriObj("oss://bucket/a/b.csv")
     assert found.get_uri_with_endpoint("https://oss-cn-beijing.aliyuncs.com") == (
         "oss://bucket.oss-cn-beijing.aliyuncs.com/a/b.csv"
@@ -453,7 +453,7 @@ def files_of(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_folders_go_there_and_come_back(pai: StandIn, tree: Path, tmp_path: Path) -> None:
+def test_folders_survive_upload_and_download(pai: StandIn, tree: Path, tmp_path: Path) -> None:
     uri = upload(str(tree), "sdk/tree")
     assert uri == f"oss://{pai.bucket}/sdk/tree/"
     assert pai.objects.keys("sdk/tree") == ["sdk/tree/a.txt", "sdk/tree/sub/b.txt"]
@@ -467,7 +467,7 @@ def test_folders_go_there_and_come_back(pai: StandIn, tree: Path, tmp_path: Path
     assert files_of(tmp_path / "one") == files_of(tree)
 
 
-def test_files_go_there_and_come_back(pai: StandIn, tree: Path, tmp_path: Path) -> None:
+def test_files_survive_upload_and_download(pai: StandIn, tree: Path, tmp_path: Path) -> None:
     bucket = get_default_session().oss_bucket  # type: ignore[union-attr]
     assert upload(tree / "a.txt", "sdk/file", bucket) == f"oss://{pai.bucket}/sdk/file"
     assert upload(tree / "a.txt", OssUriObj(f"oss://{pai.bucket}/sdk/")) == f"oss://{pai.bucket}/sdk/a.txt"
@@ -476,14 +476,14 @@ def test_files_go_there_and_come_back(pai: StandIn, tree: Path, tmp_path: Path) 
     assert (tmp_path / "to/file").read_text() == "a"
 
 
-def test_archives_go_there_and_come_back(pai: StandIn, tree: Path, tmp_path: Path) -> None:
+def test_archives_survive_upload_and_download(pai: StandIn, tree: Path, tmp_path: Path) -> None:
     uri = upload(tree, "sdk/packed/", is_tar=True)
     assert uri == f"oss://{pai.bucket}/sdk/packed/source.tar.gz"
     assert download(uri, tmp_path / "unpacked", un_tar=True) == str(tmp_path / "unpacked")
     assert files_of(tmp_path / "unpacked") == files_of(tree)
 
 
-def test_what_is_not_there_is_said(pai: StandIn, tmp_path: Path) -> None:
+def test_missing_files_are_reported(pai: StandIn, tmp_path: Path) -> None:
     with pytest.raises(PaiError, match="does not exist"):
         download(f"oss://{pai.bucket}/no/such/thing", tmp_path / "to")
     with pytest.raises(PaiError, match="no-such-file"):
@@ -494,13 +494,13 @@ def test_what_is_not_there_is_said(pai: StandIn, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("where", [{"instance_type": "local"}, {"profile": "pai", "image_uri": IMAGE}])
-def test_code_that_lies_on_oss(pai: StandIn, tree: Path, where: dict[str, str], packed: bool) -> None:
+def test_code_on_oss_is_used(pai: StandIn, tree: Path, where: dict[str, str], packed: bool) -> None:
     uri = upload(tree, "sdk/code/", is_tar=packed)
     estimator = Estimator(command="cat sub/b.txt a.txt", source_dir=uri, **where)  # type: ignore[arg-type]
     assert "ba" in estimator.fit().logs().splitlines()
 
 
-def test_code_that_would_lie_elsewhere(pai: StandIn, tmp_path: Path) -> None:
+def test_archive_leaving_its_folder_is_rejected(pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "evil").write_text("x")
     with tarfile.open(tmp_path / "evil.tar.gz", "w:gz") as tar:
         tar.add(tmp_path / "evil", "../../evil")
@@ -509,7 +509,7 @@ def test_code_that_would_lie_elsewhere(pai: StandIn, tmp_path: Path) -> None:
         Estimator(IMAGE, "true", uri, profile="pai").fit()
 
 
-def test_code_that_is_no_archive(pai: StandIn) -> None:
+def test_invalid_archive_is_rejected(pai: StandIn) -> None:
     pai.objects.write("sdk/bad.tar.gz", b"not packed")
     with pytest.raises(PaiError, match=r"Cannot unpack bad\.tar\.gz"):
         Estimator(IMAGE, "true", f"oss://{pai.bucket}/sdk/bad.tar.gz", profile="pai").fit()

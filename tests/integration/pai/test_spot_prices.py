@@ -42,7 +42,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_JITTER", 0.02)
 
 
-def test_what_it_costs_now_and_in_the_last_day(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_spot_note_shows_current_and_daily_prices(engine: EmbeddedClient, pai: StandIn) -> None:
     note = spot_note(engine, options=SPOT)
     assert note.startswith("Spot: 25–28 % of the regular price now (25–5"), note
     assert "reclaimed" in note
@@ -50,29 +50,29 @@ def test_what_it_costs_now_and_in_the_last_day(engine: EmbeddedClient, pai: Stan
     assert pai.jobs[-1]["asked"]["ComputeResource"]["SpotSpec"] == {"SpotStrategy": "SpotAsPriceGo"}
 
 
-def test_it_is_asked_for_once_for_jobs_that_follow_each_other(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_spot_price_is_cached(engine: EmbeddedClient, pai: StandIn) -> None:
     assert spot_note(engine, options=SPOT) == spot_note(engine, options=SPOT)
     assert pai.count("paistudio", "GetSpotPriceHistory") == 1
 
 
-def test_a_job_on_no_spot_machine_asks_for_no_price(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_regular_job_fetches_no_spot_price(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="pai")
     assert not any("Spot" in note for note in job.info["notes"])
     assert pai.count("paistudio", "GetSpotPriceHistory") == 0
 
 
 @pytest.mark.parametrize(("limit", "waits"), [(0.2, True), (0.25, False), (0.9, False)])
-def test_a_limit_that_is_below_it(engine: EmbeddedClient, pai: StandIn, limit: float, waits: bool) -> None:
+def test_price_limit_below_the_price_is_noted(engine: EmbeddedClient, pai: StandIn, limit: float, waits: bool) -> None:
     note = spot_note(engine, options=limited(limit))
     assert ("the limit of 20 %: the job may wait" in note) is waits
 
 
-def test_the_question_has_it_too_with_a_machine_that_was_picked(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_confirmation_includes_the_spot_price(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(Unconfirmed, match=r"ecs\.gn6v-c8g1\.2xlarge with GPUs.*Spot: 40–43 % of the regular price now"):
         submit(engine, "true", profile="pai", gpu=1, cpu=8, options=SPOT)
 
 
-def test_a_picked_machine_is_let_as_a_spot_machine(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_selected_type_is_available_as_spot(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(Unconfirmed, match=r"ml\.gu8xf"):
         submit(engine, "true", profile="pai", gpu=4, options=SPOT)
     with pytest.raises(Unconfirmed, match=r"ecs\.gn7e"):
@@ -80,18 +80,18 @@ def test_a_picked_machine_is_let_as_a_spot_machine(engine: EmbeddedClient, pai: 
 
 
 @pytest.mark.parametrize("kind", ["500", "refused", "cut"])
-def test_where_the_history_fails_the_list_tells(engine: EmbeddedClient, pai: StandIn, kind: str) -> None:
+def test_failed_price_history_falls_back_to_the_list(engine: EmbeddedClient, pai: StandIn, kind: str) -> None:
     pai.faults.add(kind, "paistudio:GetSpotPriceHistory", **({"status": 403} if kind == "refused" else {}))
     assert spot_note(engine, options=SPOT).startswith("Spot: 25 % of the regular price now; ")
 
 
-def test_no_failure_keeps_a_job_from_being_submitted(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_failed_price_requests_do_not_block_the_submit(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.faults.add("500", "paistudio:GetSpotPriceHistory")
     pai.faults.add("refused", "dlc:*", status=403)
     assert "current price is unknown" in spot_note(engine, options=SPOT)
 
 
-def test_nobody_waits_long_for_a_price(pai: StandIn) -> None:
+def test_slow_price_request_times_out(pai: StandIn) -> None:
     account = AlibabaAccount(AliyunSettings.model_validate({"backend": "pai", **pai.settings()}))
     pai.faults.add("delay", "paistudio:GetSpotPriceHistory", seconds=60)
 
@@ -107,18 +107,20 @@ def test_nobody_waits_long_for_a_price(pai: StandIn) -> None:
     assert asyncio.run(asked()) is None, "who agrees to what it costs does not wait once more"
 
 
-def test_a_machine_that_is_let_to_nobody_so(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_type_without_a_spot_offer_is_noted(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(Unconfirmed, match="current price is unknown"):
         submit(engine, "true", profile="pai", instance_type="ecs.gn7e-c16g1.16xlarge", options=SPOT)
 
 
-def test_in_a_quota_there_are_no_spot_machines(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_spot_options_in_a_quota_are_rejected(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(SpecError, match="spot"):
         submit(engine, "true", profile="pai", cpu=1, memory="1GiB", options=SPOT | {"resource_id": "quota1stand"})
     assert pai.requests == []
 
 
-def test_a_dry_run_says_it(pai: StandIn, folder: Path, cli: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_dry_run_shows_the_spot_price(
+    pai: StandIn, folder: Path, cli: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     script(folder, "")
     words = ("submit", "--backend", "pai", "--dry-run", "--option", "spot.strategy=SpotAsPriceGo", "--command", "true")
     assert "note: Spot: 25–28 % of the regular price now" in cli(*words).stdout
@@ -144,6 +146,6 @@ def item(share: object, time: object, zone: str = "b") -> dict[str, object]:
         ),
     ],
 )
-def test_a_history_in_any_order(history: list[dict[str, object]], discount: Discount | None) -> None:
+def test_price_history_may_be_unsorted(history: list[dict[str, object]], discount: Discount | None) -> None:
     assert discount_of(history) == discount
     assert discount_of(history[::-1]) == discount

@@ -36,7 +36,7 @@ def stage(engine: EmbeddedClient, spec: dict[str, Any]) -> str:
     return str(transfer["id"])
 
 
-def test_submit_takes_the_staged_plan_once(engine: EmbeddedClient, pai: StandIn, spec: dict[str, Any]) -> None:
+def test_submit_uses_the_staged_plan_once(engine: EmbeddedClient, pai: StandIn, spec: dict[str, Any]) -> None:
     body = {"spec": spec, "staged": stage(engine, spec)}
     job = engine.call("submit", body=body)["job"]
     assert job["inputs"]["train"].startswith(f"oss://{pai.bucket}")
@@ -61,7 +61,7 @@ def change_code(spec: dict[str, Any], _pai: StandIn, _system: SystemFile) -> Non
 
 
 @pytest.mark.parametrize("change", [change_request, change_profile, change_policy, change_code])
-def test_a_staged_plan_is_void_after_a_change(
+def test_staged_plan_is_void_after_a_change(
     engine: EmbeddedClient,
     pai: StandIn,
     system: SystemFile,
@@ -75,12 +75,12 @@ def test_a_staged_plan_is_void_after_a_change(
     assert pai.count("paistudio", "CreateTrainingJob") == 0
 
 
-def test_an_unknown_id_stages_anew(engine: EmbeddedClient, pai: StandIn, spec: dict[str, Any]) -> None:
+def test_unknown_id_stages_again(engine: EmbeddedClient, pai: StandIn, spec: dict[str, Any]) -> None:
     job = engine.call("submit", body={"spec": spec, "staged": "made up"})["job"]
     assert job["inputs"]["train"].startswith(f"oss://{pai.bucket}")
 
 
-def test_staged_plans_expire_and_are_few() -> None:
+def test_staged_plans_expire_and_are_limited() -> None:
     plan: Any = object()
     expired = StagedPlans(lifetime=0)
     expired.keep("a", plan)
@@ -92,7 +92,7 @@ def test_staged_plans_expire_and_are_few() -> None:
     assert plans.take("99") is plan
 
 
-def test_a_forbidden_profile_causes_no_request(
+def test_forbidden_profile_causes_no_request(
     engine: EmbeddedClient, pai: StandIn, system: SystemFile, spec: dict[str, Any]
 ) -> None:
     job = submit(engine, "true", profile="pai").wait()
@@ -110,7 +110,7 @@ def test_a_forbidden_profile_causes_no_request(
     assert not pai.requests
 
 
-def test_a_forbidden_machine_that_was_selected_by_size_is_refused(
+def test_forbidden_machine_selected_by_size_is_rejected(
     engine: EmbeddedClient, pai: StandIn, system: SystemFile, spec: dict[str, Any]
 ) -> None:
     system("[policy]\ninstance_types = ['ecs.none']\n")

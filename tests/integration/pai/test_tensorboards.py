@@ -42,7 +42,7 @@ def none_left(engine: EmbeddedClient) -> None:
         engine.call("stop_platform_board", board=board["id"], backend="pai", delete=True)
 
 
-def test_a_job_has_one_that_opens_when_its_page_is_there(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_tensorboard_opens_when_its_page_is_ready(engine: EmbeddedClient, pai: StandIn) -> None:
     job = job_of(engine, pai)
     assert job.info["platform_boards"]
     first = engine.call("open_platform_board", body={"job": job.id})
@@ -57,7 +57,7 @@ def test_a_job_has_one_that_opens_when_its_page_is_there(engine: EmbeddedClient,
     assert pai.count("dlc", "CreateTensorboard") == 1
 
 
-def test_one_that_was_stopped_is_started_again(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_stopped_tensorboard_is_started_again(engine: EmbeddedClient, pai: StandIn) -> None:
     job = job_of(engine, pai)
     board = opened(engine, job.id)
     (stopped,) = engine.call("stop_platform_board", board=board["id"], backend="pai")["boards"]
@@ -67,7 +67,7 @@ def test_one_that_was_stopped_is_started_again(engine: EmbeddedClient, pai: Stan
     assert engine.call("stop_platform_board", board=board["id"], backend="pai", delete=True)["boards"] == []
 
 
-def test_a_create_whose_answer_was_lost_makes_no_second_one(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_lost_create_reply_creates_no_second_tensorboard(engine: EmbeddedClient, pai: StandIn) -> None:
     job = job_of(engine, pai)
     pai.faults.add("lost", "dlc:CreateTensorboard", count=1)
     opened(engine, job.id)
@@ -75,7 +75,7 @@ def test_a_create_whose_answer_was_lost_makes_no_second_one(engine: EmbeddedClie
     assert len(engine.call("platform_boards", backend="pai")["boards"]) == 1
 
 
-def test_the_sixth_is_answered_with_those_that_run(
+def test_sixth_tensorboard_is_rejected_with_a_list(
     engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any], folder: Path
 ) -> None:
     for number in range(5):
@@ -94,7 +94,7 @@ def test_the_sixth_is_answered_with_those_that_run(
     assert opened(engine, sixth.id)["name"] == "number-5"
 
 
-def test_one_that_does_not_come_up_is_said_and_not_made_again(
+def test_failed_tensorboard_is_reported_and_not_retried(
     engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any]
 ) -> None:
     job = job_of(engine, pai)
@@ -107,7 +107,7 @@ def test_one_that_does_not_come_up_is_said_and_not_made_again(
     assert pai.count("dlc", "CreateTensorboard") == 2
 
 
-def test_others_than_those_that_can_be_seen_may_take_all_places(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_limit_reached_by_other_users_is_reported(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.faults.add("refused", "dlc:CreateTensorboard", count=1, status=400, code="TensorboardLimitExceeded")
     with pytest.raises(QuotaExceeded) as caught:
         engine.call("open_platform_board", body={"job": job_of(engine, pai).id})
@@ -115,7 +115,9 @@ def test_others_than_those_that_can_be_seen_may_take_all_places(engine: Embedded
     assert caught.value.fix
 
 
-def test_in_a_terminal(engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any]) -> None:
+def test_tensorboard_command_starts_stops_and_deletes(
+    engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any]
+) -> None:
     job = job_of(engine, pai, "shown")
     (board,) = json.loads(cli("tensorboard", "--on-platform", job.id, "--json").stdout)
     assert (board["status"], board["name"]) == ("running", "shown")
@@ -127,7 +129,7 @@ def test_in_a_terminal(engine: EmbeddedClient, pai: StandIn, cli: Callable[..., 
     assert (refused.returncode != 0, "No TensorBoard named." in refused.stderr) == (True, True)
 
 
-def test_a_view_that_a_kernel_feeds_is_told_as_much(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_widget_view_receives_tensorboards_and_errors(engine: EmbeddedClient, pai: StandIn) -> None:
     page, job = Page(engine), job_of(engine, pai)
     page.tell("call", id=1, verb="open_platform_board", body={"job": job.id})
     until(lambda: page.of("result"))
@@ -141,7 +143,7 @@ def test_a_view_that_a_kernel_feeds_is_told_as_much(engine: EmbeddedClient, pai:
     assert (refused["code"], len(refused["details"]["boards"])) == ("QuotaExceeded", 5)
 
 
-def test_what_cannot_be_shown_is_said(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_impossible_tensorboards_are_rejected(engine: EmbeddedClient, pai: StandIn) -> None:
     with pytest.raises(NotFound, match="nowhere"):
         engine.call("stop_platform_board", board="nowhere", backend="pai")
     with pytest.raises(Unsupported, match="`local` does not run TensorBoards"):

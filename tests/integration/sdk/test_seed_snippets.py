@@ -49,7 +49,7 @@ def test_s0_020_estimator_and_fit(place: Place) -> None:
     assert place.is_model(printed.splitlines()[-1])
 
 
-def test_s0_109_the_hyperparameters_file(engine: EmbeddedClient) -> None:
+def test_s0_109_hyperparameters_file(engine: EmbeddedClient) -> None:
     command = "cat $PAI_CONFIG_DIR/hyperparameters.json"
     log = submit(engine, command, hyperparameters={"batch_size": 32, "learning_rate": 0.01}).wait().logs()
     assert json.loads(log) == {"batch_size": "32", "learning_rate": "0.01"}
@@ -69,7 +69,7 @@ def test_s0_148_images(there: Place) -> None:
     assert "pytorch-training:1.12-gpu" in lines[-1]
 
 
-def test_s0_196_a_whole_job(place: Place) -> None:
+def test_s0_196_complete_job(place: Place) -> None:
     told = "\nprint(est.latest_job.name, est.latest_job.info['notes'], est.latest_job.spec['image'])\n"
     printed = place.run("s0_196_job", **{"est.model_data()": f"est.model_data(){told}"})
     assert "'objective': 'reg:squarederror'" in printed
@@ -176,7 +176,7 @@ def iris(home: Home, folder: Path) -> Path:
     return folder
 
 
-def test_the_script_is_the_documents_byte_for_byte() -> None:
+def test_xgb_train_equals_the_documented_script() -> None:
     digest = hashlib.sha256((CODE / "xgb_train.py").read_bytes()).hexdigest()
     assert digest == "565dd1bad94e8a63d1380dd8c7c13743cfa8c5405aa0b3daca547027427770b2"
 
@@ -229,7 +229,7 @@ def test_xgb_train_by_the_estimator(iris: Path, engine: EmbeddedClient) -> None:
     trained(Path(estimator.model_data()), job.output_parameters["test-accuracy"])
 
 
-def test_s1_215_the_command_line_of_the_document(engine: EmbeddedClient, iris: Path) -> None:
+def test_s1_215_documented_command_line(engine: EmbeddedClient, iris: Path) -> None:
     command = (
         "python xgb_train.py \\\n--n_estimators 500 \\\n--objective multi:softmax \\\n--max_depth 5 \\\n"
         "--train_data /ml/input/data/train_data/train.csv"
@@ -246,7 +246,7 @@ def test_s1_240_custom_job_local_run(iris: Path) -> None:
         trained(iris / "output/model", (iris / "output/output_parameters/test-accuracy").read_text())
 
 
-def test_s1_034_a_session_with_keys_in_the_cell(iris: Path, platform: StandIn) -> None:
+def test_s1_034_session_with_keys_in_the_cell(iris: Path, platform: StandIn) -> None:
     """As printed, but for the address of OSS: the stand-in's is no public one."""
     words = {
         "<YourAccessKeyId>": platform.key.id,
@@ -285,7 +285,7 @@ est.fit(inputs={"train_data": job_train_data_uri})
     trained(iris, accuracy[1])
 
 
-def test_local_run_of_what_fails_raises(home: Home, folder: Path) -> None:
+def test_failed_local_run_raises(home: Home, folder: Path) -> None:
     (folder / "go.py").write_text("print('so far'); import no_such_module")
     with pytest.raises(JobFailed) as caught:
         CustomJob(entry_point="go.py", source_code=folder).local_run()
@@ -306,13 +306,13 @@ def test_s2_060_hyperparameters_read_by_argparse(place: Place) -> None:
     assert "\n32\n0.01\nlora\n" in place.run("s2_060_submit_job")
 
 
-def test_s2_110_the_models_place(place: Place) -> None:
+def test_s2_110_model_uri(place: Place) -> None:
     printed = place.run("s2_110_model_data", **{"<YourTrainingCodeDir>": "train_src"})
     assert place.is_model(printed.splitlines()[-1])
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason=NO_TORCH)
-def test_s2_124_a_torch_model_is_saved(engine: EmbeddedClient, folder: Path) -> None:
+def test_s2_124_torch_model_is_saved(engine: EmbeddedClient, folder: Path) -> None:
     use(folder, "s2_124_train", "train.py")
     handle = submit(engine, folder=folder, entry_point="train.py").wait()
     assert handle.status == "succeeded", handle.logs()
@@ -322,7 +322,7 @@ def test_s2_124_a_torch_model_is_saved(engine: EmbeddedClient, folder: Path) -> 
 # The estimator beyond the seeds
 
 
-def test_an_estimator_that_does_not_wait(engine: EmbeddedClient, folder: Path) -> None:
+def test_estimator_without_wait_returns_a_job(engine: EmbeddedClient, folder: Path) -> None:
     (folder / "a").touch()
     estimator = Estimator(command=["sh", "-c", "echo hi; exit 3"], source_dir=folder, instance_type="local")
     job = estimator.fit(wait=False)
@@ -333,7 +333,7 @@ def test_an_estimator_that_does_not_wait(engine: EmbeddedClient, folder: Path) -
         Estimator(command="x", source_dir=folder).model_data()
 
 
-def test_interrupting_leaves_the_job_alone(engine: EmbeddedClient, folder: Path) -> None:
+def test_interrupted_fit_leaves_the_job_running(engine: EmbeddedClient, folder: Path) -> None:
     (folder / "a").touch()
     code = (
         "from jupyter_pai.sdk.estimator import Estimator\n"
@@ -351,7 +351,7 @@ def test_interrupting_leaves_the_job_alone(engine: EmbeddedClient, folder: Path)
     assert job.stop().wait().status == "stopped"
 
 
-def test_an_estimator_stops_its_job(engine: EmbeddedClient, folder: Path) -> None:
+def test_estimator_stops_its_job(engine: EmbeddedClient, folder: Path) -> None:
     (folder / "a").touch()
     estimator = Estimator(command="sleep 600", source_dir=folder, instance_type="local")
     estimator.fit(wait=False)

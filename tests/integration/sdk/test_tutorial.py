@@ -15,7 +15,7 @@ from .snippet_platforms import Place
 pytestmark = pytest.mark.usefixtures("private_ml")
 
 
-def test_one_word_sends_it_to_pai(place: Place) -> None:
+def test_one_variable_sends_the_tutorial_to_pai(place: Place) -> None:
     code = []
     for cell in json.loads((ROOT / "binder/tutorials/pai.ipynb").read_text("utf-8"))["cells"]:
         source = "".join(cell["source"])

@@ -21,7 +21,7 @@ def ours(app: Any) -> dict[str, type[RequestHandler]]:
     return {rule.matcher.regex.pattern: rule.target for rule in rules if "/pai/" in rule.matcher.regex.pattern}
 
 
-async def test_every_address_and_method_asks_who_is_there(jp_serverapp: Any, jp_fetch: Any) -> None:
+async def test_every_route_and_method_needs_authentication(jp_serverapp: Any, jp_fetch: Any) -> None:
     assert isinstance(jp_serverapp.extension_manager.extension_apps["jupyter_pai"].copy().pop(), PaiApp)
     addresses = [PREFIX + re.sub(r"\{\w+\}", "x", route.path) for route in ROUTES.values()]
     boards = [f"{tensorboard.PATH}/x", f"{tensorboard.PATH}/x/data/runs"]
@@ -38,14 +38,14 @@ async def test_every_address_and_method_asks_who_is_there(jp_serverapp: Any, jp_
     assert tried >= len(ROUTES)
 
 
-async def test_every_handler_is_under_our_resource(jp_serverapp: Any) -> None:
+async def test_every_handler_uses_the_resource_jupyter_pai(jp_serverapp: Any) -> None:
     handlers = ours(jp_serverapp)
     assert len(handlers) >= len({route.path for route in ROUTES.values()})
     for pattern, handler in handlers.items():
         assert getattr(handler, "auth_resource", "") == "jupyter_pai", pattern
 
 
-async def test_who_is_known_and_not_allowed_is_refused(jp_serverapp: Any, jp_fetch: Any, jp_ws_fetch: Any) -> None:
+async def test_unauthorized_user_is_rejected(jp_serverapp: Any, jp_fetch: Any, jp_ws_fetch: Any) -> None:
     from jupyter_server.auth import Authorizer
 
     class Nobody(Authorizer):
@@ -68,7 +68,7 @@ async def test_who_is_known_and_not_allowed_is_refused(jp_serverapp: Any, jp_fet
     assert caught.value.code == 403
 
 
-async def test_the_kernels_secret_is_good_here_and_nowhere_else(jp_serverapp: Any, jp_fetch: Any) -> None:
+async def test_kernel_secret_is_valid_for_this_extension_only(jp_serverapp: Any, jp_fetch: Any) -> None:
     secret = jp_serverapp.web_app.settings["jupyter_pai_engine"].secret
     headers = {"Authorization": f"jupyter-pai {secret}"}
     assert (await jp_fetch(*PREFIX.split("/"), "jobs", headers=headers)).code == 200
@@ -78,7 +78,9 @@ async def test_the_kernels_secret_is_good_here_and_nowhere_else(jp_serverapp: An
         assert caught.value.code == 403
 
 
-async def test_a_cookie_alone_does_not_submit(jp_serverapp: Any, http_server_client: Any, jp_base_url: str) -> None:
+async def test_cookie_without_xsrf_token_is_rejected(
+    jp_serverapp: Any, http_server_client: Any, jp_base_url: str
+) -> None:
     """A page of somebody else's that makes the browser post: without the XSRF token nothing happens."""
     cookie = {"Cookie": "username-localhost=abc"}
     with pytest.raises(HTTPClientError) as caught:

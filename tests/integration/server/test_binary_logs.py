@@ -72,13 +72,13 @@ def text_of(written: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_the_log_is_what_was_written(ran: Ran, name: str) -> None:
+def test_log_file_equals_the_output(ran: Ran, name: str) -> None:
     job = ran.server.job(ran.jobs[name])
     assert (job["status"], job["exit_code"]) == ("succeeded", 0)
     assert (ran.home.job(job["id"]).log / "worker-0").read_bytes() == NASTY[name]
 
 
-def test_the_server_had_no_trouble(ran: Ran) -> None:
+def test_server_log_has_no_errors(ran: Ran) -> None:
     said = ran.server.log.read_text()
     assert "Traceback" not in said
     assert [line for line in said.splitlines() if line.startswith("[E")] == []
@@ -91,7 +91,7 @@ def test_the_server_had_no_trouble(ran: Ran) -> None:
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_over_http(ran: Ran, name: str) -> None:
+def test_log_is_read_over_http(ran: Ran, name: str) -> None:
     whole, size = NASTY[name], len(NASTY[name])
     assert ran.get(name, "") == (whole, 0)
     assert ran.get(name, "follow=true")[0] == whole
@@ -110,7 +110,7 @@ def test_over_http(ran: Ran, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_over_the_stream(ran: Ran, name: str) -> None:
+def test_log_is_streamed_over_websocket(ran: Ran, name: str) -> None:
     def listen(**fields: Any) -> list[dict[str, Any]]:
         url = f"{ran.server.url.replace('http', 'ws')}/pai/api/v1/stream?token={ran.server.token}"
         socket = websocket.create_connection(url, timeout=60)
@@ -133,7 +133,7 @@ def test_over_the_stream(ran: Ran, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_on_the_command_line(ran: Ran, name: str) -> None:
+def test_log_is_printed_by_the_command_line(ran: Ran, name: str) -> None:
     environment = {**os.environ, "JUPYTER_PAI_INFO": str(ran.server.info_file)}
 
     def logs(*words: str) -> bytes:
@@ -144,7 +144,7 @@ def test_on_the_command_line(ran: Ran, name: str) -> None:
     assert logs("--follow") == NASTY[name]
 
 
-def test_the_whole_log_in_a_kernel(ran: Ran) -> None:
+def test_complete_log_is_read_in_a_kernel(ran: Ran) -> None:
     ran.notebook.run(
         "import hashlib, json, jupyter_pai\n"
         "def digest(text): return hashlib.sha256(text.encode()).hexdigest()\n"
@@ -159,7 +159,7 @@ def test_the_whole_log_in_a_kernel(ran: Ran) -> None:
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_what_a_notebook_is_shown(ran: Ran, name: str) -> None:
+def test_notebook_shows_an_abridged_log(ran: Ran, name: str) -> None:
     whole = text_of(NASTY[name])
     for words in ("", " --follow"):
         shown = ran.notebook.run(f"%pai logs {ran.jobs[name]}{words}").text

@@ -48,7 +48,7 @@ def check(server: RealServer, runs: Path, words: list[str]) -> None:
     assert sorted(runs.read_text().split()) == sorted(words)
 
 
-def test_fifty_at_once(server: RealServer, tmp_path: Path) -> None:
+def test_fifty_concurrent_submits_create_fifty_jobs(server: RealServer, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     with ThreadPoolExecutor(MANY) as pool:
         found = list(pool.map(lambda n: client_of(server).submit(spec(runs, n))["job"]["id"], range(MANY)))
@@ -56,7 +56,7 @@ def test_fifty_at_once(server: RealServer, tmp_path: Path) -> None:
     check(server, runs, [str(n) for n in range(MANY)])
 
 
-def test_fifty_at_once_of_engines_without_a_server(home: Home, server: RealServer, tmp_path: Path) -> None:
+def test_concurrent_engines_create_fifty_jobs(home: Home, server: RealServer, tmp_path: Path) -> None:
     """Five processes, each with an engine and ten threads, over the state folder of a server."""
     runs = tmp_path / "runs"
     code = """
@@ -74,7 +74,7 @@ engine.close()
     check(server, runs, [f"{name}{n}" for name in "abcde" for n in range(10)])
 
 
-def test_fifty_times_the_same_submit(server: RealServer, home: Home, tmp_path: Path) -> None:
+def test_fifty_submits_with_the_same_key_create_one_job(server: RealServer, home: Home, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     body = {"spec": spec(runs, "x"), "key": "the same"}
     with ThreadPoolExecutor(MANY) as pool:
@@ -85,7 +85,7 @@ def test_fifty_times_the_same_submit(server: RealServer, home: Home, tmp_path: P
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_an_answer_that_is_lost_makes_no_second_job(server: RealServer, tmp_path: Path, cut: str) -> None:
+def test_lost_reply_creates_no_second_job(server: RealServer, tmp_path: Path, cut: str) -> None:
     runs = tmp_path / "runs"
     with cutting(server.port, cut) as port, ThreadPoolExecutor(5) as pool:
         client = client_of(server, port)

@@ -29,7 +29,7 @@ def refused(server: RealServer, body: object) -> dict[str, Any]:
     raise AssertionError("they were taken")
 
 
-def test_from_the_prompt_or_the_page_to_the_file_and_nowhere_else(
+def test_credentials_from_prompt_or_page_are_only_in_the_file(
     talkative: Talkative,  # noqa: F811  a fixture
     home: Home,
     tmp_path: Path,
@@ -63,7 +63,7 @@ def test_from_the_prompt_or_the_page_to_the_file_and_nowhere_else(
     assert json.loads(kept.read_text()) == {"keyring": [], "file": {}}
 
 
-def test_where_nobody_can_be_asked_it_says_so(server: RealServer) -> None:
+def test_login_without_a_prompt_is_rejected_with_a_fix(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("%pai profile set mine backend=pai region_id=cn-hangzhou")
     said = notebook.run("%pai profile login mine", check=False).error

@@ -47,7 +47,7 @@ async def refused(jp_fetch: Any, verb: str, body: object) -> dict[str, Any]:
     return said["details"]  # type: ignore[no-any-return]  # JSON
 
 
-async def test_a_form_begins_with_what_is_there(jp_fetch: Any, project: Path) -> None:
+async def test_form_starts_with_the_existing_files(jp_fetch: Any, project: Path) -> None:
     found = await form(jp_fetch, "project/study.ipynb")
     notebook = str(project / "study.ipynb")
     source = {"folder": str(project)}
@@ -65,7 +65,7 @@ async def test_a_form_begins_with_what_is_there(jp_fetch: Any, project: Path) ->
     assert (await ask(jp_fetch, "POST", "preview", body=found["request"]))["files"]
 
 
-async def test_a_form_goes_on_with_the_settings_of_the_newest_job(jp_fetch: Any, project: Path, tmp_path: Path) -> None:
+async def test_form_continues_with_the_settings_of_the_newest_job(jp_fetch: Any, project: Path, tmp_path: Path) -> None:
     """Without what the profile filled in, and not with the code of the cell that it was made of."""
     values = {"backend": "local", "default_output": str(tmp_path / "out"), "default_image": "mine:1"}
     await ask(jp_fetch, "PUT", "profiles", "work", body={"values": values})
@@ -102,7 +102,7 @@ async def test_a_form_goes_on_with_the_settings_of_the_newest_job(jp_fetch: Any,
     assert (newest["last"]["id"], newest["request"]["spec"]["name"]) == (again["id"], "mine")
 
 
-async def test_a_folder_may_be_a_link_out_of_what_jupyterlab_shows(
+async def test_folder_may_be_a_link_outside_the_root(
     jp_fetch: Any, jp_root_dir: Path, project: Path, tmp_path: Path
 ) -> None:
     """As `~/data -> /mnt/data`: what is there is read, nothing is written there."""
@@ -126,13 +126,13 @@ async def test_a_folder_may_be_a_link_out_of_what_jupyterlab_shows(
 
 
 @pytest.mark.parametrize("path", ["project/none.ipynb", "project/notes.txt", "../..", "a\0b"])
-async def test_there_is_no_form_for_what_cannot_be_submitted(jp_fetch: Any, project: Path, path: str) -> None:
+async def test_form_for_an_unsuitable_path_is_rejected(jp_fetch: Any, project: Path, path: str) -> None:
     with pytest.raises(HTTPClientError) as caught:
         await form(jp_fetch, path)
     assert caught.value.code in (400, 404)
 
 
-async def test_backends_say_what_a_form_draws(jp_fetch: Any) -> None:
+async def test_backends_describe_fields_of_a_form(jp_fetch: Any) -> None:
     found = await ask(jp_fetch, "GET", "backends")
     by_name = {one["name"]: one for one in found["backends"]}
     assert by_name["pai"]["title"] == "Alibaba Cloud PAI"
@@ -152,7 +152,7 @@ async def test_backends_say_what_a_form_draws(jp_fetch: Any) -> None:
     jsonschema.validate({"name": "x", "command": "true", "cpu": 2}, found["spec"])
 
 
-async def test_every_field_has_words_in_both_languages(jp_fetch: Any) -> None:
+async def test_every_field_has_a_title_in_both_languages(jp_fetch: Any) -> None:
     """Each has a title and, unless the title says it all, a description, and Chinese readers get Chinese."""
     reply = await jp_fetch("pai", "api", "v1", "backends", headers={"Accept-Language": "zh-CN"})
     found = json.loads(reply.body)
@@ -205,16 +205,14 @@ FAULTS: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("fields", "paths"), FAULTS, ids=",".join)
-async def test_a_preview_says_which_field_is_wrong(
-    jp_fetch: Any, spec: dict[str, Any], fields: Any, paths: Any
-) -> None:
+async def test_preview_names_invalid_fields(jp_fetch: Any, spec: dict[str, Any], fields: Any, paths: Any) -> None:
     for verb in ("preview", "jobs"):
         details = await refused(jp_fetch, verb, {"spec": spec | fields})
         assert sorted(details["faults"]) == sorted(paths)
         assert all(details["faults"].values())
 
 
-async def test_a_preview_names_the_lines_that_hold_keys(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
+async def test_preview_names_lines_with_secrets(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
     folder = tmp_path / "code"
     folder.mkdir()
     (folder / "likely.py").write_text('\npassword = "' + "qZ7vK2mX9wLp4RtB8nYc" + '"\n')
@@ -235,7 +233,7 @@ async def test_a_preview_names_the_lines_that_hold_keys(jp_fetch: Any, spec: dic
     assert (await ask(jp_fetch, "POST", "preview", body=body))["leaks"] == [leak]
 
 
-async def test_a_preview_names_twenty_files(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
+async def test_preview_lists_the_twenty_largest_files(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
     folder = tmp_path / "code"
     folder.mkdir()
     for n in range(30):
@@ -244,7 +242,7 @@ async def test_a_preview_names_twenty_files(jp_fetch: Any, spec: dict[str, Any],
     assert [one["bytes"] for one in found["biggest"]] == list(range(29, 9, -1))
 
 
-async def test_a_form_as_cell_and_json(jp_fetch: Any, project: Path) -> None:
+async def test_form_is_converted_to_cell_and_json(jp_fetch: Any, project: Path) -> None:
     request = (await form(jp_fetch, "project/train.py", backend="local"))["request"]
     request["spec"] |= {"hyperparameters": {"lr": "0.1"}, "options": {"container": "none"}}
     written = await ask(jp_fetch, "POST", "recipe", body=request)
@@ -255,7 +253,7 @@ async def test_a_form_as_cell_and_json(jp_fetch: Any, project: Path) -> None:
     assert json.loads(written["json"]) == request["spec"] | {"profile": "local"}
 
 
-async def test_a_notebook_goes_as_a_script_where_no_notebooks_run(jp_fetch: Any, project: Path) -> None:
+async def test_notebook_becomes_a_script_on_other_backends(jp_fetch: Any, project: Path) -> None:
     """As a form asks for it; and each form of the same says so, too."""
     values = {
         "backend": "pai",

@@ -45,14 +45,14 @@ def hub_server(home: Home, tmp_path: Path) -> Iterator[HubServer]:
     hub.close()
 
 
-def test_a_kernel_finds_its_single_user_server(hub_server: HubServer) -> None:
+def test_kernel_finds_its_single_user_server(hub_server: HubServer) -> None:
     notebook = hub_server.notebook()
     said = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__, connect().info.scheme)")
     assert said.text == "HttpClient jupyter-pai\n"
     assert notebook.run("%pai submit --command 'echo hi' --wait").text.startswith("hi\n")
 
 
-def test_without_our_file_the_hubs_own_variables_do(hub_server: HubServer) -> None:
+def test_hub_variables_replace_the_info_file(hub_server: HubServer) -> None:
     notebook = hub_server.notebook()
     notebook.run("import os; os.environ.pop('JUPYTER_PAI_INFO'); os.environ.pop('JPY_PARENT_PID')")
     said = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__, connect().info.scheme)")
@@ -62,7 +62,7 @@ def test_without_our_file_the_hubs_own_variables_do(hub_server: HubServer) -> No
     assert "JUPYTERHUB_API_TOKEN" not in log
 
 
-def test_strangers_stay_outside(hub_server: HubServer) -> None:
+def test_wrong_tokens_are_rejected(hub_server: HubServer) -> None:
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
 

@@ -14,7 +14,7 @@ from .real_server import RealServer
 HEAVY = ("pydantic", "httpx", "numpy", "pandas", "jupyter_server", "sqlite3")
 
 
-def test_a_kernel_finds_its_server_and_stays_light(server: RealServer) -> None:
+def test_kernel_finds_its_server_without_heavy_imports(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("import sys; before = set(sys.modules)")
     said = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__)")
@@ -24,7 +24,7 @@ def test_a_kernel_finds_its_server_and_stays_light(server: RealServer) -> None:
     assert not set(HEAVY[:-1]) & set(eval(loaded))
 
 
-def test_the_secret_is_nowhere_to_be_seen(server: RealServer) -> None:
+def test_kernel_secret_is_in_no_output_or_log(server: RealServer) -> None:
     secret = json.loads(server.info_file.read_text())["secret"]
     notebook = server.notebook()
     said = notebook.run("%env\nfrom jupyter_pai import connect; print(vars(connect()))")
@@ -36,7 +36,7 @@ def test_the_secret_is_nowhere_to_be_seen(server: RealServer) -> None:
     assert secret not in server.log.read_text()
 
 
-def test_several_kernels_see_the_same_jobs(server: RealServer) -> None:
+def test_kernels_share_jobs(server: RealServer) -> None:
     one, two = server.notebook("one.ipynb"), server.notebook("two.ipynb")
     one.run("%pai submit --command 'echo up; sleep 1000' --as job")
     job_id = one.run("print(job.id, end='')").text
@@ -47,7 +47,7 @@ def test_several_kernels_see_the_same_jobs(server: RealServer) -> None:
     assert server.job(job_id)["status"] == "stopped"
 
 
-def test_a_terminal_of_the_server_uses_it(server: RealServer, folder: Path) -> None:
+def test_terminal_uses_its_server(server: RealServer, folder: Path) -> None:
     environment = {**os.environ, "JUPYTER_PAI_INFO": str(server.info_file)}
     tell = "import jupyter_pai, sys; print(type(jupyter_pai.connect()).__name__, 'pydantic' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
@@ -58,7 +58,7 @@ def test_a_terminal_of_the_server_uses_it(server: RealServer, folder: Path) -> N
     assert done.stdout.startswith("hi\n")
 
 
-def test_a_server_that_did_not_tell_is_found_as_the_parent(server: RealServer) -> None:
+def test_server_is_found_by_the_parent_process(server: RealServer) -> None:
     """A kernel whose environment was cleaned: the file that every Jupyter server writes, matched by our parent."""
     environment = {**os.environ, "JPY_PARENT_PID": str(server.process.pid)}
     tell = "import jupyter_pai; c = jupyter_pai.connect(); print(type(c).__name__, c.call('about')['version'])"
@@ -66,7 +66,7 @@ def test_a_server_that_did_not_tell_is_found_as_the_parent(server: RealServer) -
     assert told.stdout == "HttpClient 0.1.0\n"
 
 
-def test_without_a_server_the_engine_is_in_the_process(home: object, tmp_path: Path) -> None:
+def test_missing_server_selects_an_embedded_engine(home: object, tmp_path: Path) -> None:
     stale = tmp_path / "gone.json"
     stale.write_text('{"url": "http://127.0.0.1:1/", "secret": "x"}')
     environment = {**os.environ, "JUPYTER_PAI_INFO": str(stale), "JPY_PARENT_PID": "999999"}
@@ -75,7 +75,7 @@ def test_without_a_server_the_engine_is_in_the_process(home: object, tmp_path: P
     assert told.stdout == "EmbeddedClient\n"
 
 
-def test_below_a_base_url(home: object, tmp_path: Path) -> None:
+def test_kernel_connects_below_a_base_url(home: object, tmp_path: Path) -> None:
     root = tmp_path / "notebooks"
     root.mkdir()
     server = RealServer(root, base_url="/user/jo%20e/")
@@ -86,7 +86,7 @@ def test_below_a_base_url(home: object, tmp_path: Path) -> None:
         server.stop()
 
 
-def test_over_a_unix_socket(home: object, tmp_path: Path) -> None:
+def test_unix_socket_server_selects_an_embedded_engine(home: object, tmp_path: Path) -> None:
     path = tmp_path / "s"
     command = [sys.executable, "-m", "jupyter_server", "--allow-root", "--no-browser", f"--ServerApp.sock={path}"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)

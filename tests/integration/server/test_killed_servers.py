@@ -23,7 +23,7 @@ for n in range({COUNT}):
 """
 
 
-def test_server_and_kernel_killed(server: RealServer, home: Home) -> None:
+def test_job_survives_killed_server_and_kernel(server: RealServer, home: Home) -> None:
     notebook = server.notebook()
     notebook.run(CELL)
     job_id = notebook.run("print(job.id, end='')").text
@@ -44,7 +44,7 @@ def test_server_and_kernel_killed(server: RealServer, home: Home) -> None:
     assert processes_of(job_id) == []
 
 
-def test_killed_at_any_moment_of_a_job_that_writes(server: RealServer, home: Home, tmp_path: Path) -> None:
+def test_writing_job_survives_kills_at_any_moment(server: RealServer, home: Home, tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")  # Of a round that failed, to play it again.
     game = Game(server, home, tmp_path, random.Random(seed))
@@ -52,7 +52,7 @@ def test_killed_at_any_moment_of_a_job_that_writes(server: RealServer, home: Hom
         game.play()
 
 
-def test_one_that_ends_while_nobody_looks(server: RealServer, home: Home, tmp_path: Path) -> None:
+def test_job_ending_without_a_server_is_recorded(server: RealServer, home: Home, tmp_path: Path) -> None:
     notebook = server.notebook()
     notebook.run(
         f"%pai submit --command 'while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo end; exit 5' --as job"
@@ -66,7 +66,7 @@ def test_one_that_ends_while_nobody_looks(server: RealServer, home: Home, tmp_pa
     assert (job["status"], job["exit_code"]) == ("failed", 5)
 
 
-def test_a_kernel_goes_on_without_its_server(server: RealServer, tmp_path: Path) -> None:
+def test_kernel_continues_without_its_server(server: RealServer, tmp_path: Path) -> None:
     """The handle in the kernel finds another engine, and follows on where it was."""
     import json
 
@@ -93,7 +93,7 @@ def test_a_kernel_goes_on_without_its_server(server: RealServer, tmp_path: Path)
     assert VARIABLE not in os.environ
 
 
-def test_a_server_that_is_stopped_leaves_no_secret(server: RealServer) -> None:
+def test_stopped_server_removes_its_secret(server: RealServer) -> None:
     path = server.info_file
     assert path.stat().st_mode & 0o777 == 0o600
     server.stop()

@@ -10,7 +10,7 @@ from tornado.httpclient import HTTPClientError
 from .test_rest import Document, ask, run
 
 
-async def test_pages_and_search_over_http(jp_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_lines_are_paged_and_searched_over_http(jp_fetch: Any, spec: dict[str, Any]) -> None:
     document = Document(await ask(jp_fetch, "GET", "openapi.json"))
     command = "for n in 0 1 2 3; do echo line $RANK $n; sleep 0.2; done"
     job = (await run(jp_fetch, spec | {"command": command, "instance_count": 2}))["id"]

@@ -55,7 +55,7 @@ def answer(notebook: NotebookSession, code: str, *values: str) -> dict[str, Any]
                 return asked
 
 
-def test_from_the_prompt_to_the_job_and_nowhere_else(talkative: Talkative, home: Home, tmp_path: Path) -> None:
+def test_secret_from_the_prompt_reaches_only_the_job(talkative: Talkative, home: Home, tmp_path: Path) -> None:
     notebook = talkative.notebook()
     asked = answer(notebook, "%pai secret set HF_TOKEN", VALUE)
     assert asked == {"prompt": "HF_TOKEN: ", "password": True}
@@ -80,14 +80,14 @@ print(dict(os.environ))
     assert [path.name for path in files] == ["jupyter_pai_secrets.json"]
 
 
-def test_where_nobody_can_be_asked_it_says_so(server: RealServer) -> None:
+def test_secret_without_a_prompt_is_rejected_with_a_fix(server: RealServer) -> None:
     notebook = server.notebook()
     said = notebook.run("%pai secret set HF_TOKEN", check=False).error
     assert "Cannot prompt for confirmation here." in said
     assert "jupyter pai secret set NAME" in said
 
 
-def test_a_mistake_in_the_answer_is_no_traceback(server: RealServer) -> None:
+def test_invalid_secret_names_are_errors_without_a_traceback(server: RealServer) -> None:
     notebook = server.notebook()
     said = notebook.run("%pai secret set HF_TOKEN " + VALUE, check=False).error
     assert said.startswith("UsageError: Invalid name of a secret.")

@@ -132,7 +132,7 @@ def _submit(server: RealServer, name: str, command: str) -> str:
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["right", "wrong"])
 @pytest.mark.parametrize("verb", ROUTES)
-def test_whatever_is_asked_is_answered(served: Served, verb: str, mode: GenerationMode) -> None:
+def test_any_request_gets_a_documented_reply(served: Served, verb: str, mode: GenerationMode) -> None:
     route = ROUTES[verb]
     operation = served.schema[route.path or "/"][route.method]
     if mode is GenerationMode.NEGATIVE and not (route.names or route.parameters or route.body):
@@ -169,7 +169,7 @@ MESSAGES = JSON | st.fixed_dictionaries(
 
 @SETTINGS
 @given(texts=st.lists(MESSAGES.map(json.dumps) | st.text(max_size=20), max_size=10))
-def test_whatever_a_tab_sends_is_answered(served: Served, texts: list[str]) -> None:
+def test_any_websocket_message_is_answered(served: Served, texts: list[str]) -> None:
     """Each message gets an answer or ends what it names, and the tab is served on."""
     url = f"{served.server.url.replace('http', 'ws')}/pai/api/v1/stream?token={served.server.token}"
     socket = websocket.create_connection(url, timeout=PATIENCE)

@@ -62,7 +62,7 @@ async def copied(jp_fetch: Any, job_id: str, **body: Any) -> dict[str, Any]:
     return dict(copy)
 
 
-async def test_channels_say_how_they_are(jp_fetch: Any, job: tuple[str, Path]) -> None:
+async def test_channels_report_their_state(jp_fetch: Any, job: tuple[str, Path]) -> None:
     job_id, folder = job
     (folder / "w").write_bytes(b"x" * 10)
     found = (await ask(jp_fetch, "GET", "jobs", job_id, "outputs"))["channels"]
@@ -77,7 +77,7 @@ async def test_channels_say_how_they_are(jp_fetch: Any, job: tuple[str, Path]) -
     assert (code, "model" in said["fix"]) == (404, True)
 
 
-async def test_a_running_job_shows_what_is_there_so_far(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
+async def test_outputs_of_a_running_job_are_listed(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
     command = f"echo 1 > $PAI_OUTPUT_MODEL/m; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
     job = (await ask(jp_fetch, "POST", "jobs", body={"spec": spec | {"command": command}}))["job"]
     async with asyncio.timeout(30):
@@ -105,7 +105,9 @@ async def test_thousands_of_files_are_paged_sorted_and_searched(jp_fetch: Any, j
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_any_name_is_read_and_copied(jp_fetch: Any, job: tuple[str, Path], name: str, tmp_path: Path) -> None:
+async def test_any_file_name_is_read_and_copied(
+    jp_fetch: Any, job: tuple[str, Path], name: str, tmp_path: Path
+) -> None:
     job_id, folder = job
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(name)
@@ -117,7 +119,7 @@ async def test_any_name_is_read_and_copied(jp_fetch: Any, job: tuple[str, Path],
     assert (tmp_path / "x" / name).read_text() == name
 
 
-async def test_a_name_that_is_no_text_is_copied(jp_fetch: Any, job: tuple[str, Path], tmp_path: Path) -> None:
+async def test_undecodable_file_name_is_copied(jp_fetch: Any, job: tuple[str, Path], tmp_path: Path) -> None:
     job_id, folder = job
     (folder / os.fsdecode(b"\xff.bin")).write_text("1")
     name = (await outputs(jp_fetch, job_id))["files"][0]["path"]
@@ -125,7 +127,7 @@ async def test_a_name_that_is_no_text_is_copied(jp_fetch: Any, job: tuple[str, P
     assert os.listdir(os.fsencode(tmp_path / "x")) == [b"\xff.bin"]
 
 
-async def test_links_devices_and_pipes(jp_fetch: Any, job: tuple[str, Path], tmp_path: Path) -> None:
+async def test_links_devices_and_pipes_are_not_followed(jp_fetch: Any, job: tuple[str, Path], tmp_path: Path) -> None:
     job_id, folder = job
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "model-2").mkdir()
@@ -167,7 +169,7 @@ async def test_links_devices_and_pipes(jp_fetch: Any, job: tuple[str, Path], tmp
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.svg", "a.png", "a.js", "a.HTM", "a"])
-async def test_a_browser_runs_nothing_of_a_file(jp_fetch: Any, job: tuple[str, Path], name: str) -> None:
+async def test_files_are_served_without_execution(jp_fetch: Any, job: tuple[str, Path], name: str) -> None:
     job_id, folder = job
     (folder / name).write_text("<script>alert(1)</script>")
     reply = await fetch(jp_fetch, job_id, name)
@@ -180,7 +182,7 @@ async def test_a_browser_runs_nothing_of_a_file(jp_fetch: Any, job: tuple[str, P
     assert policy[0].startswith("sandbox; default-src 'none';")
 
 
-async def test_a_huge_file_is_looked_at_and_read_in_parts(jp_fetch: Any, job: tuple[str, Path]) -> None:
+async def test_huge_file_is_previewed_and_read_in_parts(jp_fetch: Any, job: tuple[str, Path]) -> None:
     job_id, folder = job
     with (folder / "huge.txt").open("wb") as file:
         file.write("中".encode() * 100_000)
@@ -212,7 +214,7 @@ async def test_a_huge_file_is_looked_at_and_read_in_parts(jp_fetch: Any, job: tu
         (bytes(range(128, 256)), None),
     ],
 )
-async def test_what_is_text_and_what_is_not(
+async def test_text_and_binary_files_are_distinguished(
     jp_fetch: Any, job: tuple[str, Path], data: bytes, text: str | None
 ) -> None:
     job_id, folder = job
@@ -221,7 +223,7 @@ async def test_what_is_text_and_what_is_not(
     assert (peek["text"], peek["binary"], peek["whole"]) == (text or "", text is None, True)
 
 
-async def test_copies_into_the_workspace(jp_fetch: Any, job: tuple[str, Path], jp_root_dir: Path) -> None:
+async def test_outputs_are_copied_into_the_workspace(jp_fetch: Any, job: tuple[str, Path], jp_root_dir: Path) -> None:
     job_id, folder = job
     (folder / "sub").mkdir()
     (folder / "sub/w").write_bytes(b"x" * 5_000_000)
@@ -239,12 +241,14 @@ async def test_copies_into_the_workspace(jp_fetch: Any, job: tuple[str, Path], j
     assert (await refusal(ask(jp_fetch, "GET", "copies", "x")))[0] == 404
 
 
-async def test_a_channel_in_the_workspace_says_where(jp_fetch: Any, spec: dict[str, Any], jp_root_dir: Path) -> None:
+async def test_channel_in_the_workspace_reports_its_path(
+    jp_fetch: Any, spec: dict[str, Any], jp_root_dir: Path
+) -> None:
     done = await run(jp_fetch, spec | {"outputs": {"model": f"file://{jp_root_dir}/here/"}})
     assert (await outputs(jp_fetch, done["id"]))["place"] == "here"
 
 
-async def test_a_copy_is_ended_and_nothing_is_left(jp_fetch: Any, job: tuple[str, Path], jp_root_dir: Path) -> None:
+async def test_cancelled_copy_leaves_no_files(jp_fetch: Any, job: tuple[str, Path], jp_root_dir: Path) -> None:
     job_id, folder = job
     with (folder / "w").open("wb") as file:
         file.truncate(1 << 42)  # No disk has room for it.
@@ -261,7 +265,7 @@ async def test_a_copy_is_ended_and_nothing_is_left(jp_fetch: Any, job: tuple[str
     assert (await ask(jp_fetch, "DELETE", "copies", copy["id"]))["status"] == "cancelled"
 
 
-async def test_a_full_disk_ends_a_copy(jp_fetch: Any, job: tuple[str, Path], small_disk: Path) -> None:
+async def test_full_disk_fails_a_copy(jp_fetch: Any, job: tuple[str, Path], small_disk: Path) -> None:
     job_id, folder = job
     (folder / "w").write_bytes(b"x" * 3_000_000)
     copy = await copied(jp_fetch, job_id, folder=str(small_disk / "x"))

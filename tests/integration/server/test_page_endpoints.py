@@ -23,7 +23,7 @@ async def ask(fetch: Fetch, method: str, *path: str, body: object = None, **more
     return json.loads((await fetch(*PREFIX, *path, method=method, body=text, **more)).body)
 
 
-async def test_the_page_gets_its_texts_in_a_language(jp_fetch: Fetch, jp_auth_header: dict[str, str]) -> None:
+async def test_catalogue_is_served_by_language(jp_fetch: Fetch, jp_auth_header: dict[str, str]) -> None:
     found = await ask(jp_fetch, "GET", "catalogue", params={"language": "zh-CN"})
     assert found["texts"][""]["language"] == "zh-CN"
     assert found["texts"]["running"] == ["运行中"]
@@ -32,7 +32,7 @@ async def test_the_page_gets_its_texts_in_a_language(jp_fetch: Fetch, jp_auth_he
         assert (await ask(jp_fetch, "GET", "catalogue", params={"language": nothing}))["texts"] == {}
 
 
-async def test_tutorials_are_given_in_the_readers_language_and_never_over_what_is_there(
+async def test_tutorials_are_copied_without_overwriting(
     jp_fetch: Fetch, jp_root_dir: Path, jp_auth_header: dict[str, str]
 ) -> None:
     (jp_root_dir / "work").mkdir()
@@ -57,7 +57,7 @@ async def test_tutorials_are_given_in_the_readers_language_and_never_over_what_i
     assert not (jp_root_dir.parent / "out").exists()
 
 
-async def test_settings_are_written_into_the_users_file_and_nothing_else_of_it_changes(
+async def test_settings_are_written_into_the_user_file_only(
     jp_fetch: Fetch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system = tmp_path / "system.toml"

@@ -25,7 +25,7 @@ def pai(tmp_path: Path, jp_serverapp: Any, monkeypatch: pytest.MonkeyPatch) -> I
         yield running
 
 
-async def test_every_reply_about_a_platform_is_as_the_document_says(jp_fetch: Any, pai: StandIn) -> None:
+async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, pai: StandIn) -> None:
     document = Document(await ask(jp_fetch, "GET", "openapi.json"))
     hold = document.hold
     (image,) = hold("images", await ask(jp_fetch, "GET", "images", framework="XGBoost", version="latest"))["images"]
@@ -58,7 +58,7 @@ async def test_every_reply_about_a_platform_is_as_the_document_says(jp_fetch: An
     assert document.held >= ON_PLATFORMS
 
 
-async def test_a_tensorboard_here_of_a_job_there(jp_fetch: Any, pai: StandIn) -> None:
+async def test_local_tensorboard_shows_a_platform_job(jp_fetch: Any, pai: StandIn) -> None:
     code = """
 import os, sys
 sys.path.insert(0, %r)

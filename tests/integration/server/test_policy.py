@@ -75,7 +75,7 @@ def audit(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_the_command_line_is_bound(system: Path, rules: Write, folder: Path) -> None:
+def test_command_line_obeys_the_policy(system: Path, rules: Write, folder: Path) -> None:
     (folder / "a").touch()
 
     def line(*words: str) -> subprocess.CompletedProcess[str]:
@@ -95,7 +95,7 @@ def test_the_command_line_is_bound(system: Path, rules: Write, folder: Path) -> 
     assert line("submit", "--command", "echo hi", "--wait").stdout.startswith("hi\n")
 
 
-def test_pages_and_kernels_are_bound_and_the_file_is_read_again(managed: RealServer, rules: Write) -> None:
+def test_pages_and_kernels_obey_the_reloaded_policy(managed: RealServer, rules: Write) -> None:
     notebook = managed.notebook()
     notebook.run("%pai submit --command 'echo up' --as job --wait")
     rules(CLOSED)
@@ -112,7 +112,7 @@ def test_pages_and_kernels_are_bound_and_the_file_is_read_again(managed: RealSer
     managed.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})
 
 
-def test_who_did_what_is_written_down(managed: RealServer, rules: Write, tmp_path: Path) -> None:
+def test_audit_log_records_users_and_verbs(managed: RealServer, rules: Write, tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     rules(f"[policy]\naudit_file = '{file}'\njobs_at_a_time = 1\n")
     notebook = managed.notebook()
@@ -149,7 +149,7 @@ def test_who_did_what_is_written_down(managed: RealServer, rules: Write, tmp_pat
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_an_operator_routes_the_lines_as_any_log(system: Path, managed: RealServer, tmp_path: Path) -> None:
+def test_audit_log_follows_logging_configuration(system: Path, managed: RealServer, tmp_path: Path) -> None:
     managed.stop()
     file = tmp_path / "routed.jsonl"
     logging = {
@@ -164,7 +164,9 @@ def test_an_operator_routes_the_lines_as_any_log(system: Path, managed: RealServ
 
 
 @pytest.mark.parametrize("required", [True, False])
-def test_a_file_that_cannot_be_written(managed: RealServer, rules: Write, tmp_path: Path, required: bool) -> None:
+def test_unwritable_audit_file_blocks_only_if_required(
+    managed: RealServer, rules: Write, tmp_path: Path, required: bool
+) -> None:
     file = tmp_path / "nowhere" / "audit.jsonl"
     job = managed.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})["job"]
     rules(f"[policy]\naudit_file = '{file}'\naudit_required = {str(required).lower()}\ncontact = 'ops'\n")
@@ -218,7 +220,7 @@ def in_hub(hub: Hub, system: Path, tmp_path: Path) -> Iterator[Callable[..., Hub
         server.stop()
 
 
-def test_the_hub_hears_of_jobs_and_audit_of_the_hubs_user(
+def test_hub_receives_activity_and_audit_has_the_hub_user(
     hub: Hub, in_hub: Callable[..., HubServer], rules: Write, tmp_path: Path
 ) -> None:
     """The Hub's culler goes by what servers tell it of their last use."""
@@ -240,7 +242,7 @@ def test_the_hub_hears_of_jobs_and_audit_of_the_hubs_user(
     server.rest("POST", f"/pai/api/v1/jobs/{job['id']}/stop", {})
 
 
-def test_a_job_that_outlives_its_server_is_not_said_to_end_with_it(home: Home, tmp_path: Path) -> None:
+def test_job_outliving_its_server_has_no_warning(home: Home, tmp_path: Path) -> None:
     """The Hub is on this host: it starts servers as processes beside itself."""
     hub = Hub()
     root = tmp_path / "notebooks"

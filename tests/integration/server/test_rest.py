@@ -59,7 +59,7 @@ class Document:
         return reply
 
 
-async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
+async def test_replies_conform_to_the_openapi_document(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
     document = Document(await ask(jp_fetch, "GET", "openapi.json"))
     hold = document.hold
     spec |= {
@@ -160,7 +160,7 @@ async def test_every_reply_is_as_the_document_says(jp_fetch: Any, spec: dict[str
     assert document.held | ON_PLATFORMS == {verb for verb, route in ROUTES.items() if route.reply}
 
 
-async def test_a_job_is_told_as_what_asks_for_it(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
+async def test_job_is_returned_as_code(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
     """And another one gets its own place for what it puts out."""
     values = {"backend": "local", "default_output": str(tmp_path / "out")}
     await ask(jp_fetch, "PUT", "profiles", "work", body={"values": values})
@@ -175,7 +175,7 @@ async def test_a_job_is_told_as_what_asks_for_it(jp_fetch: Any, spec: dict[str, 
     assert (await run(jp_fetch, again))["spec"]["output_path"] != job["spec"]["output_path"]
 
 
-async def test_metrics_are_thinned_and_cut_out(jp_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_metrics_are_downsampled_and_sliced(jp_fetch: Any, spec: dict[str, Any]) -> None:
     count, nan = 5_000, 3_210
     command = f"seq 0 {count - 1} | sed 's/^{nan}$/nan/; s/^/n=/'"
     job = await run(jp_fetch, spec | {"command": command, "metric_definitions": [{"name": "n", "regex": r"n=(\w+)"}]})
@@ -199,7 +199,7 @@ async def test_metrics_are_thinned_and_cut_out(jp_fetch: Any, spec: dict[str, An
     assert (await points(start=count + 5))["end"] == count + 5
 
 
-async def test_profiles_are_made_changed_and_removed(jp_fetch: Any) -> None:
+async def test_profiles_are_created_changed_and_removed(jp_fetch: Any) -> None:
     body = {"values": {"backend": "local", "max_run_time": 60}, "default": True}
     found = await ask(jp_fetch, "PUT", "profiles", "work", body=body)
     assert found["default"] == "work"
@@ -207,7 +207,7 @@ async def test_profiles_are_made_changed_and_removed(jp_fetch: Any) -> None:
     assert [profile["name"] for profile in found["profiles"]] == ["local"]
 
 
-async def test_the_log_byte_for_byte(jp_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_log_is_served_byte_for_byte(jp_fetch: Any, spec: dict[str, Any]) -> None:
     job = await run(jp_fetch, spec | {"command": r"printf 'a\000\377\n'; printf 'two\nthree\n'"})
     whole = b"a\0\xff\ntwo\nthree\n"
 
@@ -222,7 +222,7 @@ async def test_the_log_byte_for_byte(jp_fetch: Any, spec: dict[str, Any]) -> Non
     assert (await log(offset=100))[0] == b""
 
 
-async def test_a_page_of_lines(jp_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_log_is_paged_by_lines(jp_fetch: Any, spec: dict[str, Any]) -> None:
     job = await run(jp_fetch, spec | {"command": "seq 100000"})
 
     async def page(**params: Any) -> tuple[bytes, dict[str, str]]:
@@ -247,7 +247,7 @@ async def test_following_a_log_ends_with_the_job(jp_fetch: Any, spec: dict[str, 
     assert reply.body == b"1\n2\n3\n"
 
 
-async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_list_of_jobs_is_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
     for n in range(3):
         await run(jp_fetch, spec | {"name": f"job {n}", "labels": {"n": n}, "hyperparameters": {"n": 9 + n}})
     found = await ask(jp_fetch, "GET", "jobs", name="job 1")
@@ -264,7 +264,7 @@ async def test_lists_are_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
     assert [job["name"] for job in page["jobs"]] == ["job 2", "job 1"]
 
 
-async def test_jobs_know_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_root_dir: Any) -> None:
+async def test_jobs_record_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_root_dir: Any) -> None:
     """However it is named: as the kernel knows it, or as JupyterLab does."""
     work, path = jp_root_dir / "work", jp_root_dir / "work" / "a.ipynb"
     work.mkdir()
@@ -347,7 +347,7 @@ async def test_jobs_know_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_
         ("POST", ["prune"], {}, '{"only_jobs": "last"}', 400, "only_jobs"),
     ],
 )
-async def test_what_cannot_be_is_answered_with_a_message(
+async def test_impossible_requests_get_an_error_with_a_message(
     jp_fetch: Any, method: str, path: list[str], params: dict[str, Any], body: str | None, status: int, words: str
 ) -> None:
     with pytest.raises(HTTPClientError) as caught:
@@ -360,21 +360,21 @@ async def test_what_cannot_be_is_answered_with_a_message(
     assert "Traceback" not in said["message"]
 
 
-async def test_errors_speak_the_readers_language(jp_fetch: Any) -> None:
+async def test_errors_follow_the_accept_language_header(jp_fetch: Any) -> None:
     with pytest.raises(HTTPClientError) as caught:
         await jp_fetch(*PREFIX, "jobs", "没有", headers={"Accept-Language": "zh-CN"})
     assert caught.value.response is not None
     assert json.loads(caught.value.response.body)["message"] == "没有作业 `没有`。"
 
 
-async def test_odd_words_in_addresses_do_no_harm(jp_fetch: Any) -> None:
+async def test_unusual_job_ids_in_urls_are_rejected(jp_fetch: Any) -> None:
     for word in ("..", "../..", "%00", "a/b", "\x01", "'; DROP TABLE job; --", "x" * 3000):
         with pytest.raises(HTTPClientError) as caught:
             await jp_fetch(*PREFIX, "jobs", quote(word, safe=""))
         assert caught.value.code in (400, 404)
 
 
-async def test_the_served_document_has_every_verb(jp_fetch: Any) -> None:
+async def test_openapi_document_has_every_verb(jp_fetch: Any) -> None:
     document = await ask(jp_fetch, "GET", "openapi.json")
     served = {operation["operationId"] for path in document["paths"].values() for operation in path.values()}
     assert served == set(ROUTES)
@@ -383,9 +383,7 @@ async def test_the_served_document_has_every_verb(jp_fetch: Any) -> None:
         assert name in document["components"]["schemas"]
 
 
-async def test_a_state_folder_that_cannot_be_used_does_not_take_the_server_along(
-    jp_fetch: Any, home: Any, tmp_path: Any
-) -> None:
+async def test_unusable_state_folder_leaves_the_server_running(jp_fetch: Any, home: Any, tmp_path: Any) -> None:
     home.path.write_text("a file where the folder should be")
     with pytest.raises(HTTPClientError) as caught:
         await jp_fetch(*PREFIX, "jobs")

@@ -42,7 +42,7 @@ def metric(name: str, pattern: str) -> dict[str, str]:
     return {"name": name, "regex": pattern}
 
 
-def test_patterns_that_blow_up_harm_nobody(server: RealServer, home: Home, tmp_path: Path) -> None:
+def test_exploding_patterns_do_not_delay_other_jobs(server: RealServer, home: Home, tmp_path: Path) -> None:
     metrics = [metric(name, pattern) for name, pattern in BLOWING.items()] + [metric("loss", r"^loss=([0-9.]+)")]
     events = _events(server)
     # As many as there are threads that read logs, and one more.
@@ -82,7 +82,7 @@ def _ends(socket: websocket.WebSocket) -> list[str]:
     return found
 
 
-def test_a_log_with_a_new_metric_in_each_line_keeps_the_first(server: RealServer, home: Home) -> None:
+def test_number_of_metrics_is_limited(server: RealServer, home: Home) -> None:
     write = """for n in range(30_000): print('[pai] {"metric": "m%d", "value": 1}' % n)"""
     job = submit(server, "python write.py", source={"files": {"write.py": write}})
     found = ended(server, job)

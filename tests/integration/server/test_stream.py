@@ -50,7 +50,7 @@ async def submit(jp_fetch: Any, spec: dict[str, Any], command: str) -> str:
     return str((await ask(jp_fetch, "POST", "jobs", body={"spec": spec | {"command": command}}))["job"]["id"])
 
 
-async def test_a_job_and_its_log_live(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_job_and_log_are_streamed_live(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     tab = await open_tab(jp_ws_fetch)
     job = await submit(jp_fetch, spec, "for i in 1 2 3; do echo $i; sleep 0.1; done")
     await tab.subscribe(1, "job", job=job)
@@ -69,9 +69,7 @@ async def test_a_job_and_its_log_live(jp_fetch: Any, jp_ws_fetch: Any, spec: dic
     assert log[0]["instance"] == "worker-0"
 
 
-async def test_what_others_do_with_a_job_that_has_ended_is_told_to_who_stays(
-    jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]
-) -> None:
+async def test_changes_of_an_ended_job_are_streamed(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     job = (await run(jp_fetch, spec))["id"]
     tab = await open_tab(jp_ws_fetch)
     await tab.subscribe(1, "job", job=job, stay=True)
@@ -82,7 +80,7 @@ async def test_what_others_do_with_a_job_that_has_ended_is_told_to_who_stays(
     assert [(said["type"], said["code"]) for said in await tab.until_end(1)] == [("error", "NotFound")]
 
 
-async def test_one_that_connects_again_misses_and_repeats_nothing(
+async def test_reconnected_stream_continues_without_gaps_or_repeats(
     jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]
 ) -> None:
     job = await submit(
@@ -100,14 +98,14 @@ async def test_one_that_connects_again_misses_and_repeats_nothing(
     assert text == "".join(f"行 {n}\n" for n in range(1, 301))
 
 
-async def test_characters_are_never_cut(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_stream_never_splits_characters(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     job = await submit(jp_fetch, spec, r"printf '\344\270'; sleep 0.3; printf '\255\n\377\n\344'")
     tab = await open_tab(jp_ws_fetch)
     await tab.subscribe(1, "log", job=job)
     assert "".join(said["text"] for said in (await tab.until_end(1))[:-1]) == "中\n�\n�"
 
 
-async def test_the_tail_of_a_log(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_tail_streams_the_last_lines(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     job = await run(jp_fetch, spec | {"command": "seq 100"})
     tab = await open_tab(jp_ws_fetch)
     await tab.subscribe(1, "log", job=job["id"], tail=2)
@@ -115,7 +113,7 @@ async def test_the_tail_of_a_log(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str
     assert (first["text"], end["type"]) == ("99\n100\n", "end")
 
 
-async def test_of_much_at_once_the_last_lines(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_latest_limits_the_first_message(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     job = await run(jp_fetch, spec | {"command": "seq 100000"})
     tab = await open_tab(jp_ws_fetch)
     await tab.subscribe(1, "log", job=job["id"], offset=6, latest=19)
@@ -125,7 +123,7 @@ async def test_of_much_at_once_the_last_lines(jp_fetch: Any, jp_ws_fetch: Any, s
     assert (await tab.until_end(2))[0]["text"] == said["text"]
 
 
-async def test_points_after_those_that_are_known(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_metrics_stream_starts_after_known_points(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     definitions = [{"name": "n", "regex": r"^(\d+)$"}]
     job = await run(jp_fetch, spec | {"command": "seq 5; echo x", "metric_definitions": definitions})
     tab = await open_tab(jp_ws_fetch)
@@ -134,7 +132,7 @@ async def test_points_after_those_that_are_known(jp_fetch: Any, jp_ws_fetch: Any
     assert (first["metrics"]["n"]["start"], first["metrics"]["n"]["value"]) == (3, [4.0, 5.0])
 
 
-async def test_many_points_are_thinned_and_positions_stay_right(
+async def test_streamed_metrics_are_downsampled_with_right_positions(
     jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any], tmp_path: Any
 ) -> None:
     count = 40_000
@@ -160,7 +158,7 @@ async def test_many_points_are_thinned_and_positions_stay_right(
     assert [value for part in whole for value in part["value"]] == list(range(count + 10))
 
 
-async def test_every_tab_sees_what_anybody_does(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_every_tab_receives_all_changes(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     tabs = [await open_tab(jp_ws_fetch) for _ in range(3)]
     for tab in tabs:
         await tab.subscribe(7, "jobs", after=0)
@@ -175,7 +173,9 @@ async def test_every_tab_sees_what_anybody_does(jp_fetch: Any, jp_ws_fetch: Any,
         assert set(states) <= {"starting", "running", "succeeded"}
 
 
-async def test_unsubscribing_ends_it(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
+async def test_unsubscribe_ends_the_stream(
+    jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any], tmp_path: Any
+) -> None:
     job = await submit(jp_fetch, spec, f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo late")
     tab = await open_tab(jp_ws_fetch)
     await tab.subscribe(1, "log", job=job)
@@ -186,7 +186,7 @@ async def test_unsubscribing_ends_it(jp_fetch: Any, jp_ws_fetch: Any, spec: dict
     assert seen[0]["text"] == "late\n"
 
 
-async def test_a_tab_learns_that_the_server_is_there(jp_ws_fetch: Any) -> None:
+async def test_ping_is_answered_with_pong(jp_ws_fetch: Any) -> None:
     tab = await open_tab(jp_ws_fetch)
     await tab.send({"type": "ping"})
     assert await tab.read() == {"id": None, "type": "pong"}
@@ -207,7 +207,7 @@ async def test_a_tab_learns_that_the_server_is_there(jp_ws_fetch: Any) -> None:
         ("[" * 100_000, "Invalid message"),
     ],
 )
-async def test_what_is_not_understood_is_said(jp_ws_fetch: Any, said: str, words: str) -> None:
+async def test_invalid_messages_get_an_error(jp_ws_fetch: Any, said: str, words: str) -> None:
     tab = await open_tab(jp_ws_fetch)
     await tab.send(said)
     answer = await tab.read()
@@ -215,7 +215,7 @@ async def test_what_is_not_understood_is_said(jp_ws_fetch: Any, said: str, words
     assert words in answer["message"]
 
 
-async def test_the_topic_of_all_jobs_says_where_it_begins_and_what_ended(
+async def test_jobs_topic_reports_its_start_and_ended_jobs(
     jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]
 ) -> None:
     earlier = await run(jp_fetch, spec)
@@ -237,7 +237,7 @@ async def test_the_topic_of_all_jobs_says_where_it_begins_and_what_ended(
     assert job in [one["id"] for one in (await again.read())["jobs"]]
 
 
-async def test_an_unknown_instance_is_named(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_unknown_instance_is_named(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     job = await run(jp_fetch, spec)
     tab = await open_tab(jp_ws_fetch)
     await tab.subscribe(1, "log", job=job["id"], instance="../../spec.json")
@@ -246,7 +246,7 @@ async def test_an_unknown_instance_is_named(jp_fetch: Any, jp_ws_fetch: Any, spe
     assert "worker-0" in answer["fix"]
 
 
-async def test_too_many_subscriptions_are_refused(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_too_many_subscriptions_are_rejected(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     tab = await open_tab(jp_ws_fetch)
     for number in range(201):
         await tab.subscribe(number, "jobs")
@@ -255,7 +255,7 @@ async def test_too_many_subscriptions_are_refused(jp_fetch: Any, jp_ws_fetch: An
     assert (answer["id"], answer["code"]) == (200, "UsageError")
 
 
-async def test_a_tab_that_reads_slowly_holds_up_nobody(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
+async def test_slow_reader_does_not_delay_others(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
     job = await submit(jp_fetch, spec, "seq 400000")
     slow, quick = await open_tab(jp_ws_fetch), await open_tab(jp_ws_fetch)
     await slow.subscribe(1, "log", job=job)
@@ -266,7 +266,7 @@ async def test_a_tab_that_reads_slowly_holds_up_nobody(jp_fetch: Any, jp_ws_fetc
     assert again == text
 
 
-async def test_nobody_listens_without_leave(jp_ws_fetch: Any) -> None:
+async def test_stream_without_a_token_is_rejected(jp_ws_fetch: Any) -> None:
     with pytest.raises(HTTPClientError) as caught:
         await jp_ws_fetch(*PREFIX, "stream", headers={"Authorization": "token wrong"})
     assert caught.value.code == 403

@@ -192,7 +192,7 @@ def boards(place: Path) -> list[int]:
 SAME: Any = {"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "cors", "Sec_Fetch_Dest": "empty"}
 
 
-def test_a_job_that_runs_is_seen_through_the_server(site: Site) -> None:
+def test_tensorboard_of_a_running_job_is_served(site: Site) -> None:
     name = "net/1 <b>"
     job = site.train(name)
     board = site.start(job)
@@ -234,7 +234,7 @@ def test_a_job_that_runs_is_seen_through_the_server(site: Site) -> None:
     site.api("DELETE", f"/tensorboards/{board['id']}")
 
 
-def test_it_is_asked_for_in_a_cell_and_in_terminals(site: Site) -> None:
+def test_tensorboard_opens_from_cells_and_terminals(site: Site) -> None:
     """Each gives a link that a browser which is logged in can open; or says what is wrong, and what to do."""
     site.run("digits", WRITE)
     site.run("empty", "true")
@@ -261,7 +261,7 @@ def test_it_is_asked_for_in_a_cell_and_in_terminals(site: Site) -> None:
     until(lambda: not boards(site.place))
 
 
-def test_strangers_and_other_sites_are_refused(site: Site) -> None:
+def test_other_users_and_sites_are_rejected(site: Site) -> None:
     board = site.start(site.train("digits"))
     address = board["address"]
     posted = f"{address}data/plugin/timeseries/timeSeries"
@@ -284,7 +284,7 @@ def test_strangers_and_other_sites_are_refused(site: Site) -> None:
     assert status(f"{BASE}pai/tensorboard/nothing/", **SAME) == 404
 
 
-def test_its_own_port_answers_nobody_who_does_not_know(site: Site) -> None:
+def test_tensorboard_port_rejects_unauthenticated_requests(site: Site) -> None:
     """Every user of the machine can knock at a port of loopback, and read command lines."""
     board = site.start(site.train("digits"))
     (pid,) = boards(site.place)
@@ -309,7 +309,7 @@ def listening(pid: int) -> list[int]:
     ]
 
 
-def test_two_jobs_are_compared(site: Site) -> None:
+def test_two_jobs_are_compared_in_tensorboard(site: Site) -> None:
     first, second = site.train("digits"), site.train("digits")
     board = site.start(second, first, second)
     assert {job["id"] for job in board["jobs"]} == {first, second}
@@ -323,7 +323,7 @@ def test_two_jobs_are_compared(site: Site) -> None:
     assert site.refused("DELETE", f"/tensorboards/{board['id']}")["status"] == 404
 
 
-def test_it_ends_when_nobody_looks(site: Site) -> None:
+def test_idle_tensorboard_ends(site: Site) -> None:
     settings = site.place / "jupyter-config" / "jupyter_pai.toml"
     settings.parent.mkdir(exist_ok=True)
     settings.write_text("[tensorboard]\nidle_minutes = 0.03\n")
@@ -340,7 +340,7 @@ def test_it_ends_when_nobody_looks(site: Site) -> None:
     assert site.start("digits")["address"] == board["address"]
 
 
-def test_it_ends_with_its_server(home: Home, tmp_path: Path) -> None:
+def test_tensorboard_ends_with_its_server(home: Home, tmp_path: Path) -> None:
     site = Site(tmp_path)
     site.run("digits", WRITE)
     for end in (site.server.kill, site.server.stop):
@@ -354,7 +354,7 @@ def test_it_ends_with_its_server(home: Home, tmp_path: Path) -> None:
             site.server.start_again()
 
 
-def test_what_it_cannot_be_started_for(site: Site) -> None:
+def test_impossible_tensorboards_are_rejected(site: Site) -> None:
     site.run("empty", "true")
     said = site.refused("POST", "/tensorboards", {"jobs": ["empty"]})
     assert (said["status"], said["code"]) == (404, "NotFound")
@@ -365,7 +365,7 @@ def test_what_it_cannot_be_started_for(site: Site) -> None:
     assert not boards(site.place)
 
 
-def test_an_interpreter_without_it_and_one_where_it_is_broken(home: Home, tmp_path: Path) -> None:
+def test_missing_or_broken_tensorboard_is_reported(home: Home, tmp_path: Path) -> None:
     site = Site(tmp_path, PYTHONPATH=str(tmp_path / "fake"))
     module = tmp_path / "fake" / "tensorboard" / "__init__.py"
     module.parent.mkdir(parents=True)

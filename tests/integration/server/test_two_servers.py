@@ -30,7 +30,9 @@ def servers(
         server.stop()
 
 
-def test_what_one_submits_the_other_shows_and_ends(servers: list[RealServer], home: Home, tmp_path: Path) -> None:
+def test_job_of_one_server_is_shown_and_stopped_by_the_other(
+    servers: list[RealServer], home: Home, tmp_path: Path
+) -> None:
     first, second = servers
     count = f"seq -f 'n %.0f' {HALF}"
     count = f"seq -f 'n %.0f' {HALF}"
@@ -53,7 +55,7 @@ def test_what_one_submits_the_other_shows_and_ends(servers: list[RealServer], ho
     assert second.rest("GET", "/pai/api/v1/jobs")["total"] == 1
 
 
-def test_the_log_of_a_server_says_once_that_its_disk_is_a_network_disk(servers: list[RealServer]) -> None:
+def test_network_disk_warning_is_logged_once_per_server(servers: list[RealServer]) -> None:
     server = servers[0]
     expected = 1 if filesystem.network_kind(server.root) else 0
     until(lambda: server.log.read_text().count("does not use WAL") >= 2 * expected)
