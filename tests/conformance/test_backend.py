@@ -14,7 +14,7 @@ from ..fakes.alibaba import StandIn
 from ..integration.pai.conftest import IMAGE, platform  # noqa: F401  a fixture
 
 
-def test_all_installed_backends_are_held_to_this() -> None:
+def test_every_installed_backend_is_tested() -> None:
     assert sorted(load_backends()) == ["local", "pai"]
 
 

@@ -26,7 +26,7 @@ def pai(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
         yield pai
 
 
-def test_all_installed_storages_are_held_to_this() -> None:
+def test_every_installed_storage_is_tested() -> None:
     assert sorted(load_storages()) == ["file", "oss"]
 
 
@@ -50,7 +50,7 @@ class TestOss(StoragePromises):
         return f"oss://{pai.bucket}/{tmp_path.name}/it's a/模型/"
 
 
-def test_an_unknown_scheme_is_named(tmp_path: Path) -> None:
+def test_unknown_scheme_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="gopher://x") as caught:
         Storages(Profiles(Home(tmp_path))).of("gopher://x")
     assert "file://" in caught.value.fix

@@ -64,7 +64,7 @@ def test_every_rule_and_field_of_the_audit_log_is_documented(document: str) -> N
 
 
 @pytest.mark.parametrize("document", ["docs/unverified.md", "docs/unverified.zh-CN.md"])
-def test_every_trial_is_documented_and_listed(document: str) -> None:
+def test_every_manual_check_is_documented_and_listed(document: str) -> None:
     rows = set(re.findall(r"^\| `(\w+)` \|", text(document), re.MULTILINE))
     assert rows == {trial.name for backend in load_backends().values() for trial in backend.trials()}
 
@@ -200,7 +200,7 @@ def english(chinese: Path) -> str:
 OTHER_WORDS = re.compile("笔记本|实例规格|(?<!作业)配置(?!档|目录)")
 
 
-def test_chinese_has_one_word_for_one_thing() -> None:
+def test_chinese_terms_are_consistent() -> None:
     content = {str(path): path.read_text("utf-8") for path in [*pairs(), *(ROOT / "binder").rglob("*.zh-CN.ipynb")]}
     for path in catalogues():
         content[path.name] = "\n".join(map(str, (message.string for message in read(path))))

@@ -19,7 +19,7 @@ def tree() -> list[type[PaiError]]:
 
 
 @pytest.mark.parametrize("kind", tree())
-def test_every_error_is_drawn_with_its_status(kind: type[PaiError]) -> None:
+def test_every_error_is_in_the_documented_tree(kind: type[PaiError]) -> None:
     assert kind.__module__ == "jupyter_pai.core.errors"
     assert errors.__doc__
     row = re.search(rf"\b{kind.__name__}\b(.*)", errors.__doc__)
@@ -29,22 +29,22 @@ def test_every_error_is_drawn_with_its_status(kind: type[PaiError]) -> None:
 
 
 @pytest.mark.parametrize("kind", tree())
-def test_every_error_comes_through_http_whole(kind: type[PaiError]) -> None:
+def test_every_error_survives_http(kind: type[PaiError]) -> None:
     error = kind("what", fix="how", line=3)
     again = PaiError.from_json(error.as_json())
     assert type(again) is kind
     assert (again.message, again.fix, again.details) == ("what", "how", {"line": 3})
 
 
-def test_an_unknown_code_is_an_engine_error() -> None:
+def test_unknown_code_is_an_engine_error() -> None:
     assert type(PaiError.from_json({"code": "New", "message": "m"})) is errors.EngineError
 
 
-def test_no_error_is_taken_for_a_lost_login() -> None:
+def test_no_error_has_the_status_of_a_lost_login() -> None:
     assert {kind.status for kind in tree()} & {401, 403, 407} == set()
 
 
-def test_a_users_mistake_is_4xx_and_ours_5xx() -> None:
+def test_user_errors_are_4xx_and_engine_errors_5xx() -> None:
     for kind in tree():
         ours = issubclass(kind, errors.EngineError) or kind is PaiError
         assert kind.status // 100 == (5 if ours else 4), kind

@@ -64,19 +64,19 @@ def test_public_functions_are_used_in_another_module() -> None:
 
 
 @pytest.mark.parametrize("name", jupyter_pai.__all__)
-def test_public_names_are_there(name: str) -> None:
+def test_public_names_exist(name: str) -> None:
     assert getattr(jupyter_pai, name) is not None
     assert name in dir(jupyter_pai)
 
 
-def test_names_for_plug_ins_are_there_and_documented() -> None:
+def test_plugin_names_exist_and_are_documented() -> None:
     names = [*" ".join(jupyter_pai._PLUGIN_HOMES.values()).split(), *jupyter_pai._MODULES]
     assert [name for name in names if getattr(jupyter_pai, name, None) is None] == []
     document = (ROOT / "docs/plugins.md").read_text("utf-8")
     assert [name for name in names if f"`{name}`" not in document] == []
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nonsense"):
         jupyter_pai.nonsense  # noqa: B018
 
@@ -88,11 +88,11 @@ def loaded_by(code: str, *command: str) -> set[str]:
     return {name.split(".")[0] for name in done.stdout.splitlines()[-1].split()}
 
 
-def test_import_is_light() -> None:
+def test_package_import_is_light() -> None:
     assert loaded_by("import jupyter_pai") & HEAVY == set()
 
 
-def test_loading_the_magics_is_light() -> None:
+def test_magics_import_is_light() -> None:
     code = (
         "from IPython.core.interactiveshell import InteractiveShell; shell = InteractiveShell.instance(); "
         "before = set(sys.modules)\nshell.run_line_magic('load_ext', 'jupyter_pai')"
@@ -100,19 +100,19 @@ def test_loading_the_magics_is_light() -> None:
     assert loaded_by(code) & HEAVY == set()
 
 
-def test_the_supervisor_is_light() -> None:
+def test_supervisor_import_is_light() -> None:
     """Every job waits for it."""
     code = f"sys.path.insert(0, {str(ROOT)!r}); import jupyter_pai.backends.local.supervisor.main"
     assert loaded_by(code, "-I", "-S") & {"typing", "re", "dataclasses", "subprocess", "pathlib", "socket"} == set()
 
 
-def test_a_client_of_a_server_is_light() -> None:
+def test_client_import_is_light() -> None:
     modules = ("client.connect", "client.job", "commands.parser.parser", "commands.jobs", "commands.spec_from_options")
     code = "import " + ", ".join(f"jupyter_pai.{module}" for module in modules)
     assert loaded_by(code) & {"pydantic", "tornado", "httpx", "numpy", "pandas", "sqlite3", "jupyter_server"} == set()
 
 
-def test_the_sdks_names_are_light() -> None:
+def test_sdk_import_is_light() -> None:
     """A cell that begins with them waits for them."""
     code = "import jupyter_pai.sdk.estimator, jupyter_pai.sdk.session, jupyter_pai.sdk.image, jupyter_pai.sdk.job"
     heavy = {"pydantic", "httpx", "oss2", "numpy", "pandas", "sqlite3", "tornado", "alibabacloud_credentials"}

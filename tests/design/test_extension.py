@@ -12,7 +12,7 @@ import jupyter_pai
 from .test_documents import GUIDES, ROOT, text
 
 
-def test_the_page_has_the_version_of_the_server() -> None:
+def test_page_and_server_versions_are_equal() -> None:
     assert f"VERSION = '{jupyter_pai.__version__}'" in text("labextension/src/api/compatibility.ts")
 
 

@@ -88,7 +88,7 @@ def test_no_room_has_a_circle() -> None:
             raise AssertionError(f"{room}: {' -> '.join(error.args[1])}") from None
 
 
-def test_the_standard_library_is_enough_where_we_own_no_packages() -> None:
+def test_modules_inside_jobs_use_only_the_standard_library() -> None:
     import sys
 
     ours = ("core.contract", "report", "backends.runtime.launcher")
@@ -109,13 +109,13 @@ def test_the_standard_library_is_enough_where_we_own_no_packages() -> None:
         assert tops - sys.stdlib_module_names - allowed == set(), name
 
 
-def test_traitlets_stops_at_the_server_and_the_widgets() -> None:
+def test_traitlets_is_imported_by_server_and_widgets_only() -> None:
     for name, path in modules().items():
         if not name.startswith("server") and name not in ("client.widgets.job_view", "client.widgets.form_view"):
             assert "traitlets" not in path.read_text("utf-8"), name
 
 
-def test_files_are_short_enough_to_read() -> None:
+def test_files_are_at_most_400_lines() -> None:
     lengths = {name: len(path.read_text("utf-8").splitlines()) for name, path in modules().items()}
     assert {name: lines for name, lines in lengths.items() if lines > 400} == {}
 

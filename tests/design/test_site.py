@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_reference_is_complete(folder: Path, language: str) -> None:
+def test_reference_is_complete(folder: Path, language: str) -> None:
     words = {path.stem: path.read_text("utf-8") for path in (folder / language).glob("*.md")}
     for name, _verb in verbs(grammar.parser()):
         assert f"## `%pai {name}`" in words["commands"]
@@ -50,7 +50,7 @@ def test_the_reference_is_complete(folder: Path, language: str) -> None:
 
 
 @pytest.mark.parametrize("page", ["settings", "spec", "commands", "environment", "http", "jupyterlab"])
-def test_the_reference_is_translated(folder: Path, page: str) -> None:
+def test_reference_is_translated(folder: Path, page: str) -> None:
     text = (folder / "zh-CN" / f"{page}.md").read_text("utf-8")
     rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| `")]
     assert rows
@@ -59,7 +59,7 @@ def test_the_reference_is_translated(folder: Path, page: str) -> None:
     assert [text for text in told if re.search("[a-z]", text) and not re.search("[\u4e00-\u9fff]", text)] == []
 
 
-def test_a_page_is_in_its_language(folder: Path) -> None:
+def test_pages_are_in_their_language(folder: Path) -> None:
     for language, place in LANGUAGES.items():
         page = (folder / "html" / place / "guide/index.html").read_text("utf-8")
         assert f'<html lang="{language[:2]}"' in page
@@ -75,13 +75,13 @@ def test_nothing_is_loaded_from_other_hosts(folder: Path) -> None:
         assert not re.findall(r"""<link[^>]*rel=["']?stylesheet["']?[^>]*href=["']?(?:https?:)?//[^>]*>""", text), path
 
 
-def test_a_broken_link_of_the_site_is_reported(tmp_path: Path) -> None:
+def test_broken_site_link_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("<p id='here'><a href='b.html#part'>x</a><a href='#here'>y</a><img src='c.png'>")
     (tmp_path / "b.html").write_text("<p id='other'><a href='a.html#here'>z</a><a href='https://example.com'>w</a>")
     assert broken(tmp_path) == ["a.html: b.html#part is broken", "a.html: c.png is broken"]
 
 
-def test_a_broken_link_of_a_document_is_reported() -> None:
+def test_broken_document_link_is_reported() -> None:
     document = ROOT / "binder/tutorials/tutorial.ipynb"
     assert (
         led("[a](folder.ipynb) [b](../demo.py) [c](https://x)", document)

@@ -57,12 +57,12 @@ def name_of(function: ast.expr) -> str:
     return ""
 
 
-def test_every_message_is_marked() -> None:
+def test_every_message_is_marked_for_translation() -> None:
     found = {f"{path.relative_to(PACKAGE)}: {text}" for path in PACKAGE.rglob("*.py") for text in unmarked(path)}
     assert found == set()
 
 
-def test_what_is_not_marked_is_found(tmp_path: Path) -> None:
+def test_unmarked_message_is_found(tmp_path: Path) -> None:
     path = tmp_path / "code.py"
     path.write_text('raise BadInput(f"No file {name} here.", fix=x or "Make one.")\nprint(_("Not this."), "but this")')
     assert sorted(unmarked(path)) == [" here.", "Make one.", "No file ", "but this"]

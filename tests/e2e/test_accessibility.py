@@ -364,7 +364,7 @@ SEEN: set[str] = set()
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_accessibility(house: House, name: str) -> None:
+def test_views_pass_accessibility_checks(house: House, name: str) -> None:
     root = walk(house, name)
     wrong = {"Light": faults(house.page, root)}
     wrong |= {"moves": moving(root), "cut off": cut_off(root)}
@@ -389,7 +389,7 @@ def walk(house: House, name: str) -> ElementHandle:
 CLASSES = """() => [...document.querySelectorAll('[class*="jp-pai-"]')].flatMap(node => [...node.classList])"""
 
 
-def test_elements_within_jupyterlab(house: House) -> None:
+def test_elements_within_jupyterlab_pass_axe(house: House) -> None:
     mine = (".jp-pai-StatusItem", ".jp-LauncherCard[data-category='Training']")
     execute(house.page, "launcher:create")
     wrong = {}
@@ -411,7 +411,7 @@ ELSEWHERE = {
 }
 
 
-def test_each_component_is_in_a_view(house: House) -> None:
+def test_every_component_is_checked(house: House) -> None:
     """Each component has its own class: a new one that no view of the list shows fails this test."""
     for name in VIEWS:
         if name not in WALKED:
@@ -435,7 +435,7 @@ def test_times_use_the_time_zone_of_the_browser(house: House) -> None:
     assert f"{there:%-m/%-d/%Y, %-I:%M:%S}" in shown.inner_text()
 
 
-def test_the_end_of_a_job_is_announced(house: House) -> None:
+def test_end_of_a_job_is_announced(house: House) -> None:
     """Alerts are announced anywhere, and the job view has its status in a live region."""
     job = house.submit("heard", command="true")
     view = house.job(job, "overview")

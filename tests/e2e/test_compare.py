@@ -53,7 +53,7 @@ def expect_drawn(chart: Locator, wanted: str) -> None:
     chart.page.wait_for_function(f"([figure, wanted]) => ({DRAWN.strip()})(figure) === wanted", arg=arg)
 
 
-def test_two_jobs_are_compared(lab: Lab, page: Page) -> None:
+def test_jobs_are_compared_in_table_and_charts(lab: Lab, page: Page) -> None:
     train(lab, "slow", 100, "yes", batch="20", lr="0.1", warmup="5")
     train(lab, "fast", 10, script=SCRIPT + "print('other')\n", batch="20", lr="0.5")
     open_panel(page, lab)

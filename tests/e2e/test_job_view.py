@@ -216,7 +216,7 @@ def test_a_page_survives_a_server_restart(lab: Lab, page: Page, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
-def test_dark_narrow_and_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_job_view_is_dark_narrow_and_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
     lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
     lab.write("a.ipynb", *train(tmp_path, f"print('{'x' * 300}')\nprint('训练')"))
@@ -249,7 +249,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_in_notebook_7(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_job_view_works_in_notebook_7(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("a.ipynb", *train(tmp_path, "print('here')"))
     open_notebook(page, lab, "a.ipynb", "notebooks")
     run_cells(page, 2)

@@ -143,7 +143,7 @@ def named_server(home: Home, tmp_path: Path) -> Iterator[Lab]:
     hub.close()
 
 
-def test_notebook_7_below_a_hubs_address(named_server: Lab, page: Page, tmp_path: Path) -> None:
+def test_notebook_7_works_below_a_hub_url(named_server: Lab, page: Page, tmp_path: Path) -> None:
     lab = named_server
     for name in ("aaa.ipynb", "bbb.ipynb"):
         lab.write(name, "1")
@@ -169,7 +169,7 @@ def test_notebook_7_below_a_hubs_address(named_server: Lab, page: Page, tmp_path
     assert "101 GET /user/ada/train/pai/api/v1/stream" in lab.log.read_text()
 
 
-def test_chinese_without_the_language_pack_and_with_it(lab: Lab, page: Page) -> None:
+def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/catalogue" in request.url else None)
     jobs = page.locator('.jp-SideBar [data-id="jp-pai-jobs"]')

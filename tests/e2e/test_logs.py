@@ -162,7 +162,7 @@ def test_escape_sequences_of_a_job_are_filtered(lab: Lab, page: Page, folder: Pa
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
-def test_several_instances_by_time(lab: Lab, page: Page, folder: Path) -> None:
+def test_logs_of_instances_are_merged_by_time(lab: Lab, page: Page, folder: Path) -> None:
     (folder / "a.py").touch()
     command = 'for n in 1 2 3; do echo "\\033[31m$RANK says $n\\033[0m"; sleep 0.3; done; echo "KeyError: $RANK"'
     job = submit(lab, command, folder, instance_count=2)

@@ -60,7 +60,7 @@ def bare(page: Page, engine: EmbeddedClient) -> Bare:
     return Bare(page, engine, job.id)
 
 
-def test_accessibility(bare: Bare) -> None:
+def test_job_view_passes_accessibility_checks(bare: Bare) -> None:
     page, wrong = bare.page, {}
     view = page.locator(".jp-pai-Job")
 

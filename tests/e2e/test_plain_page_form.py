@@ -107,7 +107,7 @@ def script(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_accessibility(page: Page, engine: EmbeddedClient, script: Path) -> None:
+def test_form_passes_accessibility_checks(page: Page, engine: EmbeddedClient, script: Path) -> None:
     wrong = {}
     with closing(BareForm(page, engine, script)) as bare:
         root = bare.open()

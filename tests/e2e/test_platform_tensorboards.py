@@ -59,7 +59,7 @@ def accept(page: Page) -> None:
     page.locator(".jp-Dialog .jp-mod-accept").click(timeout=LONG)
 
 
-def test_start_open_stop_and_delete(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
+def test_tensorboard_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
     view = opened(page, lab, submit(lab, "digits"))
     part = view.get_by_role("region", name=PART)
     expect(part).to_contain_text("one of the 5 TensorBoard slots of the account, may be billed", timeout=LONG)
@@ -96,7 +96,7 @@ def test_start_open_stop_and_delete(lab: Lab, page: Page, pai: StandIn) -> None:
     assert boards(lab) == []
 
 
-def test_replace_one_when_all_slots_are_used(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
+def test_tensorboard_is_replaced_when_all_slots_are_used(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
     fill(lab)
     view = opened(page, lab, submit(lab, "sixth"))
     part = view.get_by_role("region", name=PART)
@@ -123,7 +123,7 @@ def test_replace_one_when_all_slots_are_used(lab: Lab, page: Page, pai: StandIn)
     assert (shown["number-2"], shown["sixth"], shown["number-0"]) == ("stopped", "running", "running")
 
 
-def test_errors_are_shown_with_a_fix(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
+def test_tensorboard_errors_are_shown_with_a_fix(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
     job = submit(lab, "digits")
     pai.faults.add("refused", "dlc:ListTensorboards", status=403)
     part = opened(page, lab, job).get_by_role("region", name=PART)
@@ -149,7 +149,7 @@ def test_errors_are_shown_with_a_fix(lab: Lab, page: Page, pai: StandIn) -> None
     expect(part.get_by_role("link", name="Open on the platform")).to_be_visible(timeout=LONG)
 
 
-def test_local_jobs_have_none(lab: Lab, page: Page) -> None:
+def test_local_jobs_offer_no_platform_tensorboard(lab: Lab, page: Page) -> None:
     view = opened(page, lab, submit(lab, "here", "local"))
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible(timeout=LONG)
     expect(view.get_by_role("region", name=PART)).to_have_count(0)
@@ -157,7 +157,7 @@ def test_local_jobs_have_none(lab: Lab, page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 900}}], indirect=True)
-def test_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
+def test_tensorboards_are_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
     lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
     fill(lab)
@@ -170,7 +170,7 @@ def test_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     assert faults(page, TAB) == []
 
 
-def test_in_a_page_without_the_extension(pai: StandIn, plain_lab: Lab, page: Page) -> None:  # noqa: F811
+def test_tensorboards_work_without_the_extension(pai: StandIn, plain_lab: Lab, page: Page) -> None:  # noqa: F811
     """A page without the extension: connected through the kernel, with its own dialogs, in Chinese."""
     train = "%%pai_train --backend pai --name digits --as job --wait\nprint(1)"
     # A view of a finished job is drawn once.

@@ -44,7 +44,7 @@ def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def test_a_plug_in_is_in_the_panel(shared: Path, lab: Lab, page: Page) -> None:
+def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "1")
     (lab.root / "work/train.py").write_text(SCRIPT)
     (shared / "shelves/data").mkdir(parents=True)

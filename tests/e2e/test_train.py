@@ -220,7 +220,7 @@ def test_entry_points_hyperparameters_and_files_to_upload(lab: Lab, page: Page) 
     assert not spec["source"].get("allow_secret")
 
 
-def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
+def test_train_form_works_by_keyboard(lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "print('done')")
     (lab.root / "work/local.ini").write_text(f"key = {KEY}\n")
     open_notebook(page, lab, "work/a.ipynb")
@@ -274,7 +274,7 @@ def test_by_keyboard_alone(lab: Lab, page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
-def test_of_a_folder_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
+def test_train_form_of_a_folder_is_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
     lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
     (lab.root / "work").mkdir()
@@ -293,7 +293,7 @@ def test_of_a_folder_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     expect(page.locator(".jp-pai-Job")).to_contain_text("lr 0.01 adam 3", timeout=LONG)
 
 
-def test_in_notebook_7(lab: Lab, page: Page) -> None:
+def test_train_form_works_in_notebook_7(lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "print('done')")
     open_notebook(page, lab, "work/a.ipynb", "notebooks")
     page.get_by_role("button", name="Train", exact=True).click(timeout=LONG)

@@ -53,7 +53,7 @@ def names(table: Locator) -> list[str]:
     return [row.get_attribute("data-type") or "" for row in table.locator("tr[data-type]").all()]
 
 
-def test_select_an_instance_type_and_an_image_of_the_platform(
+def test_instance_type_and_image_of_the_platform_are_selected(
     lab: Lab,
     page: Page,
     pai: StandIn,  # noqa: F811

@@ -53,7 +53,7 @@ SCRIPT = """
 """
 
 
-def test_the_official_sdk(pai: StandIn, tmp_path: Path) -> None:
+def test_official_sdk_runs_a_job_on_the_fake(pai: StandIn, tmp_path: Path) -> None:
     code, to = tmp_path / "code", tmp_path / "to"
     code.mkdir()
     to.mkdir()

@@ -27,7 +27,7 @@ def bucket(pai: StandIn, request: pytest.FixtureRequest) -> Any:
     return bucket_of(pai, request.param)
 
 
-def test_objects_come_back_as_they_were(bucket: Any, pai: StandIn) -> None:
+def test_objects_keep_bytes_metadata_and_unusual_keys(bucket: Any, pai: StandIn) -> None:
     for key in ODD:
         put = bucket.put_object(key, key.encode(), headers={"x-oss-meta-who": "ada", "Content-Type": "text/x"})
         got = bucket.get_object(key)
@@ -40,7 +40,7 @@ def test_objects_come_back_as_they_were(bucket: Any, pai: StandIn) -> None:
     assert pai.objects.keys() == sorted(ODD[4:])
 
 
-def test_a_thousand_at_once_and_large_objects(bucket: Any, pai: StandIn) -> None:
+def test_thousand_objects_are_deleted_at_once(bucket: Any, pai: StandIn) -> None:
     keys = [f"{'x' * 1000}{number:04}" for number in range(1000)]
     pai.objects.write(keys[0], b"y" * 3_000_000)
     assert bucket.get_object(keys[0]).read() == b"y" * 3_000_000
@@ -49,7 +49,7 @@ def test_a_thousand_at_once_and_large_objects(bucket: Any, pai: StandIn) -> None
     assert [path.name for path in (pai.folder / "blobs").iterdir()] == []
 
 
-def test_pages_folders_and_markers(bucket: Any, pai: StandIn) -> None:
+def test_listings_have_pages_folders_and_markers(bucket: Any, pai: StandIn) -> None:
     for key in ["a", *(f"d/{number:03}" for number in range(120)), "d/e/f", "z/1"]:
         pai.objects.write(key, b"x")
     page = bucket.list_objects(delimiter="/", max_keys=2)
@@ -64,7 +64,7 @@ def test_pages_folders_and_markers(bucket: Any, pai: StandIn) -> None:
     assert [o.key for o in bucket.list_objects_v2(start_after="d/118", prefix="d/1").object_list] == ["d/119"]
 
 
-def test_ranges_and_conditions(bucket: Any) -> None:
+def test_ranges_and_conditions_are_honoured(bucket: Any) -> None:
     etag = bucket.put_object("k", b"0123456789").etag
     assert bucket.get_object("k", byte_range=(2, 4)).read() == b"234"
     assert bucket.get_object("k", byte_range=(None, 3)).read() == b"789"
@@ -76,7 +76,7 @@ def test_ranges_and_conditions(bucket: Any) -> None:
         bucket.put_object("k", b"", headers={"x-oss-forbid-overwrite": "true"})
 
 
-def test_multipart_upload_and_its_sum(bucket: Any, pai: StandIn, tmp_path: Path) -> None:
+def test_multipart_upload_has_the_right_checksum(bucket: Any, pai: StandIn, tmp_path: Path) -> None:
     data = bytes(range(256)) * 4096
     (tmp_path / "big").write_bytes(data)
     store = oss2.ResumableStore(root=str(tmp_path))
@@ -93,7 +93,7 @@ def test_multipart_upload_and_its_sum(bucket: Any, pai: StandIn, tmp_path: Path)
     assert (tmp_path / "got").read_bytes() == data
 
 
-def test_uploads_that_are_not_ended(bucket: Any, pai: StandIn) -> None:
+def test_unfinished_uploads_are_listed_and_aborted(bucket: Any, pai: StandIn) -> None:
     upload = bucket.init_multipart_upload("ü").upload_id
     first = bucket.upload_part("ü", upload, 1, b"x" * 200_000)
     bucket.upload_part("ü", upload, 2, b"y")
@@ -108,7 +108,7 @@ def test_uploads_that_are_not_ended(bucket: Any, pai: StandIn) -> None:
     assert pai.objects.uploads() == []
 
 
-def test_append_and_copy(bucket: Any, pai: StandIn) -> None:
+def test_objects_are_appended_and_copied(bucket: Any, pai: StandIn) -> None:
     first = bucket.append_object("log", 0, b"one,")
     bucket.append_object("log", first.next_position, b"two", init_crc=first.crc)
     with pytest.raises(oss2.exceptions.PositionNotEqualToLength):
@@ -117,7 +117,7 @@ def test_append_and_copy(bucket: Any, pai: StandIn) -> None:
     assert bucket.get_object("copy of/log").read() == b"one,two"
 
 
-def test_presigned_addresses(bucket: Any) -> None:
+def test_presigned_urls_are_checked(bucket: Any) -> None:
     bucket.put_object("a b", b"hello")
     address = bucket.sign_url("GET", "a b", 60)
     assert requests.get(address, timeout=10).content == b"hello"
@@ -129,7 +129,7 @@ def test_presigned_addresses(bucket: Any) -> None:
     assert "expired" in requests.get(over, timeout=10).text
 
 
-def test_what_a_bucket_tells_of_itself(pai: StandIn) -> None:
+def test_bucket_reports_location_info_and_size(pai: StandIn) -> None:
     bucket = bucket_of(pai)
     assert bucket.get_bucket_location().location == f"oss-{pai.region}"
     assert bucket.get_bucket_info().name == pai.bucket
@@ -140,7 +140,7 @@ def test_what_a_bucket_tells_of_itself(pai: StandIn) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v4"])
-def test_who_may_not(pai: StandIn, version: str) -> None:
+def test_requests_without_rights_are_rejected(pai: StandIn, version: str) -> None:
     def refusal(bucket: Any) -> tuple[int, str]:
         with pytest.raises(oss2.exceptions.ServerError) as caught:
             bucket.head_object("k")
@@ -162,7 +162,7 @@ def test_who_may_not(pai: StandIn, version: str) -> None:
     assert refusal(bucket_of(pai, version)) == (403, "RequestTimeTooSkewed")
 
 
-def test_a_virtual_host(pai: StandIn) -> None:
+def test_virtual_host_urls_are_accepted(pai: StandIn) -> None:
     endpoint = pai.oss_endpoint.replace("127.0.0.1", "oss.test")
     bucket = oss2.Bucket(oss2.Auth(pai.key.id, pai.key.secret), endpoint, pai.bucket)
     address = bucket.sign_url("PUT", "a/b", 60).replace(f"{pai.bucket}.oss.test", "127.0.0.1")
@@ -171,7 +171,7 @@ def test_a_virtual_host(pai: StandIn) -> None:
     assert pai.objects.read("a/b") == b"1"
 
 
-def test_faults(pai: StandIn) -> None:
+def test_faults_are_injected(pai: StandIn) -> None:
     bucket = bucket_of(pai)
     bucket.put_object("k", b"x" * 1_000_000)
     for kind, status in {"500": 500, "503": 503, "throttled": 503}.items():

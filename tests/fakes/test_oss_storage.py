@@ -57,7 +57,7 @@ def large(tmp_path: Path, mib: int) -> Path:
     return path
 
 
-def test_crcs_are_those_of_the_official_client() -> None:
+def test_crc64_equals_that_of_the_official_client() -> None:
     from oss2.utils import Crc64
 
     data = os.urandom(100_000)
@@ -67,7 +67,7 @@ def test_crcs_are_those_of_the_official_client() -> None:
     assert combine_crc64([(crc64(data[:7]), 7), (crc64(data[7:]), len(data) - 7), (0, 0)]) == theirs.crc
 
 
-def test_large_files_go_and_come_in_parts(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
+def test_large_files_are_transferred_in_parts(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     path, uri = large(tmp_path, 20), f"oss://{pai.bucket}/a/large.bin"
     told: list[tuple[int, int]] = []
     storage.put(path, uri, progress=lambda done, whole: told.append((done, whole)))
@@ -81,7 +81,7 @@ def test_large_files_go_and_come_in_parts(storage: OssStorage, pai: StandIn, tmp
     assert told[-1] == (path.stat().st_size,) * 2
 
 
-def test_large_objects_move_in_parts_and_nothing_of_them_comes_here(storage: OssStorage, pai: StandIn) -> None:
+def test_large_objects_are_moved_in_parts_without_download(storage: OssStorage, pai: StandIn) -> None:
     data, source, goal = os.urandom(MIB), OssUri(pai.bucket, "a/1"), OssUri(pai.bucket, "b/1")
     pai.objects.write("a/1", data)
     pai.objects.write("a/2", b"2")
@@ -107,7 +107,7 @@ def test_large_objects_move_in_parts_and_nothing_of_them_comes_here(storage: Oss
     assert pai.objects.uploads() == []
 
 
-def test_a_move_whose_answer_was_lost_is_done(storage: OssStorage, pai: StandIn) -> None:
+def test_move_with_a_lost_reply_succeeds(storage: OssStorage, pai: StandIn) -> None:
     pai.objects.write("a", b"1")
     pai.faults.add("lost", "oss:CopyObject", count=1)
     assert storage.move(f"oss://{pai.bucket}/a", f"oss://{pai.bucket}/b") == 1
@@ -116,7 +116,7 @@ def test_a_move_whose_answer_was_lost_is_done(storage: OssStorage, pai: StandIn)
         storage.move(f"oss://{pai.bucket}/b", f"oss://{pai.bucket}.oss-cn-beijing.aliyuncs.com/c")
 
 
-def test_an_upload_that_was_killed_goes_on(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
+def test_killed_upload_is_resumed(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     path, uri = large(tmp_path, 48), f"oss://{pai.bucket}/large.bin"
     pai.faults.add("delay", "oss:UploadPart", after=4, seconds=10)
     script = (
@@ -154,7 +154,7 @@ def test_an_upload_that_was_killed_goes_on(storage: OssStorage, pai: StandIn, tm
     assert (tmp_path / "back/large.bin").read_bytes() == path.read_bytes()
 
 
-def test_a_file_that_has_changed_is_uploaded_anew(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
+def test_changed_file_is_uploaded_again(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     path, uri = large(tmp_path, 16), f"oss://{pai.bucket}/large.bin"
     pai.faults.add("refused", "oss:CompleteMultipartUpload", status=400, code="Odd", count=1)
     with pytest.raises(PaiError, match="Odd"):
@@ -165,7 +165,7 @@ def test_a_file_that_has_changed_is_uploaded_anew(storage: OssStorage, pai: Stan
     assert pai.count("oss", "UploadPart") == 6
 
 
-def test_an_upload_that_is_ended_leaves_no_parts(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
+def test_cancelled_upload_leaves_no_parts(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     path = large(tmp_path, 48)
     pai.faults.add("delay", "oss:UploadPart", after=2, seconds=1)
 
@@ -186,7 +186,7 @@ class Renewing(AccountOf):
         self.key = self.pai.sts(3600)
 
 
-def test_keys_that_expire_on_the_way_are_renewed(pai: StandIn, tmp_path: Path) -> None:
+def test_keys_expiring_during_a_transfer_are_renewed(pai: StandIn, tmp_path: Path) -> None:
     path, uri = large(tmp_path, 96), f"oss://{pai.bucket}/large.bin"
     account = Renewing(pai, old := pai.sts(3600))
     pai.faults.add("delay", "oss:UploadPart", seconds=0.3)
@@ -201,7 +201,7 @@ def test_keys_that_expire_on_the_way_are_renewed(pai: StandIn, tmp_path: Path) -
     assert pai.objects.read("large.bin") == path.read_bytes()
 
 
-def test_keys_that_are_not_renewed_are_refused(storage: OssStorage, account: AccountOf, pai: StandIn) -> None:
+def test_expired_keys_raise_credentials_error(storage: OssStorage, account: AccountOf, pai: StandIn) -> None:
     account.key = pai.sts(3600)
     pai.change_key(account.key.id, expires=0)
     with pytest.raises(CredentialsError) as caught:
@@ -210,7 +210,7 @@ def test_keys_that_are_not_renewed_are_refused(storage: OssStorage, account: Acc
 
 
 @pytest.mark.parametrize("kind", ["500", "503", "throttled", "reset", "cut", "lost"])
-def test_faults_lose_nothing(storage: OssStorage, pai: StandIn, tmp_path: Path, kind: str) -> None:
+def test_transfers_survive_faults(storage: OssStorage, pai: StandIn, tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "tree"
     folder.mkdir()
     for n in range(40):
@@ -227,7 +227,7 @@ def test_faults_lose_nothing(storage: OssStorage, pai: StandIn, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("action", ["PutObject", "CompleteMultipartUpload"])
-def test_a_lost_reply_is_no_conflict(storage: OssStorage, pai: StandIn, tmp_path: Path, action: str) -> None:
+def test_lost_upload_reply_is_not_a_conflict(storage: OssStorage, pai: StandIn, tmp_path: Path, action: str) -> None:
     path = large(tmp_path, 20 if action.startswith("C") else 1)
     pai.faults.add("lost", f"oss:{action}", count=1)
     assert storage.put(path, f"oss://{pai.bucket}/large.bin").size == path.stat().st_size
@@ -236,7 +236,7 @@ def test_a_lost_reply_is_no_conflict(storage: OssStorage, pai: StandIn, tmp_path
         storage.put(path, f"oss://{pai.bucket}/large.bin")
 
 
-def test_what_changes_while_it_is_read_is_not_mixed(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
+def test_object_changed_while_reading_raises(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     pai.objects.write("a/b", b"one")
     with storage.open(f"oss://{pai.bucket}/a/", "b") as file:
         assert file.read(0, 2) == b"on"
@@ -245,7 +245,7 @@ def test_what_changes_while_it_is_read_is_not_mixed(storage: OssStorage, pai: St
             file.read(0, 3)
 
 
-def test_keys_that_are_no_paths_stay_where_they_are(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
+def test_object_keys_that_are_not_paths_are_not_downloaded(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     for key in ("a/ok", "a/../out", "a//b", "a/./c"):
         pai.objects.write(key, b"1")
     uri = f"oss://{pai.bucket}/a/"
@@ -254,7 +254,7 @@ def test_keys_that_are_no_paths_stay_where_they_are(storage: OssStorage, pai: St
     assert [path.name for path in tmp_path.rglob("*") if path.name in ("out", "b", "c", "ok")] == ["ok"]
 
 
-def test_listing_in_pages(storage: OssStorage, pai: StandIn) -> None:
+def test_listing_reads_all_pages(storage: OssStorage, pai: StandIn) -> None:
     folder = f"oss://{pai.bucket}/many/"
     for n in range(1005):
         pai.objects.write(f"many/{n:04}/x", b"1")
@@ -269,7 +269,7 @@ def wrong(pai: StandIn) -> AccessKey:
     return AccessKey(pai.key.id, "not-the-secret-" + "0" * 20)
 
 
-def test_refusals_say_what_to_do(storage: OssStorage, account: AccountOf, pai: StandIn, tmp_path: Path) -> None:
+def test_errors_have_a_fix(storage: OssStorage, account: AccountOf, pai: StandIn, tmp_path: Path) -> None:
     uri = f"oss://{pai.bucket}/a/"
 
     def said(kind: type[PaiError], uri: str = uri) -> str:
@@ -293,7 +293,7 @@ def test_refusals_say_what_to_do(storage: OssStorage, account: AccountOf, pai: S
     assert "20 minutes" in said(ClockError)
 
 
-def test_a_head_says_as_much(storage: OssStorage, account: AccountOf, pai: StandIn) -> None:
+def test_errors_of_head_requests_are_classified(storage: OssStorage, account: AccountOf, pai: StandIn) -> None:
     account.key = wrong(pai)
     with pytest.raises(CredentialsError):
         storage.stat(f"oss://{pai.bucket}/a")
@@ -304,14 +304,14 @@ def test_a_head_says_as_much(storage: OssStorage, account: AccountOf, pai: Stand
         storage.open(f"oss://{pai.bucket}/", "a")
 
 
-def test_who_does_not_answer_is_named(pai: StandIn, tmp_path: Path) -> None:
+def test_unreachable_endpoint_is_named(pai: StandIn, tmp_path: Path) -> None:
     account = AccountOf(pai)
     account.oss_endpoint = "http://127.0.0.1:9"
     with pytest.raises(Unreachable, match=r"No response from 127\.0\.0\.1:9"):
         OssStorage(account, tmp_path).list(f"oss://{pai.bucket}/")
 
 
-def test_keys_go_to_their_own_endpoint_only(storage: OssStorage, pai: StandIn) -> None:
+def test_keys_are_sent_to_their_own_endpoint_only(storage: OssStorage, pai: StandIn) -> None:
     pai.objects.write("a/b", b"1")
     host = pai.oss_endpoint.removeprefix("http://")
     for uri in (f"oss://{pai.bucket}.{host}/a/", f"oss://{pai.bucket}/a/?endpoint={host}"):
@@ -351,7 +351,7 @@ def proxy(pai: StandIn) -> Iterator[str]:
         thread.join()
 
 
-def test_by_way_of_a_proxy_names_in_netrc_are_not_sent(
+def test_netrc_logins_are_not_sent_through_a_proxy(
     pai: StandIn, proxy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "netrc").write_text("default login me password mine")
@@ -364,7 +364,7 @@ def test_by_way_of_a_proxy_names_in_netrc_are_not_sent(
     assert [file.path for file in storage.list(f"oss://{pai.bucket}/a b/")] == ["c"]
 
 
-def test_nothing_secret_is_logged(
+def test_keys_are_not_logged(
     storage: OssStorage, account: AccountOf, pai: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     account.key = pai.sts(3600)
@@ -377,7 +377,7 @@ def test_nothing_secret_is_logged(
         assert secret not in caplog.text
 
 
-def test_a_download_that_was_cut_off_goes_on(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
+def test_interrupted_download_is_resumed(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     data = os.urandom(MIB) * 96 + b"end"
     pai.objects.write("a/large", data)
     uri = f"oss://{pai.bucket}/a/"
@@ -401,7 +401,7 @@ def test_a_download_that_was_cut_off_goes_on(storage: OssStorage, pai: StandIn, 
     assert (tmp_path / "there/large").read_bytes() == data[::-1]
 
 
-def test_what_was_spoiled_meanwhile_is_found_out(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
+def test_damaged_partial_download_is_detected(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     pai.objects.write("large", bytes(20 * MIB))
     pai.faults.add("refused", "oss:GetObject", after=2, status=400, code="Odd")
     with pytest.raises(PaiError, match="Odd"):
@@ -416,7 +416,7 @@ def test_what_was_spoiled_meanwhile_is_found_out(storage: OssStorage, pai: Stand
     assert (tmp_path / "here/large").read_bytes() == bytes(20 * MIB)
 
 
-def test_uploads_that_nobody_goes_on_with_are_given_up(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
+def test_abandoned_uploads_are_aborted(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     path = large(tmp_path, 16)
     pai.faults.add("refused", "oss:CompleteMultipartUpload", status=400, code="Odd", count=1)
     with pytest.raises(PaiError, match="Odd"):
@@ -429,14 +429,14 @@ def test_uploads_that_nobody_goes_on_with_are_given_up(storage: OssStorage, pai:
     assert [*(tmp_path / "transfers").iterdir()] == []
 
 
-def test_this_machine_is_reached_without_a_proxy(
+def test_loopback_is_reached_without_a_proxy(
     storage: OssStorage, pai: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     assert storage.list(f"oss://{pai.bucket}/") == []
 
 
-def test_what_is_archived_is_said(storage: OssStorage, pai: StandIn) -> None:
+def test_archived_object_is_reported(storage: OssStorage, pai: StandIn) -> None:
     pai.objects.write("a/b", b"1")
     pai.faults.add("refused", "oss:GetObject", status=403, code="InvalidObjectState")
     with storage.open(f"oss://{pai.bucket}/a/", "b") as file, pytest.raises(Conflict, match="archived"):

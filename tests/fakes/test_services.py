@@ -32,7 +32,7 @@ def refused(call: Any, *arguments: Any) -> tuple[int, str]:
     return caught.value.data["statusCode"], caught.value.code
 
 
-def test_signatures_times_and_rights(pai: StandIn) -> None:
+def test_signatures_times_and_rights_are_checked(pai: StandIn) -> None:
     listed = models.ListTrainingJobsRequest(workspace_id=pai.workspace_id, labels={"k": "v w+/=~*ü"})
 
     def refusal(key: AccessKey) -> tuple[int, str]:
@@ -59,7 +59,7 @@ def test_signatures_times_and_rights(pai: StandIn) -> None:
     assert refusal(pai.key) == (400, "InvalidTimeStamp.Expired")
 
 
-def test_a_request_is_good_once(pai: StandIn) -> None:
+def test_repeated_nonce_is_rejected(pai: StandIn) -> None:
     headers = {
         "host": pai.url.removeprefix("http://"),
         "x-acs-version": "2022-01-12",
@@ -98,7 +98,7 @@ def test_a_request_is_good_once(pai: StandIn) -> None:
         ("Labels", [{"Key": "a", "Values": "b"}], "InvalidParameter"),
     ],
 )  # fmt: skip
-def test_bodies_that_are_refused(pai: StandIn, field: str, value: Any, code: str) -> None:
+def test_invalid_bodies_are_rejected(pai: StandIn, field: str, value: Any, code: str) -> None:
     whole = job(pai, "true").to_map() | {field: value}
     parameters = Params(
         action="CreateTrainingJob", version="2022-01-12", protocol="HTTP", pathname="/api/v1/trainingjobs",
@@ -109,7 +109,7 @@ def test_bodies_that_are_refused(pai: StandIn, field: str, value: Any, code: str
     assert pai.jobs == []
 
 
-def test_a_job_runs_under_the_contract(pai: StandIn) -> None:
+def test_job_runs_under_the_contract(pai: StandIn) -> None:
     script = (
         "import json, os; e = os.environ\n"
         "print(sorted(os.listdir('/ml')), os.getcwd(), e['PAI_INPUT_TABLE'], e['PAI_OUTPUT_MODEL'])\n"
@@ -162,7 +162,7 @@ def test_a_job_runs_under_the_contract(pai: StandIn) -> None:
     assert [found.uri for found in models_out] == [f"oss://{pai.bucket}/out/model/"]
 
 
-def test_nodes_failure_and_stop(pai: StandIn) -> None:
+def test_multi_node_jobs_fail_and_stop(pai: StandIn) -> None:
     client = studio(pai)
     resource = {"EcsSpec": "ecs.c6.large", "EcsCount": 2}
     two = submitted(pai, "echo $RANK of $WORLD_SIZE at $MASTER_ADDR; exit $RANK", ComputeResource=resource)
@@ -201,7 +201,7 @@ def test_nodes_failure_and_stop(pai: StandIn) -> None:
     assert "not found" in finished(pai, submitted(pai, "true", AlgorithmSpec=image))["ReasonMessage"]
 
 
-def test_many_jobs_and_long_logs(pai: StandIn) -> None:
+def test_jobs_and_logs_are_paged(pai: StandIn) -> None:
     client = studio(pai)
     mine = pai.add_jobs(130, Labels=[{"Key": "of", "Value": "me"}])
     pai.add_jobs(3)
@@ -225,7 +225,7 @@ def test_many_jobs_and_long_logs(pai: StandIn) -> None:
     assert [row.key for row in client.get_training_job(mine[2]).body.labels] == ["new"]
 
 
-def test_tensorboards(pai: StandIn) -> None:
+def test_tensorboards_start_stop_and_are_limited(pai: StandIn) -> None:
     client = dlc(pai)
     uri = f"oss://{pai.bucket}.{pai.oss_endpoint.removeprefix('http://')}/logs/"
 
@@ -264,7 +264,7 @@ def test_tensorboards(pai: StandIn) -> None:
     assert client.list_tensorboards(running).body.total_count == 4
 
 
-def test_images_types_quotas_and_the_workspace(pai: StandIn) -> None:
+def test_images_types_quotas_and_workspace_are_listed(pai: StandIn) -> None:
     client = workspace(pai)
     labels = "system.official=true,system.supported.dlc=true,system.chipType=CPU"
     query: dict[str, Any] = {"labels": labels, "name": "pytorch", "page_size": 50, "order": "DESC"}
@@ -292,7 +292,7 @@ def test_images_types_quotas_and_the_workspace(pai: StandIn) -> None:
     assert (details.allocatable_quota.cpu, details.used_quota.gpu) == ("48", "2")
 
 
-def test_public_hosts_lead_here_by_a_proxy(pai: StandIn) -> None:
+def test_proxy_maps_public_hosts_to_the_fake(pai: StandIn) -> None:
     way = pai.proxy_environment()
     runtime = RuntimeOptions(https_proxy=way["HTTPS_PROXY"], ca=way["SSL_CERT_FILE"])
 
@@ -306,7 +306,7 @@ def test_public_hosts_lead_here_by_a_proxy(pai: StandIn) -> None:
     assert refused(listed, "cn-beijing") == (404, "WORKSPACE_NOT_FOUND")
 
 
-def test_a_machine_gives_keys_that_end(pai: StandIn) -> None:
+def test_credentials_uri_gives_expiring_keys(pai: StandIn) -> None:
     def key(seconds: float) -> AccessKey:
         source = CredentialConfig(type="credentials_uri", credentials_uri=pai.credentials_uri(seconds))
         found = CredentialClient(source).get_credential()
@@ -320,7 +320,7 @@ def test_a_machine_gives_keys_that_end(pai: StandIn) -> None:
     assert studio(pai, key(600)).list_training_jobs(asked).body.total_count == 0
 
 
-def test_faults_of_services(pai: StandIn) -> None:
+def test_faults_are_injected_into_services(pai: StandIn) -> None:
     client = studio(pai)
     for status in (400, 429, 503):
         pai.faults.add("throttled", "paistudio:CreateTrainingJob", count=1, status=status)

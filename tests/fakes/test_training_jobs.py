@@ -38,7 +38,7 @@ def launched(folder: Path, before: Callable[[], None], command: str) -> subproce
 
 
 @pytest.mark.usefixtures("private_ml")
-def test_an_ordinary_user_has_a_ml_too(open_folder: Path) -> None:
+def test_unprivileged_user_gets_an_ml_folder(open_folder: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
 
@@ -52,13 +52,13 @@ def test_an_ordinary_user_has_a_ml_too(open_folder: Path) -> None:
     assert (open_folder / "ml/output/x").exists() and not Path("/ml2").exists()
 
 
-def test_without_namespaces_it_says_so(open_folder: Path) -> None:
+def test_missing_namespaces_are_reported(open_folder: Path) -> None:
     done = launched(open_folder, no_namespaces, "echo never")
     assert done.returncode == 97
     assert done.stdout.startswith("the stand-in cannot give this job its /ml: ")
 
 
-def test_jobs_that_never_run(pai: StandIn) -> None:
+def test_failures_before_the_start_are_simulated(pai: StandIn) -> None:
     for status, last in (("CreateFailed", "Creating"), ("InitializeFailed", "Initializing"), ("Failed", "Submitted")):
         pai.fail_next(status, "Why", "because")
         told = finished(pai, submitted(pai, "echo never"))
@@ -67,7 +67,7 @@ def test_jobs_that_never_run(pai: StandIn) -> None:
     assert finished(pai, submitted(pai, "true"))["Status"] == "Succeed"
 
 
-def test_a_job_waits_for_its_quota(pai: StandIn) -> None:
+def test_job_waits_for_its_quota(pai: StandIn) -> None:
     client = studio(pai)
     resource = {"InstanceCount": 1, "InstanceSpec": {"CPU": "60", "Memory": "8"}}
     first = submitted(pai, "sleep 1000", ComputeResource=resource | {"ResourceId": "quota1stand"})
@@ -88,7 +88,7 @@ def test_a_job_waits_for_its_quota(pai: StandIn) -> None:
     assert finished(pai, endless)["Status"] == "Terminated"
 
 
-def test_archives_are_unpacked_where_the_service_did_so(tmp_path: Path) -> None:
+def test_archives_are_unpacked_if_enabled(tmp_path: Path) -> None:
     (tmp_path / "train.sh").write_text("echo from the archive")
     subprocess.run(["tar", "-C", str(tmp_path), "-czf", str(tmp_path / "source.tar.gz"), "train.sh"], check=True)
     code = {"LocationType": "oss", "LocationValue": {"Key": "code/"}}
@@ -100,7 +100,7 @@ def test_archives_are_unpacked_where_the_service_did_so(tmp_path: Path) -> None:
             assert told["Status"] == status
 
 
-def test_outputs_are_those_that_are_there(pai: StandIn) -> None:
+def test_outputs_are_synchronized_with_the_bucket(pai: StandIn) -> None:
     pai.objects.write("out/old", b"1")
     pai.objects.write("out/kept", b"2")
     command = "cat /ml/output/checkpoints/old; rm /ml/output/checkpoints/old; echo 3 > /ml/output/checkpoints/new"
@@ -109,14 +109,14 @@ def test_outputs_are_those_that_are_there(pai: StandIn) -> None:
     assert pai.objects.keys("out/") == ["out/kept", "out/new"]
 
 
-def test_what_a_job_leaves_behind_ends_with_it(pai: StandIn) -> None:
+def test_background_processes_end_with_the_job(pai: StandIn) -> None:
     job_id = submitted(pai, "sleep 1000 & echo begun; printf 'no end of line'")
     assert finished(pai, job_id)["Status"] == "Succeed"
     logs = studio(pai).list_training_job_logs(job_id, models.ListTrainingJobLogsRequest(page_size=2000)).body.logs
     assert logs[-2:] == ["begun", "no end of line"]
 
 
-def test_requirements_are_noted(pai: StandIn) -> None:
+def test_requirements_are_recorded(pai: StandIn) -> None:
     pai.objects.write("code/requirements.txt", b"six\n")
     code = {"LocationType": "oss", "LocationValue": {"Bucket": pai.bucket, "Key": "code/"}}
     told = finished(pai, submitted(pai, "true", AlgorithmSpec={"CodeDir": code}, PythonRequirements=["einops"]))
@@ -124,7 +124,7 @@ def test_requirements_are_noted(pai: StandIn) -> None:
     assert pai.jobs[0]["pip"] == ["-r", "requirements.txt", "einops"]
 
 
-def test_nothing_is_left_running(tmp_path: Path) -> None:
+def test_closing_the_fake_ends_its_jobs(tmp_path: Path) -> None:
     with stand_in(tmp_path / "pai") as pai:
         job_id = submitted(pai, "sleep 100000")
         while studio(pai).get_training_job(job_id).body.status != "Running":

@@ -41,7 +41,7 @@ BUSY = """
 """
 
 
-def test_gpus_are_offered_as_instance_types(engine: EmbeddedClient) -> None:
+def test_gpus_are_listed_as_instance_types(engine: EmbeddedClient) -> None:
     found = nvml.gpus()
     assert found
     kinds = {kind["name"]: kind for kind in engine.call("instances")["instances"]}
@@ -51,7 +51,7 @@ def test_gpus_are_offered_as_instance_types(engine: EmbeddedClient) -> None:
     assert found[0].memory > 1 << 30
 
 
-def test_a_job_has_the_gpu_and_the_next_one_waits(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+def test_second_gpu_job_waits_for_the_first(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     script(folder, BUSY)
     engine.call("set_profile", profile="local", body={"values": {"backend": "local", "max_gpu": 1}})
     gates = [tmp_path / name for name in "ab"]
@@ -78,14 +78,14 @@ def samples(path: Path) -> list[tuple[float, ...]]:
     return list(struct.iter_unpack(RECORD.format, data[: len(data) // RECORD.size * RECORD.size]))
 
 
-def test_no_gpu_on_demand(engine: EmbeddedClient, folder: Path) -> None:
+def test_gpu_0_hides_the_gpu(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, BUSY.replace("def check(code):", "def check(code):\n        if code == 100: print('none'); exit()"))
     job = submit(engine, folder=folder, entry_point="train.py", gpu=0, environment={"GO": os.devnull}).wait()
     assert job.logs() == "none\n"
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_devices_are_seen_in_every_mode(tmp_path: Path, mode: str) -> None:
+def test_gpu_devices_are_visible_in_every_mode(tmp_path: Path, mode: str) -> None:
     started = Started(tmp_path / "job", "ls /dev/nvidia0 && nvidia-smi -L", mode)
     result = started.end()
     assert result and result.exit_code == 0

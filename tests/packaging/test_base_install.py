@@ -36,12 +36,12 @@ def pulled(requirements: Iterable[str]) -> set[str]:
     return {name for name, _extra in found}
 
 
-def test_it_brings_few_packages_into_an_environment_that_has_jupyterlab() -> None:
+def test_jupyterlab_environment_gains_few_packages() -> None:
     brought = pulled(PROJECT["dependencies"]) - pulled(["jupyterlab"])
     assert len(brought | {"jupyter-pai"}) < 25, sorted(brought)
 
 
-def test_no_version_is_an_upper_bound() -> None:
+def test_requirements_have_no_upper_bounds() -> None:
     extras = PROJECT["optional-dependencies"].values()
     for text in [*PROJECT["dependencies"], *(text for extra in extras for text in extra)]:
         requirement = Requirement(text)
@@ -49,7 +49,7 @@ def test_no_version_is_an_upper_bound() -> None:
             assert {specifier.operator for specifier in requirement.specifier} <= {">="}, text
 
 
-def test_the_wheel_alone_brings_no_extras(stranger: Stranger) -> None:
+def test_plain_wheel_installs_no_extras(stranger: Stranger) -> None:
     """The tutorials need none of them either."""
     done = subprocess.run(
         [sys.executable, "-m", "uv", "pip", "list", "--python", str(stranger.python), "--format=freeze"],
@@ -72,7 +72,7 @@ PAI = "[profiles.p]\nbackend = 'pai'\nregion_id = 'cn-hangzhou'\noss_bucket_name
         (["instances", "--profile", "p"], "alibabacloud_credentials"),
     ],
 )
-def test_what_an_extra_is_for_says_how_to_install_it(stranger: Stranger, words: list[str], modules: str) -> None:
+def test_missing_extra_names_its_install_command(stranger: Stranger, words: list[str], modules: str) -> None:
     settings = stranger.folder / "pai.toml"
     settings.write_text(PAI)
     done = stranger.run(stranger.python, "-m", "jupyter_pai", *words, env={"JUPYTER_PAI_CONFIG": str(settings)})
@@ -83,7 +83,7 @@ def test_what_an_extra_is_for_says_how_to_install_it(stranger: Stranger, words: 
     assert "Traceback" not in said
 
 
-def test_secrets_are_kept_in_a_file_without_the_keyring(stranger: Stranger) -> None:
+def test_secrets_without_a_keyring_are_stored_in_a_file(stranger: Stranger) -> None:
     def pai(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
         return stranger.run(stranger.python, "-m", "jupyter_pai", *words, **more)
 

@@ -139,18 +139,18 @@ CHECKS = {"tutorial": first_job, "folder": folder, "metrics": metrics, "notebook
 
 @pytest.mark.parametrize("language", ["", ".zh-CN"])
 @pytest.mark.parametrize("name", CHECKS)
-def test_a_tutorial_runs(binder_url: str, name: str, language: str) -> None:
+def test_tutorial_runs(binder_url: str, name: str, language: str) -> None:
     tutorial = Tutorial(binder_url, f"{name}{language}.ipynb")
     CHECKS[name](tutorial)
     tutorial.kernel.close()
 
 
-def test_each_tutorial_is_run() -> None:
+def test_every_tutorial_is_tested() -> None:
     there = {path.name for path in (ROOT / "binder/tutorials").iterdir()}
     assert there == {f"{name}{language}.ipynb" for name in CHECKS for language in ("", ".zh-CN")}
 
 
-def test_a_script_that_spells_ml_is_told_its_line(binder_url: str) -> None:
+def test_failed_script_names_its_line_with_an_ml_path(binder_url: str) -> None:
     notebook = NotebookSession(binder_url, TOKEN, "tutorial.ipynb")
     notebook.run("%load_ext jupyter_pai")
     notebook.run("%%pai_train --as job\nprint('first')\nopen('/ml/output/model/m', 'w')\n")

@@ -19,7 +19,7 @@ from ..conftest import ROOT, until
 
 
 @pytest.mark.parametrize("name", ["tutorial.ipynb", "tutorial.zh-CN.ipynb"])
-def test_the_demo_says_what_came_of_it(home: Home, name: str) -> None:
+def test_demo_prints_status_metric_and_model(home: Home, name: str) -> None:
     command = [sys.executable, "-m", "binder.demo", "--notebook", name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

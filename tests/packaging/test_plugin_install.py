@@ -67,7 +67,7 @@ def den(shared: Path, cli: Cli, folder: Path) -> Cli:
     return cli
 
 
-def test_it_holds_what_every_backend_promises(installed: None, tmp_path: Path) -> None:
+def test_plugin_passes_its_conformance_tests(installed: None, tmp_path: Path) -> None:
     """Its own tests, in a folder that has nothing of ours."""
     shutil.copy(example_plugin.EXAMPLE / "test_neighbour.py", tmp_path)
     said = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_neighbour.py", cwd=tmp_path)
@@ -75,7 +75,7 @@ def test_it_holds_what_every_backend_promises(installed: None, tmp_path: Path) -
     assert "skipped" not in said
 
 
-def test_the_command_line_has_it(den: Cli, shared: Path, folder: Path) -> None:
+def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> None:
     assert "neighbour" in den("profile", "list").stdout
     assert "local" in den("instances", "--profile", "den").stdout
     doctor = den("doctor", "--profile", "den")
@@ -96,7 +96,7 @@ def test_the_command_line_has_it(den: Cli, shared: Path, folder: Path) -> None:
     assert not (shared / "home/jobs" / found["id"]).exists()
 
 
-def test_its_storage_is_there_for_all(den: Cli, folder: Path) -> None:
+def test_plugin_storage_is_available_to_all_profiles(den: Cli, folder: Path) -> None:
     assert den("put", "data.txt", "neighbour://data/raw/").returncode == 0
     assert "data.txt" in den("ls", "neighbour://data/raw/").stdout
     assert den("get", "neighbour://data/raw/data.txt", "back").returncode == 0
@@ -117,7 +117,7 @@ def test_a_storage_without_a_profile_names_its_backend(installed: None, cli: Cli
     assert "profile set NAME backend=neighbour" in refused.stderr
 
 
-def test_its_refusals_are_told_as_ours_are(den: Cli, tmp_path: Path) -> None:
+def test_plugin_errors_are_reported_with_a_fix(den: Cli, tmp_path: Path) -> None:
     refused = den("submit", "train.py", "--profile", "den", "--input", "train=oss://x/y", "--hp", "rate=1")
     assert refused.returncode == 2
     assert "a neighbour reads nothing from oss://x/y" in refused.stderr
@@ -131,7 +131,7 @@ def test_its_refusals_are_told_as_ours_are(den: Cli, tmp_path: Path) -> None:
     assert "Traceback" not in alone.stderr
 
 
-def test_python_has_it(den: Cli, folder: Path) -> None:
+def test_python_uses_the_plugin(den: Cli, folder: Path) -> None:
     code = """
         import os, jupyter_pai
         job = jupyter_pai.submit(
@@ -145,7 +145,7 @@ def test_python_has_it(den: Cli, folder: Path) -> None:
     assert (folder / "here/model.txt").read_text() == "trained"
 
 
-def test_the_magic_has_it(shared: Path, folder: Path, home: Home) -> None:
+def test_magic_uses_the_plugin(shared: Path, folder: Path, home: Home) -> None:
     (folder / "train.py").write_text("print('there')")
     code = f"""
         from IPython.core.interactiveshell import InteractiveShell
@@ -157,7 +157,7 @@ def test_the_magic_has_it(shared: Path, folder: Path, home: Home) -> None:
     assert "there\n" in python("-c", dedent(code), cwd=folder)
 
 
-def test_the_form_in_a_notebook_has_it(den: Cli, folder: Path) -> None:
+def test_notebook_form_shows_plugin_options(den: Cli, folder: Path) -> None:
     (folder / "nice.py").write_text("import os\nprint('nice', os.nice(0))")
     kernel = Kernel(folder)
     try:
@@ -178,7 +178,7 @@ def test_the_form_in_a_notebook_has_it(den: Cli, folder: Path) -> None:
         kernel.stop()
 
 
-def test_rest_has_it(den: Cli, folder: Path) -> None:
+def test_rest_api_lists_the_plugin(den: Cli, folder: Path) -> None:
     assert den("put", "data.txt", "neighbour://data/").returncode == 0
     server = RealServer(folder)
     try:
@@ -220,7 +220,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_one_that_is_broken_is_named_and_harms_nobody(
+def test_broken_plugin_is_named_and_isolated(
     name: str, cli: Cli, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, what = BROKEN[name]
@@ -242,7 +242,7 @@ def test_one_that_is_broken_is_named_and_harms_nobody(
     assert (done.returncode, "runs\n" in done.stdout) == (0, True), done.stderr
 
 
-def test_a_profile_of_one_that_was_removed_says_what_to_do(den: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_profile_of_a_removed_plugin_has_a_fix(den: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert den("submit", "--profile", "den", "--command", "echo there", "--wait").returncode == 0
     monkeypatch.delenv("PYTHONPATH")
     refused = den("submit", "--profile", "den", "--command", "true")
@@ -255,7 +255,7 @@ def test_a_profile_of_one_that_was_removed_says_what_to_do(den: Cli, monkeypatch
     assert den("submit", "train.py", "--dry-run").returncode == 0
 
 
-def test_a_machine_that_has_one_ready_needs_no_settings(
+def test_discovered_plugin_needs_no_settings(
     shared: Path, cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NEIGHBOUR_FOLDER", str(shared))

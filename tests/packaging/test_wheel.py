@@ -13,7 +13,7 @@ from pathlib import Path
 from ..conftest import ROOT, Stranger
 
 
-def test_the_wheel_has_everything_and_nothing_else(built: Path) -> None:
+def test_wheel_has_exactly_the_needed_files(built: Path) -> None:
     wheel = next(built.glob("*.whl"))
     names = set(zipfile.ZipFile(wheel).namelist())
     for name in (
@@ -33,7 +33,7 @@ def test_the_wheel_has_everything_and_nothing_else(built: Path) -> None:
     assert not [name for name in names if "__pycache__" in name or name.endswith("hatch_build.py")]
 
 
-def test_a_wheel_is_built_from_the_sdist_without_node(built: Path, tmp_path: Path) -> None:
+def test_wheel_is_built_from_the_sdist_without_node(built: Path, tmp_path: Path) -> None:
     """`built` made it so; here what it was made of."""
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
@@ -48,7 +48,7 @@ def test_a_wheel_is_built_from_the_sdist_without_node(built: Path, tmp_path: Pat
         assert name in names, name
 
 
-def test_both_extensions_are_ok_from_the_wheel_alone(stranger: Stranger) -> None:
+def test_both_extensions_work_from_the_wheel(stranger: Stranger) -> None:
     jupyter = stranger.python.parent / "jupyter"
     server = stranger.run(jupyter, "server", "extension", "list")
     assert "jupyter_pai 0.1.0 OK" in (server.stdout + server.stderr).replace("\x1b[32m", "").replace("\x1b[0m", "")
@@ -57,7 +57,7 @@ def test_both_extensions_are_ok_from_the_wheel_alone(stranger: Stranger) -> None
     assert "jupyter-pai v0.1.0 enabled OK" in text
 
 
-def test_the_command_line_and_the_tutorial_are_installed(stranger: Stranger) -> None:
+def test_command_line_and_tutorials_are_installed(stranger: Stranger) -> None:
     jupyter = stranger.python.parent / "jupyter"
     done = stranger.run(jupyter, "pai", "tutorial", "somewhere")
     assert done.returncode == 0, done.stderr
@@ -72,7 +72,7 @@ def test_messages_are_chinese_from_the_wheel(stranger: Stranger) -> None:
     assert "没有作业" in done.stderr
 
 
-def test_mypy_sees_our_types(tmp_path: Path) -> None:
+def test_mypy_sees_types_of_the_wheel(tmp_path: Path) -> None:
     code = "import jupyter_pai\nreveal_type(jupyter_pai.get_job('x').status)\n"
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file=", "--cache-dir", str(tmp_path), "--strict", "-c", code],
@@ -83,7 +83,7 @@ def test_mypy_sees_our_types(tmp_path: Path) -> None:
     assert 'Revealed type is "str"' in done.stdout, done.stdout
 
 
-def test_little_is_loaded_before_the_panel_is_opened(built: Path) -> None:
+def test_little_javascript_is_loaded_before_the_panel_opens(built: Path) -> None:
     """Of our JavaScript JupyterLab loads the entry, and the pieces of the plugins and their style; views come later."""
     wheel = zipfile.ZipFile(next(built.glob("*.whl")))
     static = {

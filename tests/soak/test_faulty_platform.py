@@ -17,7 +17,7 @@ pytestmark = pytest.mark.soak
 JOBS, DELAYS = 300, 50
 
 
-def test_each_submit_is_one_job_and_its_log_is_whole(
+def test_submits_under_faults_create_one_job_with_a_complete_log(
     pai: StandIn,  # noqa: F811
     engine: EmbeddedClient,  # noqa: F811
     folder: Path,

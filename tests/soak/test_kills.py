@@ -31,7 +31,7 @@ COUNT = DAEMONS + "i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done"
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_whoever_is_killed_at_whatever_moment(tmp_path: Path, mode: str) -> None:
+def test_killed_supervisor_or_guard_leaves_no_process(tmp_path: Path, mode: str) -> None:
     outcomes: Counter[str] = Counter()
     dice = random.Random(mode)
     for n in range(KILLED // len(MODES)):
@@ -55,7 +55,7 @@ def test_whoever_is_killed_at_whatever_moment(tmp_path: Path, mode: str) -> None
     print(f"\n{mode}: {dict(sorted(outcomes.items()))}")
 
 
-def test_servers_killed_again_and_again(server: RealServer, home: Home) -> None:  # noqa: F811
+def test_job_survives_repeated_server_kills(server: RealServer, home: Home) -> None:  # noqa: F811
     notebook = server.notebook()
     notebook.run(
         "%%pai_train --metric 'n=^n (\\d+)' --as job\n"
@@ -77,7 +77,7 @@ def test_servers_killed_again_and_again(server: RealServer, home: Home) -> None:
     print(f"\n{kills} servers killed under one job: 250,000 lines, 250,000 points")
 
 
-def test_killed_at_any_moment_of_a_job_that_writes(
+def test_writing_job_survives_kills_at_any_moment(
     server: RealServer,  # noqa: F811
     home: Home,
     tmp_path: Path,
@@ -90,7 +90,7 @@ def test_killed_at_any_moment_of_a_job_that_writes(
     print(f"{ROUNDS} jobs, {game.lines:,} lines, killed during them: {dict(sorted(game.outcomes.items()))}")
 
 
-def test_many_jobs_of_several_engines(home: Home) -> None:
+def test_jobs_of_several_engines_all_end(home: Home) -> None:
     engines = [EmbeddedClient() for _ in range(3)]
     try:
         with ThreadPoolExecutor(12) as pool:

@@ -193,7 +193,9 @@ def kind(name: str, cpu: float = 4, gib: int = 16, gpu: int = 0, **more: Any) ->
         ([kind("a"), kind("b", 8, spot_discount=0.3)], {"cpu": 1, "options": {"spot": {}}}, "b"),
     ],
 )
-def test_types_are_ordered_by_size_and_price(kinds: list[InstanceType], fields: dict[str, Any], picked: str) -> None:
+def test_cheapest_then_smallest_available_type_is_selected(
+    kinds: list[InstanceType], fields: dict[str, Any], picked: str
+) -> None:
     spec = sizes(**fields)
     assert instance_choice.select(kinds, spec, spot="spot" in spec.options).name == picked
 

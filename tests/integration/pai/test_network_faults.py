@@ -127,7 +127,7 @@ def test_lost_reply_creates_no_second_job(engine: EmbeddedClient, pai: StandIn) 
     assert len(pai.jobs) == before + 1
 
 
-def test_key_expiring_while_a_job_runs_is_renewed(
+def test_expired_key_is_reported_until_it_is_renewed(
     pai: StandIn, home: Home, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lent = pai.sts(3600)

@@ -86,7 +86,7 @@ def test_kernel_connects_below_a_base_url(home: object, tmp_path: Path) -> None:
         server.stop()
 
 
-def test_unix_socket_server_selects_an_embedded_engine(home: object, tmp_path: Path) -> None:
+def test_server_on_a_unix_socket_is_found(home: object, tmp_path: Path) -> None:
     path = tmp_path / "s"
     command = [sys.executable, "-m", "jupyter_server", "--allow-root", "--no-browser", f"--ServerApp.sock={path}"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
