@@ -31,8 +31,6 @@ from __future__ import annotations
 
 from .route import Route
 
-__all__ = ["ROUTES"]
-
 ROUTES: dict[str, Route] = {{
 '''
 _TYPESCRIPT = f"""/**
