@@ -9,17 +9,13 @@ from ..engine.service import JobService
 from ..engine.tensorboard.tensorboards import TensorBoards
 from . import (  # noqa: F401  # Each module registers its endpoints; the OpenAPI document has them in this order.
     data,
-    disk,
     forms,
     jobs,
-    logs,
-    metrics,
     outputs,
     page,
-    platform_jobs,
     platforms,
     profiles,
-    secrets,
+    telemetry,
     tensorboards,
 )
 from .endpoint import ENDPOINTS, Context, encode

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..core.i18n import _
 from ..engine.data import browse, outputs
@@ -18,7 +18,7 @@ from ..engine.data.outputs import FileChunk
 from ..engine.data.storages import Root
 from ..engine.data.transfers import TransferPlan
 from ..storage.local import path_of
-from .endpoint import Context, Json, Schema, TypedDict, check_range, endpoint
+from .endpoint import Body, Context, Json, Schema, TypedDict, check_range, endpoint
 from .outputs import TransferReply
 
 _LARGEST_PAGE = 10_000
@@ -87,10 +87,8 @@ class StoragesReply(TypedDict):
     storages: list[StorageRoot]
 
 
-class DataCopy(BaseModel):
+class DataCopy(Body):
     """Files to copy between a storage and a local path of the engine."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     uri: str = Field(min_length=1, max_length=4096, description="A file, or a folder with a trailing slash.")
     path: str = Field(
@@ -105,20 +103,16 @@ class DataCopy(BaseModel):
     profile: str = Field("", description=_ACCOUNT)
 
 
-class DataPlace(BaseModel):
+class DataPlace(Body):
     """A folder to create: the URI, or a path below it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     uri: str = Field(min_length=1, max_length=4096)
     path: str = Field("", max_length=4096, description="Path below the URI, not URL-encoded.")
     profile: str = Field("", description=_ACCOUNT)
 
 
-class DataMove(BaseModel):
+class DataMove(Body):
     """A file or folder to rename or to move within its storage."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     uri: str = Field(min_length=1, max_length=4096, description="A file, or a folder with a trailing slash.")
     name: str = Field("", max_length=1024, description="New name in the same folder.")
@@ -126,10 +120,8 @@ class DataMove(BaseModel):
     profile: str = Field("", description=_ACCOUNT)
 
 
-class Upload(BaseModel):
+class Upload(Body):
     """A file of a browser to upload in pieces."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     uri: str = Field(min_length=1, max_length=4096, description="The destination folder.")
     path: str = Field(min_length=1, max_length=4096, description="Path in the destination folder, not URL-encoded.")

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic import GetCoreSchemaHandler, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, WithJsonSchema
 
 from ..config.contents_root import ServerRoot
 from ..core.errors import UsageError
@@ -91,6 +91,12 @@ class Context:
     def transfer(self, copy: Transfer) -> Json:
         """Return a transfer as JSON, see `TransferReply`."""
         return copy.as_json() | {"place": self.relative(Path(copy.folder) if copy.folder else None)}
+
+
+class Body(BaseModel):
+    """The JSON of a request. Unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Schema:

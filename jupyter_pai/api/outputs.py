@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..core.errors import NotFound
 from ..core.i18n import _
@@ -16,7 +16,7 @@ from ..engine.data.transfers import TransferPlan, plan_download
 from ..jobs.job import Job
 from ..storage.base import Storage
 from ..storage.local import path_of
-from .endpoint import Context, Json, Schema, TypedDict, endpoint
+from .endpoint import Body, Context, Json, Schema, TypedDict, endpoint
 
 
 class OutputFile(TypedDict):
@@ -92,10 +92,8 @@ class CopiesReply(TypedDict):
     copies: list[TransferReply]
 
 
-class Download(BaseModel):
+class Download(Body):
     """The files of an output channel to download."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     channel: str = "model"
     folder: str = Field(

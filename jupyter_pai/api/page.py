@@ -1,11 +1,11 @@
-"""Endpoints of the server and its page: version, API document, texts, settings and tutorials."""
+"""Endpoints of the engine and its page: version, API document, texts, settings, disk usage and tutorials."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from .. import __version__
 from ..backends import load_backends
@@ -15,8 +15,11 @@ from ..core import i18n
 from ..core.errors import Unsupported
 from ..core.i18n import _
 from ..engine import tutorials
+from ..engine.requests import parse
+from ..engine.retention import Criteria, Pruned
+from ..jobs.job import Job, JobStatus
 from ..jobs.spec import JobSpec
-from .endpoint import ENDPOINTS, Context, Json, Schema, TypedDict, endpoint
+from .endpoint import ENDPOINTS, Body, Context, Json, Schema, TypedDict, endpoint
 
 _FOLDER = "pai-tutorials"
 
@@ -52,10 +55,8 @@ class TutorialsReply(TypedDict):
     given: list[str]
 
 
-class TutorialPlace(BaseModel):
+class TutorialPlace(Body):
     """The parent of the folder of tutorial notebooks."""
-
-    model_config = ConfigDict(extra="forbid")
 
     folder: str = Field("", max_length=4096, description="Path below the folder that JupyterLab shows.")
 
@@ -124,3 +125,68 @@ async def give_tutorials(context: Context, body: TutorialPlace) -> TutorialsRepl
         "first": tutorials.FIRST[language],
         "given": new,
     }
+
+
+class DiskPart(TypedDict):
+    what: Literal["jobs", "running", "environments", "inputs", "sources", "database"]
+    count: int
+    bytes: int
+
+
+class LargeJob(TypedDict):
+    id: str
+    name: str
+    status: str
+    bytes: int
+    pinned: bool
+
+
+class DiskUseReply(TypedDict):
+    """Disk usage of the state folder, in allocated bytes. Above `limit`, warnings appear."""
+
+    path: str
+    bytes: int
+    limit: int
+    free: int
+    parts: list[DiskPart]
+    largest: list[LargeJob]
+
+
+class Prune(Body):
+    """Criteria of the jobs to delete. Only jobs that have ended, meet all criteria, and are neither pinned nor in use
+    are deleted."""
+
+    older_than: float | None = Field(None, ge=0, description="Minimum time since the job's end, in seconds.")
+    larger_than: int | None = Field(None, ge=0, description="Size in bytes that the job exceeds.")
+    keep: int | None = Field(None, ge=0, description="Number of the newest matching jobs to keep.")
+    status: tuple[JobStatus, ...] = Field((), description="Allowed statuses.")
+    labels: dict[str, str] = Field({}, description="Required labels.")
+    environments: bool = Field(False, description="Also delete environments that are not in use.")
+    dry_run: bool = Field(False, description="Only report candidates; delete nothing.")
+    only_jobs: tuple[str, ...] | None = Field(None, description="Restrict the jobs to these.")
+    only_environments: tuple[str, ...] | None = Field(None, description="Restrict the environments to these.")
+
+
+@endpoint("GET", "/disk")
+async def disk(context: Context) -> Annotated[Json, Schema(DiskUseReply)]:
+    """Get the disk usage."""
+    return await asyncio.to_thread(context.service.retention.use)
+
+
+@endpoint("POST", "/prune")
+async def prune(context: Context, body: Annotated[object, Schema(Prune)]) -> Pruned:
+    """Delete jobs that have ended, and environments."""
+    request = parse(Prune, body or {})
+    criteria = Criteria(
+        request.older_than, request.larger_than, request.keep, request.status, request.labels, request.environments
+    )
+    retention = context.service.retention
+
+    async def delete(job: Job) -> None:
+        async with context.service.audit.entry("delete") as entry:
+            entry.of_job(job)
+            await retention.delete(job)
+
+    return await retention.prune(
+        criteria, request.only_jobs, request.only_environments, dry_run=request.dry_run, delete=delete
+    )

@@ -1,16 +1,25 @@
-"""Endpoints of platforms: their instance types and images, and `doctor`."""
+"""Endpoints of platforms: instance types, images, `doctor`; jobs submitted elsewhere, models, and terminals."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
+from pydantic import Field
+
 from ..backends import load_backends
-from ..backends.base import Capability, Finding
+from ..backends.base import Backend, Capability, Finding
+from ..backends.reports import OutputModel
 from ..backends.resources import Image, ImageQuery, InstanceType, Quota
+from ..core.errors import BackendError, Conflict, NotFound, Refused, Unsupported
 from ..core.i18n import _
-from .endpoint import Context, TypedDict, endpoint
+from ..engine.requests import parse
+from ..jobs.job import Job, JobStatus
+from ..jobs.logs.view import parse_time
+from .endpoint import Body, Context, Schema, Time, TypedDict, endpoint
+from .jobs import JobReply
 
 T = TypeVar("T")
 
@@ -114,3 +123,150 @@ async def trials(context: Context) -> TrialsReply:
             for trial in backend.trials()
         ]
     }
+
+
+class RemoteJobView(TypedDict):
+    """A job on its platform. `job_id` is its id here, if it is in the list of jobs."""
+
+    remote_id: str
+    name: str
+    status: JobStatus
+    platform_status: str
+    submitted_at: Time
+    user: str
+    console_url: str
+    job_id: str
+
+
+class RemoteJobsReply(TypedDict):
+    profile: str
+    jobs: list[RemoteJobView]
+
+
+class OutputModelsReply(TypedDict):
+    models: list[OutputModel]
+
+
+class TerminalLinkReply(TypedDict):
+    """The address of a terminal in an instance: a page (``https:``) or a WebSocket (``wss:``). It is not stored."""
+
+    instance: str
+    url: str
+
+
+class Adopt(Body):
+    """A job of a platform to import."""
+
+    remote_id: str = Field(min_length=1, max_length=200, description="The job's id on its platform.")
+    profile: str = Field("", description="Profile of the account that owns the job. Default: the default profile.")
+    backend: str = Field("", description="Or a backend, for its default profile.")
+
+
+@endpoint("GET", "/remote-jobs")
+async def remote_jobs(
+    context: Context,
+    profile: Annotated[str, "The profile. Default: the default profile."] = "",
+    backend: Annotated[str, "Or a backend, for its default profile."] = "",
+    before: Annotated[str, "Only jobs older than this: seconds since 1970, or an ISO time."] = "",
+    limit: Annotated[int, "Maximum number of jobs, up to 500. Default: 50.", range(1, 501)] = 50,
+) -> RemoteJobsReply:
+    """List the jobs of a profile's account on its platform, newest first, including those submitted elsewhere."""
+    moment = parse_time(before)
+    time = None if moment is None else datetime.fromtimestamp(moment, UTC)
+    chosen, jobs = await context.service.job_import.jobs(profile, backend, time, limit)
+    known = context.service.store.jobs.by_remote_id
+    return {
+        "profile": chosen.name,
+        "jobs": [
+            {
+                "remote_id": job.remote_id,
+                "name": job.spec.name,
+                "status": job.report.status,
+                "platform_status": job.report.platform_status,
+                "submitted_at": job.submitted_at.isoformat(),
+                "user": job.user,
+                "console_url": job.console_url,
+                "job_id": ours.id if (ours := known(chosen.backend, job.remote_id)) else "",
+            }
+            for job in jobs
+        ],
+    }
+
+
+@endpoint("POST", "/adopt")
+async def adopt(context: Context, body: Annotated[object, Schema(Adopt)]) -> JobReply:
+    """Import a job of a platform."""
+    async with context.service.audit.entry("adopt") as entry:
+        request = parse(Adopt, body)
+        entry.fields |= {"job": request.remote_id, "profile": request.profile, "backend": request.backend}
+        job = await context.service.job_import.adopt(request.remote_id, request.profile, request.backend)
+        entry.of_job(job)
+    return context.service.describe(job)
+
+
+@endpoint("GET", "/jobs/{job}/models")
+async def output_models(context: Context, job: str) -> OutputModelsReply:
+    """List the models of a job as its platform records them."""
+    record = context.service.find(job)
+    alternative = _("List its outputs: %pai outputs {job}").format(job=record.id)
+    backend = _platform(context, record, Capability.OUTPUT_MODELS, alternative)
+    return {"models": list(await backend.output_models(record.remote_id))}
+
+
+@endpoint("POST", "/jobs/{job}/terminal")
+async def open_terminal(
+    context: Context,
+    job: str,
+    instance: Annotated[str, "The instance. Default: the first one."] = "",
+) -> TerminalLinkReply:
+    """Get the address of a terminal in an instance of a running job. It is valid for a short time, without a login."""
+    record = context.service.find(job)
+    log = _("See its log: %pai logs {job}").format(job=record.id)
+    backend = _platform(context, record, Capability.TERMINAL, log)
+    if record.status.ended:
+        raise Conflict(_("Cannot open a terminal: job {job} has ended.").format(job=record.id), fix=log)
+    name = _instance(record, await backend.instances(record.remote_id), instance)
+    try:
+        url = await backend.terminal(record.remote_id, name)
+    except Refused as error:
+        error.fix = error.fix or _("See its status: %pai show {job}").format(job=record.id)
+        raise
+    if not url:
+        raise BackendError(
+            _("The platform returned no terminal address for {instance}.").format(instance=name),
+            fix=_("Open the terminal on the platform's page: {url}").format(url=record.console_url),
+        )
+    return {"instance": name, "url": url}
+
+
+def _platform(context: Context, job: Job, capability: Capability, alternative: str) -> Backend:
+    """Return the platform of a job.
+
+    Raises:
+        Unsupported: if it lacks a capability, with the alternative.
+        Conflict: if the platform does not have the job yet.
+    """
+    backend = context.service.profiles.backend_of(job)
+    if capability not in backend.capabilities:
+        raise Unsupported(
+            _("The backend `{name}` does not support: {what}.").format(name=job.backend, what=capability.value),
+            fix=alternative,
+        )
+    if not job.remote_id:
+        raise Conflict(_("Job {job} is not on its platform yet.").format(job=job.id), fix=_("Try again in a moment."))
+    return backend
+
+
+def _instance(job: Job, names: Sequence[str], name: str) -> str:
+    """Return the named instance, or the first one."""
+    if not names:
+        raise Conflict(
+            _("Job {job} has no instances yet.").format(job=job.id),
+            fix=_("Wait until it runs: %pai show {job}").format(job=job.id),
+        )
+    if name and name not in names:
+        raise NotFound(
+            _("Job {job} has no instance `{name}`.").format(job=job.id, name=name),
+            fix=_("Known are: {names}.").format(names=", ".join(names)),
+        )
+    return name or names[0]

@@ -1,4 +1,4 @@
-"""Endpoints of profiles and their credentials."""
+"""Endpoints of profiles, their credentials, and secrets."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import ConfigDict, Field, RootModel
 
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
-from .endpoint import Context, Schema, TypedDict, endpoint
+from ..core.secret import Secret
+from .endpoint import Body, Context, Json, Schema, TypedDict, endpoint
 
 # Maximum length of a profile's name in the audit log.
 _LONGEST = 200
 
 
-class ProfileChange(BaseModel):
+class ProfileChange(Body):
     """`values` are the keys to set; null removes a key. `default` selects the profile as the default one."""
 
-    model_config = ConfigDict(extra="forbid")
     values: dict[str, Any] | None = None
     default: bool = False
 
@@ -127,3 +127,48 @@ async def _audit(context: Context, verb: str, profile: str) -> AsyncIterator[Non
         with suppress(PaiError):  # The block raises it again.
             entry.fields["backend"] = context.service.profiles.settings().pick(profile).backend
         yield
+
+
+class SecretValue(Body):
+    """The value of a secret. Only jobs receive it."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+    value: str = Field(json_schema_extra={"format": "password", "writeOnly": True})
+
+
+class SecretView(TypedDict):
+    name: str
+    place: Literal["keyring", "file"]
+
+
+class SecretsReply(TypedDict):
+    """`file` is the file of secrets without a keyring. Only its user can read it; it is not encrypted."""
+
+    secrets: list[SecretView]
+    file: str
+
+
+SecretNames = Annotated[Json, Schema(SecretsReply)]
+
+
+@endpoint("GET", "/secrets")
+async def secrets(context: Context) -> SecretNames:
+    """List the names of the secrets, never their values."""
+    store = context.service.secrets
+    places = await asyncio.to_thread(store.places)
+    return {"secrets": [{"name": name, "place": place} for name, place in places.items()], "file": str(store.path)}
+
+
+@endpoint("PUT", "/secrets/{secret}")
+async def set_secret(context: Context, secret: str, body: SecretValue) -> SecretNames:
+    """Store a secret."""
+    value = Secret(body.value)
+    await asyncio.to_thread(context.service.secrets.keep, secret, value)
+    return await secrets(context)
+
+
+@endpoint("DELETE", "/secrets/{secret}")
+async def remove_secret(context: Context, secret: str) -> SecretNames:
+    """Delete a secret."""
+    await asyncio.to_thread(context.service.secrets.forget, secret)
+    return await secrets(context)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..backends.tensorboards import Board, Boards
 from ..core.errors import Unsupported
@@ -17,7 +17,7 @@ from ..engine.tensorboard.tensorboards import TensorBoards
 from ..engine.watcher.remote_event_files import event_files_of
 from ..jobs.job import Job
 from ..storage.local import path_of
-from .endpoint import Context, Json, Schema, TypedDict, endpoint
+from .endpoint import Body, Context, Json, Schema, TypedDict, endpoint
 
 _MOST_JOBS = 20
 
@@ -52,17 +52,15 @@ class PlatformBoardsReply(TypedDict):
     boards: list[Board]
 
 
-class TensorBoardRequest(BaseModel):
+class TensorBoardRequest(Body):
     """`jobs` are ids, beginnings of ids, names, or `last`."""
 
-    model_config = ConfigDict(extra="forbid")
     jobs: list[str] = Field(min_length=1, max_length=_MOST_JOBS)
 
 
-class PlatformBoardRequest(BaseModel):
+class PlatformBoardRequest(Body):
     """`job` is an id, the beginning of an id, a name, or `last`."""
 
-    model_config = ConfigDict(extra="forbid")
     job: str
 
 
