@@ -1,24 +1,32 @@
-"""The engine's verbs for kernels, scripts and the command line, called with plain JSON values.
+"""The engine's verbs for kernels, scripts and the command line, called with plain JSON values; and their transfers.
 
 Light: imports the standard library only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import ServerUnreachable
+from ..core.errors import PaiError, ServerUnreachable
+from ..core.i18n import _
+from ..core.sizes import show_size
 from ..source.dataframes import is_frame, save_frame
 from .context import current_notebook
-from .transfers import finish_copy
 
 if TYPE_CHECKING:
     from .streams import Stream
+
+# Seconds between two polls of a transfer.
+_POLL_INTERVAL = 0.2
+# Seconds between two lines of progress.
+_PRINT_INTERVAL = 3.0
 
 
 class Client(ABC):
@@ -46,14 +54,6 @@ class Client(ABC):
         Raises:
             PaiError: as the engine raised it.
         """
-
-    def follow_log(self, job: str, *, instance: str = "", offset: int = 0) -> Iterator[bytes]:
-        """Yield the log as it grows, until the job has ended. Chunks may be empty."""
-        return self.read("log", job=job, instance=instance, offset=offset, follow=True)
-
-    def read_log(self, job: str, **arguments: object) -> Iterator[bytes]:
-        """Yield the current log."""
-        return self.read("log", job=job, **arguments)
 
     @abstractmethod
     def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
@@ -91,7 +91,7 @@ class Client(ABC):
         if spec.get("inputs"):
             # Staging may take longer than the timeout of one request.
             transfer = self._retry("bring", body=body)
-            transfer = finish_copy(lambda verb, number: self._retry(verb, copy=number), transfer, progress)
+            finish_copy(lambda verb, number: self._retry(verb, copy=number), transfer, progress)
             body["staged"] = transfer["id"]
         return self._retry("submit", body=body)
 
@@ -106,8 +106,9 @@ class Client(ABC):
 
     def preview(self, spec: dict[str, Any], *, backend: str = "") -> dict[str, Any]:
         """Return the plan of a submit: command, files, notes and cost."""
-        body = {"spec": self._plain(spec), "backend": backend, "python": sys.executable}
-        return dict(self.call("preview", body=body))
+        return dict(
+            self.call("preview", body={"spec": self._plain(spec), "backend": backend, "python": sys.executable})
+        )
 
     def inspect(self, spec: dict[str, Any]) -> dict[str, Any]:
         """Return the hyperparameters that a spec's code declares, and notes on the spec's own."""
@@ -123,9 +124,8 @@ class Client(ABC):
         confirmed: bool = False,
     ) -> dict[str, Any]:
         """Submit the spec and code of a job again, with changes. `resume` passes the job's checkpoints on."""
-        body = {"key": uuid.uuid4().hex, "changes": changes or {}, "backend": backend, "resume": resume}
-        body["confirmed"] = confirmed
-        return self._retry("rerun", job=job, body=body)
+        body = {"changes": changes or {}, "backend": backend, "resume": resume, "confirmed": confirmed}
+        return self._retry("rerun", job=job, body=body | {"key": uuid.uuid4().hex})
 
     def _retry(self, verb: str, **arguments: Any) -> dict[str, Any]:
         """Call an idempotent verb, and once more if the connection breaks."""
@@ -133,3 +133,45 @@ class Client(ABC):
             return dict(self.call(verb, **arguments))
         except ServerUnreachable:
             return dict(self.call(verb, **arguments))
+
+
+def finish_copy(
+    call: Callable[[str, str], dict[str, Any]],
+    copy: dict[str, Any],
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, Any]:
+    """Wait for a transfer and return its final state. `call` calls a verb of the engine with a transfer's id;
+    `progress` receives the bytes copied so far and in total. An interrupt cancels the transfer.
+
+    Raises:
+        PaiError: the error with which the transfer ended.
+    """
+    number, pause = copy["id"], 0.02
+    try:
+        while copy["status"] in ("waiting", "running"):
+            time.sleep(pause)
+            pause = min(pause * 1.5, _POLL_INTERVAL)
+            copy = call("copy", number)
+            if progress:
+                progress(copy["done"], copy["bytes"])
+    except BaseException:
+        with contextlib.suppress(PaiError):
+            call("cancel_copy", number)
+        raise
+    if copy["status"] == "done":
+        return copy
+    raise PaiError.from_json(copy["error"] or {"message": _("The copy was ended."), "code": "Conflict"})
+
+
+def progress_printer(write: Callable[[str], object]) -> Callable[[int, int], None]:
+    """Return a progress callback that writes a line every few seconds."""
+    written = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal written
+        if time.monotonic() - written >= _PRINT_INTERVAL:
+            written = time.monotonic()
+            values = {"done": show_size(done), "whole": show_size(total), "percent": 100 * done // max(total, 1)}
+            write(_("{done} of {whole} copied, {percent} %").format(**values))
+
+    return progress

@@ -12,11 +12,10 @@ from ..core.errors import JobFailed, ServerUnreachable
 from ..core.i18n import _
 from ..core.text import printable
 from . import summary
-from .base import Client
+from .base import Client, finish_copy
 from .connect import connect
 from .context import current_shell, front_end_of
 from .log_printer import LogPrinter
-from .transfers import finish_copy
 
 if TYPE_CHECKING:
     import pandas
@@ -57,6 +56,9 @@ class JobHandle:
 
     def _call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
         return self._request(lambda client: client.call(verb, job=self.id, body=body, **arguments))
+
+    def _read(self, verb: str, **arguments: object) -> bytes:
+        return self._request(lambda client: b"".join(client.read(verb, job=self.id, **arguments)))
 
     @property
     def id(self) -> str:
@@ -126,14 +128,11 @@ class JobHandle:
     def logs(self, *, tail: int = 0, line: int = 0, lines: int = 0, instance: str = "") -> str:
         """Return the log as text: all of it, the last `tail` lines, or `lines` lines from index `line`. Invalid UTF-8
         is replaced by U+FFFD."""
-        query = {"tail": tail, "line": line, "lines": lines, "instance": instance}
-        data = self._request(lambda client: b"".join(client.read_log(self.id, **query)))
-        return data.decode("utf-8", "replace")
+        return self._read("log", tail=tail, line=line, lines=lines, instance=instance).decode("utf-8", "replace")
 
     def tail(self) -> str:
         """Return the end of the log, as views show it: a few lines, of limited length."""
-        chunks = self._request(lambda client: list(client.read_log(self.id, tail=_TAIL_LINES, limit=_TAIL_BYTES)))
-        return b"".join(chunks).decode("utf-8", "replace")
+        return self._read("log", tail=_TAIL_LINES, limit=_TAIL_BYTES).decode("utf-8", "replace")
 
     def follow(self, *, instance: str = "") -> Iterator[str]:
         """Yield the log from its beginning, as it grows, until the job has ended."""
@@ -149,7 +148,7 @@ class JobHandle:
         offset, failures = 0, 0
         while True:
             try:
-                for data in self._client.follow_log(self.id, instance=instance, offset=offset):
+                for data in self._client.read("log", job=self.id, instance=instance, offset=offset, follow=True):
                     offset += len(data)
                     failures = 0
                     yield data
@@ -195,9 +194,9 @@ class JobHandle:
                 write(text)
             if isinstance(write, LogPrinter):
                 write.flush()
-        until = None if timeout is None else time.monotonic() + timeout
+        until = float("inf") if timeout is None else time.monotonic() + timeout
         while not self.ended:
-            if until is not None and time.monotonic() > until:
+            if time.monotonic() > until:
                 raise TimeoutError(
                     _("Job {job} is still {status}.").format(job=self.id, status=summary.status_word(self.status))
                 )
@@ -226,7 +225,7 @@ class JobHandle:
     def delete(self, *, force: bool = False) -> None:
         """Delete the job, which must have ended, and all its files. `force` includes a job of an unreachable
         host."""
-        self._request(lambda client: client.call("delete", job=self.id, force=force))
+        self._call("delete", force=force)
 
     def files(self, channel: str = "model") -> list[dict[str, Any]]:
         """Return the current files of an output channel: path, bytes, modified (seconds since the epoch), and problem
@@ -240,7 +239,7 @@ class JobHandle:
 
     def read_file(self, path: str, channel: str = "model") -> bytes:
         """Return the bytes of a file in an output channel."""
-        return self._request(lambda client: b"".join(client.read("file", job=self.id, channel=channel, path=path)))
+        return self._read("file", channel=channel, path=path)
 
     def download(
         self,
@@ -330,9 +329,10 @@ def job_failed(handle: JobHandle) -> JobFailed:
     info = handle.info
     tail = handle.tail()
     lines = "\n".join(printable(tail, _TAIL_LINES))
-    reason = info["reason"] or _("The status is {status}.").format(status=summary.status_word(info["status"]))
+    status = summary.status_word(info["status"])
+    reason = info["reason"] or _("The status is {status}.").format(status=status)
     message = _("Job {job} ({name}) {status}: {reason}").format(
-        job=info["id"], name=info["name"], status=summary.status_word(info["status"]), reason=reason
+        job=info["id"], name=info["name"], status=status, reason=reason
     )
     return JobFailed(
         f"{message}\n{lines}\n" if lines else message,
@@ -353,8 +353,7 @@ def submit(*, backend: str = "", wait: bool = False, confirmed: bool = False, **
         BadInput: naming the invalid field and the fix.
         Unconfirmed: stating the cost, if it must be confirmed.
     """
-    client = connect()
-    handle = JobHandle(client.submit(spec, backend=backend, confirmed=confirmed)["job"], client)
+    handle = JobHandle(connect().submit(spec, backend=backend, confirmed=confirmed)["job"])
     return handle.wait(logs=True) if wait else handle
 
 
@@ -364,12 +363,10 @@ def get_job(job: str) -> JobHandle:
     Raises:
         NotFound: if no job matches.
     """
-    client = connect()
-    return JobHandle(client.call("show", job=job), client)
+    return JobHandle(connect().call("show", job=job))
 
 
 def list_jobs(**query: Any) -> list[JobHandle]:
     """Return jobs, newest first. Keywords: `status`, `name`, `label`, `backend`, `notebook`, `limit`, `offset`, `sort`,
     `order`."""
-    client = connect()
-    return [JobHandle(job, client) for job in client.call("list_jobs", **query)["jobs"]]
+    return [JobHandle(job) for job in connect().call("list_jobs", **query)["jobs"]]

@@ -1,4 +1,7 @@
-"""Streams of live data for views that a kernel feeds, from the engine in this process or on the server."""
+"""Streams of live data for views that a kernel feeds, from the engine in this process or on the server.
+
+A stream is bidirectional. Its methods return at once and may be called from any thread.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ import logging
 import socket
 import ssl
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,19 +28,7 @@ if TYPE_CHECKING:
 _PACE = 400_000
 
 
-class Stream(ABC):
-    """A bidirectional stream of text messages. Methods return at once and may be called from any thread."""
-
-    @abstractmethod
-    def receive(self, text: str) -> None:
-        """Process a message of the page."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the stream: the page is gone."""
-
-
-class EngineStream(Stream):
+class EngineStream:
     """A stream from an engine in this process, which runs in the event loop `loop`."""
 
     def __init__(self, service: JobService, loop: asyncio.AbstractEventLoop, send: Callable[[str], None]) -> None:
@@ -73,7 +63,7 @@ def _broken(request: Subscribe) -> PaiError:
     return EngineError(_("Unexpected error; see the kernel's log for details."))
 
 
-class ServerStream(Stream):
+class ServerStream:
     """A stream from the server, over a WebSocket in its own thread. `closed` is called when the connection breaks."""
 
     def __init__(self, info: ServerInfo, send: Callable[[str], None], closed: Callable[[], None]) -> None:
@@ -82,13 +72,11 @@ class ServerStream(Stream):
         self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
         threading.Thread(target=self._run, name="jupyter-pai stream", daemon=True).start()
 
-    def receive(self, text: str) -> None:
-        self._put(text)
-
     def close(self) -> None:
-        self._put(None)
+        self.receive(None)
 
-    def _put(self, text: str | None) -> None:
+    def receive(self, text: str | None) -> None:
+        """Send a message of the page to the server. None closes the connection."""
         with contextlib.suppress(RuntimeError):  # The stream has ended.
             self._loop.call_soon_threadsafe(self._waiting.put_nowait, text)
 
@@ -143,3 +131,6 @@ def _at(path: str) -> Any:
             return [(socket.AF_UNIX, path)]
 
     return _Socket()
+
+
+Stream = EngineStream | ServerStream

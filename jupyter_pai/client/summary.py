@@ -46,15 +46,17 @@ def status_word(status: str) -> str:
 
 def line(job: Mapping[str, Any]) -> str:
     """Return a job in one line."""
-    took = duration(job)
-    parts = [f"{job['name']}", status_word(job["status"]), f"{job['backend']}"] + ([took] if took else [])
-    if job.get("progress") is not None and job["status"] == "running":
-        parts.append(f"{job['progress']:.0%}")
-    if job.get("paid"):
-        parts.append(_("billed until it ends"))
-    if job.get("reason"):
-        parts.append(job["reason"])
-    return f"<{job['id']} {', '.join(parts)}>"
+    shows_progress = job.get("progress") is not None and job["status"] == "running"
+    parts = (
+        job["name"],
+        status_word(job["status"]),
+        job["backend"],
+        duration(job),
+        f"{job['progress']:.0%}" if shows_progress else "",
+        _("billed until it ends") if job.get("paid") else "",
+        job.get("reason"),
+    )
+    return f"<{job['id']} {', '.join(part for part in parts if part)}>"
 
 
 def still_running(job: Mapping[str, Any], command: str) -> str:
@@ -102,33 +104,26 @@ def sparkline(values: list[float], width: int = _WIDTH) -> str:
 
 def _facts(view: View) -> list[tuple[str, str]]:
     job = view.job
-    facts = [
+    facts = (
         (_("job"), f"{job['id']}  {job['name']}"),
         (_("status"), status_word(job["status"])),
         (_("backend"), f"{job['backend']} ({job['profile']})"),
         (_("submitted"), local_time(job["submitted_at"])),
-    ]
-    if took := duration(job):
-        facts.append((_("duration"), took))
-    if job.get("resumed_from"):
-        facts.append((_("resumed from"), job["resumed_from"]))
-    elif job.get("rerun_of"):
-        facts.append((_("rerun of"), job["rerun_of"]))
-    if job.get("git"):
-        facts.append((_("code"), commit(job["git"])))
-    if job.get("pinned"):
-        facts.append((_("pinned"), _("protected from delete and prune")))
-    if job.get("reason"):
-        facts.append((_("reason"), job["reason"]))
-    if job.get("fix"):
-        facts.append((_("fix"), job["fix"]))
-    facts += [(name, value[:200]) for name, value in job["output_parameters"].items()]
-    if job["status"] == "succeeded" and "model" in job["outputs"]:
-        facts.append((_("model"), job["outputs"]["model"]))
-    if "notebook" in job["outputs"]:
-        facts.append((_("notebook"), job["outputs"]["notebook"]))
-    facts += [(_("note"), note) for note in job["notes"]]
-    return facts
+        (_("duration"), duration(job)),
+        (_("resumed from"), job.get("resumed_from")),
+        (_("rerun of"), "" if job.get("resumed_from") else job.get("rerun_of")),
+        (_("code"), commit(job["git"]) if job.get("git") else ""),
+        (_("pinned"), _("protected from delete and prune") if job.get("pinned") else ""),
+        (_("reason"), job.get("reason")),
+        (_("fix"), job.get("fix")),
+    )
+    parameters = [(name, value[:200]) for name, value in job["output_parameters"].items()]
+    outputs = (
+        (_("model"), job["outputs"].get("model") if job["status"] == "succeeded" else ""),
+        (_("notebook"), job["outputs"].get("notebook")),
+        *((_("note"), note) for note in job["notes"]),
+    )
+    return [*(fact for fact in facts if fact[1]), *parameters, *(output for output in outputs if output[1])]
 
 
 def commit(git: Mapping[str, Any]) -> str:
@@ -143,20 +138,15 @@ def commit(git: Mapping[str, Any]) -> str:
 
 def _charts(view: View) -> list[tuple[str, str, str]]:
     """Return name, bars and last value of each metric."""
-    rows = []
-    for name, points in view.metrics.items():
-        if values := [float(value) for value in points["value"]]:
-            rows.append((name, sparkline(values), f"{values[-1]:.6g}"))
-    return rows
+    columns = {name: [float(value) for value in points["value"]] for name, points in view.metrics.items()}
+    return [(name, sparkline(values), f"{values[-1]:.6g}") for name, values in columns.items() if values]
 
 
 def text(view: View) -> str:
     """Return a job as plain text of several lines."""
-    facts, charts = _facts(view), _charts(view)
-    rows = [f"{name}: {value}" for name, value in facts]
-    rows += [f"{name}: {bars} {last}" for name, bars, last in charts]
-    rows += [f"  | {row}" for row in printable(view.tail)]
-    return "\n".join(rows)
+    facts = [f"{name}: {value}" for name, value in _facts(view)]
+    charts = [f"{name}: {bars} {last}" for name, bars, last in _charts(view)]
+    return "\n".join([*facts, *charts, *(f"  | {row}" for row in printable(view.tail))])
 
 
 def html(view: View) -> str:

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..client.base import Client
+from ..client.base import Client, progress_printer
 from ..client.context import NotebookContext
 from ..client.job import JobHandle
-from ..client.transfers import progress_printer
 from ..core.secret import Secret
 from .parser.parser import Options
 

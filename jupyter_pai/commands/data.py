@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..client.transfers import finish_copy
+from ..client.base import finish_copy
 from ..core.errors import Conflict
 from ..core.i18n import _, ngettext
 from ..core.sizes import show_size

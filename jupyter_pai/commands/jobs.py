@@ -187,10 +187,10 @@ def _show(ctx: CommandContext, options: Options) -> JobHandle:
 def _logs(ctx: CommandContext, options: Options) -> None:
     line = options.from_line and options.from_line - 1
     if options.follow and not line:
-        chunks = ctx.client.follow_log(options.job, instance=options.instance)
+        chunks = ctx.client.read("log", job=options.job, instance=options.instance, follow=True)
     else:
         query = {"instance": options.instance, "tail": options.tail, "line": line, "follow": options.follow}
-        chunks = ctx.client.read_log(options.job, **query)
+        chunks = ctx.client.read("log", job=options.job, **query)
     ctx.console.log(chunks, options.job, follow=options.follow)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from ..client.base import progress_printer
 from ..client.job import JobHandle, job_failed
 from ..client.summary import still_running
-from ..client.transfers import progress_printer
 from .target import Target
 
 __all__ = ["run", "timestamped", "wait_for"]

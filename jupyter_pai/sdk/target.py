@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..client.base import Client
-from ..client.transfers import finish_copy, progress_printer
+from ..client.base import Client, finish_copy, progress_printer
 from ..core.errors import SourceError
 from ..core.i18n import _
 

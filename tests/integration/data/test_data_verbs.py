@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_pai.client.base import finish_copy
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.client.transfers import finish_copy
 from jupyter_pai.commands.completion import complete
 from jupyter_pai.core.errors import Conflict, NotFound, PaiError
 from jupyter_pai.jobs.state_dir import Home

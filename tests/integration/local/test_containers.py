@@ -106,7 +106,7 @@ def test_exit_code_of_the_container_is_reported(podman: EmbeddedClient, command:
 
 def test_output_of_the_container_is_logged_byte_for_byte(podman: EmbeddedClient) -> None:
     job = contained(podman, r"printf 'a\000\377\n\033[1mc\r'; echo x > /dev/stderr; printf b >&2").wait()
-    log = b"".join(podman.read_log(job.id))
+    log = b"".join(podman.read("log", job=job.id))
     assert sorted(log) == sorted(b"a\0\xff\n\x1b[1mc\rx\nb")  # Two streams, whose order a container does not keep.
 
 
