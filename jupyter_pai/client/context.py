@@ -44,11 +44,6 @@ class NotebookContext:
         return Path(os.path.normpath(self.folder / path if self.folder else path))
 
 
-def command_line_context() -> NotebookContext:
-    """Return the context of a terminal: the current folder."""
-    return NotebookContext(Path.cwd())
-
-
 def shell_context(shell: InteractiveShell) -> NotebookContext:
     """Return the context of an IPython shell.
 
@@ -58,18 +53,14 @@ def shell_context(shell: InteractiveShell) -> NotebookContext:
     """
     if "google.colab" in sys.modules:
         return NotebookContext(Path.cwd(), _colab_name(), live=True, shell=shell)
-    path = shell.user_ns.get("__vsc_ipynb_file__")
-    session = os.environ.get("JPY_SESSION_NAME")
-    if not path and session and hasattr(shell, "kernel"):
-        # The session of a console is named after the console, and its folder is the current one.
-        path = session if session.endswith(".ipynb") else None
-        if path is None:
-            return NotebookContext(Path.cwd(), live=True, shell=shell)
-    if path:
-        notebook = Path(path)
-        folder = notebook.parent if notebook.parent.is_dir() else None
-        return NotebookContext(folder, notebook.stem, notebook if notebook.is_file() else None, True, shell)
-    return NotebookContext(Path.cwd(), live=False, shell=shell)
+    session = os.environ.get("JPY_SESSION_NAME", "") if hasattr(shell, "kernel") else ""
+    # The session of a console is named after the console, and its folder is the current one.
+    file = shell.user_ns.get("__vsc_ipynb_file__") or (session if session.endswith(".ipynb") else "")
+    if not file:
+        return NotebookContext(Path.cwd(), live=bool(session), shell=shell)
+    notebook = Path(file)
+    folder = notebook.parent if notebook.parent.is_dir() else None
+    return NotebookContext(folder, notebook.stem, notebook if notebook.is_file() else None, True, shell)
 
 
 def current_shell() -> InteractiveShell | None:

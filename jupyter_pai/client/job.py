@@ -136,12 +136,7 @@ class JobHandle:
 
     def follow(self, *, instance: str = "") -> Iterator[str]:
         """Yield the log from its beginning, as it grows, until the job has ended."""
-        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        for data in self.follow_bytes(instance=instance):
-            if text := decode(data):
-                yield text
-        if rest := decode(b"", True):
-            yield rest
+        return codecs.iterdecode(self.follow_bytes(instance=instance), "utf-8", "replace")
 
     def follow_bytes(self, *, instance: str = "") -> Iterator[bytes]:
         """Yield the log as `follow` does, in bytes. If the server is gone, connect anew and resume at the offset."""

@@ -67,14 +67,12 @@ class LogPrinter:
 
 def print_end(chunks: Iterable[bytes], job_id: str) -> None:
     """Print a complete log; in a notebook, its end."""
-    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     kept, skipped = "", 0
-    for data in chunks:
-        kept += decode(data)
+    for text in codecs.iterdecode(chunks, "utf-8", "replace"):
+        kept += text
         if len(kept) > 2 * _RATE:
             skipped += len(kept) - _RATE
             kept = kept[-_RATE:]
-    kept += decode(b"", True)
     while (size := _size(kept)) > _RATE and _in_notebook():
         cut = max(len(kept) * (size - _RATE) // size, 1)
         skipped, kept = skipped + cut, kept[cut:]

@@ -62,10 +62,8 @@ class CellConsole(Console):
             print_end(chunks, job)
             return
         write = LogPrinter(job)
-        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        for data in chunks:
-            write(decode(data))
-        write(decode(b"", True))
+        for text in codecs.iterdecode(chunks, "utf-8", "replace"):
+            write(text)
         write.flush()
 
     def job(self, handle: JobHandle) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from ..client.connect import connect
-from ..client.context import command_line_context
+from ..client.context import NotebookContext
 from ..client.job import JobHandle
 from ..client.summary import still_running
 from ..core.errors import EngineError, PaiError, UsageError
@@ -105,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: grammar.Options) -> int:
     console = Terminal()
-    result = registry.run(CommandContext(connect(), command_line_context(), console), options)
+    result = registry.run(CommandContext(connect(), NotebookContext(Path.cwd()), console), options)
     if options.verb not in ("submit", "rerun") or not isinstance(result, JobHandle):
         return SUCCESS
     code = SUCCESS

@@ -1,16 +1,21 @@
-"""Draft: the request that a form edits, as plain data. Imports no widgets."""
+"""Draft: the request that a form edits, as plain data and as attributes. Imports no widgets."""
 
 from __future__ import annotations
 
 import copy
-import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from difflib import get_close_matches
 from typing import Any
 
+from ...core.errors import SpecError
+from ...core.i18n import _
 from ..base import Client
 
 # Values treated as "not set".
 _EMPTY: tuple[object, ...] = ("", None, [], {})
+_TABLES = ("source", "hyperparameters", "inputs", "outputs", "environment", "labels", "secrets", "options")
+# Attributes that can be set beside the fields of a spec.
+_SETTABLE = ("value", "backend")
 
 
 class Draft:
@@ -40,17 +45,6 @@ class Draft:
         """Store the request of a page, without calling `changed`."""
         self._request = _plain(request)
 
-    @property
-    def backend(self) -> str:
-        """The backend whose default profile is used; empty if the spec names a profile."""
-        return str(self._request["backend"])
-
-    @backend.setter
-    def backend(self, name: str) -> None:
-        self._request["backend"] = name
-        self._request["spec"].pop("profile", None)
-        self.changed()
-
     def get(self, *path: str) -> Any:
         """Return a copy of a field of the spec; None if it is not set."""
         value: Any = self._request["spec"]
@@ -71,30 +65,6 @@ class Draft:
         if path == ("profile",):
             self._request["backend"] = ""
         self.changed()
-
-    def preview(self) -> dict[str, Any]:
-        """Return the engine's preview of a submit.
-
-        Raises:
-            BadInput: for invalid fields, listed in `details["faults"]`.
-        """
-        return dict(self.client.call("preview", body=self.request | {"python": sys.executable}))
-
-    def submit(self, *, confirmed: bool = False) -> dict[str, Any]:
-        """Submit the request. Return `{job, attached, changed}`.
-
-        Raises:
-            BadInput: for invalid fields.
-            Unconfirmed: with the cost, unless `confirmed`.
-        """
-        body = self.request
-        return self.client.submit(
-            body["spec"],
-            backend=body["backend"],
-            notebook=body["notebook"],
-            confirmed=confirmed,
-            script_if_needed=body.get("script_if_needed", False),
-        )
 
 
 class Table(MutableMapping[str, Any]):
@@ -130,6 +100,96 @@ class Table(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return repr(self._values())
+
+
+class Attributes:
+    """A draft as an object whose attributes are the fields of its spec. Unknown names are refused. The verb `backends`
+    lists the fields and the backends."""
+
+    draft: Draft
+    _schema: dict[str, Any]
+    _backends: list[str]
+
+    def __init__(self, draft: Draft) -> None:
+        reply = draft.client.call("backends")
+        # Bypass `__setattr__`, which needs the schema.
+        set_ = super().__setattr__
+        set_("draft", draft)
+        set_("_schema", reply["spec"]["properties"])
+        set_("_backends", [backend["name"] for backend in reply["backends"]])
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The request of a submit: `spec`, `backend`, `notebook`."""
+        return self.draft.request
+
+    @value.setter
+    def value(self, value: Mapping[str, Any]) -> None:
+        _check_table("value", value)
+        _check_names(value, self.draft.request, _("The value of a form has no key `{name}`."))
+        _check_table("spec", spec := value.get("spec", {}))
+        _check_names(spec, self._schema, _("A form has no field `{name}`."))
+        for name in spec.keys() & {*_TABLES}:
+            _check_table(name, spec[name])
+        self.draft.request = value
+
+    @property
+    def backend(self) -> str:
+        """The backend whose default profile is used; empty if the field `profile` is set."""
+        return str(self.draft.request["backend"])
+
+    @backend.setter
+    def backend(self, name: str) -> None:
+        _check_names([name] if name else [], self._backends, _("Unknown backend: `{name}`."))
+        spec = self.draft.request["spec"]
+        spec.pop("profile", None)
+        self.draft.request = {"spec": spec, "backend": name}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._schema:
+            raise AttributeError(_("A form has no field `{name}`.").format(name=name), name=name, obj=self)
+        if name in _TABLES:
+            return Table(self.draft, name)
+        value = self.draft.get(name)
+        return tuple(value) if isinstance(value, list) else value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in self._schema:
+            if name in _TABLES and value is not None:
+                _check_table(name, value)
+            self.draft.put(value, name)
+        elif name.startswith("_") or name in _SETTABLE:
+            super().__setattr__(name, value)
+        elif hasattr(self, name):
+            raise SpecError(
+                _("`{name}` of a form cannot be set.").format(name=name),
+                fix=_("Set a field, `backend` or `value`."),
+            )
+        else:
+            _check_names([name], [*self._schema, *_SETTABLE], _("A form has no field `{name}`."))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._schema]
+
+
+def _check_table(name: str, value: object) -> None:
+    if not isinstance(value, Mapping):
+        text = _("a table of names and values is needed")
+        raise SpecError(f"{name}: {text}.", fix=_("Write it as a dict: {example}").format(example='{"name": "value"}'))
+
+
+def _check_names(names: Collection[str], known: Collection[str], message: str) -> None:
+    """Check that all names are known. `message` contains `{name}`.
+
+    Raises:
+        SpecError: for an unknown name, with the closest known one.
+    """
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            suggestion = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
+            choices = _("Known are: {names}.").format(names=", ".join(f"`{choice}`" for choice in known))
+            raise SpecError(message.format(name=name), fix=suggestion or choices)
 
 
 def _plain(value: Any) -> Any:

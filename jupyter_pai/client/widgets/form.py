@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..connect import connect
-from ..context import NotebookContext, command_line_context, current_shell, shell_context
+from ..context import NotebookContext, current_shell, shell_context
 
 if TYPE_CHECKING:
     from .form_view import Form
@@ -21,7 +22,7 @@ def form(path: str | os.PathLike[str] = "", *, profile: str = "", backend: str =
         BadInput: if a form cannot submit the file.
     """
     shell = current_shell()
-    context = shell_context(shell) if shell else command_line_context()
+    context = shell_context(shell) if shell else NotebookContext(Path.cwd())
     return form_at(context, os.fspath(path), profile=profile, backend=backend)
 
 

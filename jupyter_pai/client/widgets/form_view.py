@@ -23,8 +23,7 @@ from ...core.i18n import _
 from ..base import Client
 from ..context import current_notebook, current_shell, front_end_of
 from ..job import JobHandle
-from .draft import Draft
-from .draft_attributes import Attributes
+from .draft import Attributes, Draft
 from .job_view import PageWidget
 
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
@@ -76,7 +75,8 @@ class Form(Attributes):
         Raises:
             BadInput: for invalid fields, listed in `details["faults"]`.
         """
-        return self.draft.preview()
+        body = self.draft.request | {"python": sys.executable}
+        return dict(self.draft.client.call("preview", body=body))
 
     def submit(self, *, confirmed: bool = False) -> JobHandle:
         """Submit the job and show it below the form. `confirmed` accepts its cost.
@@ -85,7 +85,15 @@ class Form(Attributes):
             BadInput: for invalid fields, listed in `details["faults"]`.
             Unconfirmed: with the cost, unless `confirmed`.
         """
-        self._job = JobHandle(self.draft.submit(confirmed=confirmed)["job"], self.draft.client)
+        body = self.draft.request
+        reply = self.draft.client.submit(
+            body["spec"],
+            backend=body["backend"],
+            notebook=body["notebook"],
+            confirmed=confirmed,
+            script_if_needed=body.get("script_if_needed", False),
+        )
+        self._job = JobHandle(reply["job"], self.draft.client)
         self._show_job()
         return self._job
 

@@ -67,16 +67,13 @@ class PageWidget(anywidget.AnyWidget):
         self._comm_server.receive(message)
         if self._comm_server.pages and not self._ticks and hasattr(self, "_kernel_loop"):
             self._ticks = True
-            self.run_in_kernel(self._tick_later)
-
-    def _tick_later(self) -> None:
-        # In the kernel's event loop, which also receives heartbeats: a running cell delays both.
-        self._kernel_loop.call_later(_TICK, self._tick)
+            # In the kernel's event loop, which also receives heartbeats: a running cell delays both.
+            self._kernel_loop.call_soon_threadsafe(self._kernel_loop.call_later, _TICK, self._tick)
 
     def _tick(self) -> None:
         self._ticks = self._comm_server.tick()
         if self._ticks:
-            self._tick_later()
+            self._kernel_loop.call_later(_TICK, self._tick)
 
 
 class JobWidget(PageWidget):
