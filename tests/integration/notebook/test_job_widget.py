@@ -14,8 +14,8 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from jupyter_pai.api.routes import ROUTES
-from jupyter_pai.client.connect import HttpClient
 from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.client.http import HttpClient
 from jupyter_pai.client.widgets.comm import CommServer, is_for_views
 from jupyter_pai.core.discovery import ServerInfo
 from jupyter_pai.jobs.state_dir import Home

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.client.connect import HttpClient
+from jupyter_pai.client.http import HttpClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.discovery import ServerInfo
 from jupyter_pai.jobs.state_dir import Home

@@ -70,8 +70,8 @@ def test_kernel_continues_without_its_server(server: RealServer, tmp_path: Path)
     """The handle in the kernel finds another engine, and follows on where it was."""
     import json
 
-    from jupyter_pai.client.connect import HttpClient
     from jupyter_pai.client.embedded import EmbeddedClient
+    from jupyter_pai.client.http import HttpClient
     from jupyter_pai.client.job import JobHandle
     from jupyter_pai.core.discovery import VARIABLE, ServerInfo
 
