@@ -25,9 +25,7 @@ def complete(line: str, word: str, caller: NotebookContext | None = None) -> lis
     """Return the words that can replace `word`, the unfinished last word of `line`. `caller` is the notebook that the
     line is written in.
     """
-    words = line.split()
-    if not line.endswith((" ", "\t")) and words:
-        words = words[:-1]
+    words = line.split() if line.endswith((" ", "\t")) else line.split()[:-1]
     is_cell = bool(words) and words[0].startswith("%%")
     verb = "" if is_cell or len(words) < 2 else words[1]
     if not is_cell and not verb:
@@ -47,7 +45,8 @@ def complete(line: str, word: str, caller: NotebookContext | None = None) -> lis
         return _profiles("name")
     if before == "--secret" or verb == "secret":
         return [secret["name"] for secret in _listed("secrets", "secrets")]
-    if verb in DATA_VERBS and "://" in (token := _token(line)):
+    # Front ends split words at colons, so `word` may be only the end of a URI.
+    if verb in DATA_VERBS and "://" in (token := re.split(r"\s", line)[-1].lstrip("\"'")):
         return _uris(token, word)
     command = grammar.cell_parser() if is_cell else grammar.parser("%pai")
     if verb and not word.startswith("-") and grammar.expects_job(command, verb, first=before == verb):
@@ -66,11 +65,6 @@ def _listed(verb: str, field: str, **query: object) -> list[dict[str, Any]]:
 def _profiles(key: str) -> list[str]:
     profiles = _listed("profiles", "profiles")
     return sorted({profile["name"] if key == "name" else profile["settings"]["backend"] for profile in profiles})
-
-
-def _token(line: str) -> str:
-    """Return the last word of a line. Front ends split words at colons, so their own notion of it may be shorter."""
-    return re.split(r"\s", line)[-1].lstrip("\"'")
 
 
 def _uris(token: str, word: str) -> list[str]:

@@ -87,6 +87,13 @@ class CommandContext:
             self.console.print(json.dumps(value, ensure_ascii=False, indent=indent))
         return bool(options.json)
 
+    def print_table(
+        self, options: Options, value: object, columns: Sequence[str], rows: Sequence[Sequence[str]]
+    ) -> None:
+        """Print a value as JSON if the command was called with `--json`; otherwise, print a table."""
+        if not self.print_json(options, value):
+            self.console.table(columns, rows)
+
     def progress(self, options: Options) -> Callable[[int, int], None] | None:
         """Return a callback that prints the progress of a transfer; None with `--json`."""
         return None if getattr(options, "json", False) else progress_printer(self.console.print)

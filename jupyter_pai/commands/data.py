@@ -1,19 +1,24 @@
-"""Commands on data in storages: `ls put get mv rm mkdir`."""
+"""Commands on files: `ls put get mv rm mkdir` on data in storages, `outputs download` on a job's output channels."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..client.base import finish_copy
-from ..core.errors import Conflict
+from ..client.job import JobHandle
+from ..core.errors import Conflict, UsageError
 from ..core.i18n import _, ngettext
 from ..core.sizes import show_size
 from ..core.text import plain
 from .console import CommandContext, Commands
 from .parser.parser import Options
+
+# Files of a channel that `outputs` lists.
+_LIMIT = 500
 
 
 def _ls(ctx: CommandContext, options: Options) -> None:
@@ -25,7 +30,7 @@ def _ls(ctx: CommandContext, options: Options) -> None:
         (
             plain(entry["path"]),
             entry["problem"] or ("" if entry["is_folder"] else show_size(entry["bytes"])),
-            file_time(entry["modified"]),
+            _file_time(entry["modified"]),
         )
         for entry in reply["entries"]
     ]
@@ -124,9 +129,58 @@ def _uri(ctx: CommandContext, text: str) -> str:
     return text if "://" in text else ctx.caller.path(text).as_uri() + "/" * text.endswith("/")
 
 
-def file_time(seconds: float) -> str:
+def _file_time(seconds: float) -> str:
     """Return a file's modification time in local time, or a dash if it is unknown."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if seconds else "-"
 
 
-COMMANDS: Commands = {"ls": _ls, "put": _put, "get": _get, "mv": _mv, "rm": _rm, "mkdir": _mkdir}
+def _outputs(ctx: CommandContext, options: Options) -> JobHandle:
+    handle = ctx.job(options.job)
+    channels = ctx.client.call("outputs", job=handle.id, channel=options.channel, limit=_LIMIT)["channels"]
+    if options.json:
+        complete = [channel | {"files": handle.files(channel["name"])} for channel in channels]
+        ctx.console.print(json.dumps(complete))  # In ASCII: a file name may contain any bytes.
+        return handle
+    for channel in channels:
+        rows = [
+            (_printable(file["path"]), file["problem"] or show_size(file["bytes"]), _file_time(file["modified"]))
+            for file in channel["files"]
+        ]
+        if rows:
+            ctx.console.table((channel["name"], _("size"), _("modified")), rows)
+        if more := channel["count"] - len(rows):
+            ctx.console.print(_("… and {n} more; --json prints all.").format(n=more))
+        if not rows:
+            ctx.console.print(_("{channel}: no files.").format(channel=channel["name"]))
+    return handle
+
+
+def _download(ctx: CommandContext, options: Options) -> JobHandle:
+    handle = ctx.job(options.job)
+    if len(options.place) > 2:
+        raise UsageError(
+            _("download takes an ID, a channel and a folder."), fix=_("See {prog} --help.").format(prog="download")
+        )
+    channel = options.place[0] if len(options.place) == 2 else "model"
+    folder = ctx.caller.path(options.place[-1])
+    files, progress = options.file or None, ctx.progress(options)
+    handle.download(channel, folder, files=files, overwrite=options.overwrite, progress=progress)
+    ctx.console.print(_("Copied {channel} of {job} to {folder}").format(channel=channel, job=handle.id, folder=folder))
+    return handle
+
+
+def _printable(path: str) -> str:
+    """Return a path with every unprintable character replaced: a file name may contain any bytes."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in path)
+
+
+COMMANDS: Commands = {
+    "ls": _ls,
+    "put": _put,
+    "get": _get,
+    "mv": _mv,
+    "rm": _rm,
+    "mkdir": _mkdir,
+    "outputs": _outputs,
+    "download": _download,
+}

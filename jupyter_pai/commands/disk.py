@@ -126,9 +126,8 @@ def _size(text: str | None) -> int | None:
 
 def _state(job: dict[str, Any]) -> str:
     """Return a job's status, and the reasons to keep it."""
-    words = [summary.status_word(job["status"])]
-    words += [_("pinned")] * bool(job.get("pinned")) + [_("has a model")] * bool(job.get("has_model"))
-    return ", ".join(words)
+    reasons = {"pinned": _("pinned"), "has_model": _("has a model")}
+    return ", ".join([summary.status_word(job["status"]), *(text for key, text in reasons.items() if job.get(key))])
 
 
 def _day_and_size(item: dict[str, Any]) -> tuple[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
+import shlex
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -21,10 +23,11 @@ from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
 from ..source import notebook, script
-from . import jobs, registry
+from ..source.dataframes import is_frame
+from . import jobs
 from .console import YES, CommandContext, Console, as_json
-from .magic_variables import words_of
 from .parser import parser as grammar
+from .registry import COMMANDS
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
 # text that is saved with the notebook; elsewhere, everything that the user sees.
 _REFRESH = 2.0
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
+# A variable in a line: ``{name}`` or ``$name``.
+_VARIABLE = re.compile(r"\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
+# Options whose values contain braces and dollars of their own: substituted only with `--expand`.
+_VERBATIM = ("--metric", "--command")
 
 
 class CellConsole(Console):
@@ -104,6 +111,41 @@ def _prompting(fix: str) -> Iterator[None]:
         raise UsageError(_("Cannot prompt for confirmation here."), fix=fix) from None
 
 
+def words_of(line: str, variables: Mapping[str, object]) -> list[str]:
+    """Split a magic's line into words, as a shell does, and substitute variables that exist. All other text is left
+    alone. A variable's value stays one word.
+
+    Raises:
+        UsageError: if a quote is not closed.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(
+            _("Cannot parse the line: {error}.").format(error=error),
+            fix=_("Close the quote, or write \\' for a literal quote."),
+        ) from None
+    everything = "--expand" in words
+    expanded: list[str] = []
+    verbatim = False
+    for word in words:
+        is_verbatim = verbatim or word.startswith(tuple(f"{name}=" for name in _VERBATIM))
+        expanded.append(word if is_verbatim and not everything else _expand(word, variables))
+        verbatim = word in _VERBATIM
+    return expanded
+
+
+def _expand(word: str, variables: Mapping[str, object]) -> str:
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        if name not in variables:
+            return match[0]
+        # A data frame is not text: its name stays, and `--input` finds the variable by it.
+        return name if is_frame(variables[name]) else format(variables[name])
+
+    return _VARIABLE.sub(value, word)
+
+
 def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
     """Run ``%%pai_train``: submit the cell's code. With a page, return at once and show a live view; else wait."""
     try:
@@ -134,7 +176,9 @@ def run_line(shell: InteractiveShell, line: str) -> object:
 
         return form_at(caller, options.target, profile=options.profile, backend=options.backend)
     ctx = CommandContext(connect(), caller, CellConsole())
-    result = jobs.submit(ctx, options, attach=True) if options.verb == "submit" else registry.run(ctx, options)
+    result = (
+        jobs.submit(ctx, options, attach=True) if options.verb == "submit" else COMMANDS[options.verb](ctx, options)
+    )
     if options.verb not in ("submit", "rerun") or not isinstance(result, JobHandle):
         return None
     return _finish(ctx, options, result, display_it=False)

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..core.errors import BackendError, Unsupported
@@ -111,11 +111,9 @@ async def _connect(url: str) -> Any:
 def _send(socket: Any, message: dict[str, object]) -> None:
     from tornado.websocket import WebSocketClosedError
 
-    try:
-        # A broken connection is detected by the reader.
+    # A broken connection is detected by the reader.
+    with suppress(WebSocketClosedError):
         socket.write_message(json.dumps(message)).add_done_callback(lambda done: done.cancelled() or done.exception())
-    except WebSocketClosedError:
-        pass
 
 
 def _output(message: str | bytes) -> bytes:

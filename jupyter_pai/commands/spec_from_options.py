@@ -19,24 +19,20 @@ from ..source.dataframes import is_frame
 from ..source.entry_point import ENTRY_POINTS, free_name, script_of
 from .parser.parser import Options
 
-_PLAIN = {
-    "profile": "profile",
-    "command": "command",
-    "python": "python",
-    "image": "image",
-    "instance_type": "instance_type",
-    "instance_count": "instance_count",
-    "cpu": "cpu",
-    "gpu": "gpu",
-    "memory": "memory",
-    "max_run_time": "max_run_time",
-}
+# Fields that options of the same names set.
+_PLAIN = "profile command python image instance_type instance_count cpu gpu memory max_run_time".split()
 # Fields that are tables, by the option that sets one of their names.
 _TABLES = {
     "hp": "hyperparameters", "env": "environment", "label": "labels", "input": "inputs", "output": "outputs",
 }  # fmt: skip
-# Other fields that `--remove` accepts.
-_OTHERS = {"metric": "metric_definitions", "requirement": "requirements", "output_path": "output_path", "tty": "tty"}
+# The fields that `--remove` resets, by option.
+_REMOVABLE = {
+    **dict(zip(_PLAIN, _PLAIN, strict=True)),
+    "metric": "metric_definitions",
+    "requirement": "requirements",
+    "output_path": "output_path",
+    "tty": "tty",
+}
 
 
 def spec_of(options: Options, caller: NotebookContext, *, target: str = "", cell: str = "") -> dict[str, Any]:
@@ -66,31 +62,21 @@ def spec_of(options: Options, caller: NotebookContext, *, target: str = "", cell
 
 def _fields(options: Options, caller: NotebookContext) -> dict[str, Any]:
     """Return the fields of a spec that the options set."""
-    fields = {field: value for name, field in _PLAIN.items() if (value := getattr(options, name)) is not None}
-    for name, field in _TABLES.items():
-        if values := _pairs(f"--{name}", getattr(options, name)):
-            is_uri = field in ("inputs", "outputs")
-            fields[field] = {key: _uri(text, caller) for key, text in values.items()} if is_uri else values
-            if field == "inputs":
-                fields[field] |= {
-                    key: frame for key, text in values.items() if (frame := _frame(text, caller)) is not None
-                }
-    if options.output_path:
-        fields["output_path"] = _uri(options.output_path, caller)
-    if metrics := _pairs("--metric", options.metric):
-        fields["metric_definitions"] = [{"name": name, "regex": pattern} for name, pattern in metrics.items()]
-    if options.requirement:
-        fields["requirements"] = options.requirement
-    if options.secret:
-        fields["secrets"] = _secrets(options.secret)
-    backend = _nested(_pairs("--option", options.option))
-    if options.container:
-        backend["container"] = options.container
-    if backend:
-        fields["options"] = backend
-    if options.tty:
-        fields["tty"] = True
-    return fields
+    metrics, container = _pairs("--metric", options.metric), {"container": options.container}
+    fields: dict[str, Any] = {
+        field: {key: _value(field, text, caller) for key, text in _pairs(f"--{name}", getattr(options, name)).items()}
+        for name, field in _TABLES.items()
+    }
+    fields |= {
+        "output_path": options.output_path and _uri(options.output_path, caller),
+        "metric_definitions": [{"name": name, "regex": pattern} for name, pattern in metrics.items()],
+        "requirements": options.requirement,
+        "secrets": {text.partition("=")[0]: text.partition("=")[2] or text for text in options.secret},
+        "options": _nested(_pairs("--option", options.option)) | (container if options.container else {}),
+        "tty": options.tty,
+    }
+    plain = {name: value for name in _PLAIN if (value := getattr(options, name)) is not None}
+    return plain | {field: value for field, value in fields.items() if value}
 
 
 def changes_of(options: Options, caller: NotebookContext) -> dict[str, Any]:
@@ -109,7 +95,7 @@ def changes_of(options: Options, caller: NotebookContext) -> dict[str, Any]:
         option = option.replace("-", "_")
         if (table := (_TABLES | {"secret": "secrets"}).get(option)) and name:
             changes.setdefault(table, {})[name] = None
-        elif not dot and (field := (_PLAIN | _OTHERS).get(option)):
+        elif not dot and (field := _REMOVABLE.get(option)):
             changes[field] = None
         else:
             raise UsageError(
@@ -233,11 +219,6 @@ def _nested(values: dict[str, str]) -> dict[str, Any]:
     return nested
 
 
-def _secrets(texts: Sequence[str]) -> dict[str, str]:
-    """Return the name of the secret for each variable."""
-    return {text.partition("=")[0]: text.partition("=")[2] or text for text in texts}
-
-
 def _table(values: dict[str, Any], field: str) -> dict[str, Any]:
     table = values.get(field) or {}
     if not isinstance(table, dict):
@@ -262,10 +243,15 @@ def _uri(text: str, caller: NotebookContext) -> str:
     return path + "/" if text.endswith("/") and path != "/" else path
 
 
-def _frame(text: str, caller: NotebookContext) -> object:
-    """Return the data frame in the notebook's variable of this name; None if a file has the name."""
-    value = getattr(caller.shell, "user_ns", {}).get(text) if text.isidentifier() else None
-    return value if is_frame(value) and not caller.path(text).exists() else None
+def _value(field: str, text: str, caller: NotebookContext) -> object:
+    """Return a value of a table: of a channel its URI, or the data frame in the notebook's variable of this name unless
+    a file has the name.
+    """
+    if field == "inputs" and text.isidentifier():
+        value = getattr(caller.shell, "user_ns", {}).get(text)
+        if is_frame(value) and not caller.path(text).exists():
+            return value
+    return _uri(text, caller) if field in ("inputs", "outputs") else text
 
 
 def _from_file(name: str, caller: NotebookContext) -> dict[str, Any]:

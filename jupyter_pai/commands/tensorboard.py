@@ -73,11 +73,9 @@ def _on_platform(ctx: CommandContext, options: Options) -> None:
             for board_id in _selected_ids(ctx, options.jobs, platform):
                 ctx.client.call("stop_platform_board", board=board_id, **platform, delete=options.delete)
         boards = ctx.client.call("platform_boards", **platform)["boards"]
-    if ctx.print_json(options, boards):
-        return
     states = {"starting": _("starting"), "running": _("running"), "stopped": _("stopped"), "failed": _("failed")}
     rows = [(board["id"], board["name"], states[board["status"]], board["url"] or board["reason"]) for board in boards]
-    ctx.console.table(("TensorBoard", _("name"), _("status"), _("address")), rows)
+    ctx.print_table(options, boards, ("TensorBoard", _("name"), _("status"), _("address")), rows)
 
 
 def _open(ctx: CommandContext, reference: str) -> dict[str, Any]:

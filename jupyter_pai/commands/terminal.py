@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from ..client.connect import connect
 from ..client.context import NotebookContext
@@ -17,9 +18,9 @@ from ..client.summary import still_running
 from ..core.errors import EngineError, PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
-from . import registry
 from .console import YES, CommandContext, Console, as_json
 from .parser import parser as grammar
+from .registry import COMMANDS
 
 SUCCESS, NO_SUCCESS, USAGE, ENGINE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -60,32 +61,27 @@ class Terminal(Console):
         return sys.stdin.isatty()
 
     def confirm(self, question: str) -> bool:
-        if not sys.stdin.isatty():
+        if not self.can_prompt:
             raise UsageError(_("Cannot prompt for confirmation here."), fix=_("Pass --yes to confirm."))
         return input(f"{question} [y/N] ").strip().lower() in YES
 
     def prompt_secret(self, question: str) -> Secret:
-        if not sys.stdin.isatty():
-            return _piped()
-        from getpass import getpass
+        if self.can_prompt:
+            from getpass import getpass
 
+            try:
+                return Secret(getpass(f"{question}: "))
+            except EOFError:
+                raise UsageError(_("No value was entered.")) from None
         try:
-            return Secret(getpass(f"{question}: "))
-        except EOFError:
-            raise UsageError(_("No value was entered.")) from None
-
-
-def _piped() -> Secret:
-    """Return standard input without its final newline."""
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(_("Standard input is not UTF-8 text.")) from None
-    if not text:
-        raise UsageError(
-            _("Cannot prompt for input here."), fix=_("Pipe the value in: jupyter pai secret set NAME < FILE")
-        )
-    return Secret(text.removesuffix("\n").removesuffix("\r"))
+            text = sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError:
+            raise UsageError(_("Standard input is not UTF-8 text.")) from None
+        if not text:
+            raise UsageError(
+                _("Cannot prompt for input here."), fix=_("Pipe the value in: jupyter pai secret set NAME < FILE")
+            )
+        return Secret(text.removesuffix("\n").removesuffix("\r"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -106,12 +102,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: grammar.Options) -> int:
     console = Terminal()
-    result = registry.run(CommandContext(connect(), NotebookContext(Path.cwd()), console), options)
+    result = COMMANDS[options.verb](CommandContext(connect(), NotebookContext(Path.cwd()), console), options)
     if options.verb not in ("submit", "rerun") or not isinstance(result, JobHandle):
         return SUCCESS
-    code = SUCCESS
-    if options.wait:
-        code = _wait(result, sys.stderr.buffer if options.json else sys.stdout.buffer)
+    code = _wait(result, sys.stderr.buffer if options.json else sys.stdout.buffer) if options.wait else SUCCESS
     if options.json:
         console.print(json.dumps(as_json(result.info), ensure_ascii=False))
         return code
@@ -141,12 +135,12 @@ def _print_details(console: Console, job: JobHandle, *, waited: bool) -> None:
         )
 
 
-def _wait(job: JobHandle, target: object) -> int:
+def _wait(job: JobHandle, target: BinaryIO) -> int:
     """Print the log until the job has ended. An interrupt leaves the job running and prints how to stop it."""
     try:
         for data in job.follow_bytes():
-            target.write(data)  # type: ignore[attr-defined]  # a binary stream
-            target.flush()  # type: ignore[attr-defined]
+            target.write(data)
+            target.flush()
         job.wait()
     except KeyboardInterrupt:
         sys.stderr.write(f"\n{still_running(job.info, f'jupyter pai stop {job.id}')}\n")

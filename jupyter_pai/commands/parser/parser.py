@@ -1,19 +1,25 @@
 """The parsers of ``%%pai_train``, ``%pai …``, ``jupyter pai …`` and ``python -m jupyter_pai …``: one grammar.
 
 Built on first use; light enough for a kernel.
+
+argparse translates its own texts with ``gettext``, in the default domain of the process, which belongs to the host
+program. This module replaces argparse's lookup once: while one of our parsers is active, texts come from our catalogue;
+otherwise, from the original lookup. Binding a domain would change other parsers, and building the messages in a
+subclass would copy argparse.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ...core.errors import UsageError
-from ...core.i18n import _
+from ...core.i18n import N_, _
 from . import data, jobs, platforms
-from .argparse_i18n import Parser
 from .arguments import Verb
 
 Options = argparse.Namespace
@@ -31,8 +37,56 @@ _SYNONYMS = {
 }
 
 
-class _Parser(Parser):
-    """A parser that raises errors instead of exiting, and suggests the closest name."""
+# The texts of argparse that users see, in Python 3.11 to 3.14. Texts for developers stay untranslated.
+_TEXTS = {
+    N_("usage: "),
+    N_("positional arguments"),
+    N_("options"),
+    N_("%(heading)s:"),
+    N_("show this help message and exit"),
+    N_("argument %(argument_name)s: %(message)s"),
+    N_("expected one argument"),
+    N_("expected at most one argument"),
+    N_("expected at least one argument"),
+    N_("invalid %(type)s value: %(value)r"),
+    N_("ignored explicit argument %r"),
+    N_("not allowed with argument %s"),
+    N_("one of the arguments %s is required"),
+    N_("the following arguments are required: %s"),
+    N_("ambiguous option: %(option)s could match %(matches)s"),
+}
+
+_active: ContextVar[bool] = ContextVar("active", default=False)
+# The texts stay English in a Python version without this lookup.
+_original: Callable[[str], str] = vars(argparse).get("_", str)
+
+
+def _text(message: str) -> str:
+    return _(message) if _active.get() and message in _TEXTS else _original(message)
+
+
+vars(argparse)["_"] = _text
+
+
+@contextmanager
+def _ours() -> Iterator[None]:
+    token = _active.set(True)
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser in the user's language that raises errors instead of exiting, and suggests the closest name."""
+
+    @_ours()
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+
+    parse_known_args = _ours()(argparse.ArgumentParser.parse_known_args)
+    format_usage = _ours()(argparse.ArgumentParser.format_usage)
+    format_help = _ours()(argparse.ArgumentParser.format_help)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog}: {message}", fix=_("See {prog} --help.").format(prog=self.prog))

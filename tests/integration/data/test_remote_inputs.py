@@ -13,7 +13,7 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
-from jupyter_pai.commands.magic_variables import words_of
+from jupyter_pai.commands.notebook import words_of
 from jupyter_pai.core.errors import BadInput, NotFound, SettingsError, SourceError
 from jupyter_pai.engine.data.inputs import Inputs
 from jupyter_pai.engine.data.storages import Storages

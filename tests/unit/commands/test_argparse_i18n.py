@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.commands.parser import argparse_i18n as arguments, parser as grammar
+from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.core.errors import UsageError
 from jupyter_pai.core.i18n import use_language
 
@@ -63,4 +63,4 @@ def test_translated_texts_exist_in_argparse() -> None:
     """Of each text there is one in this Python: another wording would be shown in English."""
     source = ast.parse(Path(str(argparse.__file__)).read_text("utf-8"))
     said = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    assert arguments._TEXTS - said <= {"%(heading)s:"}  # From Python 3.13 on.
+    assert grammar._TEXTS - said <= {"%(heading)s:"}  # From Python 3.13 on.

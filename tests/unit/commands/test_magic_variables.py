@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from jupyter_pai.commands.magic_variables import words_of
+from jupyter_pai.commands.notebook import words_of
 from jupyter_pai.core.errors import UsageError
 
 from ...support.fuzz import MANY

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from jupyter_pai.client.context import NotebookContext
-from jupyter_pai.commands.magic_variables import words_of
+from jupyter_pai.commands.notebook import words_of
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.commands.spec_from_options import spec_of
 from jupyter_pai.engine.recipe import recipe
