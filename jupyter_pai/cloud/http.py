@@ -26,18 +26,29 @@ if TYPE_CHECKING:
     import httpx
     from aiolimiter import AsyncLimiter
 
-__all__ = ["Call", "Refusal", "Transport", "close", "is_reachable"]
+__all__ = ["Call", "Refusal", "Retries", "Transport", "close", "is_reachable"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-# Seconds. The last one limits an attempt with a slow response.
-_CONNECT, _READ, _ATTEMPT = 5.0, 10.0, 30.0
-_ATTEMPTS = 6
-_FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.2, 5.0, 0.5
+# Seconds.
+_CONNECT_TIMEOUT = 5.0
 # Longer waits requested by a platform are not honoured.
 _PATIENCE = 60.0
 
 # stamina logs each retry as a warning, which a notebook would show.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True)
+class Retries:
+    """The number of attempts of a call, and their waits and timeouts in seconds."""
+
+    attempts: int = 6
+    first_wait: float = 0.2
+    longest_wait: float = 5.0
+    jitter: float = 0.5
+    read_timeout: float = 10.0
+    # Limits an attempt with a slow response.
+    attempt_timeout: float = 30.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,7 @@ class Call:
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     repeat: bool = True
+    retries: Retries = Retries()
 
     @property
     def host(self) -> str:
@@ -87,13 +99,16 @@ class Transport:
         """
         import stamina
 
-        waits: dict[str, float] = {
-            "wait_initial": _FIRST_WAIT,
-            "wait_max": _LONGEST_WAIT,
-            "wait_jitter": _JITTER,
-        }
+        attempts = stamina.retry_context(
+            on=_again,
+            attempts=call.retries.attempts,
+            timeout=None,
+            wait_initial=call.retries.first_wait,
+            wait_max=call.retries.longest_wait,
+            wait_jitter=call.retries.jitter,
+        )
         try:
-            async for attempt in stamina.retry_context(on=_again, attempts=_ATTEMPTS, timeout=None, **waits):
+            async for attempt in attempts:
                 with attempt:
                     return await self._once(call)
         except _Failed as failed:
@@ -106,10 +121,11 @@ class Transport:
         auth = await call.auth()
         local = _local()
         await local.limiter(self.account, self.pace).acquire()
+        timeout = httpx.Timeout(call.retries.read_timeout, connect=_CONNECT_TIMEOUT, pool=call.retries.attempt_timeout)
         try:
-            async with asyncio.timeout(_ATTEMPT):
+            async with asyncio.timeout(call.retries.attempt_timeout):
                 response = await local.client.request(
-                    call.method, call.url, content=call.body, headers=call.headers, auth=auth
+                    call.method, call.url, content=call.body, headers=call.headers, auth=auth, timeout=timeout
                 )
         except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
             raise _lost(call, error) from None
@@ -126,7 +142,7 @@ class Transport:
     def _refused(self, call: Call, response: httpx.Response) -> _Failed:
         refusal = self.read(response)
         if refusal.again:
-            wait = refusal.wait and refusal.wait + random.uniform(0, _JITTER)
+            wait = refusal.wait and refusal.wait + random.uniform(0, call.retries.jitter)
             return _Failed(refusal.error, wait <= _PATIENCE and wait if wait else True)
         if response.status_code < 500:
             return _Failed(refusal.error, False)
@@ -187,7 +203,6 @@ class _Local:
         import httpx
 
         self.client = httpx.AsyncClient(
-            timeout=httpx.Timeout(_READ, connect=_CONNECT, pool=_ATTEMPT),
             limits=httpx.Limits(max_connections=50, max_keepalive_connections=20, keepalive_expiry=30),
             mounts={f"all://{host}": None for host in _LOOPBACK},
             headers={"user-agent": "jupyter-pai", "accept": "application/json"},
@@ -218,7 +233,7 @@ async def is_reachable(url: str) -> bool:
     import httpx
 
     try:
-        async with asyncio.timeout(_READ):
+        async with asyncio.timeout(Retries().read_timeout):
             return (await _local().client.get(url)).status_code < 500
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError):
         return False

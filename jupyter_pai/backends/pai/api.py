@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import STUDIO
+from ...cloud.http import Retries
 from ...core.errors import PaiError
 
 # The status of a running job.
@@ -136,10 +137,14 @@ class PaiApi:
         """Fetch the spot price history of an instance type since a time: one page with the newest entries.
 
         Only the Lingjun pool has pages. The ECS pool sends all entries at once, in no particular order.
+
+        A failed request is retried once only, because a submit waits for this optional information.
         """
         query = {"StartTime": stamp(since), "SortBy": "GmtCreatedTime", "Order": "desc", "PageSize": _LARGEST_LIST}
-        path = f"/spots/{instance_type}/pricehistory"
-        reply = await self._call("GetSpotPriceHistory", "GET", path, query=query)
+        path = f"/api/v1/spots/{instance_type}/pricehistory"
+        reply = await self.account.api.call(
+            STUDIO, "GetSpotPriceHistory", "GET", path, query, retries=Retries(attempts=2)
+        )
         return [item for item in reply.get("SpotPriceHistory") or () if isinstance(item, Mapping)]
 
     async def _call(

@@ -49,7 +49,8 @@ async def _connection(account: AlibabaAccount) -> list[Finding]:
     host = account.settings.endpoint or f"https://{STUDIO.host(account.region, await account.network())}"
     region = Finding("ok", _("region"), f"{account.region}, {host}")
     try:
-        await account.api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", {"PageSize": 1})
+        path, query = "/api/v1/trainingjobs", {"PageSize": 1}
+        await account.api.call(STUDIO, "ListTrainingJobs", "GET", path, query, retries=transport.Retries(attempts=2))
     except ClockError as error:
         return [region, _bad(_("clock"), error)]
     except CredentialsError as error:

@@ -30,7 +30,7 @@ from .access_key import AccessKey
 _PREFIX = "ALIBABA_CLOUD_"
 # Seconds for which a key is reused. In the last quarter of an hour of a key, the library sends a request at each call,
 # which upload threads would make for each part.
-_HELD = 2.0
+_REUSED_FOR = 2.0
 _DROPPED_EVERY = 60.0
 _importing = threading.Lock()
 # The key set by `use_key`.
@@ -46,12 +46,15 @@ def use_key(key: AccessKey | None) -> None:
 class KeyChain:
     """The keys of a profile of the `aliyun` command, or, without a name, the first keys found. Thread-safe.
 
-    `own` returns a fixed key to use instead. It is called once.
+    `own` returns a fixed key to use instead. It is called once. A key is reused for `reused_for` seconds.
     """
 
-    def __init__(self, profile: str = "", own: Callable[[], AccessKey] | None = None) -> None:
+    def __init__(
+        self, profile: str = "", own: Callable[[], AccessKey] | None = None, reused_for: float = _REUSED_FOR
+    ) -> None:
         self.profile = profile
         self._own = own
+        self._reused_for = reused_for
         self._kept: AccessKey | None = None
         self._lock = threading.Lock()
         self._provider: Any = None
@@ -66,7 +69,7 @@ class KeyChain:
         if _given and not self.profile:
             return _given
         held = self._held
-        fresh = held and time.monotonic() - held[0] < _HELD and self._seen == _surroundings()
+        fresh = held and time.monotonic() - held[0] < self._reused_for and self._seen == _surroundings()
         return held[1] if held and fresh else None
 
     def now(self) -> AccessKey:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from ...core.errors import CredentialsError, RegionError, Unreachable
 from ...core.i18n import _
-from ..http import Call, Transport
+from ..http import Call, Retries, Transport
 from .access_key import AccessKey
 from .error_codes import read_refusal
 
@@ -90,6 +90,7 @@ class OpenApi:
         body: Mapping[str, Any] | None = None,
         *,
         repeat: bool = True,
+        retries: Retries | None = None,
     ) -> dict[str, Any]:
         """Call an operation and return its response. `path` is not encoded.
 
@@ -106,7 +107,7 @@ class OpenApi:
         url = await self._url(service, path, query or {})
         content = json.dumps(body).encode() if body is not None else b""
         headers = {"content-type": "application/json; charset=utf-8"} if content else {}
-        call = Call(method, url, operation.auth, content, headers, repeat)
+        call = Call(method, url, operation.auth, content, headers, repeat, retries or Retries())
         try:
             try:
                 return await transport.send(call)

@@ -15,12 +15,10 @@ import oss2
 import pandas
 import pytest
 
-from jupyter_pai.client.connect import connect
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.config.settings import user_file
 from jupyter_pai.core.errors import BadInput, ImageError, JobFailed, PaiError, SettingsError, SpecError, UsageError
 from jupyter_pai.jobs.state_dir import Home
-from jupyter_pai.sdk import session as sessions
 from jupyter_pai.sdk.estimator import (
     CpfsFileSystemInput,
     Estimator,
@@ -123,16 +121,27 @@ def test_session_is_stored_as_a_profile(pai: StandIn, folder: Path) -> None:
     assert user_file().read_text() == written
 
 
-def test_another_session_is_stored_as_another_profile(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+OTHER_SESSION = """
+from jupyter_pai.client.connect import connect
+from jupyter_pai.sdk.session import setup_default_session
+other = setup_default_session(region_id="cn-beijing", workspace_id="7")
+print(other.settings)
+print(other.keep(), other.keep(), other.profile)
+same = setup_default_session(oss_bucket_name="elsewhere")
+print(same.region_id, same.workspace_id)
+print([view["name"] for view in connect().call("profiles")["profiles"]])
+"""
+
+
+def test_another_session_is_stored_as_another_profile(pai: StandIn, folder: Path) -> None:
     """Jobs of the first one must be found in their own region."""
-    monkeypatch.setattr(sessions, "_set_up", None)
-    other = setup_default_session(region_id="cn-beijing", workspace_id="7")
-    assert other.settings == {"region_id": "cn-beijing", "workspace_id": "7"}
-    assert (other.keep(), other.keep(), other.profile) == ("pai-2", "pai-2", "pai-2")
-    same = setup_default_session(oss_bucket_name="elsewhere")
-    assert (same.region_id, same.workspace_id) == ("cn-beijing", "7")
-    reply = connect().call("profiles")
-    assert [view["name"] for view in reply["profiles"]] == ["local", "pai", "pai-2"]
+    assert printed(OTHER_SESSION, folder) == [
+        "{'region_id': 'cn-beijing', 'workspace_id': '7'}",
+        "Stored these settings, without keys, as the profile `pai-2`.",
+        "pai-2 pai-2 pai-2",
+        "cn-beijing 7",
+        "['local', 'pai', 'pai-2']",
+    ]
 
 
 # Keys in code.

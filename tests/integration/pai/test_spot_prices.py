@@ -35,13 +35,6 @@ def spot_note(engine: EmbeddedClient, **fields: Any) -> str:
     return notes[0]
 
 
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls that fail are soon repeated."""
-    monkeypatch.setattr(transport, "_FIRST_WAIT", 0.01)
-    monkeypatch.setattr(transport, "_JITTER", 0.02)
-
-
 def test_spot_note_shows_current_and_daily_prices(engine: EmbeddedClient, pai: StandIn) -> None:
     note = spot_note(engine, options=SPOT)
     assert note.startswith("Spot: 25–28 % of the regular price now (25–5"), note

@@ -149,13 +149,12 @@ def test_invalid_configuration_file_is_named(own_home: Path) -> None:
 
 
 def test_temporary_key_is_renewed_before_it_expires(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jupyter_pai.cloud.alibaba.credentials._HELD", 0)
     monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{server.url}/keys")
     server.say(reply(200, lent("long", 7200)), reply(200, lent("never asked for", 7200)))
-    chain = KeyChain()
+    chain = KeyChain(reused_for=0)
     assert [chain.now().id, chain.now().id] == ["long", "long"]
     server.say(reply(200, lent("short", 60)), reply(200, lent("next", 7200)))
-    chain = KeyChain()
+    chain = KeyChain(reused_for=0)
     assert [chain.now().id, chain.now().id, chain.now().id] == ["short", "next", "next"]
 
 

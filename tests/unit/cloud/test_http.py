@@ -9,6 +9,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.access_key import AccessKey
 from jupyter_pai.cloud.alibaba.openapi import STUDIO, OpenApi
+from jupyter_pai.cloud.http import Retries
 from jupyter_pai.core.errors import (
     BackendError,
     BucketError,
@@ -40,14 +42,8 @@ from jupyter_pai.core.secret import Secret
 
 from ...fakes.scripted_server import Answer, Answers, answering, cut, refuse, reply, reset, silence
 
+SHORT_WAITS = Retries(first_wait=0.01, longest_wait=0.05, jitter=0.02)
 KEY = AccessKey("testAK", Secret("a-secret-of-tests"), Secret("a-token/of+tests"))
-
-
-@pytest.fixture(autouse=True)
-def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_FIRST_WAIT", 0.01)
-    monkeypatch.setattr(transport, "_JITTER", 0.02)
-    monkeypatch.setattr(transport, "_LONGEST_WAIT", 0.05)
 
 
 @pytest.fixture
@@ -79,15 +75,18 @@ def api_of(url: str, *keys: AccessKey, region: str = "cn-hangzhou", **options: A
     return OpenApi(region, known.key, known.drop, public, endpoint=url, **options)
 
 
-def call(server: Answers | str, *, repeat: bool = True, **options: Any) -> dict[str, Any]:
-    """Create a job, as if that could be repeated or not."""
+def call(
+    server: Answers | str, *, repeat: bool = True, retries: Retries = SHORT_WAITS, **options: Any
+) -> dict[str, Any]:
+    """Create a job by an idempotent (`repeat`) or a non-idempotent call."""
     api = api_of(server if isinstance(server, str) else server.url, **options)
 
     async def work() -> dict[str, Any]:
         try:
             method = "GET" if repeat else "POST"
             body = None if repeat else {"TrainingJobName": "t"}
-            return await api.call(STUDIO, "CreateTrainingJob", method, "/api/v1/trainingjobs", {}, body, repeat=repeat)
+            path = "/api/v1/trainingjobs"
+            return await api.call(STUDIO, "CreateTrainingJob", method, path, {}, body, repeat=repeat, retries=retries)
         finally:
             await transport.close()
 
@@ -166,18 +165,16 @@ def test_refused_connection_reports_that_nothing_was_sent(repeat: bool) -> None:
     assert caught.value.details["sent"] is False
 
 
-def test_missing_response_times_out(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_READ", 0.2)
+def test_missing_response_times_out(server: Answers) -> None:
+    retries = replace(SHORT_WAITS, read_timeout=0.2)
     server.say(silence(server))
     with pytest.raises(ReplyLost):
-        call(server, repeat=False)
+        call(server, repeat=False, retries=retries)
     with pytest.raises(Unreachable):
-        call(server)
+        call(server, retries=retries)
 
 
-def test_trickling_response_times_out(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_ATTEMPT", 0.3)
-
+def test_trickling_response_times_out(server: Answers) -> None:
     def trickle(handler: Any) -> None:
         handler.send_response(200)
         handler.send_header("content-length", "1000")
@@ -186,7 +183,7 @@ def test_trickling_response_times_out(server: Answers, monkeypatch: pytest.Monke
             handler.wfile.write(b" ")
 
     server.say(trickle, DONE)
-    assert call(server) == {"TrainingJobId": "train1"}
+    assert call(server, retries=replace(SHORT_WAITS, attempt_timeout=0.3)) == {"TrainingJobId": "train1"}
 
 
 @pytest.mark.parametrize(
@@ -305,7 +302,7 @@ def test_unknown_region_is_named() -> None:
     # No name server is asked: a name of one label and a dot is known to nobody.
     api = api_of("", region="cn-hangzo.invalid")
     with pytest.raises(RegionError, match="cn-hangzo"):
-        asyncio.run(api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs"))
+        asyncio.run(api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", retries=SHORT_WAITS))
 
 
 def test_rate_limit_is_shared_by_all_calls_of_an_account(server: Answers) -> None:
