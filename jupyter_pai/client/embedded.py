@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..api.api import Api, encode
+from ..api.api import Api
+from ..api.endpoint import encode
 from ..api.routes import ROUTES
 from ..engine.service import JobService
 from .base import Client

@@ -20,9 +20,8 @@ from ..core.i18n import _
 from ..engine.service import JobService
 from ..engine.tensorboard.tensorboards import TensorBoards
 from ..jobs.job import now
-from .handlers import UnknownHandler, VerbHandler
+from .handlers import StreamHandler, UnknownHandler, VerbHandler
 from .tensorboard_proxy import PATH as TENSORBOARD_PATH, TensorBoardHandler
-from .websocket import StreamHandler
 
 _ACTIVITY_INTERVAL = 5.0
 

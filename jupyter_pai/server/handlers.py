@@ -1,26 +1,29 @@
-"""The verbs over HTTP: one handler for all routes of `api.routes`."""
+"""The verbs over HTTP: one handler for all routes of `api.routes`; and the WebSocket of a browser tab."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
 import json
-from collections.abc import Awaitable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from jupyter_server.auth import AllowAllAuthorizer, Authorizer, IdentityProvider, User
-from jupyter_server.auth.decorator import authorized
-from jupyter_server.base.handlers import APIHandler
+from jupyter_server.auth.decorator import authorized, ws_authenticated
+from jupyter_server.base.handlers import APIHandler, JupyterHandler
+from jupyter_server.base.websocket import WebSocketMixin
 from tornado import web
 from tornado.httputil import HTTPOutputError
 from tornado.iostream import StreamClosedError
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from ..api.api import encode
+from ..api.endpoint import encode
 from ..api.route import PREFIX, Route
 from ..api.routes import ROUTES
+from ..api.subscriptions import Subscribe, Subscriptions
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _, use_language
+from ..engine.service import JobService
 
 AUTH_RESOURCE = "jupyter_pai"
 
@@ -53,13 +56,13 @@ class KernelAccess:
 
     @property
     def identity_provider(self) -> IdentityProvider:
-        known: IdentityProvider = super().identity_provider  # type: ignore[misc]  # JupyterHandler's
-        return _KernelIdentity(parent=known.parent) if self.has_secret else known
+        provider: IdentityProvider = super().identity_provider  # type: ignore[misc]  # JupyterHandler's
+        return _KernelIdentity(parent=provider.parent) if self.has_secret else provider
 
     @property
     def authorizer(self) -> Authorizer:
-        known: Authorizer = super().authorizer  # type: ignore[misc]  # JupyterHandler's
-        return AllowAllAuthorizer(parent=known.parent) if self.has_secret else known
+        authorizer: Authorizer = super().authorizer  # type: ignore[misc]  # JupyterHandler's
+        return AllowAllAuthorizer(parent=authorizer.parent) if self.has_secret else authorizer
 
     def check_xsrf_cookie(self) -> None:
         """Skip the check for requests with the secret, which pages of other sites cannot send. JupyterHub replaces the
@@ -77,24 +80,16 @@ class PaiHandler(KernelAccess, APIHandler):
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         error = kwargs.get("exc_info", (None, None, None))[1]
-        if isinstance(error, PaiError):
-            body = error.as_json()
-        elif isinstance(error, web.HTTPError):
+        if isinstance(error, web.HTTPError):
             phrase = HTTPStatus(status_code).phrase if status_code in HTTPStatus._value2member_map_ else ""
-            body = EngineError(error.log_message or error.reason or phrase).as_json()
+            self.refuse(EngineError(error.log_message or error.reason or phrase), status_code)
         else:
-            body = unexpected().as_json()
-        self.set_status(status_code)
-        self.finish(json.dumps(body))
+            self.refuse(unexpected(), status_code)
 
-    async def answer(self, reply: Awaitable[Any]) -> Any:
-        """Await a reply. Errors become HTTP responses."""
-        try:
-            return await reply
-        except PaiError as error:
-            self.set_status(error.status)
-            self.write_error(error.status, exc_info=(type(error), error, None))
-            raise web.Finish from None
+    def refuse(self, error: PaiError, status: int) -> None:
+        """Reply with an error."""
+        self.set_status(status)
+        self.finish(json.dumps(error.as_json()))
 
 
 def unexpected() -> EngineError:
@@ -110,24 +105,26 @@ class VerbHandler(PaiHandler):
         self.verbs = verbs
         self.serving: asyncio.Task[Any] | None = None
 
-    @web.authenticated
-    @authorized
-    async def get(self, *words: str) -> None:
-        await self.serve(words)
-
-    post = put = delete = patch = get
-
-    async def serve(self, words: tuple[str, ...]) -> None:
+    async def serve(self, *words: str) -> None:
         """Call the verb and write its reply."""
         verb = self.verbs.get(self.request.method or "")
         if verb is None:
             raise web.HTTPError(405)
         with use_language(self.request.headers.get("Accept-Language")):
-            await self.answer(self._call(verb, ROUTES[verb], words))
+            try:
+                await self._call(verb, ROUTES[verb], words)
+            except PaiError as error:
+                self.refuse(error, error.status)
+
+    # `authorized` takes the action from the first request, so reads and writes need a function each.
+    get = web.authenticated(authorized("read")(serve))
+    post = put = delete = patch = web.authenticated(authorized("write")(serve))
 
     async def _call(self, verb: str, route: Route, words: tuple[str, ...]) -> None:
         arguments: dict[str, Any] = dict(zip(route.names, words, strict=True))
-        arguments |= _query(route, {name: self.get_query_arguments(name) for name in self.request.query_arguments})
+        # Unknown parameters, as browsers and proxies add, are ignored.
+        query = {name: self.get_query_arguments(name) for name in route.parameters}
+        arguments |= {name: _value(name, route.parameters[name], texts) for name, texts in query.items() if texts}
         if route.body:
             arguments["body"] = _json(self.request.body)
         if route.takes_bytes:
@@ -169,22 +166,55 @@ class UnknownHandler(PaiHandler):
     @web.authenticated
     @authorized
     async def get(self, *words: str) -> None:
-        await self.answer(self._unknown())
-
-    post = put = delete = patch = get
-
-    async def _unknown(self) -> None:
-        raise NotFound(
+        error = NotFound(
             _("Nothing found at {path}.").format(path=self.request.path),
             fix=_("See {path} for all addresses.").format(path=f"{self.base_url}{PREFIX}/openapi.json"),
         )
+        self.refuse(error, error.status)
+
+    post = put = delete = patch = get
 
 
-def _query(route: Route, query: Mapping[str, list[str]]) -> dict[str, Any]:
-    """Return the query parameters of a route, converted to their kinds. Unknown ones, as browsers and proxies add, are
-    ignored."""
-    names = [name for name in route.parameters if query.get(name)]
-    return {name: _value(name, route.parameters[name], query[name]) for name in names}
+class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandler):
+    """The WebSocket of a browser tab, with any number of `api.subscriptions`."""
+
+    auth_resource = AUTH_RESOURCE
+    subscriptions: Subscriptions | None = None
+
+    def set_default_headers(self) -> None:
+        """Set none: those of JupyterHandler do not apply to a WebSocket."""
+
+    def get_compression_options(self) -> Any:
+        return self.settings.get("websocket_compression_options")
+
+    @ws_authenticated
+    @authorized
+    async def get(self, *args: Any, **kwargs: Any) -> None:
+        self.subscriptions = Subscriptions(self._service, self._send, self._unexpected)
+        await super().get(*args, **kwargs)
+
+    async def on_message(self, message: str | bytes) -> None:
+        if self.subscriptions:
+            with use_language(self.request.headers.get("Accept-Language")):
+                await self.subscriptions.receive(message)
+
+    def on_close(self) -> None:
+        if self.subscriptions:
+            self.subscriptions.close()
+
+    async def _service(self) -> JobService:
+        service: JobService = (await self.settings["jupyter_pai_engine"].api()).service
+        return service
+
+    async def _send(self, text: str) -> None:
+        try:
+            await self.write_message(text)
+        except WebSocketClosedError:
+            raise ConnectionError from None
+
+    def _unexpected(self, subscription: Subscribe) -> PaiError:
+        self.log.exception("jupyter-pai: a subscription failed: %s", subscription)
+        return unexpected()
 
 
 def _value(name: str, kind: type, texts: list[str]) -> object:

@@ -78,40 +78,25 @@ class TensorBoardHandler(KernelAccess, JupyterHandler):
         is_read = self.request.method in ("GET", "HEAD")
         if site is not None:
             # Other sites may link to the page, and request nothing else.
-            return is_read and (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")) == (
-                "navigate",
-                "document",
-            )
+            target = (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest"))
+            return is_read and target == ("navigate", "document")
         origin = headers.get("Origin")
         return is_read if origin is None else urlsplit(origin).netloc == self.request.host
 
-    @web.authenticated
-    @authorized
-    async def get(self, board_id: str, path: str | None) -> None:
+    async def serve(self, board_id: str, path: str | None) -> None:
+        """Forward a request."""
         self.check_xsrf_cookie()  # Jupyter skips the check for reads.
-        await self._serve(board_id, path)
-
-    @web.authenticated
-    @authorized
-    async def head(self, board_id: str, path: str | None) -> None:
-        self.check_xsrf_cookie()
-        await self._serve(board_id, path)
-
-    @web.authenticated
-    @authorized
-    async def post(self, board_id: str, path: str | None) -> None:
-        await self._serve(board_id, path)
-
-    async def _serve(self, board_id: str, path: str | None) -> None:
         if path is None:
             self.redirect(f"{self.request.path}/")
             return
-        with use_language(self.request.headers.get("Accept-Language")):
-            try:
+        try:
+            with use_language(self.request.headers.get("Accept-Language")):
                 board = self.settings["jupyter_pai_engine"].boards.find(board_id)
-            except NotFound as error:
-                self._write_text(404, str(error))
-                return
+        except NotFound as error:
+            self.set_status(404)
+            self.set_header("Content-Type", "text/plain; charset=utf-8")
+            self.finish(str(error))
+            return
         board.touch()
         try:
             await self._forward(board)
@@ -125,14 +110,19 @@ class TensorBoardHandler(KernelAccess, JupyterHandler):
         finally:
             board.touch()
 
+    get = head = web.authenticated(authorized("read")(serve))
+    post = web.authenticated(authorized("write")(serve))
+
     async def _forward(self, board: TensorBoard) -> None:
         headers = {name: value for name, value in self.request.headers.get_all() if _is_forwarded(name)}
+        # The part of the address below the TensorBoard's, unchanged.
+        path = (self.request.uri or "").split("/", self.base_url.count("/") + 3)[-1]
         response_head = _ResponseHead(self, board.address)
         client = SimpleAsyncHTTPClient(force_instance=True, max_body_size=_MAX_BODY)
         try:
             response = await client.fetch(
                 HTTPRequest(
-                    f"{board.url}/{self._path()}",
+                    f"{board.url}/{path}",
                     method=self.request.method or "GET",
                     headers=HTTPHeaders(headers),
                     body=self.request.body if self.request.method == "POST" else None,
@@ -151,20 +141,10 @@ class TensorBoardHandler(KernelAccess, JupyterHandler):
         finally:
             client.close()
 
-    def _path(self) -> str:
-        """Return the part of the address below the TensorBoard's, unchanged."""
-        before = self.base_url.count("/") + 2
-        return (self.request.uri or "").split("/", before + 1)[-1]
-
     def _write_chunk(self, chunk: bytes) -> Any:
         """Write a chunk. The next one is read after it was sent."""
         self.write(chunk)
         return self.flush()
-
-    def _write_text(self, status: int, text: str) -> None:
-        self.set_status(status)
-        self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(text)
 
 
 class _ResponseHead:

@@ -68,6 +68,26 @@ async def test_unauthorized_user_is_rejected(jp_serverapp: Any, jp_fetch: Any, j
     assert caught.value.code == 403
 
 
+async def test_user_with_read_access_cannot_write(jp_serverapp: Any, jp_fetch: Any) -> None:
+    from jupyter_server.auth import Authorizer
+
+    class ReadOnly(Authorizer):
+        def is_authorized(self, handler: Any, user: Any, action: str, resource: str) -> bool:
+            return action == "read"
+
+    jp_serverapp.web_app.settings["authorizer"] = ReadOnly(parent=jp_serverapp)
+    for _ in range(2):
+        assert (await jp_fetch(*PREFIX.split("/"), "jobs")).code == 200
+        for method, address, body in (
+            ("POST", "jobs", "{}"),
+            ("DELETE", "jobs/x", None),
+            ("PATCH", "jobs/x/labels", "{}"),
+        ):
+            with pytest.raises(HTTPClientError) as caught:
+                await jp_fetch(*PREFIX.split("/"), *address.split("/"), method=method, body=body)
+            assert caught.value.code == 403, f"{method} {address}"
+
+
 async def test_kernel_secret_is_valid_for_this_extension_only(jp_serverapp: Any, jp_fetch: Any) -> None:
     secret = jp_serverapp.web_app.settings["jupyter_pai_engine"].secret
     headers = {"Authorization": f"jupyter-pai {secret}"}
