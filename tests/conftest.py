@@ -25,7 +25,6 @@ from jupyter_pai.backends.local.supervisor import namespaces
 from jupyter_pai.client.base import Client
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
-from jupyter_pai.config import settings
 from jupyter_pai.jobs.state_dir import Home
 
 T = TypeVar("T")
@@ -138,15 +137,19 @@ SystemFile = Callable[[str], Path]
 
 
 @pytest.fixture
-def system(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SystemFile:
-    """Writes the administrator's settings file, as this process has it. (For others see `system_file`.)"""
-    path = tmp_path / "etc jupyter" / "jupyter_pai.toml"
-    path.parent.mkdir()
-    monkeypatch.setattr(settings, "SYSTEM_FILE", path)
+def system_path(home: Home, tmp_path: Path) -> Path:
+    """The path of the administrator's settings file for engines of this process."""
+    return tmp_path / "etc jupyter" / "jupyter_pai.toml"
+
+
+@pytest.fixture
+def system(system_path: Path) -> SystemFile:
+    """Write the administrator's settings file for engines of this process. (`support.system_file` is for programs.)"""
 
     def write(text: str) -> Path:
-        path.write_text(text)
-        return path
+        system_path.parent.mkdir(exist_ok=True)
+        system_path.write_text(text)
+        return system_path
 
     return write
 
@@ -164,9 +167,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def engine(home: Home) -> Iterator[EmbeddedClient]:
+def engine(home: Home, system_path: Path) -> Iterator[EmbeddedClient]:
     """An engine that runs in this process."""
-    client = EmbeddedClient()
+    client = EmbeddedClient(system_file=system_path)
     yield client
     client.close()
 

@@ -98,7 +98,7 @@ async def catalogue(
 @endpoint("GET", "/settings")
 async def engine_settings(context: Context) -> Annotated[Json, Schema(EngineSettingsReply)]:
     """Get the engine settings: limits of disk usage and retention times."""
-    return await asyncio.to_thread(settings_tables.describe_tables)
+    return await asyncio.to_thread(settings_tables.describe_tables, context.service.profiles.system_file)
 
 
 @endpoint("PUT", "/settings")

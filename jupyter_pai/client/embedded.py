@@ -16,6 +16,8 @@ from ..engine.service import JobService
 from .base import Client
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..engine.watcher.timings import Timings
     from .streams import Stream
 
@@ -25,8 +27,8 @@ class EmbeddedClient(Client):
 
     embedded = True
 
-    def __init__(self, timings: Timings | None = None) -> None:
-        self._api = Api(JobService(timings=timings))
+    def __init__(self, timings: Timings | None = None, system_file: Path | None = None) -> None:
+        self._api = Api(JobService(timings=timings, system_file=system_file))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True)
         self._thread.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -21,13 +22,13 @@ class EngineTables(BaseModel):
     tensorboard: TensorBoardSettings = TensorBoardSettings()
 
 
-def describe_tables() -> dict[str, Any]:
+def describe_tables(system_file: Path = settings.SYSTEM_FILE) -> dict[str, Any]:
     """Return the path of the user's file, its values, and the defaults for omitted keys.
 
     Raises:
         SettingsError: naming file and line.
     """
-    own, system = SettingsFile(settings.user_file()), SettingsFile(settings.SYSTEM_FILE)
+    own, system = SettingsFile(settings.user_file()), SettingsFile(system_file)
     names = list(EngineTables.model_fields)
     beneath = EngineTables.model_validate({name: system.table(name) for name in names})
     return {

@@ -158,27 +158,29 @@ def user_file() -> Path:
     return Path(jupyter_config_dir()) / NAME
 
 
-def policy() -> Policy:
-    """Return the administrator's policy, which allows everything by default.
+def policy(system: Path = SYSTEM_FILE) -> Policy:
+    """Return the policy of the administrator's file `system`, which allows everything by default.
 
     Raises:
         SettingsError: naming the file and the line.
     """
-    return _policy(SettingsFile(SYSTEM_FILE))
+    return _policy(SettingsFile(system))
 
 
 def load(
-    models: Mapping[str, type[ProfileSettings]], discovered: Mapping[str, Mapping[str, Any]] | None = None
+    models: Mapping[str, type[ProfileSettings]],
+    discovered: Mapping[str, Mapping[str, Any]] | None = None,
+    system: Path = SYSTEM_FILE,
 ) -> Settings:
     """Load the settings and validate them with each backend's model.
 
     `discovered` has the keys of profiles that need no file, by backend. A profile named like a backend may omit
-    `backend`.
+    `backend`. `system` is the administrator's file.
 
     Raises:
         SettingsError: naming the file and the line.
     """
-    files = [SettingsFile(path) for path in (SYSTEM_FILE, user_file())]
+    files = [SettingsFile(path) for path in (system, user_file())]
     rules = _policy(files[0])
     locked = _locked(files[0], rules)
     _check_own(files[1], files[0], rules, locked)
@@ -211,6 +213,7 @@ def edit(
     values: Mapping[str, Any] | None,
     default: bool,
     discovered: Mapping[str, Mapping[str, Any]] | None = None,
+    system: Path = SYSTEM_FILE,
 ) -> Settings:
     """Change a profile in the user's file: set keys (None removes one), make it the default, or remove it if neither is
     given.
@@ -223,7 +226,7 @@ def edit(
     path = user_file()
     file = SettingsFile(path)
     if values is not None or not default:
-        policy().check_change(profile, SettingsFile(SYSTEM_FILE).profiles())
+        policy(system).check_change(profile, SettingsFile(system).profiles())
     if values is not None:
         file.set(profile, values)
     elif not default:
@@ -235,7 +238,7 @@ def edit(
         file.remove(profile)
     if default:
         file.set_default(profile)
-    return file.save_checked(lambda: load(models, discovered))
+    return file.save_checked(lambda: load(models, discovered, system))
 
 
 def _policy(system: SettingsFile) -> Policy:

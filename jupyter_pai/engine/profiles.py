@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from ..backends import load_backends
@@ -21,10 +22,14 @@ from ..jobs.state_dir import Home
 
 
 class Profiles:
-    """Reads the settings for each request, so that edits take effect at once."""
+    """Reads the settings for each request, so that edits take effect at once.
 
-    def __init__(self, home: Home) -> None:
+    `system_file` is the administrator's file.
+    """
+
+    def __init__(self, home: Home, system_file: Path | None = None) -> None:
         self.home = home
+        self.system_file = system_file or settings_files.SYSTEM_FILE
         self.credentials = Credentials()
         self._backends: dict[str, tuple[Profile, Backend]] = {}
 
@@ -35,11 +40,11 @@ class Profiles:
 
     def settings(self) -> Settings:
         """Return the current settings."""
-        return settings_files.load(self.models, _discovered())
+        return settings_files.load(self.models, _discovered(), self.system_file)
 
     def policy(self) -> Policy:
         """Return the administrator's current policy."""
-        return settings_files.policy()
+        return settings_files.policy(self.system_file)
 
     def chosen(self, profile: str = "", backend: str = "") -> Profile:
         """Return a profile for jobs.
@@ -62,7 +67,7 @@ class Profiles:
             StateError: if its credentials cannot be forgotten; then it stays as it was, too.
         """
         before = SettingsFile(settings_files.user_file())
-        settings = settings_files.edit(self.models, profile, values, default, _discovered())
+        settings = settings_files.edit(self.models, profile, values, default, _discovered(), self.system_file)
         named = {found.settings.own_credentials for found in settings.profiles.values()}
         reference = _reference(before, profile)
         if reference and reference not in named:

@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ..backends import load_backends
@@ -56,11 +57,13 @@ _MAX_POINTS = 1 << 14
 class JobService:
     """The engine over one state folder."""
 
-    def __init__(self, home: Home | None = None, timings: Timings | None = None) -> None:
+    def __init__(
+        self, home: Home | None = None, timings: Timings | None = None, system_file: Path | None = None
+    ) -> None:
         self.timings = timings or Timings()
         self.home = (home or Home()).create()
         self.store = Store(self.home.database)
-        self.profiles = Profiles(self.home)
+        self.profiles = Profiles(self.home, system_file)
         self.storages = Storages(self.profiles)
         self.watcher = Watcher(self.home, self.store, self.profiles.backend_of, self._remote_of, self.timings)
         self.secrets = SecretStore()

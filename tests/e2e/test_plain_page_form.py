@@ -240,8 +240,8 @@ def test_a_profile_refused_by_the_administrator_is_explained(
     home: Home, page: Page, script: Path, system: Callable[[str], Path]
 ) -> None:
     profiles = "".join(f"[profiles.{name}]\nbackend = 'local'\n" for name in ("team", "own"))
-    system(f"default = 'team'\n{profiles}[policy]\nprofiles = ['team']\ncontact = 'ml-ops@example.com'\n")
-    with closing(EmbeddedClient()) as client, closing(BareForm(page, client, script)) as bare:
+    path = system(f"default = 'team'\n{profiles}[policy]\nprofiles = ['team']\ncontact = 'ml-ops@example.com'\n")
+    with closing(EmbeddedClient(system_file=path)) as client, closing(BareForm(page, client, script)) as bare:
         bare.open()
         profile = bare.root.get_by_label("Profile", exact=True)
         expect(profile).to_have_value("team")

@@ -146,7 +146,7 @@ def test_data_frame_is_an_input(engine: EmbeddedClient, pai: StandIn, home: Home
 
 
 def test_frames_without_parquet_are_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)  # type: ignore[arg-type]  # as if not installed
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if not installed
     frame = pd.DataFrame({"a": [1, 2]})
     assert frames.save_frame(frame, "train", tmp_path).read_text() == "a\n1\n2\n"
     named = frames.save_frame(frame.set_index(pd.Index(["x", "y"], name="k")), "train", tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -60,8 +61,8 @@ def timings() -> Timings:
 
 
 @pytest.fixture
-def engine(pai: StandIn, home: Home, timings: Timings) -> Iterator[EmbeddedClient]:
+def engine(pai: StandIn, home: Home, timings: Timings, system_path: Path) -> Iterator[EmbeddedClient]:
     """An engine that runs in this process."""
-    client = EmbeddedClient(timings)
+    client = EmbeddedClient(timings, system_path)
     yield client
     client.close()

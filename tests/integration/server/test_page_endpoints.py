@@ -12,6 +12,7 @@ from tornado.httpclient import HTTPClientError
 
 from jupyter_pai.config import settings
 
+from ...conftest import SystemFile
 from .conftest import PREFIX
 
 Fetch = Callable[..., Any]
@@ -58,11 +59,10 @@ async def test_tutorials_are_copied_without_overwriting(
 
 
 async def test_settings_are_written_into_the_user_file_only(
-    jp_fetch: Fetch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    jp_fetch: Fetch, jp_serverapp: Any, system: SystemFile
 ) -> None:
-    system = tmp_path / "system.toml"
-    system.write_text("[disk]\nenvironment_days = 7\n")
-    monkeypatch.setattr(settings, "SYSTEM_FILE", system)
+    api = await jp_serverapp.web_app.settings["jupyter_pai_engine"].api()
+    api.service.profiles.system_file = system("[disk]\nenvironment_days = 7\n")
     file = settings.user_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     text = '# mine\n[profiles.a]\nbackend = "local" # here\n'

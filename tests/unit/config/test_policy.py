@@ -44,8 +44,8 @@ def spec(**fields: Any) -> JobSpec:
     return JobSpec(name="x", command="true", **fields)
 
 
-def test_empty_policy_allows_everything(system: SystemFile) -> None:
-    assert files.policy().rules == PolicyRules()
+def test_empty_policy_allows_everything(system_path: Path) -> None:
+    assert files.policy(system_path).rules == PolicyRules()
     Policy().check(spec(instance_type="x", image="y", max_run_time=10**9), "any", "any")
     Policy().check_source(1 << 60)
     Policy().check_room(1 << 20)
@@ -103,8 +103,7 @@ def test_matching_jobs_are_allowed(rules: dict[str, Any], fields: dict[str, Any]
 def test_documented_example_is_valid(system: SystemFile, document: str) -> None:
     example = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / document).read_text("utf-8"), re.DOTALL)
     assert example
-    system(example[1])
-    found = files.load(MODELS)
+    found = files.load(MODELS, system=system(example[1]))
     team = found.pick()
     assert (team.name, found.locked) == ("team", {"team"})
     defaults = team.settings
@@ -155,24 +154,25 @@ def test_invalid_system_file_refuses_everything_and_names_the_line(
         ("[policy]\n", 1),
     ],
 )
-def test_user_file_may_not_contain_a_policy(system: SystemFile, own: Path, text: str, line: int) -> None:
+def test_user_file_may_not_contain_a_policy(system_path: Path, own: Path, text: str, line: int) -> None:
     own.write_text(text)
     with pytest.raises(SettingsError, match=r"A \[policy\] is only allowed in the administrator's file") as caught:
-        files.load(MODELS)
-    assert str(files.SYSTEM_FILE) in str(caught.value)
+        files.load(MODELS, system=system_path)
+    assert str(system_path) in str(caught.value)
     assert (caught.value.details["file"], caught.value.details["line"]) == (str(own), line)
 
 
 def test_system_file_may_be_selected_as_the_user_file(system: SystemFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(system(LOCKED)))
-    assert files.load(MODELS).locked == {"work"}
+    path = system(LOCKED)
+    monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(path))
+    assert files.load(MODELS, system=path).locked == {"work"}
 
 
 def test_user_file_may_not_change_a_locked_profile(system: SystemFile, own: Path) -> None:
-    system(LOCKED)
+    path = system(LOCKED)
     own.write_text("default = 'work'\n[profiles.work]\ngrace_time = 50\n")
     with pytest.raises(SettingsError, match="`work` is locked") as caught:
-        files.load(MODELS)
+        files.load(MODELS, system=path)
     assert caught.value.details["line"] == 2
     assert "Contact: ada@example.com." in caught.value.fix
 
@@ -194,9 +194,9 @@ def test_verbs_may_not_change_a_locked_profile(system: SystemFile, own: Path, en
 
 
 def test_lock_patterns_match_system_profiles_only(system: SystemFile, own: Path) -> None:
-    system(LOCKED.replace("'work'", "'*'"))
+    path = system(LOCKED.replace("'work'", "'*'"))
     own.write_text("[profiles.mine]\nbackend = 'local'\n")
-    assert files.load(MODELS).locked == {"work"}
+    assert files.load(MODELS, system=path).locked == {"work"}
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_lock_patterns_match_system_profiles_only(system: SystemFile, own: Path)
 def test_policy_caps_limits_of_profiles(
     system: SystemFile, own: Path, own_limits: str, limits: tuple[float, float]
 ) -> None:
-    system("[policy]\nmax_run_time = 600\nprice_limit = 2.5\n")
+    path = system("[policy]\nmax_run_time = 600\nprice_limit = 2.5\n")
     own.write_text(f"[profiles.pai]\nregion_id = 'cn-hangzhou'\n{own_limits}")
-    found: Any = files.load(MODELS).profiles["pai"].settings
+    found: Any = files.load(MODELS, system=path).profiles["pai"].settings
     assert (found.max_run_time, found.price_limit) == limits
 
 
@@ -297,8 +297,8 @@ def test_job_limit_holds_for_concurrent_submits(system: SystemFile, engine: Embe
 
 
 def test_job_limit_is_shared_by_two_engines(system: SystemFile, engine: EmbeddedClient) -> None:
-    system("[policy]\njobs_at_a_time = 1\n")
-    other = EmbeddedClient()
+    path = system("[policy]\njobs_at_a_time = 1\n")
+    other = EmbeddedClient(system_file=path)
     try:
         submit(engine, "sleep 1000")
         with pytest.raises(NotAllowed, match="Only 1 active job"):
@@ -312,7 +312,7 @@ def test_lists_contain_allowed_entries_only(system: SystemFile, own: Path, engin
     everything = engine.call("instances")
     assert everything["left_out"] == 0
     names = [kind["name"] for kind in everything["instances"]]
-    system(f"[policy]\ncontact = 'ada'\nprofiles = ['local']\ninstance_types = ['{names[0]}']\n")
+    path = system(f"[policy]\ncontact = 'ada'\nprofiles = ['local']\ninstance_types = ['{names[0]}']\n")
     found = engine.call("instances")
     assert [kind["name"] for kind in found["instances"]] == names[:1]
     assert found["left_out"] == len(names) - 1
@@ -323,7 +323,7 @@ def test_lists_contain_allowed_entries_only(system: SystemFile, own: Path, engin
     assert "The profile `mine` is not allowed here. Allowed: `local`." in refused["mine"]
     findings = engine.call("doctor")["findings"]
     assert [(f["text"], f["fix"]) for f in findings if f["what"] == "policy"] == [
-        (f"{files.SYSTEM_FILE}: profiles = local; instance_types = {names[0]}", "Ask ada.")
+        (f"{path}: profiles = local; instance_types = {names[0]}", "Ask ada.")
     ]
     assert [f["state"] for f in findings if f["what"] == "profile mine"] == ["warn"]
 

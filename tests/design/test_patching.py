@@ -1,0 +1,65 @@
+"""No test replaces a private or upper-case name of a product module: tests pass values instead."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+_PATCHES = {"setattr", "delattr", "object", "patch"}
+_HIDDEN = re.compile(r"_[^_]|[A-Z][A-Z0-9_]+$")
+
+
+def replaced_names(code: str) -> list[str]:
+    """Return the private and upper-case names of product modules that the code replaces."""
+    tree = ast.parse(code)
+    modules = {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).partition(".")[0] == "jupyter_pai"
+    }
+    targets = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+            texts = [text.value for text in node.args if isinstance(text, ast.Constant) and isinstance(text.value, str)]
+            if called in _PATCHES and texts and texts[0].startswith("jupyter_pai."):
+                targets.append(texts[0])
+            elif called in _PATCHES and texts and _root(node.args[0]) in modules:
+                targets.append(f"{ast.unparse(node.args[0])}.{texts[0]}")
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and _root(node) in modules:
+            targets.append(ast.unparse(node))
+    return [target for target in targets if _HIDDEN.match(target.rpartition(".")[2])]
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def test_no_test_replaces_a_private_or_constant_name() -> None:
+    paths = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
+    found = {str(path.relative_to(ROOT)): replaced_names(path.read_text("utf-8")) for path in paths}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ('monkeypatch.setattr(http, "_WAIT", 0)', "http._WAIT"),
+        ('monkeypatch.setattr(http, "LIMIT", 0)', "http.LIMIT"),
+        ('monkeypatch.setattr("jupyter_pai.cloud.http._WAIT", 0)', "jupyter_pai.cloud.http._WAIT"),
+        ('patch.object(http.Transport, "_once")', "http.Transport._once"),
+        ("http._WAIT = 0", "http._WAIT"),
+        ('monkeypatch.setattr(http, "close", None)', ""),
+        ('monkeypatch.setattr(sys, "_MEIPASS", "")', ""),
+    ],
+)
+def test_replaced_name_is_found(line: str, name: str) -> None:
+    assert replaced_names(f"import sys\nfrom jupyter_pai.cloud import http\n{line}\n") == [name][: bool(name)]
