@@ -120,8 +120,7 @@ def parse_options(model: type[_Options], options: Mapping[str, Any]) -> _Options
         return model.model_validate(dict(options))
     except ValidationError as error:
         faults = validation_errors(error, "options", fields=model.model_fields)
-        text = "\n".join(f"{field}: {message}" for field, message in faults.items())
-        raise SpecError(text, faults=faults) from None
+        raise SpecError("\n".join(f"{field}: {message}" for field, message in faults.items()), faults=faults) from None
 
 
 class Backend(ABC):

@@ -151,8 +151,7 @@ def digest(entries: Iterable[Entry], hashes: dict[str, str]) -> str:
     whole = hashlib.sha256()
     for entry in sorted(entries, key=lambda entry: entry.path):
         content = (entry.link and f"-> {entry.link}") or hashes.get(entry.path, "")
-        line = f"{entry.mode & 0o777:o} {content} {entry.path}\0"
-        whole.update(line.encode("utf-8", "surrogateescape"))
+        whole.update(f"{entry.mode & 0o777:o} {content} {entry.path}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 
@@ -215,8 +214,7 @@ def contents(archive: Path, wanted: Container[str], limit: int) -> Iterator[Entr
             for member in tar:
                 path = f"{member.name}/" if member.isdir() else member.name
                 file = tar.extractfile(member) if path in wanted and member.isreg() and member.size <= limit else None
-                data = file.read() if file else None
-                yield Entry(path, member.mode, member.size, data=data, link=member.linkname)
+                yield Entry(path, member.mode, member.size, data=file.read() if file else None, link=member.linkname)
     except (tarfile.TarError, OSError, EOFError) as error:
         raise SourceError(_("Cannot read the archive {path}: {error}.").format(path=archive, error=error)) from error
 

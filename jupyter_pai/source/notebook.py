@@ -69,8 +69,7 @@ def above(cells: list[CodeCell], cell_id: str, code: str, *, all_above: bool) ->
         NotebookError: if `all_above` is set and the saved notebook does not have the cell.
     """
     same_id = [n for n, cell in enumerate(cells) if cell_id and cell.id == cell_id]
-    same_code = [n for n, cell in enumerate(cells) if cell.code.strip() == code.strip()]
-    place = (same_id or same_code or [len(cells)])[0]
+    place = (same_id or [n for n, cell in enumerate(cells) if cell.code.strip() == code.strip()] or [len(cells)])[0]
     if not all_above:
         return [cell for n, cell in enumerate(cells) if TAG in cell.tags and n != place]
     if place == len(cells):

@@ -158,8 +158,7 @@ def _entry(item: os.DirEntry[str], path: str, left_out: list[LeftOut]) -> Entry 
         left_out.append(LeftOut(path, _("not a file")))
         return None
     times = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-    # The size of a notebook is known after its outputs are removed.
-    size = 0 if path.endswith(".ipynb") else status.st_size
+    size = 0 if path.endswith(".ipynb") else status.st_size  # Known after a notebook's outputs are removed.
     return Entry(path, status.st_mode, size, item.path, times)
 
 
@@ -237,8 +236,7 @@ def _pack(manifest: Manifest, sources: Path) -> Packed:
     if notes.files:
         # A known folder: its content may be known, as after a file was touched or restored. A new folder is packed and
         # scanned in one pass instead.
-        unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in contents]
-        contents |= _inspect(unknown)
+        contents |= _inspect([entry for entry in manifest.entries if _is_file(entry) and entry.path not in contents])
         packed = _packed(manifest, contents, sources)
         if packed.path.exists():
             notes.keep(manifest.entries, contents)

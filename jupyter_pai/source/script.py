@@ -198,8 +198,7 @@ def _replace(code: str, node: ast.expr, text: str) -> str:
     lines = code.split("\n")
     last = (node.end_lineno or node.lineno) - 1
     head = lines[node.lineno - 1].encode()[: node.col_offset].decode()
-    tail = lines[last].encode()[node.end_col_offset :].decode()
-    lines[node.lineno - 1 : last + 1] = [head + text + tail]
+    lines[node.lineno - 1 : last + 1] = [head + text + lines[last].encode()[node.end_col_offset :].decode()]
     return "\n".join(lines)
 
 

@@ -159,24 +159,21 @@ def _random(body: bytes) -> bool:
 
 
 def _looks_secret(match: re2._Match, value: bytes, text: bytes) -> bool:
-    before = text[match.end() - len(value) - 1 : match.end() - len(value)]
-    quoted = before in (b'"', b"'")
+    quoted = text[match.end() - len(value) - 1 : match.end() - len(value)] in (b'"', b"'")
     after = text[match.end() : match.end() + 1]
     # Without quotes, it must be a settings file's value up to the line's end; in code, it would be a name.
     if not quoted and (after not in (b"", b"\n", b"\r", b" ", b"#", b"\\") or b"." in value or b"/" in value):
         return False
     if _PLACEHOLDER.search(value) or not (re.search(rb"[A-Za-z]", value) and re.search(rb"[0-9]", value)):
         return False
-    words = re.split(rb"[-_./=+~]+", value)
-    if all(len(word) <= 3 or word.isalpha() or word.isdigit() for word in words):
+    if all(len(word) <= 3 or word.isalpha() or word.isdigit() for word in re.split(rb"[-_./=+~]+", value)):
         return False
     return _entropy(value) >= 3.2
 
 
 def _entropy(text: bytes) -> float:
     """Return the entropy per character in bits."""
-    counts = Counter(text).values()
-    return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
 
 
 def _is_openpai(token: bytes) -> bool:

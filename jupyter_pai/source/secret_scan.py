@@ -44,15 +44,13 @@ def find(data: bytes) -> list[Leak]:
 def locate(notebook: bytes, leaks: list[Leak]) -> list[Leak]:
     """Return the secrets of a notebook's file with cell numbers, and lines within their cells."""
     try:
-        cells = [cell["source"] for cell in json.loads(notebook)["cells"]]
-        texts = ["".join(source) for source in cells]
+        texts = ["".join(cell["source"]) for cell in json.loads(notebook)["cells"]]
     except (ValueError, KeyError, TypeError):
         return leaks
     numbered = ((n, text.encode("utf-8", "surrogatepass")) for n, text in enumerate(texts, 1))
     inside = [replace(leak, cell=n) for n, text in numbered for leak in find(text)]
     covered = Counter(leak.kind for leak in inside)
-    outside = [leak for leak in leaks if not covered[leak.kind]]
-    return inside + outside
+    return inside + [leak for leak in leaks if not covered[leak.kind]]
 
 
 class Match(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,7 +25,7 @@ from ..reports import Report
 from ..resources import InstanceType
 from . import checks, container, interpreter, process, resources
 from .container import Container
-from .liveness import Liveness, liveness_of, starter_of
+from .liveness import Liveness, liveness_of, read_text, starter_of
 from .options import LocalOptions, LocalSettings
 from .queue import Capacity, Queue
 from .supervisor import namespaces
@@ -72,7 +71,7 @@ class LocalBackend(Backend):
             with fields(f"inputs.{channel}"):
                 _check_input(channel, uri)
         outputs = {f"outputs.{channel}": uri for channel, uri in spec.outputs.items()}
-        for field, uri in (outputs | {"output_path": spec.output_path}).items():
+        for field, uri in (outputs | ({"output_path": spec.output_path} if spec.output_path else {})).items():
             with fields(field):
                 _check_output(uri)
         engine, engine_notes = await asyncio.to_thread(self._choose_engine, spec)
@@ -99,8 +98,7 @@ class LocalBackend(Backend):
         return await asyncio.to_thread(self._prepare, job, folder)
 
     def _prepare(self, job: Job, folder: JobFolder) -> Prepared:
-        engine, _notes = self._choose_engine(job.spec)
-        workspace = self._workspace(job, folder, engine)
+        workspace = self._workspace(job, folder, self._choose_engine(job.spec)[0])
         with state_errors(folder.path):
             workspace.lay_out()
             if workspace.container:
@@ -108,18 +106,20 @@ class LocalBackend(Backend):
         _variables, nameless = workspace.contract_variables()
         notes = [_("`{name}` has no short environment variable.").format(name=name) for name in nameless]
         if workspace.layout.root != "/ml":
+            text = _(
+                "{file}, line {line}, uses a path below /ml, which is not available on this machine ({reason}). "
+                "Use the variables instead: PAI_INPUT_…, PAI_OUTPUT_…, PAI_CONFIG_DIR."
+            )
             _mode, reason = process.machine_allows()
-            notes += [_fixed_path_note(file, line, reason) for file, line in workspace.fixed_paths()]
+            notes += [text.format(file=file, line=line, reason=reason) for file, line in workspace.fixed_paths()]
         outputs = {name: path.as_uri() + "/" for name, path in output_folders(job.spec, folder).items()}
         return Prepared(outputs, tuple(notes), remote_id=job.id)
 
     def _workspace(self, job: Job, folder: JobFolder, engine: str) -> Workspace:
         own_python = not (job.spec.python or self.settings.python)
         if engine:  # It isolates files and processes itself.
-            in_container = Container(engine, job)
-            return Workspace(job, folder, namespaces.PLAIN, own_python=own_python, container=in_container)
-        mode, _reason = process.machine_allows()
-        return Workspace(job, folder, mode, own_python=own_python)
+            return Workspace(job, folder, namespaces.PLAIN, own_python=own_python, container=Container(engine, job))
+        return Workspace(job, folder, process.machine_allows()[0], own_python=own_python)
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         # In this thread: switching threads would take longer than starting the process.
@@ -127,7 +127,6 @@ class LocalBackend(Backend):
         capacity, queue = self._capacity(), self._queue()
         with state_errors(self.home.path):
             os.makedirs(queue.folder, mode=0o700, exist_ok=True)
-        limits = [limit for limit in (job.spec.max_run_time, self.settings.max_run_time) if limit]
         process.spawn(
             folder,
             workspace.command,
@@ -137,7 +136,7 @@ class LocalBackend(Backend):
             cleanup=workspace.container.cleanup if workspace.container else "",
             tty=job.spec.tty,
             grace=self.settings.grace_time,
-            limit=min(limits, default=0),
+            limit=min([limit for limit in (job.spec.max_run_time, self.settings.max_run_time) if limit], default=0),
             instances=job.spec.instance_count,
             queue=queue.folder,
             need=resources.need_of(job.spec, capacity)[0],
@@ -211,24 +210,23 @@ class LocalBackend(Backend):
 
 def _judge(result: process.Result, *, in_container: bool) -> tuple[JobStatus, str]:
     """Return the status, and the reason if the exit code does not explain the end."""
-    if result.reason.startswith("namespaces"):
-        return JobStatus.FAILED, _("The file namespace of the job could not be created: {error}.").format(
-            error=result.reason.partition(" ")[2]
-        )
-    if result.reason == "guard":
-        return JobStatus.FAILED, _("The guard process of the job was killed.")
-    if result.reason == "max_run_time":
-        return JobStatus.STOPPED, _("Stopped: the maximum run time was reached.")
-    if result.exit_code == 0:
-        return JobStatus.SUCCEEDED, ""
-    if result.reason == "stopped":
-        return JobStatus.STOPPED, _("Stopped by the user.")
-    if result.exit_code == 137 and result.oom_kills:
-        return JobStatus.FAILED, _("Killed by the system: out of memory.")
-    if in_container and result.exit_code == container.NOT_STARTED:
-        return JobStatus.FAILED, _("The container could not be started (exit code {code}).").format(
-            code=result.exit_code
-        )
+    reason, _blank, error = result.reason.partition(" ")
+    match reason, result.exit_code:
+        case "namespaces", _code:
+            text = _("The file namespace of the job could not be created: {error}.")
+            return JobStatus.FAILED, text.format(error=error)
+        case "guard", _code:
+            return JobStatus.FAILED, _("The guard process of the job was killed.")
+        case "max_run_time", _code:
+            return JobStatus.STOPPED, _("Stopped: the maximum run time was reached.")
+        case _reason, 0:
+            return JobStatus.SUCCEEDED, ""
+        case "stopped", _code:
+            return JobStatus.STOPPED, _("Stopped by the user.")
+        case _reason, 137 if result.oom_kills:
+            return JobStatus.FAILED, _("Killed by the system: out of memory.")
+        case _reason, container.NOT_STARTED as code if in_container:
+            return JobStatus.FAILED, _("The container could not be started (exit code {code}).").format(code=code)
     return JobStatus.FAILED, ""
 
 
@@ -254,9 +252,6 @@ def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Repor
     container.remove(folder)
     if is_stopped:
         return Report(JobStatus.STOPPED, "stopped", _("Stopped by the user."))
-    trouble = ""
-    with contextlib.suppress(OSError):
-        trouble = (folder.path / "supervisor.log").read_text("utf-8", "replace").strip().rpartition("\n")[2]
     reason = _("The job ended early: its supervisor was killed.")
     if not process.of_this_boot(folder):
         reason = _("The job ended early: the machine was restarted.")
@@ -264,20 +259,19 @@ def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Repor
         reason = _("The job ended early: its supervisor was killed, or the machine was restarted.")
     elif started_at is None:
         reason = _("The job was never started: the server ended while it was being submitted.")
+    trouble = read_text(folder.path / "supervisor.log").strip().rpartition("\n")[2]
     return Report(JobStatus.FAILED, "cut short", " ".join(filter(None, (reason, trouble))))
 
 
 def _output_parameters(folder: JobFolder) -> dict[str, str]:
     """Small files that the script wrote to /ml/output/output_parameters: name to text (seed of PAI's CustomJob)."""
-    found = {}
-    root = folder.path / "ml" / "output" / "output_parameters"
-    there_before = earlier_parameters(folder)
-    if root.is_dir():
-        for path in sorted(root.iterdir()):
-            is_small = path.is_file() and path.stat().st_size <= _LARGEST_PARAMETER
-            if is_small and there_before.get(path.name) != path.stat().st_mtime_ns:
-                found[path.name] = path.read_text("utf-8", "replace")
-    return found
+    earlier = earlier_parameters(folder)
+    return {
+        path.name: path.read_text("utf-8", "replace")
+        for path in sorted((folder.path / "ml" / "output" / "output_parameters").glob("*"))
+        if path.is_file() and path.stat().st_size <= _LARGEST_PARAMETER
+        if earlier.get(path.name) != path.stat().st_mtime_ns
+    }
 
 
 def _check_input(channel: str, uri: str) -> None:
@@ -295,8 +289,6 @@ def _check_input(channel: str, uri: str) -> None:
 
 
 def _check_output(uri: str) -> None:
-    if not uri:
-        return
     path = file_path(uri)
     there = next(parent for parent in (path, *path.parents) if parent.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
@@ -316,10 +308,3 @@ def _ignored(spec: JobSpec, engine: str, capacity: Capacity) -> list[str]:
         for name, value in fields.items()
         if value
     ]
-
-
-def _fixed_path_note(file: str, line: int, reason: str) -> str:
-    return _(
-        "{file}, line {line}, uses a path below /ml, which is not available on this machine ({reason}). "
-        "Use the variables instead: PAI_INPUT_…, PAI_OUTPUT_…, PAI_CONFIG_DIR."
-    ).format(file=file, line=line, reason=reason)

@@ -22,6 +22,7 @@ from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import JobFolder
 from . import process
+from .liveness import read_text
 from .resources import NAMES
 
 ENGINES = ("podman", "docker")
@@ -75,23 +76,23 @@ class Container:
         client's environment.
         """
         spec = self.job.spec
-        words = ["--rm", "--log-driver", "none", "--network", "host", "--security-opt", "label=disable"]
-        words += ["--label", f"jupyter-pai.job={self.job.id}", "--workdir", workdir, "--entrypoint", "/bin/sh"]
-        words += _as_user(self.engine)
-        for path, place in mounts:
-            words += ["--volume", f"{path}:{place}"]
         names = passable(dict.fromkeys(variables, ""))
-        for name in (*names, "RANK", "MASTER_PORT"):
-            words += ["--env", name]
-        words += ["--env", "HOME=/tmp"] * (os.getuid() != 0)  # A user unknown to the image has no home.
-        # Only requested limits: without delegated control groups, an engine rejects any limit.
-        words += ["--cpus", f"{spec.cpu:g}"] if spec.cpu else []
-        words += ["--memory", str(parse_size(spec.memory))] if spec.memory else []
-        words += ["--tty"] * spec.tty
+        options = [
+            *("--rm", "--log-driver", "none", "--network", "host", "--security-opt", "label=disable"),
+            *("--label", f"jupyter-pai.job={self.job.id}", "--workdir", workdir, "--entrypoint", "/bin/sh"),
+            *_as_user(self.engine),
+            *(word for path, place in mounts for word in ("--volume", f"{path}:{place}")),
+            *(word for name in (*names, "RANK", "MASTER_PORT") for word in ("--env", name)),
+            *(["--env", "HOME=/tmp"] if os.getuid() else []),  # A user unknown to the image has no home.
+            # Only requested limits: without delegated control groups, an engine rejects any limit.
+            *(["--cpus", f"{spec.cpu:g}"] if spec.cpu else []),
+            *(["--memory", str(parse_size(spec.memory))] if spec.memory else []),
+            *(["--tty"] if spec.tty else []),
+        ]
         start = ["/bin/sh", "-c", _START[Path(self.engine).name], "pai", self.engine, self.name]
         back = [name.removeprefix(_RENAMED) for name in names if name.startswith(_RENAMED)]
         renamed = "".join(f'export {name}="${_RENAMED}{name}"; unset {_RENAMED}{name}\n' for name in back)
-        return [*start, *words, spec.image, "-c", renamed + _INIT, "pai", *inner]
+        return [*start, *options, spec.image, "-c", renamed + _INIT, "pai", *inner]
 
     def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of the engine's client, including the container's variables."""
@@ -140,20 +141,13 @@ def note(folder: JobFolder, container: Container) -> None:
 
 def engine_of(folder: JobFolder) -> str:
     """Return the engine of a job; empty for none."""
-    return next(iter(shlex.split(_noted(folder))), "")
+    return next(iter(shlex.split(read_text(folder.path / "container"))), "")
 
 
 def remove(folder: JobFolder) -> None:
     """Remove the containers of a job whose supervisor and guard were both killed."""
-    if line := _noted(folder):
+    if line := read_text(folder.path / "container"):
         process.run_aside(line)
-
-
-def _noted(folder: JobFolder) -> str:
-    try:
-        return (folder.path / "container").read_text("utf-8")
-    except FileNotFoundError:
-        return ""
 
 
 def find(name: str) -> str:

@@ -11,8 +11,12 @@ from pathlib import Path
 from ...core.errors import BadInput
 from ...core.i18n import _
 
-# Not passed to jobs: tokens and addresses of the server, and the contract of a surrounding job.
-_DROPPED = ("JUPYTERHUB_", "JUPYTER_TOKEN", "JUPYTER_PAI_", "JUPYTER_SERVER_", "JPY_", "PAI_")
+# Prefixes of variables that are not passed to jobs: tokens and addresses of the server, the contract of a surrounding
+# job, and this process's interpreter.
+_DROPPED = (
+    *("JUPYTERHUB_", "JUPYTER_TOKEN", "JUPYTER_PAI_", "JUPYTER_SERVER_", "JPY_", "PAI_"),
+    *("PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__"),
+)
 
 
 def find(name: str, caller: str) -> str:
@@ -32,20 +36,19 @@ def find(name: str, caller: str) -> str:
         if os.access(path, os.X_OK):
             return os.path.abspath(path)
         raise BadInput(_("No interpreter at {path}.").format(path=path), fix=_fix([]))
-    kernels = _kernels()
-    if python := kernels.get(name) or _conda().get(name) or shutil.which(name):
+    pythons = _conda() | _kernels()
+    if python := pythons.get(name) or shutil.which(name):
         return python
-    names = [*kernels, *_conda()]
     raise BadInput(
         _("`{name}` is neither an interpreter nor a kernel nor a conda environment.").format(name=name),
-        fix=_fix(get_close_matches(name, names, 1) or names),
+        fix=_fix(get_close_matches(name, pythons, 1) or [*pythons]),
     )
 
 
 def _fix(names: list[str]) -> str:
-    if not names:
-        return _("Pass the path of an interpreter, or omit --python to use your kernel's.")
-    return _("Known here: {names}.").format(names=", ".join(f"`{name}`" for name in names))
+    if names:
+        return _("Known here: {names}.").format(names=", ".join(f"`{name}`" for name in names))
+    return _("Pass the path of an interpreter, or omit --python to use your kernel's.")
 
 
 def _kernels() -> dict[str, str]:
@@ -53,8 +56,7 @@ def _kernels() -> dict[str, str]:
 
     pythons = {}
     for name, spec in KernelSpecManager().get_all_specs().items():
-        argv = spec["spec"].get("argv") or [""]
-        python = shutil.which(argv[0])
+        python = shutil.which((spec["spec"].get("argv") or [""])[0])
         if python and spec["spec"].get("language") == "python":
             pythons[name] = python
     return pythons
@@ -73,8 +75,6 @@ def _conda() -> dict[str, str]:
 def search_environment(python: str) -> dict[str, str]:
     """Return the environment variables of this process, adapted to a job that runs with `python`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_DROPPED)}
-    for name in ("PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__"):
-        environment.pop(name, None)
     if environment.get("MPLBACKEND", "").startswith("module://"):
         del environment["MPLBACKEND"]  # The inline backend of a kernel; jobs have no cells.
     prefix = os.path.dirname(os.path.dirname(python))

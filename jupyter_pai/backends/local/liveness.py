@@ -20,6 +20,7 @@ from __future__ import annotations
 import fcntl
 import os
 from enum import Enum, auto
+from pathlib import Path
 
 from ...core import filesystem, host
 from ...core.host import Process
@@ -41,12 +42,17 @@ def sign(lock: int) -> None:
     os.pwrite(lock, str(Process.me()).encode("utf-8", "replace"), 0)
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a small state file; empty if it cannot be read."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def starter_of(folder: JobFolder) -> Process | None:
     """Return the process that started a job's supervisor, if known."""
-    try:
-        return Process.parse((folder.path / "lock").read_text("utf-8", "replace"))
-    except OSError:
-        return None
+    return Process.parse(read_text(folder.path / "lock"))
 
 
 def liveness_of(folder: JobFolder) -> Liveness:
@@ -61,11 +67,9 @@ def liveness_of(folder: JobFolder) -> Liveness:
     try:
         # A shared lock: concurrent checks do not take each other for the supervisor.
         free = filesystem.lock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        if free is False:
-            return Liveness.ALIVE
-        if free and not shared:
-            return Liveness.DEAD
-        return _by_signs(folder, lock, free)
+        if free is None or (free and shared):
+            return _by_signs(folder, lock, free)
+        return Liveness.DEAD if free else Liveness.ALIVE
     finally:
         os.close(lock)
 
@@ -76,8 +80,7 @@ def _by_signs(folder: JobFolder, lock: int, free: bool | None) -> Liveness:
     starter = starter_of(folder)
     silent = filesystem.age(lock) >= SILENT
     if starter and starter.is_of_this_boot:
-        alive = free is None and (not silent or _is_seen(folder))
-        return Liveness.ALIVE if alive else Liveness.DEAD
+        return Liveness.ALIVE if free is None and (not silent or _is_seen(folder)) else Liveness.DEAD
     if not silent:
         return Liveness.ELSEWHERE
     return Liveness.DEAD if starter and starter.host == host.name() else Liveness.SILENT
@@ -85,8 +88,5 @@ def _by_signs(folder: JobFolder, lock: int, free: bool | None) -> Liveness:
 
 def _is_seen(folder: JobFolder) -> bool:
     """Return whether the process in `started` is visible and runs. Those of other containers are not visible."""
-    try:
-        words = (folder.path / "started").read_text("utf-8").split()
-    except OSError:
-        return False
+    words = read_text(folder.path / "started").split()
     return len(words) == 5 and words[0].isdigit() and host.start_time(int(words[0])) == words[1]

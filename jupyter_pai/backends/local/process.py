@@ -162,23 +162,17 @@ def request_stop(folder: JobFolder) -> None:
     """Request the supervisor to end its job: by a file, and by a signal if its process is reachable."""
     (folder.path / "stop").touch()
     words, starter = _started(folder), starter_of(folder)
-    if not words or (starter and not starter.is_of_this_boot):
+    is_here = words[2:4] == [boot_id(), os.uname().nodename]
+    if not is_here or (starter and not starter.is_of_this_boot):
         return
-    pid, start, boot, host = int(words[0]), words[1], words[2], words[3]
-    if (boot, host) != (boot_id(), os.uname().nodename):
-        return
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        # Checked while the descriptor is open: the id cannot be reused.
-        if start_time(pid) == start:
-            signal.pidfd_send_signal(descriptor, signal.SIGTERM)
-    except ProcessLookupError:
-        pass
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(int(words[0]))
+        try:
+            # Checked while the descriptor is open: the id cannot be reused.
+            if start_time(int(words[0])) == words[1]:
+                signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+        finally:
+            os.close(descriptor)
 
 
 def _started(folder: JobFolder) -> list[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+from io import FileIO
 
 _SLACK = 1e-9  # Rounding errors of fractions of a core.
 
@@ -92,10 +93,9 @@ class Queue:
 
     def request(self, job: str, need: Need, capacity: Capacity) -> tuple[Slot, int]:
         """Return a job's slot, started if the job fits, and the number of jobs ahead. Adds a new job at the end."""
-        lock = self._lock()
-        try:
-            known = self.read()
-            slots = [slot for slot in known if slot.job == job or self._is_alive(slot.job)]
+        with self._lock():
+            stored = self.read()
+            slots = [slot for slot in stored if slot.job == job or self._is_alive(slot.job)]
             mine = next((slot for slot in slots if slot.job == job), None)
             if mine is None:
                 mine = Slot(job, need)
@@ -107,22 +107,17 @@ class Queue:
                 taken = {gpu for slot in running for gpu in slot.assigned}
                 mine.assigned = tuple([gpu for gpu in capacity.gpus if gpu not in taken][: need.gpu])
                 mine.running = len(mine.assigned) == need.gpu
-            if len(slots) != len(known) or mine.running != was:
+            if len(slots) != len(stored) or mine.running != was:
                 self._replace(slots)
             return mine, len(waiting)
-        finally:
-            os.close(lock)
 
     def leave(self, job: str) -> None:
         """Remove a job and free its resources."""
-        lock = self._lock()
-        try:
+        with self._lock():
             self._replace([slot for slot in self.read() if slot.job != job])
-        finally:
-            os.close(lock)
 
-    def _lock(self) -> int:
-        lock = os.open(self.path + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    def _lock(self) -> FileIO:
+        lock = FileIO(os.open(self.path + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         with contextlib.suppress(OSError):  # A disk without locks serves one server, which starts one job at a time.
             fcntl.flock(lock, fcntl.LOCK_EX)
         return lock
@@ -130,21 +125,16 @@ class Queue:
     def _is_alive(self, job: str) -> bool:
         """Return whether a job's supervisor or guard is alive. A killed one leaves its entry behind."""
         try:
-            lock = os.open(f"{self.jobs}/{job}/lock", os.O_RDWR | os.O_CLOEXEC)
+            with FileIO(os.open(f"{self.jobs}/{job}/lock", os.O_RDWR | os.O_CLOEXEC)) as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except FileNotFoundError:
             return False
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             return True  # Held, or a disk without locks: assume that it is alive.
-        finally:
-            os.close(lock)
         return False
 
     def _replace(self, slots: list[Slot]) -> None:
-        file = os.open(self.path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(file, "".join(map(str, slots)).encode())
-        finally:
-            os.close(file)
+        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC
+        with FileIO(os.open(self.path + ".new", flags, 0o600), "w") as file:
+            file.write("".join(map(str, slots)).encode())
         os.rename(self.path + ".new", self.path)

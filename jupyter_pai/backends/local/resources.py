@@ -10,11 +10,13 @@ from ...core.i18n import _
 from ...core.sizes import parse_size, show_memory
 from ...jobs.spec import JobSpec
 from ..resources import InstanceType
+from .liveness import read_text
 from .queue import Capacity, Need, Slot
 from .supervisor import nvml
 
 # Prefixes of this machine's instance types; the PAI SDK uses these two names.
 CPU, GPU = NAMES = "local", "local_gpu"
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def capacity(max_cpu: float | None = None, max_memory: str = "", max_gpu: int | None = None) -> Capacity:
@@ -32,33 +34,31 @@ def _whole() -> tuple[float, int, tuple[nvml.Gpu, ...]]:
     """Return cores, bytes of memory and GPUs of this machine. Cached."""
     cpu = float(len(os.sched_getaffinity(0)))
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    quota = _control_group("cpu.max").split()
+    quota = read_text(_CONTROL_GROUP / "cpu.max").split()  # Limits of the surrounding container.
     if len(quota) == 2 and quota[0].isdigit():
         cpu = min(cpu, int(quota[0]) / int(quota[1]))
-    limit = _control_group("memory.max").strip()
+    limit = read_text(_CONTROL_GROUP / "memory.max").strip()
     if limit.isdigit():
         memory = min(memory, int(limit))
     return cpu, memory, tuple(nvml.gpus())
-
-
-def _control_group(name: str) -> str:
-    """Return a limit of the surrounding container; empty if there is none."""
-    try:
-        return Path("/sys/fs/cgroup", name).read_text("utf-8")
-    except OSError:
-        return ""
 
 
 def instance_types(capacity: Capacity, taken: list[Slot]) -> list[InstanceType]:
     """Return portions of this machine as instance types, with their current availability."""
     _cpu, _memory, gpus = _whole()
     names = {gpu.index: gpu.name for gpu in gpus}
-    kinds = []
-    for name, need in _portions(capacity).items():
-        gpu_name = names[capacity.gpus[0]] if need.gpu else ""
-        free = capacity.holds(need, [slot.need for slot in taken])
-        kinds.append(InstanceType(name, need.cpu, need.memory, need.gpu, gpu_name, free))
-    return kinds
+    others = [slot.need for slot in taken]
+    return [
+        InstanceType(
+            name,
+            need.cpu,
+            need.memory,
+            need.gpu,
+            gpu_name=names[capacity.gpus[0]] if need.gpu else "",
+            available=capacity.holds(need, others),
+        )
+        for name, need in _portions(capacity).items()
+    ]
 
 
 def _portions(capacity: Capacity) -> dict[str, Need]:
@@ -69,8 +69,7 @@ def _portions(capacity: Capacity) -> dict[str, Need]:
         portions[CPU if n == 1 or not portions else f"{CPU}.{n:g}"] = Need(n, int(capacity.memory * n / capacity.cpu))
     count = len(capacity.gpus)
     for n in [n for n in (1, 2, 4, 8, 16) if n < count] + [count] * bool(count):
-        need = Need(capacity.cpu * n / count, int(capacity.memory * n / count), n)
-        portions[GPU if n == 1 else f"{GPU}.{n}"] = need
+        portions[GPU if n == 1 else f"{GPU}.{n}"] = Need(capacity.cpu * n / count, int(capacity.memory * n / count), n)
     return portions
 
 
@@ -94,13 +93,18 @@ def need_of(spec: JobSpec, capacity: Capacity) -> tuple[Need, list[str]]:
     )
     notes = []
     if spec.cpu and request.cpu > capacity.cpu:
-        text = _("Only {n:g} of the requested {request:g} cores are available.")
-        notes.append(text.format(n=capacity.cpu, request=request.cpu))
+        notes.append(
+            _("Only {n:g} of the requested {request:g} cores are available.").format(
+                n=capacity.cpu, request=request.cpu
+            )
+        )
     if request.memory > capacity.memory:
-        text = _("Only {size} of the requested {request} of memory are available.")
-        notes.append(text.format(size=show_memory(capacity.memory), request=show_memory(request.memory)))
+        notes.append(
+            _("Only {size} of the requested {request} of memory are available.").format(
+                size=show_memory(capacity.memory), request=show_memory(request.memory)
+            )
+        )
     gpus = len(capacity.gpus)
     if request.gpu > gpus:
-        text = _("Only {n} of the requested {request} GPUs are available.")
-        notes.append(text.format(n=gpus, request=request.gpu))
+        notes.append(_("Only {n} of the requested {request} GPUs are available.").format(n=gpus, request=request.gpu))
     return Need(min(request.cpu, capacity.cpu), min(request.memory, capacity.memory), min(request.gpu, gpus)), notes

@@ -49,9 +49,14 @@ class Workspace:
     def lay_out(self) -> None:
         """Create all files of the job."""
         code = self.ml / self.spec.layout
-        for path in (code, self.ml / "input/config", self.ml / "input/data", self.folder.log):
+        for path in (
+            code,
+            self.ml / "input/config",
+            self.ml / "input/data",
+            self.folder.log,
+            self.folder.path / "root",
+        ):
             path.mkdir(parents=True, exist_ok=True)
-        (self.folder.path / "root").mkdir(exist_ok=True)
         archive.unpack(self.folder.source, code)
         text = json.dumps(self.spec.hyperparameters, ensure_ascii=False, indent=1)
         (self.ml / "input/config/hyperparameters.json").write_text(text, "utf-8", "surrogateescape")
@@ -143,8 +148,7 @@ class Workspace:
             f"shims={shims}",
             f"uv={uv}",
         ]
-        path = f"{package}/launcher.py" if self.container else f"{package}/{_LAUNCHER}"
-        return [python, "-I", path, *words, "--"]
+        return [python, "-I", f"{package}/launcher.py" if self.container else f"{package}/{_LAUNCHER}", *words, "--"]
 
     def _inputs(self, *, path: bool) -> dict[str, str]:
         """Return the file named by each input's URI: its name in the channel, or its whole path."""
@@ -162,17 +166,15 @@ class Workspace:
             return self.container.environment(self.variables())
         environment = interpreter.search_environment(self.job.python)
         if not self.own_python:
-            path = filter(None, [environment.get("PYTHONPATH"), str(self.lib)])
-            environment["PYTHONPATH"] = os.pathsep.join(path)
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), str(self.lib)]))
         search_path = environment.get("PATH", os.defpath)
         environment["PATH"] = launcher.search_path(str(self.shims), self.job.python, search_path)
         return environment | self.variables()
 
     def variables(self) -> dict[str, str]:
         """Return the job's own variables: of the contract, of this package, of the spec."""
-        ours, _nameless = self.contract_variables()
         return {
-            **ours,
+            **self.contract_variables()[0],
             "JUPYTER_PAI_JOB_ID": self.job.id,
             "JUPYTER_PAI_LANGUAGE": language(),
             "PYTHONUNBUFFERED": "1",
@@ -186,9 +188,11 @@ class Workspace:
     def _lay_out_lib(self) -> None:
         """Copy the modules that jobs need into a folder, for interpreters without this package."""
         package = self.lib / "jupyter_pai"
-        package.mkdir(parents=True, exist_ok=True)
         for name in (*_TRAVELS, *(_TRAVELS_WITH_NOTEBOOKS if self.spec.runs_notebook else ())):
-            _copy_module(name, package)
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(_PACKAGE / name, package / name)
+            for folder in Path(name).parents[:-1]:
+                (package / folder / "__init__.py").write_text(_TRAVELLING_FOLDER, "utf-8")
         (package / "__init__.py").write_text(_TRAVELLING, "utf-8")
         if self.container:
             shutil.copy(_PACKAGE / _LAUNCHER, self.lib)
@@ -205,8 +209,7 @@ class Workspace:
         code = self.ml / self.spec.layout
         for path in sorted(code.rglob("*")):
             if path.suffix in (".py", ".sh") and path.is_file():
-                lines = path.read_bytes().splitlines()
-                numbers = [n for n, line in enumerate(lines, 1) if _FIXED_PATH.search(line)]
+                numbers = [n for n, line in enumerate(path.read_bytes().splitlines(), 1) if _FIXED_PATH.search(line)]
                 places += [(path.relative_to(code).as_posix(), n) for n in numbers[:1]]
         return places
 
@@ -239,15 +242,6 @@ _FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")
 _FIXED_PATH = re.compile(rb"""(?:^|[\s"'=(])/ml(?:/|["'])""")
 
 
-def _copy_module(name: str, package: Path) -> None:
-    """Copy a module of this package, by its path, into a copy of the package."""
-    target = package / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(_PACKAGE / name, target)
-    for folder in target.relative_to(package).parents[:-1]:
-        (package / folder / "__init__.py").write_text(_TRAVELLING_FOLDER, "utf-8")
-
-
 def _output_root(spec: JobSpec, folder: JobFolder) -> Path:
     """Return the folder that becomes /ml/output."""
     path = file_path(spec.output_path) if spec.output_path else folder.output
@@ -274,8 +268,7 @@ def _link(path: Path, target: Path, *, relative: bool = False) -> None:
 def _note_parameters(folder: JobFolder, root: Path) -> None:
     """Record the existing output parameters of a shared output folder. Times alone are unreliable: clocks may be set
     back."""
-    times = {path.name: path.stat().st_mtime_ns for path in root.iterdir()} if root.is_dir() else {}
-    if times:
+    if times := {path.name: path.stat().st_mtime_ns for path in root.glob("*")}:
         (folder.path / "parameters.json").write_text(json.dumps(times), "utf-8")
 
 
@@ -291,8 +284,7 @@ def output_folders(spec: JobSpec, folder: JobFolder) -> dict[str, Path]:
     """Return the folder of each output channel."""
     root = file_path(spec.output_path) if spec.output_path else folder.output
     standard = {channel: root / channel for channel in spec.channels}
-    chosen = {contract.ALIASES.get(name, name): file_path(uri) for name, uri in spec.outputs.items()}
-    return {**standard, **chosen}
+    return {**standard, **{contract.ALIASES.get(name, name): file_path(uri) for name, uri in spec.outputs.items()}}
 
 
 def file_path(uri: str) -> Path:
@@ -335,8 +327,7 @@ def _project(requirement: str) -> str:
 
 def _absolute(line: str, code: str) -> str:
     """Return a line of requirements.txt with relative paths made absolute."""
-    option = re.match(r"\s*(-[rce]|--requirement|--constraint|--editable)[\s=]+(?=[^/\s])(?!\w+:)", line)
-    if option:
+    if option := re.match(r"\s*(-[rce]|--requirement|--constraint|--editable)[\s=]+(?=[^/\s])(?!\w+:)", line):
         return f"{option[1]} {code}{line[option.end() :]}"
     return code + line.strip() if re.match(r"\s*\.\.?(/|$)", line) else line
 

@@ -157,8 +157,7 @@ class PaiBackend(RemoteBackend):
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
         base = await self.output_uri(job)
-        outputs = {channel: f"{base}{channel}/" for channel in job.spec.channels}
-        return Prepared(outputs | dict(job.spec.outputs))
+        return Prepared({channel: f"{base}{channel}/" for channel in job.spec.channels} | dict(job.spec.outputs))
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         target = Destination(

@@ -57,8 +57,7 @@ class InstanceCatalog:
 
     async def _history(self, name: str) -> Discount | None:
         try:
-            since = datetime.now(UTC) - _DAY
-            return discount_of(await PaiApi(self._account).spot_prices(name, since))
+            return discount_of(await PaiApi(self._account).spot_prices(name, datetime.now(UTC) - _DAY))
         except PaiError:
             return None
 

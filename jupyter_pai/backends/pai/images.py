@@ -61,13 +61,12 @@ def image_of(fields: Mapping[str, Any]) -> Image:
     repository, _colon, tag = uri.rpartition("/")[2].partition(":")
     named = _TAG.match(tag)
     framework = next((key.removeprefix(_FRAMEWORK) for key in labels if key.startswith(_FRAMEWORK)), "")
-    chip = labels.get("system.chipType") or (named["chip"].upper().removeprefix("MKL-") if named else "")
     return Image(
         uri=uri,
         name=str(fields.get("Name") or f"{repository}:{tag}"),
         framework=framework or (re.sub(r"-(training|inference|develop)$", "", repository) if named else ""),
         version=labels.get(_FRAMEWORK + framework) or (named["version"] if named else ""),
-        accelerator=chip,
+        accelerator=labels.get("system.chipType") or (named["chip"].upper().removeprefix("MKL-") if named else ""),
         python=labels.get("system.pythonVersion") or (_dotted(named["python"], 1) if named else ""),
         cuda=labels.get("system.dsw.cudaVersion") or (_dotted(named["cuda"] or "", -1) if named else ""),
         description=str(fields.get("Description") or ""),
@@ -108,12 +107,11 @@ def _of_accelerator(images: Sequence[Image], query: ImageQuery) -> list[Image]:
     matches = [image for image in images if image.accelerator.upper() == query.accelerator.upper()]
     if matches or not images:
         return matches
-    others = sorted({image.accelerator for image in images if image.accelerator})
     raise ImageError(
         _("No image of {name} for {accelerator}.").format(
             name=query.framework or _("any framework"), accelerator=query.accelerator
         ),
-        fix=_known(others),
+        fix=_known(sorted({image.accelerator for image in images if image.accelerator})),
     )
 
 

@@ -62,8 +62,7 @@ def _preference(kind: InstanceType, *, spot: bool) -> tuple[bool, bool]:
 
 
 def _size(kind: InstanceType) -> tuple[int, float, float, int, str]:
-    price = float("inf") if kind.price is None else kind.price
-    return kind.gpu, price, kind.cpu, kind.memory, kind.name
+    return kind.gpu, float("inf") if kind.price is None else kind.price, kind.cpu, kind.memory, kind.name
 
 
 def _needed(spec: JobSpec) -> str:

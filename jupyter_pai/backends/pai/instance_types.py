@@ -41,7 +41,6 @@ def _instance_type(fields: Mapping[str, Any]) -> InstanceType:
     available, stock = fields.get("IsAvailable"), str(fields.get("SpotStockStatus") or "")
     payments = fields.get("PaymentTypes") or []
     spot = _amount(fields.get("NonProtectSpotDiscount"))
-    has_spot = spot > 0 and (not payments or "Spot" in payments) and stock != "NoStock"
     return InstanceType(
         name=str(fields.get("InstanceType") or ""),
         cpu=_amount(fields.get("Cpu")),
@@ -50,7 +49,7 @@ def _instance_type(fields: Mapping[str, Any]) -> InstanceType:
         gpu_name=str(fields.get("GpuType") or ""),
         gpu_memory=_bytes(fields.get("GpuMemory")),
         available=available if isinstance(available, bool) else None,
-        spot_discount=spot if has_spot else None,
+        spot_discount=spot if spot > 0 and (not payments or "Spot" in payments) and stock != "NoStock" else None,
         pool=str(fields.get("ResourceType") or ""),
     )
 

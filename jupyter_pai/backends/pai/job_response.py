@@ -121,8 +121,7 @@ def remedy(text: str) -> str:
 
 
 def _progress(job: Mapping[str, Any]) -> float | None:
-    overall = (job.get("LatestProgress") or {}).get("OverallProgress") or {}
-    value = _number(overall.get("Value"))
+    value = _number(((job.get("LatestProgress") or {}).get("OverallProgress") or {}).get("Value"))
     return min(max(value, 0.0), 1.0) if value is not None else None
 
 

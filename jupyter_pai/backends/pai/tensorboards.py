@@ -134,13 +134,12 @@ async def _checked(board: Board) -> Board:
 
 def _board(fields: Mapping[str, Any]) -> Board:
     status = _STATUSES.get(str(fields.get("Status") or ""), "stopped")
-    reason = ": ".join(str(fields[name]) for name in ("ReasonCode", "ReasonMessage") if fields.get(name))
     return Board(
         id=str(fields.get("TensorboardId") or ""),
         name=str(fields.get("DisplayName") or fields.get("TensorboardId") or ""),
         status=status,
         url=str(fields.get("TensorboardUrl") or "") if status == "running" else "",
-        reason=reason,
+        reason=": ".join(str(fields[name]) for name in ("ReasonCode", "ReasonMessage") if fields.get(name)),
         created=str(fields.get("GmtCreateTime") or ""),
         user=str(fields.get("Username") or fields.get("UserId") or ""),
     )

@@ -60,13 +60,12 @@ class ExecutedNotebook:
         cells = self.node.cells
         place = {tag: n for n, cell in reversed([*enumerate(cells)]) for tag in cell.metadata.get("tags", [])}
         tagged = place.get(parameters.TAG)
-        known = None if tagged is None else parameters.defaults(cells[tagged].source)
-        source, notes = parameters.assignments(hyperparameters, known)
+        defaults = None if tagged is None else parameters.defaults(cells[tagged].source)
+        source, notes = parameters.assignments(hyperparameters, defaults)
         if source:
             cell = nbformat.v4.new_code_cell(source, metadata={"tags": [parameters.INJECTED]})
-            earlier = place.get(parameters.INJECTED)
-            if earlier is not None:
-                cells[earlier] = cell  # The notebook was executed before with other parameters.
+            if parameters.INJECTED in place:
+                cells[place[parameters.INJECTED]] = cell  # The notebook was executed before with other parameters.
             else:
                 cells.insert(0 if tagged is None else tagged + 1, cell)
         return notes
@@ -117,20 +116,16 @@ def _tidy(cell: NotebookNode) -> NotebookNode:
     outputs = []
     for output in cell.outputs:
         if output.output_type == "stream":
-            text = _REPORTED.sub("", _OVERWRITTEN.sub("", output.text))
-            output = NotebookNode(output, text=text)
-            if not text:
-                continue
-        outputs.append(output)
+            output = NotebookNode(output, text=_REPORTED.sub("", _OVERWRITTEN.sub("", output.text)))
+        if output.get("text") != "":
+            outputs.append(output)
     return NotebookNode(cell, outputs=outputs)
 
 
 def bounded(text: str) -> str:
     """Return the text of a stream; very long text loses its middle."""
-    if len(text) <= 2 * _LONGEST_TEXT:
-        return text
     half = _LONGEST_TEXT // 2
-    return text[:half] + _CUT + text[-half:]
+    return text if len(text) <= 4 * half else text[:half] + _CUT + text[-half:]
 
 
 def _find_templates() -> None:

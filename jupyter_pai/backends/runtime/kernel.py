@@ -42,13 +42,10 @@ class JobStream(OutStream):
         written = super().write(string)
         # The watching thread copies its data to the log itself.
         if threading.current_thread() is not getattr(self, "watch_fd_thread", None):
-            _write_all(self.log, string.encode("utf-8", "backslashreplace"))
+            data = string.encode("utf-8", "backslashreplace")
+            while data:
+                data = data[os.write(self.log, data) :]
         return written
-
-
-def _write_all(file: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(file, data) :]
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

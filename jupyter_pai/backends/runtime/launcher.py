@@ -8,6 +8,7 @@ Runs with the job's interpreter, which may lack this package: standard library o
 from __future__ import annotations
 
 import ast
+import contextlib
 import errno
 import fcntl
 import gettext
@@ -38,7 +39,6 @@ def main() -> None:
     """Find or create the environment, put its interpreter first on the path, and run the command."""
     split = sys.argv.index("--")
     arguments = dict(word.split("=", 1) for word in sys.argv[1:split])
-    command = sys.argv[split + 1 :]
     shims = arguments.pop("shims")
     try:
         python = prepare(**arguments)
@@ -49,7 +49,7 @@ def main() -> None:
     if python != sys.executable:
         _write_packages(shims, python)
     os.environ["PATH"] = search_path(shims, python, os.environ.get("PATH", os.defpath))
-    os.execv(command[0], command)
+    os.execv(sys.argv[split + 1], sys.argv[split + 1 :])
 
 
 def prepare(requirements: str, environments: str, uv: str = "", image: str = "") -> str:
@@ -91,12 +91,11 @@ def _flock(lock: int, how: int) -> None:
 def _open_lock(path: str) -> int:
     """Open the lock of an environment. The job's processes inherit it, so that the environment is not removed while one
     of them runs. Its descriptor number is high, to avoid conflicts with scripts."""
-    file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        lock = fcntl.fcntl(file, fcntl.F_DUPFD, _HIGH)
-    except OSError:
-        lock = os.dup(file)  # The limit of open files is lower.
-    os.close(file)
+    lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    with contextlib.suppress(OSError):  # The limit of open files is lower.
+        high = fcntl.fcntl(lock, fcntl.F_DUPFD, _HIGH)
+        os.close(lock)
+        lock = high
     os.set_inheritable(lock, True)
     return lock
 
@@ -122,9 +121,6 @@ def key(requirements: str, image: str = "") -> str:
 def satisfied(requirements: str) -> bool:
     """Return whether this interpreter certainly has all required packages."""
     lines = [line.split(" #")[0].strip() for line in requirements.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("#")]
-    if not lines:
-        return True
     try:
         from packaging import requirements as packaging
     except ImportError:
@@ -133,7 +129,7 @@ def satisfied(requirements: str) -> bool:
         except ImportError:
             return False
     try:
-        return all(_has(packaging.Requirement(line)) for line in lines)
+        return all(_has(packaging.Requirement(line)) for line in lines if line and not line.startswith("#"))
     except packaging.InvalidRequirement:
         return False  # A path, URL or option, for the installer.
 
@@ -171,8 +167,7 @@ def _pip_settings() -> dict[str, str]:
     variables: dict[str, str] = {}
     for line in config.stdout.splitlines():
         key, _equals, value = line.partition("=")
-        variable = _UV_VARIABLES.get(key.rpartition(".")[2])
-        if variable:
+        if variable := _UV_VARIABLES.get(key.rpartition(".")[2]):
             variables[variable] = " ".join(str(ast.literal_eval(value)).split())
     return variables
 
@@ -197,9 +192,8 @@ def _add_parent_packages(folder: str) -> None:
     """Add the packages of this interpreter to the environment. ``--system-site-packages`` would add those of the base
     interpreter instead, if this one is a virtual environment."""
     version = "python%d.%d" % sys.version_info[:2]
-    ours = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     with open(os.path.join(folder, "lib", version, "site-packages", "_pai_below.pth"), "w", encoding="utf-8") as file:
-        for path in sorted(ours):
+        for path in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
             file.write(f"import site; site.addsitedir({path!r})\n")
 
 
@@ -221,11 +215,9 @@ def write_shims(folder: str, python: str) -> None:
 def _write_packages(shims: str, python: str) -> None:
     """Write the packages that the environment adds, {name: version}, to `environment.json` beside the shims."""
     folder = os.path.dirname(os.path.dirname(python))
-    packages = {}
-    for name in os.listdir(os.path.join(folder, "lib", "python%d.%d" % sys.version_info[:2], "site-packages")):
-        project, dash, version = name[: -len(".dist-info")].rpartition("-")
-        if name.endswith(".dist-info") and dash:
-            packages[project] = version
+    names = os.listdir(os.path.join(folder, "lib", "python%d.%d" % sys.version_info[:2], "site-packages"))
+    words = (name[: -len(".dist-info")].rpartition("-") for name in names if name.endswith(".dist-info"))
+    packages = {project: version for project, dash, version in words if dash}
     path = os.path.join(os.path.dirname(shims), "environment.json")
     with open(path + ".new", "w", encoding="utf-8") as file:
         json.dump({"path": folder, "packages": packages}, file)

@@ -24,9 +24,9 @@ def register(shell: InteractiveShell) -> None:
 def _in_place(lines: list[str]) -> list[str]:
     """Return a cell's lines with ``%%pai_train`` as a comment, so that line numbers are unchanged."""
     first = next((n for n, line in enumerate(lines) if line.strip()), None)
-    if first is None or lines[first].split()[0] != "%%pai_train":
-        return lines
-    return [*lines[:first], "# " + lines[first].lstrip(), *lines[first + 1 :]]
+    if first is not None and lines[first].split()[0] == "%%pai_train":
+        lines = [*lines[:first], "# " + lines[first].lstrip(), *lines[first + 1 :]]
+    return lines
 
 
 def _pai(line: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -67,17 +68,14 @@ class JobClient(NotebookClient):
         Raises:
             RuntimeError: if it does not respond.
         """
-        environment = os.environ | {job_kernel.ARGUMENTS: json.dumps(arguments)}
-        await self.async_start_new_kernel(cwd=cwd, env=environment)
+        await self.async_start_new_kernel(cwd=cwd, env=os.environ | {job_kernel.ARGUMENTS: json.dumps(arguments)})
         await self.async_start_new_kernel_client()
 
     def interrupt(self) -> None:
         """Interrupt the cell. Processes of the cell have received the signal already."""
         if self.km and (pid := getattr(self.km.provisioner, "pid", None)):
-            try:
+            with contextlib.suppress(ProcessLookupError):  # It ended by the same signal.
                 os.kill(pid, signal.SIGTERM)
-            except ProcessLookupError:
-                pass  # It ended by the same signal.
 
     async def end(self) -> None:
         """Shut down the kernel and wait for its exit handlers."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import keyword
+import math
 import re
 from collections.abc import Mapping
 
@@ -17,6 +18,9 @@ from ...core.i18n import _
 # Cell tags of papermill.
 TAG = "parameters"
 INJECTED = "injected-parameters"
+# Errors of `ast.literal_eval`.
+_INVALID = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 class _NoDefault:
@@ -28,23 +32,21 @@ def defaults(code: str) -> dict[str, object]:
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError):
-        try:
-            tree = ast.parse(re.sub(r"(?m)^[ \t]*[%!].*$", "", code))
-        except (SyntaxError, ValueError):
-            return {}
-    found: dict[str, object] = {}
+        plain = re.sub(r"(?m)^[ \t]*[%!].*$", "", code)  # Without magics.
+        return defaults(plain) if plain != code else {}
+    values: dict[str, object] = {}
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)
         if isinstance(node, ast.Assign | ast.AnnAssign) and value is not None:
-            found |= {target.id: _literal(value) for target in targets if isinstance(target, ast.Name)}
-    return found
+            values |= {target.id: _literal(value) for target in targets if isinstance(target, ast.Name)}
+    return values
 
 
 def _literal(node: ast.expr) -> object:
     try:
         return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    except _INVALID:
         return _NoDefault()
 
 
@@ -63,12 +65,11 @@ def assignments(hyperparameters: Mapping[str, str], known: Mapping[str, object] 
         default = (known or {}).get(name, _NoDefault())
         try:
             value = _typed(text, default)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        except (KeyError, *_INVALID):
             value = text
-            kind = type(default).__name__
             notes.append(
                 _("`{name}` is passed as text: it is not a valid {type}, the type of its default.").format(
-                    name=name, type=kind
+                    name=name, type=type(default).__name__
                 )
             )
         lines.append(f"{name} = {_code(value)}")
@@ -81,33 +82,28 @@ def _typed(text: str, default: object) -> object:
     """Return the value of `text` with the type of a default.
 
     Raises:
-        ValueError: if it does not have this type. Errors of `ast.literal_eval` as well.
+        ValueError: if it does not have this type. A KeyError, or an error of `ast.literal_eval`, as well.
     """
-    if isinstance(default, str):
-        return text
-    if text == "None":
-        return None
-    if isinstance(default, bool):
-        return _truth(text)
-    if isinstance(default, int):
-        return int(text) if re.fullmatch(r"\s*[-+]?[\d_]+\s*", text) else float(text)
-    if isinstance(default, float):
-        return float(text)
-    if isinstance(default, list | tuple | set | dict):
-        return _container(text, type(default))
+    match default:
+        case str():
+            return text
+        case _ if text == "None":
+            return None
+        case bool():
+            return _TRUTH[text.lower()]
+        case int():
+            return int(text) if re.fullmatch(r"\s*[-+]?[\d_]+\s*", text) else float(text)
+        case float():
+            return float(text)
+        case list() | tuple() | set() | dict():
+            return _container(text, type(default))
     return contract.typed(text)
-
-
-def _truth(text: str) -> bool:
-    if text.lower() not in ("true", "false", "1", "0"):
-        raise ValueError(text)
-    return text.lower() in ("true", "1")
 
 
 def _container(text: str, kind: type) -> object:
     """Return a list, tuple, set or dict written in JSON or Python."""
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=int)  # Refuses NaN, which has no Python literal.
     except ValueError:
         value = ast.literal_eval(text.strip())
     if isinstance(value, dict) != (kind is dict) or not isinstance(value, list | tuple | set | dict):
@@ -115,11 +111,5 @@ def _container(text: str, kind: type) -> object:
     return value if isinstance(value, kind) else kind(value)
 
 
-def _refuse(word: str) -> object:
-    raise ValueError(word)  # NaN has no Python literal.
-
-
 def _code(value: object) -> str:
-    if isinstance(value, float) and not abs(value) < float("inf"):
-        return f'float("{value}")'
-    return repr(value)
+    return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)

@@ -118,7 +118,8 @@ class Runner:
         for number, (place, cell) in enumerate(cells, 1):
             if self.stopping:
                 return _STOPPED
-            print(f"[{number}/{len(cells)}] {_first_line(cell)}")
+            line = str(cell.source).strip().splitlines()[0]
+            print(f"[{number}/{len(cells)}] {line[:_LONGEST_LINE]}{'…' if len(line) > _LONGEST_LINE else ''}")
             try:
                 await self.client.async_execute_cell(cell, place)
             except CellExecutionError as error:
@@ -181,11 +182,6 @@ def _runs(cell: NotebookNode) -> bool:
     return bool(
         cell.cell_type == "code" and cell.source.strip() and "skip-execution" not in cell.metadata.get("tags", [])
     )
-
-
-def _first_line(cell: NotebookNode) -> str:
-    line = str(cell.source).strip().splitlines()[0]
-    return line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
 
 
 if __name__ == "__main__":

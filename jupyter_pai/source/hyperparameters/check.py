@@ -158,11 +158,11 @@ class _CommandLine:
     @cached_property
     def parsers(self) -> set[str]:
         """The names of parsers and argument groups."""
-        assigned = [(module, node) for module, node in self.nodes if isinstance(node, ast.Assign)]
         return {
             dotted(target)
-            for module, node in assigned
-            if isinstance(node.value, ast.Call) and _name(module, node.value) in _MAKERS
+            for module, node in self.nodes
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+            if _name(module, node.value) in _MAKERS
             for target in node.targets
         } - {""}
 
@@ -183,8 +183,9 @@ class _CommandLine:
                 return any(alias.name.split(".")[0] in _OTHERS for alias in names)
             case ast.ImportFrom(str(name), names, 0):
                 known = name in ("argparse", "click") or name in module.paths
-                has_parser = not known and any(_PARSER.search(alias.name) for alias in names)
-                return name.split(".")[0] in _OTHERS or has_parser
+                if not known and any(_PARSER.search(alias.name) for alias in names):
+                    return True
+                return name.split(".")[0] in _OTHERS
             case ast.Assign(targets, ast.Call() as call):
                 return any(map(self.is_parser, targets)) and _name(module, call) not in self.own | _MAKERS
             case ast.ExceptHandler(ast.expr() as kind):

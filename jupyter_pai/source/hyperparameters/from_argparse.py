@@ -111,6 +111,4 @@ def _required(module: Module, options: dict[str, ast.expr], form: Form, values: 
 
 def _help(module: Module, node: ast.expr | None, default: ast.expr | None, values: Values) -> str:
     """Return the help with the default substituted, as `--help` shows it."""
-    text = values.words(module, node)
-    shown = values.known(module, default)
-    return text.replace("%(default)s", str(shown)).replace("%%", "%")
+    return values.words(module, node).replace("%(default)s", str(values.known(module, default))).replace("%%", "%")

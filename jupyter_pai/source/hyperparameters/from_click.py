@@ -130,8 +130,7 @@ def _decorators(module: Module, function: Function, library: str) -> bool:
             return True
         if isinstance(target, ast.Attribute) and target.attr in ("command", "callback", "group"):
             made = module.constants.get(target.value.id) if isinstance(target.value, ast.Name) else None
-            is_typer = isinstance(made, ast.Call) and module.meaning(made.func) == "typer.Typer"
-            if is_typer == (library == "typer"):
+            if (isinstance(made, ast.Call) and module.meaning(made.func) == "typer.Typer") == (library == "typer"):
                 return True
     return False
 

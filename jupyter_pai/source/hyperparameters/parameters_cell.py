@@ -117,8 +117,7 @@ def _parsed(program: Program) -> Iterator[int]:
         for call in nodes:
             if isinstance(call, ast.Call) and module.meaning(call.func).endswith(_PARSERS):
                 parts = [part for argument in call.args for part in getattr(argument, "elts", [argument])]
-                found = (program.definition(module, part) for part in parts)
-                yield from (id(pair[1]) for pair in found if pair)
+                yield from (id(pair[1]) for part in parts if (pair := program.definition(module, part)))
 
 
 def _is_dataclass(module: Module, node: ast.ClassDef) -> bool:
@@ -129,16 +128,15 @@ def _is_dataclass(module: Module, node: ast.ClassDef) -> bool:
 def _fields(
     program: Program, module: Module, node: ast.ClassDef, form: Form, values: Values, depth: int = 0
 ) -> Iterator[Hyperparameter]:
-    bases = [program.definition(module, base) for base in node.bases] if depth < 10 else []
-    for found in filter(None, bases):
-        if isinstance(found[1], ast.ClassDef) and found[1] is not node:
-            yield from _fields(program, found[0], found[1], form, values, depth + 1)
+    for base in node.bases if depth < 10 else []:
+        owner, definition = program.definition(module, base) or (module, None)
+        if isinstance(definition, ast.ClassDef) and definition is not node:
+            yield from _fields(program, owner, definition, form, values, depth + 1)
     for statement in node.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            hint = ast.dump(statement.annotation)[:80]
-            if not statement.target.id.startswith("_") and "ClassVar" not in hint:
-                said = module.comments.get(statement.end_lineno or statement.lineno, "")
-                yield _field(module, statement, statement.target.id, said, form, values)
+        match statement:
+            case ast.AnnAssign(ast.Name(name), hint) if name[0] != "_" and "ClassVar" not in ast.dump(hint)[:80]:
+                help_text = module.comments.get(statement.end_lineno or statement.lineno, "")
+                yield _field(module, statement, name, help_text, form, values)
 
 
 def _field(
@@ -147,8 +145,7 @@ def _field(
     value = statement.value
     if isinstance(value, ast.Call) and module.meaning(value.func).rpartition(".")[2] in ("field", "HfArg"):
         options = {key.arg: key.value for key in value.keywords if key.arg}
-        metadata = dict(_entries(options.get("metadata")))
-        said = values.words(module, options.get("help", metadata.get("help"))) or said
+        said = values.words(module, options.get("help", dict(_entries(options.get("metadata"))).get("help"))) or said
         value = options.get("default") or _made(options.get("default_factory"))
     return _written(module, name, statement.annotation, value, said, statement, "dataclass", values, form)
 

@@ -203,8 +203,7 @@ def parse(text: str, file: str) -> Module:
     try:
         return Module(file, text, ast.parse(text, _FILE))
     except SyntaxError as error:
-        place = _("line {line}: {error}").format(line=error.lineno or 1, error=error.msg)
-        raise SourceError(place) from None
+        raise SourceError(_("line {line}: {error}").format(line=error.lineno or 1, error=error.msg)) from None
     except (RecursionError, MemoryError):  # the parser's own stack
         raise SourceError(_("nested too deeply")) from None
     except ValueError as error:  # a NUL, a lone surrogate

@@ -96,31 +96,25 @@ class Guard:
         while os.read(self.life, 64):
             pass
         for log in self.logs:
-            log.take_over()
+            if not log.filter:
+                log.drain()
 
     def reap(self) -> list[tuple[int, int]]:
         """Reap ended children, including orphans; return rank and wait status of the ended instances."""
         ended: list[tuple[int, int]] = []
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return ended
-            if pid == 0:
-                return ended
-            if pid in self.ranks:
-                ended.append((self.ranks.pop(pid), status))
+        with contextlib.suppress(ChildProcessError):
+            while (child := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+                if child[0] in self.ranks:
+                    ended.append((self.ranks.pop(child[0]), child[1]))
+        return ended
 
     def signal_all(self, number: signal.Signals) -> None:
         if self.arguments.cleanup:
             # The client forwards the signal; other processes of the engine would kill the container at once.
-            for pid in self.ranks:
-                process_tree.kill(pid, number)
-            return
-        if self.arguments.mode == namespaces.PRIVATE:
-            process_tree.kill(-1, number)
-            return
-        for pid in process_tree.descendants(os.getpid()):
+            pids = [*self.ranks]
+        else:
+            pids = [-1] if self.arguments.mode == namespaces.PRIVATE else process_tree.descendants(os.getpid())
+        for pid in pids:
             process_tree.kill(pid, number)
 
     def kill_all(self) -> None:
@@ -131,13 +125,11 @@ class Guard:
             process_tree.run(self.arguments.cleanup)
         if self.arguments.mode != namespaces.PRIVATE:
             process_tree.kill_descendants()
-            return
-        process_tree.kill(-1, signal.SIGKILL)
-        while True:
-            try:
-                os.wait()
-            except ChildProcessError:
-                return
+        else:
+            process_tree.kill(-1, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                while True:
+                    os.wait()
 
 
 def _execute(arguments: Arguments, rank: int, output: int) -> None:
@@ -145,9 +137,8 @@ def _execute(arguments: Arguments, rank: int, output: int) -> None:
     try:
         os.environ["RANK"] = str(rank)
         os.setsid()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
+        for end, file in enumerate((os.open(os.devnull, os.O_RDONLY), output, output)):
+            os.dup2(file, end)
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)

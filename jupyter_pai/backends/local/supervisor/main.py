@@ -66,7 +66,7 @@ def main() -> None:
             started = os.open(arguments.path("started"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError:
             os._exit(3)
-        output.write_all(started, f"{_identity()} {time.time()}\n".encode(), patient=True)
+        output.write_all(started, f"{_identity()} {time.time()}\n".encode())
         os.close(started)
         _set_variables(arguments, slot)
         Supervisor(arguments, wake, slot.assigned).run()
@@ -80,13 +80,7 @@ def _wait_for_turn(arguments: Arguments, queue: Queue, job: str, wake: int) -> S
     poll = select.poll()
     poll.register(wake, select.POLLIN)
     while True:
-        try:
-            slot, before = queue.request(job, arguments.need, arguments.capacity)
-        except OSError as error:
-            if error.errno not in output.FULL:
-                raise
-            time.sleep(output.RETRY_EVERY)
-            continue
+        slot, before = output.patiently(queue.request, job, arguments.need, arguments.capacity)
         if slot.running:
             return slot
         seen = queue.version()
@@ -106,10 +100,9 @@ def _set_variables(arguments: Arguments, slot: Slot) -> None:
     if "MASTER_PORT" not in os.environ:
         from _socket import socket  # `socket` itself imports a lot.
 
-        probe = socket()
-        probe.bind(("127.0.0.1", 0))
-        os.environ["MASTER_PORT"] = str(probe.getsockname()[1])
-        probe.close()
+        with contextlib.closing(socket()) as probe:
+            probe.bind(("127.0.0.1", 0))
+            os.environ["MASTER_PORT"] = str(probe.getsockname()[1])
 
 
 class Supervisor:
@@ -127,9 +120,8 @@ class Supervisor:
         for name in arguments.instances:
             source, end = output.terminal() if arguments.tty else output.pipe()
             self.ends.append(end)
-            self.logs.append(
-                output.LogWriter(arguments.path(f"log/{name}"), source, output.filter_of(arguments.secrets))
-            )
+            secret_filter = output.filter_of(arguments.secrets)
+            self.logs.append(output.LogWriter(arguments.path(f"log/{name}"), source, secret_filter))
         self.life_end, self.life = os.pipe()
         self.reports, self.reports_end = os.pipe()
 
@@ -187,10 +179,9 @@ class Supervisor:
                 if not logs[source].copy():
                     poll.unregister(source)
             if self.reports in ready:
-                data = os.read(self.reports, 4096)
-                self.result.reports += data
-                if not data:
+                if not (data := os.read(self.reports, 4096)):
                     return
+                self.result.reports += data
 
     def check_stop(self) -> None:
         """Give a sign of life, and check for a stop request of a host that cannot send signals here."""
@@ -206,16 +197,12 @@ class Supervisor:
     def stop(self, reason: str) -> None:
         """Request the guard to end the command: SIGTERM now, SIGKILL after the grace time."""
         self.result.reason = self.result.reason or reason
-        try:
+        with contextlib.suppress(BrokenPipeError):  # The guard is gone; `follow` notices it.
             os.write(self.life, b"s")
-        except BrokenPipeError:
-            pass  # The guard is gone; `follow` notices it.
 
 
 def _identity() -> str:
     """Return text that identifies this process, also after its id is reused."""
-    with open("/proc/self/stat", "rb") as file:
-        start = file.read().rpartition(b")")[2].split()[19].decode()
-    with open("/proc/sys/kernel/random/boot_id") as file:
-        boot = file.read().strip()
-    return f"{os.getpid()} {start} {boot} {os.uname().nodename}"
+    with open("/proc/self/stat", "rb") as stat, open("/proc/sys/kernel/random/boot_id") as boot:
+        start = stat.read().rpartition(b")")[2].split()[19].decode()
+        return f"{os.getpid()} {start} {boot.read().strip()} {os.uname().nodename}"

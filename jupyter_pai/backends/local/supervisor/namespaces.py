@@ -113,43 +113,31 @@ def _unshare(what: int) -> None:
     privileged = _has_sys_admin()
     _check(_libc.unshare(what | (0 if privileged else _CLONE_NEWUSER)), "unshare")
     if not privileged:
-        _write("/proc/self/setgroups", "deny")
-        _write("/proc/self/uid_map", f"{uid} {uid} 1")
-        _write("/proc/self/gid_map", f"{gid} {gid} 1")
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
 
 
 def _bind(source: str, target: str, mode: str) -> None:
     """Bind a file or folder at `target`; copy a link."""
     if os.path.islink(source):
         os.symlink(os.readlink(source), target)
-        return
-    if not os.path.isdir(source):
+    elif not os.path.isdir(source):
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
         _mount(source, target, None, _MS_BIND)
-        return
-    os.mkdir(target)
-    if source == "/proc" and mode == PRIVATE:
-        _mount("proc", target, "proc", _MS_NOSUID | _MS_NODEV)
-        return
-    _mount(source, target, None, _MS_BIND | _MS_REC)
+    else:
+        os.mkdir(target)
+        if source == "/proc" and mode == PRIVATE:
+            _mount("proc", target, "proc", _MS_NOSUID | _MS_NODEV)
+        else:
+            _mount(source, target, None, _MS_BIND | _MS_REC)
 
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    _check(_libc.mount(_c(source), _c(target), _c(kind), ctypes.c_ulong(flags), _c(data)), f"mount {target}")
-
-
-def _c(text: str | None) -> bytes | None:
-    return None if text is None else os.fsencode(text)
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w") as file:
-        file.write(text)
+    words = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
+    _check(_libc.mount(*words[:3], ctypes.c_ulong(flags), words[3]), f"mount {target}")
 
 
 def _has_sys_admin() -> bool:
     with open("/proc/self/status") as file:
-        for line in file:
-            if line.startswith("CapEff:"):
-                return bool(int(line.split()[1], 16) >> _CAP_SYS_ADMIN & 1)
-    return False
+        return any(line.startswith("CapEff:") and int(line.split()[1], 16) >> _CAP_SYS_ADMIN & 1 for line in file)

@@ -6,6 +6,7 @@ has no NVIDIA GPUs.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 
@@ -81,16 +82,7 @@ class Nvml:
 
 def gpus() -> list[Gpu]:
     """Return the GPUs that jobs may use: all, or those in ``CUDA_VISIBLE_DEVICES``."""
-    try:
-        nvml = Nvml()
-    except OSError:
-        return []
-    try:
-        devices = nvml.gpus()
-    finally:
-        nvml.close()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is None:
-        return devices
-    indices = [word.strip() for word in visible.split(",")]
-    return [gpu for gpu in devices if str(gpu.index) in indices]
+    with contextlib.suppress(OSError), contextlib.closing(Nvml()) as nvml:
+        return [gpu for gpu in nvml.gpus() if visible is None or str(gpu.index) in visible.replace(" ", "").split(",")]
+    return []

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
 import select
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 TYPE_CHECKING = False  # Importing `typing` would delay each job.
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
+
+    T = TypeVar("T")
 
 # Errors of a full disk, and the seconds until the next attempt.
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -28,10 +33,8 @@ _F_SETPIPE_SZ = 1031
 def pipe() -> tuple[int, int]:
     """Return a pipe for the output: the reading end and the writing end."""
     reader, writer = os.pipe()
-    try:
+    with contextlib.suppress(OSError):  # A user's quota of large pipes is used up; 64 KiB, the default, work too.
         fcntl.fcntl(reader, _F_SETPIPE_SZ, _PIPE_BYTES)
-    except OSError:
-        pass  # A user's quota of large pipes is used up; 64 KiB, the default, work too.
     return reader, writer
 
 
@@ -90,41 +93,27 @@ class LogWriter:
     def drain(self) -> None:
         """Move the remaining bytes without waiting for more."""
         os.set_blocking(self.source, False)
-        try:
+        with contextlib.suppress(BlockingIOError):
             while self.copy():
                 pass
-        except BlockingIOError:
-            pass
         if self.filter:
-            write_all(self.file, self.filter.finish(), patient=True)
-
-    def take_over(self) -> None:
-        """Continue after the supervisor was killed."""
-        if not self.filter:
-            self.drain()
+            write_all(self.file, self.filter.finish())
 
     def _move(self) -> int:
         offset = os.lseek(self.file, 0, os.SEEK_CUR)
-        moved = self._splice() if self.splices else -1
-        if moved < 0:
-            data = os.read(self.source, _PIPE_BYTES)
-            moved = len(data)
-            self._write(data)
+        moved = self._splice() if self.splices else self._copy_text()
         if moved and time.time() - self.indexed >= _INDEX_EVERY:
             self.indexed = time.time()
-            try:
+            with contextlib.suppress(OSError):  # A full disk: the log matters more; times are interpolated.
                 os.write(self.index, struct.pack("<qd", offset, self.indexed))
-            except OSError:
-                pass  # A full disk: the log matters more; times are interpolated.
         return moved
 
-    def _write(self, data: bytes) -> None:
-        if not self.filter:
-            write_all(self.file, data, patient=True)
-            return
-        write_all(self.file, self.filter.feed(data), patient=True)
-        if self.filter.held and not select.select([self.source], [], [], _PAUSE)[0]:
-            write_all(self.file, self.filter.flush(), patient=True)
+    def _copy_text(self) -> int:
+        data = os.read(self.source, _PIPE_BYTES)
+        write_all(self.file, self.filter.feed(data) if self.filter else data)
+        if self.filter and self.filter.held and not select.select([self.source], [], [], _PAUSE)[0]:
+            write_all(self.file, self.filter.flush())
+        return len(data)
 
     def _splice(self) -> int:
         try:
@@ -133,15 +122,21 @@ class LogWriter:
             if error.errno != errno.EINVAL:
                 raise
             self.splices = False  # Terminals and some file systems do not support splice.
-            return -1
+            return self._copy_text()
 
 
-def write_all(file: int, data: bytes, *, patient: bool = False) -> None:
-    """Write all bytes; if `patient`, wait for space on a full disk."""
+def write_all(file: int, data: bytes) -> None:
+    """Write all bytes; on a full disk, wait for space."""
     while data:
+        data = data[patiently(os.write, file, data) :]
+
+
+def patiently(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function until the disk has space, and return its result."""
+    while True:
         try:
-            data = data[os.write(file, data) :]
+            return function(*arguments)
         except OSError as error:
-            if not patient or error.errno not in FULL:
+            if error.errno not in FULL:
                 raise
-            time.sleep(RETRY_EVERY)
+        time.sleep(RETRY_EVERY)

@@ -9,13 +9,11 @@ import signal
 
 def kill_descendants() -> None:
     """Kill all descendants. Orphans become our children, so each round finds those of the last one's victims."""
-    while pids := descendants(os.getpid()):
-        for pid in pids:
-            kill(pid, signal.SIGKILL)
-        try:
+    with contextlib.suppress(ChildProcessError):
+        while pids := descendants(os.getpid()):
+            for pid in pids:
+                kill(pid, signal.SIGKILL)
             os.wait()
-        except ChildProcessError:
-            return
 
 
 def descendants(pid: int) -> list[int]:
@@ -23,19 +21,12 @@ def descendants(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    parent = int(file.read().rpartition(b")")[2].split()[1])
-            except OSError:
-                continue
-            children.setdefault(parent, []).append(int(name))
-    pids: list[int] = []
-    waiting = [pid]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        pids += below
-        waiting += below
-    return pids
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                children.setdefault(int(file.read().rpartition(b")")[2].split()[1]), []).append(int(name))
+    pids = [pid]
+    for parent in pids:  # The list grows while it is read.
+        pids += children.get(parent, [])
+    return pids[1:]
 
 
 def kill(pid: int, number: signal.Signals) -> None:
@@ -58,9 +49,8 @@ def run(line: str) -> None:
     pid = os.fork()
     if pid == 0:
         try:
-            null = os.open(os.devnull, os.O_RDWR)
             for end in (0, 1, 2):
-                os.dup2(null, end)
+                os.dup2(os.open(os.devnull, os.O_RDWR), end)
             os.execv("/bin/sh", ["/bin/sh", "-c", line])
         finally:
             os._exit(126)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -36,8 +37,7 @@ class ResultFile:
         """
         reports = [line.partition(" ") for line in self.reports.decode("utf-8", "replace").splitlines()]
         ended = [(self.arguments.instances[int(rank)], status) for rank, _blank, status in reports if rank.isdigit()]
-        failed = [pair for pair in ended if pair[1] != "0"]
-        instance, status = (failed or ended or [("", "")])[0]
+        instance, status = ([pair for pair in ended if pair[1] != "0"] or ended or [("", "")])[0]
         instance = instance if len(self.arguments.instances) > 1 else ""
         trouble = self.trouble or "".join(text for mark, _blank, text in reports if mark == "!")
         reason = self.reason
@@ -45,25 +45,23 @@ class ResultFile:
             reason, status = f"namespaces {trouble}", ""
         elif self.guarded and len(ended) < len(self.arguments.instances):
             reason = "guard"
-        lines = [f"status={status}", f"instance={instance}", f"reason={reason}", f"ended={time.time()}"]
-        return [*lines, f"oom_kills={_oom_kills() - self.oom_kills}"]
+        return [
+            f"status={status}",
+            f"instance={instance}",
+            f"reason={reason}",
+            f"ended={time.time()}",
+            f"oom_kills={_oom_kills() - self.oom_kills}",
+        ]
 
     def write(self) -> None:
         """Write the file atomically; on a full disk, wait for space."""
-        while True:
-            try:
-                self._write("\n".join(self.lines()) + "\n")
-                return
-            except OSError as error:
-                if error.errno not in output.FULL:
-                    raise
-                time.sleep(output.RETRY_EVERY)
+        output.patiently(self._write)
 
-    def _write(self, text: str) -> None:
+    def _write(self) -> None:
         path = self.arguments.path("result")
         file = os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
         try:
-            output.write_all(file, text.encode("utf-8", "backslashreplace"))
+            output.write_all(file, ("\n".join(self.lines()) + "\n").encode("utf-8", "backslashreplace"))
             os.fsync(file)
         finally:
             os.close(file)
@@ -72,11 +70,6 @@ class ResultFile:
 
 def _oom_kills() -> int:
     """Return the number of processes that the kernel has killed for lack of memory since it booted."""
-    try:
-        with open("/proc/vmstat") as file:
-            for line in file:
-                if line.startswith("oom_kill "):
-                    return int(line.split()[1])
-    except OSError:
-        pass
+    with contextlib.suppress(OSError), open("/proc/vmstat") as file:
+        return sum(int(line.split()[1]) for line in file if line.startswith("oom_kill "))
     return 0

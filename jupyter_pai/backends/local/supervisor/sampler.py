@@ -5,6 +5,7 @@ See `jobs.metrics.resource_samples` for the record's format.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -35,25 +36,19 @@ class UsageSampler:
         ticks, memory = _sum_up(_below(os.getpid()))
         # The parent accounts for a process that ended between two samples, if it waited for it.
         cores = max(ticks - self.ticks, 0) / _TICKS / (now - self.last)
-        percent, gpu_memory = self._gpu_use()
-        record = RECORD.pack(time.time(), cores, memory, percent, gpu_memory)
-        try:
+        record = RECORD.pack(time.time(), cores, memory, *self._gpu_use())
+        with contextlib.suppress(OSError):  # A full disk: the log matters more.
             if (written := os.write(self.file, record)) < RECORD.size:
                 os.ftruncate(self.file, os.fstat(self.file).st_size - written)  # Records stay whole.
-        except OSError:
-            pass  # A full disk: the log matters more.
         self.ticks, self.last = ticks, now
         self.due = now + next(pause for age, pause in _INTERVALS if now - self.begun < age)
 
     def _gpu_use(self) -> tuple[float, float]:
-        if not self.gpus:
-            return _UNKNOWN
         try:
-            self.nvml = self.nvml or Nvml()
+            self.nvml = self.nvml or (Nvml() if self.gpus else None)
         except OSError:
             self.gpus = ()
-            return _UNKNOWN
-        return self.nvml.use(self.gpus)
+        return self.nvml.use(self.gpus) if self.nvml else _UNKNOWN
 
 
 def _below(pid: int) -> list[int]:
@@ -61,30 +56,21 @@ def _below(pid: int) -> list[int]:
 
     A process that moves meanwhile may be missing, which is harmless here.
     """
-    pids: list[int] = []
-    waiting = [pid]
-    while waiting:
-        folder = f"/proc/{waiting.pop()}/task"
-        try:
-            for task in os.listdir(folder):
-                with open(f"{folder}/{task}/children", "rb") as file:
-                    children = [int(word) for word in file.read().split()]
-                pids += children
-                waiting += children
-        except OSError:
-            continue  # It ended.
-    return pids
+    pids = [pid]
+    for parent in pids:  # The list grows while it is read.
+        with contextlib.suppress(OSError):  # It ended.
+            for task in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{task}/children", "rb") as file:
+                    pids += map(int, file.read().split())
+    return pids[1:]
 
 
 def _sum_up(pids: list[int]) -> tuple[int, int]:
     """Return their clock ticks, those of their reaped children included, and their resident memory in bytes."""
     ticks = memory = 0
     for pid in pids:
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        ticks += sum(int(field) for field in fields[11:15])
-        memory += int(fields[21]) * _PAGE
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+            memory += int(fields[21]) * _PAGE
     return ticks, memory

@@ -27,8 +27,7 @@ class SecretFilter:
         for name, value in secrets.items():
             for form in _forms(value):
                 self.forms.setdefault(form, f"[secret {name}]".encode())
-        longest_first = sorted(self.forms, key=len, reverse=True)
-        self.pattern = re.compile(b"|".join(map(re.escape, longest_first)))
+        self.pattern = re.compile(b"|".join(map(re.escape, sorted(self.forms, key=len, reverse=True))))
         self.held = b""
         self.shown = 0  # Bytes of `held` that were released already.
 
