@@ -18,12 +18,11 @@ from pydantic import BaseModel, ValidationError
 from ..config.settings import ProfileSettings
 from ..core.errors import SpecError, Unsupported
 from ..core.field_errors import validation_errors
-from ..core.i18n import _
+from ..core.i18n import _, ngettext
 from ..core.secret import Secret
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, JobFolder
-from . import pricing
 from .reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
 from .resources import Image, ImageQuery, InstanceType, Quota
 from .tensorboards import Boards
@@ -68,10 +67,20 @@ class Check:
 
     def paid(self, spec: JobSpec) -> Check:
         """Return the check of a billed job: `cost` is filled in and names the billing period."""
-        price = self.cost or pricing.unpriced(pricing.machines(spec.instance_type, spec.instance_count))
-        text = f"{price} {pricing.lasting()}"
+        price = self.cost or unpriced(machines(spec.instance_type, spec.instance_count))
+        text = f"{price} " + _("You are billed until the job ends, even if you close this page or JupyterLab.")
         questions = tuple(text if question == self.cost else question for question in self.questions)
         return replace(self, cost=text, questions=questions)
+
+
+def machines(kind: str, n: int) -> str:
+    """Return the number of machines and their instance type, if known."""
+    return ngettext("{n} machine {kind}", "{n} machines {kind}", n).format(n=n, kind=kind).rstrip()
+
+
+def unpriced(machines: str) -> str:
+    """Return the cost message for machines without a published price."""
+    return _("It runs on {machines}; the platform does not publish the price.").format(machines=machines)
 
 
 @dataclass(frozen=True)

@@ -68,21 +68,16 @@ def write(entries: Iterable[Entry], target: IO[bytes]) -> dict[str, Content]:
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT, **_LARGE_COPIES) as tar,
     ):
         for entry in sorted(entries, key=lambda entry: entry.path):
-            if entry.data is not None:
-                reader = _Reader(io.BytesIO(entry.data))
-                tar.addfile(_info(entry), reader)
-            elif entry.link or entry.is_folder:
+            if entry.link or entry.is_folder:
                 tar.addfile(_info(entry))
-                continue
             else:
-                reader = _add_file(tar, entry)
-            contents[entry.path] = reader.content(entry)
+                contents[entry.path] = _add_file(tar, entry)
     return contents
 
 
-def _add_file(tar: tarfile.TarFile, entry: Entry) -> _Reader:
+def _add_file(tar: tarfile.TarFile, entry: Entry) -> Content:
     try:
-        with open(entry.file, "rb") as file:
+        with _open(entry) as file:
             reader = _Reader(file)
             tar.addfile(_info(entry), reader)
     except PermissionError as error:
@@ -97,7 +92,11 @@ def _add_file(tar: tarfile.TarFile, entry: Entry) -> _Reader:
             _("`{path}` changed or disappeared while it was packed.").format(path=entry.path),
             fix=_("Submit again when it no longer changes, or exclude it with --exclude."),
         ) from error
-    return reader
+    return reader.content(entry)
+
+
+def _open(entry: Entry) -> IO[bytes]:
+    return open(entry.file, "rb") if entry.data is None else io.BytesIO(entry.data)
 
 
 class _Reader:
@@ -139,7 +138,7 @@ def inspect(entry: Entry) -> Content:
     Raises:
         OSError: if it cannot be read.
     """
-    with io.BytesIO(entry.data) if entry.data is not None else open(entry.file, "rb") as file:
+    with _open(entry) as file:
         reader = _Reader(file)
         while reader.read(_CHUNK):
             pass
@@ -226,8 +225,3 @@ def stays_inside(parent: str, target: str) -> bool:
     climbs = next((n for n, word in enumerate(words) if word != ".."), len(words))
     depth = len(parent.split("/")) if parent else 0
     return not target.startswith("/") and climbs <= depth and ".." not in words[climbs:]
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Return whether `path` is in `folder` after following links."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))

@@ -42,11 +42,9 @@ class FileNotes:
         """Return the content of unchanged files by path."""
         contents = {}
         for entry in entries:
-            noted = self.files.get(entry.path)
-            if noted and entry.stat and tuple(noted[0]) == entry.stat and entry.stat[2] < self.time - _RACY_NS:
-                contents[entry.path] = Content(
-                    noted[1], tuple(Leak(*leak) for leak in noted[2:]) if len(noted) > 2 else ()
-                )
+            stat, digest, *leaks = self.files.get(entry.path, ((), ""))
+            if entry.stat and tuple(stat) == entry.stat and entry.stat[2] < self.time - _RACY_NS:
+                contents[entry.path] = Content(digest, tuple(Leak(*leak) for leak in leaks))
         self.unchanged = len(contents)
         return contents
 
@@ -55,7 +53,10 @@ class FileNotes:
         seen = [entry for entry in entries if entry.stat and entry.path in contents]
         if self.unchanged == len(seen) == len(self.files):
             return
-        files = {entry.path: [entry.stat, *_plain(contents[entry.path])] for entry in seen}
+        files = {
+            entry.path: [entry.stat, contents[entry.path].sha256, *map(astuple, contents[entry.path].leaks)]
+            for entry in seen
+        }
         with replace_file(self.path) as target:
             target.write(json.dumps({"time": self.began, "rules": secret_patterns.VERSION, "files": files}))
 
@@ -86,7 +87,3 @@ class FileMemory:
             for entry in entries
             if entry.stat and entry.path in contents
         }
-
-
-def _plain(content: Content) -> list[object]:
-    return [content.sha256, *map(astuple, content.leaks)]

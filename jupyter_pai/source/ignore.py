@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Sequence
+from copy import copy
 from fnmatch import translate
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,16 +67,15 @@ class Rules:
         """Return the rules of the folder `path` ("a/b/", relative to the top), which has the entries `has`."""
         if ".gitignore" not in has and ".paiignore" not in has:
             return self
-        rules = object.__new__(Rules)
-        rules.__dict__ |= self.__dict__ | {"pai": list(self.pai), "git": list(self.git)}
+        rules = copy(self)
         rules._read_own(path)
         return rules
 
     def _read_own(self, path: str) -> None:
         where = os.path.join(self.folder, path)
-        self.pai += _read(where, ".paiignore", "", path)
+        self.pai = self.pai + _read(where, ".paiignore", "", path)
         if self.gitignore:
-            self.git += _read(where, ".gitignore", "", path)
+            self.git = self.git + _read(where, ".gitignore", "", path)
 
     def why_out(self, path: str, name: str, is_folder: bool) -> str | None:
         """Return why `path` (relative to the top) is excluded; None if it is included."""
@@ -94,8 +94,7 @@ class Rules:
         if self.exclude and (why := self.exclude.verdict(full)):
             return why
         for patterns in (*reversed(self.pai), *reversed(self.git)):
-            verdict = patterns.verdict(full)
-            if verdict is not None:
+            if (verdict := patterns.verdict(full)) is not None:
                 return verdict or None
         if _IS_USELESS.match(name):
             return _("not needed by jobs")
@@ -117,11 +116,9 @@ class _Patterns:
     def verdict(self, path: str) -> str | None:
         """Return the rule that excludes `path`; "" if a rule includes it; None if no rule matches."""
         result = self.spec.check_file(self.prefix + path.removeprefix(self.base))
-        if result.include is None:
-            return None
-        if not result.include:
-            return ""
-        return f"{self.title}: {self.lines[result.index or 0].strip()}"
+        if result.include:
+            return f"{self.title}: {self.lines[result.index or 0].strip()}"
+        return None if result.include is None else ""
 
 
 def _read(folder: str, name: str, prefix: str, base: str = "") -> list[_Patterns]:

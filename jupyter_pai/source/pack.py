@@ -10,7 +10,8 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -89,8 +90,7 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> 
     if source.folder:
         _check_folder(source.folder)
         rules = Rules(source.folder, source.include, source.exclude, source.gitignore, allowed)
-        laid_over = set(source.files)
-        entries += (e for e in _walk(source.folder, rules, apart or {}, left_out) if e.path not in laid_over)
+        entries += (e for e in _walk(source.folder, rules, apart or {}, left_out) if e.path not in source.files)
     manifest = Manifest(source.folder, tuple(entries), tuple(left_out), allowed)
     _check_links(manifest)
     _check_size(manifest, limit)
@@ -163,10 +163,13 @@ def _entry(item: os.DirEntry[str], path: str, left_out: list[LeftOut]) -> Entry 
 
 
 def _check_links(manifest: Manifest) -> None:
-    out = []
-    for entry in manifest.entries:
-        if entry.link and (os.path.isabs(entry.link) or not archive.is_inside(entry.file, manifest.folder)):
-            out.append(f"{entry.path} -> {entry.link}")
+    folder = os.path.realpath(manifest.folder)
+    out = [
+        f"{entry.path} -> {entry.link}"
+        for entry in manifest.entries
+        if entry.link
+        if os.path.isabs(entry.link) or not Path(os.path.realpath(entry.file)).is_relative_to(folder)
+    ]
     if out:
         raise SourceError(
             ngettext(
@@ -213,9 +216,8 @@ def inspect(manifest: Manifest, sources: Path, memory: FileMemory | None = None)
     """
     began, memory = time.time_ns(), memory or FileMemory()
     contents = FileNotes(sources, manifest.folder).known(manifest.entries) | memory.known(manifest.entries)
-    unknown = [entry for entry in manifest.entries if _is_file(entry) and entry.path not in contents]
-    inspected = _inspect(unknown)
-    memory.keep(unknown, inspected, began)
+    inspected = _inspect(manifest.entries, contents)
+    memory.keep(manifest.entries, inspected, began)
     return _check_secrets(manifest, contents | inspected)
 
 
@@ -236,7 +238,7 @@ def _pack(manifest: Manifest, sources: Path) -> Packed:
     if notes.files:
         # A known folder: its content may be known, as after a file was touched or restored. A new folder is packed and
         # scanned in one pass instead.
-        contents |= _inspect([entry for entry in manifest.entries if _is_file(entry) and entry.path not in contents])
+        contents |= _inspect(manifest.entries, contents)
         packed = _packed(manifest, contents, sources)
         if packed.path.exists():
             notes.keep(manifest.entries, contents)
@@ -274,14 +276,13 @@ def _is_file(entry: Entry) -> bool:
     return not entry.link and not entry.is_folder
 
 
-def _inspect(entries: Iterable[Entry]) -> dict[str, Content]:
-    """Return the content of files. Unreadable files are skipped: packing reports them."""
+def _inspect(entries: Iterable[Entry], known: Container[str]) -> dict[str, Content]:
+    """Return the content of all files but the known ones. Unreadable files are skipped: packing reports them."""
     contents = {}
     for entry in entries:
-        try:
-            contents[entry.path] = archive.inspect(_ready(entry))
-        except OSError:
-            pass
+        if _is_file(entry) and entry.path not in known:
+            with suppress(OSError):
+                contents[entry.path] = archive.inspect(_ready(entry))
     return contents
 
 

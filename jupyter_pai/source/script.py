@@ -11,7 +11,7 @@ import builtins
 import json
 import re
 import symtable
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from tokenize import TokenError
 
@@ -31,6 +31,7 @@ _SHELLS = ("bash", "sh", "script", "system", "sx", "!")
 # Builtins of IPython, which jobs do not have.
 _IPYTHON = {"display", "get_ipython", "__IPYTHON__"}
 _DISPLAY = "display = print  # jobs have no cells"
+_BUILTINS = {*dir(builtins), "__file__", "__name__", "__doc__", "__builtins__", "__annotations__"} - _IPYTHON
 
 
 @dataclass
@@ -58,7 +59,7 @@ def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
         del missing["display"]
         header = _DISPLAY
     if missing:
-        lines = dict(_lines_of(body, missing))
+        lines = _lines_of(body, missing)
         raise NotebookError(
             _("The cell uses undefined names: {names}.").format(
                 names=", ".join(_("`{name}` (line {line})").format(name=n, line=lines.get(n, 0) + 1) for n in missing)
@@ -102,17 +103,11 @@ def undefined_names(code: str) -> dict[str, int]:
         return {}
     if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree)):
         return {}
-    used: set[str] = set()
-    defined = set(dir(builtins)) - _IPYTHON | {"__file__", "__name__", "__doc__", "__builtins__", "__annotations__"}
     top = symtable.symtable(code, "cell", "exec")
-    for table in _tables(top):
-        for symbol in table.get_symbols():
-            is_global = table is top or symbol.is_global()
-            if is_global and (symbol.is_assigned() or symbol.is_imported()):
-                defined.add(symbol.get_name())
-            elif is_global and symbol.is_referenced():
-                used.add(symbol.get_name())
-    return dict(sorted(_lines_of(code, used - defined), key=lambda pair: pair[1]))
+    symbols = [one for table in _tables(top) for one in table.get_symbols() if table is top or one.is_global()]
+    defined = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+    used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
+    return _lines_of(code, used - defined - _BUILTINS)
 
 
 def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
@@ -121,20 +116,20 @@ def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
         yield from _tables(child)
 
 
-def _lines_of(code: str, names: object) -> list[tuple[str, int]]:
-    first: dict[str, int] = {}
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Name) and node.id in names:  # type: ignore[operator]  # any container
-            first[node.id] = min(node.lineno, first.get(node.id, node.lineno))
-    return list(first.items())
+def _lines_of(code: str, names: Collection[str]) -> dict[str, int]:
+    """Return the line of the first use of each of these names, in the order of the lines."""
+    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name) and node.id in names]
+    lines: dict[str, int] = {}
+    for node in sorted(nodes, key=lambda node: node.lineno):
+        lines.setdefault(node.id, node.lineno)
+    return lines
 
 
 def _plain(code: str, script: Script, first_line: int = 1) -> str:
     """Return a cell's code with magics and shell commands replaced. `first_line` is the number of its first line."""
     lines = code.split("\n")
     top = next((n for n, line in enumerate(lines) if line.strip()), 0)
-    magic = re.match(r"%%(\w+)", lines[top].strip())
-    if magic and magic[1] in _TRANSPARENT:
+    if (magic := re.match(r"%%(\w+)", lines[top].strip())) and magic[1] in _TRANSPARENT:
         lines[top] = ""
         return _plain("\n".join(lines), script, first_line)
     try:
@@ -174,12 +169,11 @@ def _no_python(error: Exception, first_line: int) -> NotebookError:
     line = (getattr(error, "lineno", None) or 1) + first_line - 1
     text = (getattr(error, "text", None) or "").strip()
     message = str(getattr(error, "msg", error))
-    fix = _("To run other programs than Python, submit a command: %pai submit --command '…'.")
-    if "await" in message:
-        fix = _("Scripts have no running event loop: use asyncio.run(…).")
     return NotebookError(
         _("Line {line} is not valid Python: {text} ({error}).").format(line=line, text=text, error=message),
-        fix=fix,
+        fix=_("Scripts have no running event loop: use asyncio.run(…).")
+        if "await" in message
+        else _("To run other programs than Python, submit a command: %pai submit --command '…'."),
         line=line,
     )
 
@@ -214,19 +208,19 @@ class _Rewrite:
         method = _ipython_call(call)
         words = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
         line = call.lineno + self.first_line - 1
-        if len(words) == len(call.args):
-            if method == "system":
-                return f'__import__("subprocess").run({self.shell_text(words[0])}, shell=True)'
-            if method == "getoutput":
-                return self.output_of(words[0])
-            if method == "run_line_magic" and words[0].startswith("%"):
+        match method, *words:
+            case "system", command:
+                return f'__import__("subprocess").run({self.shell_text(command)}, shell=True)'
+            case "getoutput", command:
+                return self.output_of(command)
+            case "run_line_magic", name, _rest if name.startswith("%"):
                 raise NotebookError(
-                    _("Line {line}: %{magic} must be the first line of its cell.").format(line=line, magic=words[0])
+                    _("Line {line}: %{magic} must be the first line of its cell.").format(line=line, magic=name)
                 )
-            if method == "run_line_magic":
-                return self.line_magic(words[0], words[1], line, is_statement)
-            if method == "run_cell_magic":
-                return self.cell_magic(words[0], words[1], words[2], line)
+            case "run_line_magic", name, rest:
+                return self.line_magic(name, rest, line, is_statement)
+            case "run_cell_magic", name, rest, body:
+                return self.cell_magic(name, rest, body, line)
         raise NotebookError(
             _("Line {line} needs IPython, which scripts do not have: get_ipython().{method}.").format(
                 line=line, method=method
@@ -234,17 +228,15 @@ class _Rewrite:
         )
 
     def line_magic(self, name: str, rest: str, line: int, is_statement: bool) -> str:
-        if name in _USELESS:
-            return self.left_out(f"%{name} {rest}", line)
         if name in _TRANSPARENT:
             return re.sub(r"^(-\w+(\s+\d+)?\s+)*", "", rest) or "None"
         if name in _SHELL_ALIASES:
             return f'__import__("subprocess").run({self.shell_text(f"{name} {rest}")}, shell=True)'
         if name in ("sx", "sc"):
             return self.output_of(rest)
-        if made := _EQUIVALENTS.get(name):
-            return made(rest.strip())
-        if is_statement:
+        if equivalent := _EQUIVALENTS.get(name):
+            return equivalent(rest.strip())
+        if is_statement or name in _USELESS:
             return self.left_out(f"%{name} {rest}", line)
         raise NotebookError(
             _("Line {line} uses the value of %{magic}, which scripts do not have.").format(line=line, magic=name)

@@ -152,10 +152,9 @@ def _judge(kind: str, certain: bool, match: re2._Match, body: bytes, text: bytes
 
 def _random(body: bytes) -> bool:
     """Return whether text looks random: neither a word nor a repetition."""
-    short = len(body) < 16
     classes = [re.search(kind, body) for kind in (rb"[a-z]", rb"[A-Z]", rb"[0-9]")]
     mixed = sum(map(bool, classes)) >= 2 or re.fullmatch(rb"[A-Z2-7]{16}", body) is not None
-    return mixed and _entropy(body) >= (2.6 if short else 3.0)
+    return mixed and _entropy(body) >= (2.6 if len(body) < 16 else 3.0)
 
 
 def _looks_secret(match: re2._Match, value: bytes, text: bytes) -> bool:

@@ -95,8 +95,8 @@ def messages(matches: Sequence[Match]) -> tuple[str, ...]:
 
 
 def _shortened(texts: list[str]) -> list[str]:
-    more = len(texts) - _MAX_LISTED
-    return [*texts[:_MAX_LISTED], *([_("and {n} more").format(n=more)] if more > 0 else [])]
+    rest = [_("and {n} more").format(n=len(texts) - _MAX_LISTED)] if len(texts) > _MAX_LISTED else []
+    return texts[:_MAX_LISTED] + rest
 
 
 def _place(path: str, leak: Leak) -> str:
@@ -120,14 +120,12 @@ class Scanner:
         self.text = b""  # The end of the previous chunk and the current chunk.
         self.offset = 0  # Of `text`, in the file.
         self.lines = 0  # Before `text`.
-        self.begun = False
-        self.binary = False
+        self.binary: bool | None = None  # Unknown before the first chunk.
         self.undecided = False
 
     def feed(self, data: bytes) -> None:
         """Scan the next chunk."""
-        if data and not self.begun:
-            self.begun = True
+        if data and self.binary is None:
             self.binary = b"\0" in data[:_BINARY_WITHIN]
         if self.binary or not data:
             return

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 from urllib.parse import quote
 
 from ...cloud.alibaba.account import AlibabaAccount
-from ...cloud.alibaba.openapi import STUDIO
+from ...cloud.alibaba.openapi import STUDIO, OpenApi, Service
 from ...cloud.http import Retries
 from ...core.errors import PaiError
 
@@ -47,33 +48,29 @@ class PaiApi:
         *,
         labels: Mapping[str, str] | None = None,
         status: str = "",
-        since: datetime | None = None,
         until: datetime | None = None,
         size: int = _LARGEST_LIST,
     ) -> AsyncIterator[dict[str, Any]]:
         """Yield the workspace's jobs with these labels and this status, newest first. Pages are fetched on demand."""
         query: dict[str, object] = {
             "WorkspaceId": await self.account.workspace_id(),
-            "StartTime": stamp(since or _LONG_AGO),
+            "StartTime": stamp(_LONG_AGO),
             "SortBy": "GmtCreateTime",
             "Order": "desc",
             "PageSize": size,
+            "EndTime": stamp(until) if until else None,
+            "Labels": labels,
+            "Status": status or None,
         }
-        if until:
-            query["EndTime"] = stamp(until)
-        if labels:
-            query["Labels"] = labels
-        if status:
-            query["Status"] = status
-        seen, page = 0, 1
-        while True:
+        seen = 0
+        for page in count(1):
             reply = await self._call("ListTrainingJobs", "GET", "/trainingjobs", query={**query, "PageNumber": page})
             jobs = reply.get("TrainingJobs") or []
             for job in jobs:
                 yield job
-            seen, page = seen + len(jobs), page + 1
+            seen += len(jobs)
             if not jobs or seen >= int(reply.get("TotalCount") or 0):
-                return
+                break
 
     async def stop(self, job_id: str) -> None:
         """Request the end of a job."""
@@ -82,11 +79,6 @@ class PaiApi:
     async def delete(self, job_id: str) -> None:
         """Delete an ended job."""
         await self._call("DeleteTrainingJob", "DELETE", _path(job_id))
-
-    async def label(self, job_id: str, labels: Mapping[str, str]) -> None:
-        """Add labels to a job."""
-        body = {"Labels": [{"Key": key, "Value": value} for key, value in labels.items()]}
-        await self._call("UpdateTrainingJobLabels", "POST", f"{_path(job_id)}/labels", body=body, repeat=True)
 
     async def logs(self, job_id: str, instance: str, page: int, size: int) -> tuple[list[str], int | None]:
         """Fetch a page of log lines, oldest first, and the total number of lines. Empty before the instance starts."""
@@ -97,13 +89,13 @@ class PaiApi:
             if error.details.get("code") == "TRAINING_JOB_INSTANCE_NOT_FOUND":
                 return [], 0
             raise
-        return list(reply.get("Logs") or ()), _whole(reply.get("TotalCount"))
+        total = str(reply.get("TotalCount"))
+        return list(reply.get("Logs") or ()), int(total) if total.isdigit() else None
 
     async def events(self, job_id: str, page: int, size: int) -> list[str]:
         """Fetch a page of a job's events, oldest first."""
         query = {"PageNumber": page, "PageSize": size}
-        reply = await self._call("ListTrainingJobEvents", "GET", f"{_path(job_id)}/events", query=query)
-        return list(reply.get("Events") or ())
+        return await self._list("Events", "ListTrainingJobEvents", f"{_path(job_id)}/events", query)
 
     async def error_info(self, job_id: str) -> dict[str, Any]:
         """Fetch the platform's reason for a failed job."""
@@ -113,13 +105,11 @@ class PaiApi:
     async def metrics(self, job_id: str, name: str, page: int, size: int) -> list[Mapping[str, Any]]:
         """Fetch a page of a metric's points, oldest first."""
         query = {"Name": name, "Order": "ASC", "PageNumber": page, "PageSize": size}
-        reply = await self._call("ListTrainingJobMetrics", "GET", f"{_path(job_id)}/metrics", query=query)
-        return list(reply.get("Metrics") or ())
+        return await self._list("Metrics", "ListTrainingJobMetrics", f"{_path(job_id)}/metrics", query)
 
     async def output_models(self, job_id: str) -> Sequence[Mapping[str, Any]]:
         """List the models that a job registered."""
-        reply = await self._call("ListTrainingJobOutputModels", "GET", f"{_path(job_id)}/outputmodels")
-        return list(reply.get("OutputModels") or ())
+        return await self._list("OutputModels", "ListTrainingJobOutputModels", f"{_path(job_id)}/outputmodels")
 
     async def terminal(self, job_id: str, instance: str) -> str:
         """Return the WebSocket address of a new terminal in an instance, including a token."""
@@ -130,8 +120,7 @@ class PaiApi:
         """Fetch a metric of each instance: GpuCoreUsage, GpuMemoryUsage, CpuCoreUsage or MemoryUsage."""
         query = {"MetricType": kind, "StartTime": stamp(since), "TimeStep": step}
         path = f"{_path(job_id)}/instancemetrics"
-        reply = await self._call("ListTrainingJobInstanceMetrics", "GET", path, query=query)
-        return list(reply.get("InstanceMetrics") or ())
+        return await self._list("InstanceMetrics", "ListTrainingJobInstanceMetrics", path, query)
 
     async def spot_prices(self, instance_type: str, since: datetime) -> list[Mapping[str, Any]]:
         """Fetch the spot price history of an instance type since a time: one page with the newest entries.
@@ -145,7 +134,11 @@ class PaiApi:
         reply = await self.account.api.call(
             STUDIO, "GetSpotPriceHistory", "GET", path, query, retries=Retries(attempts=2)
         )
-        return [item for item in reply.get("SpotPriceHistory") or () if isinstance(item, Mapping)]
+        return list(reply.get("SpotPriceHistory") or ())
+
+    async def _list(self, key: str, action: str, path: str, query: Mapping[str, object] | None = None) -> list[Any]:
+        """Fetch a list; `key` is its name in the reply."""
+        return list((await self._call(action, "GET", path, query=query)).get(key) or ())
 
     async def _call(
         self,
@@ -169,7 +162,19 @@ def _path(job_id: str) -> str:
     return f"/trainingjobs/{job_id}"
 
 
-def _whole(value: object) -> int | None:
-    """Return an integer, which the API may send as text; None if it is missing."""
-    text = str(value)
-    return int(text) if text.isdigit() else None
+async def gather(
+    api: OpenApi, service: Service, action: str, path: str, key: str, query: Mapping[str, object], size: int
+) -> list[dict[str, Any]]:
+    """Fetch all items of a list; `key` is the list's name in the reply, `size` the page size.
+
+    The total may be sent as text or be missing; then, an incomplete page is the last one.
+    """
+    collected: list[dict[str, Any]] = []
+    for page in count(1):
+        reply = await api.call(service, action, "GET", path, {**query, "PageNumber": page, "PageSize": size})
+        items = reply.get(key) or []
+        collected += items
+        total = int(reply.get("TotalCount") or 0)
+        if not items or (len(collected) >= total if total else len(items) < size):
+            break
+    return collected

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,7 +33,6 @@ from . import logs
 from .api import RUNNING, PaiApi
 from .imported_job import output_model, remote_job
 from .job_response import points_of, remedy, report_of, samples
-from .live_checks import TRIALS
 from .options import PaiOptions, check_input, options_of
 from .request_body import HOME_LABEL, JOB_LABEL, Destination, request_body
 from .tensorboards import PaiBoards
@@ -103,7 +103,9 @@ class PaiBackend(RemoteBackend):
 
     @classmethod
     def trials(cls) -> Sequence[Trial]:
-        return TRIALS
+        from . import checks
+
+        return checks.TRIALS
 
     # Submitting.
 
@@ -171,7 +173,8 @@ class PaiBackend(RemoteBackend):
         except (Refused, NotFound) as error:
             error.fix = error.fix or remedy(error.message)
             raise
-        return Submission(remote_id, self._console_url(remote_id, target.workspace_id))
+        page = f"regionId={self.settings.region_id}&workspaceId={target.workspace_id}#/training/jobs/{remote_id}"
+        return Submission(remote_id, f"https://pai.console.aliyun.com/?{page}")
 
     async def _create(self, job: Job, target: Destination) -> str:
         """Create a job once. After a lost reply, search for the job before sending the request again."""
@@ -186,18 +189,14 @@ class PaiBackend(RemoteBackend):
                     return remote_id
         raise lost
 
-    def _console_url(self, remote_id: str, workspace_id: str) -> str:
-        region = self.settings.region_id
-        return (
-            f"https://pai.console.aliyun.com/?regionId={region}&workspaceId={workspace_id}#/training/jobs/{remote_id}"
-        )
-
     async def code_uri(self, digest: str) -> str:
         base = self.settings.code_path or f"{await self.account.bucket_uri()}pai/training_src/jupyter-pai/"
         return f"{base.rstrip('/')}/{digest}/"
 
     async def output_uri(self, job: Job) -> str:
-        base = job.spec.output_path or f"{await self.account.bucket_uri()}pai/training_job/{_plain(job)}/"
+        # In the format of the platform's own client.
+        name = f"{re.sub('[^A-Za-z0-9_]', '_', job.name)}_{job.id}"
+        base = job.spec.output_path or f"{await self.account.bucket_uri()}pai/training_job/{name}/"
         return base.rstrip("/") + "/"
 
     async def input_uri(self) -> str:
@@ -216,16 +215,14 @@ class PaiBackend(RemoteBackend):
         return 5.0 if jobs <= _LIST else 10.0
 
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
-        if len(remote_ids) <= _FEW:
-            return {remote_id: report for remote_id in remote_ids if (report := await self._report(remote_id))}
-        reports = await self._listed(set(remote_ids), labels={HOME_LABEL: self.home.id})
+        missing = set(remote_ids)
+        reports: dict[str, Report] = {}
         # Imported jobs do not have our label.
-        if len(others := set(remote_ids) - reports.keys()) > _FEW:
-            reports |= await self._listed(others, status=RUNNING)
-        for remote_id in set(remote_ids) - reports.keys():
-            if report := await self._report(remote_id):
-                reports[remote_id] = report
-        return reports
+        for query in ({"labels": {HOME_LABEL: self.home.id}}, {"status": RUNNING}):
+            if len(missing) > _FEW:
+                reports |= await self._listed(missing, **query)
+                missing -= reports.keys()
+        return reports | {remote_id: report for remote_id in missing if (report := await self._report(remote_id))}
 
     async def _listed(self, remote_ids: set[str], **query: Any) -> dict[str, Report]:
         """Return the reports of those jobs that the list query returns."""
@@ -246,8 +243,7 @@ class PaiBackend(RemoteBackend):
         except NotFound:
             return None
         report = report_of(job)
-        names = [str(instance["Name"]) for instance in job.get("Instances") or () if instance.get("Name")]
-        if names:
+        if names := [str(instance["Name"]) for instance in job.get("Instances") or () if instance.get("Name")]:
             self._instances[remote_id] = names
         self._metrics[remote_id] = list(report.metrics)
         if report.status is JobStatus.FAILED:
@@ -301,10 +297,8 @@ class PaiBackend(RemoteBackend):
             await self.api.stop(remote_id)
 
     async def delete(self, remote_id: str) -> None:
-        try:
+        with suppress(NotFound):  # Deleted already, in the console or by the platform.
             await self.api.delete(remote_id)
-        except NotFound:
-            pass  # Deleted already, in the console or by the platform.
 
     # Looking around.
 
@@ -323,9 +317,9 @@ class PaiBackend(RemoteBackend):
         return await self.catalog.instance_types(refresh=True)
 
     async def quotas(self) -> list[Quota]:
-        from . import instance_types
+        from . import catalog
 
-        return await instance_types.list_quotas(self.account)
+        return await catalog.list_quotas(self.account)
 
     async def images(self, query: ImageQuery) -> list[Image]:
         from . import images
@@ -336,8 +330,3 @@ class PaiBackend(RemoteBackend):
         from . import checks
 
         return checks.examine(self.account)
-
-
-def _plain(job: Job) -> str:
-    """Return a unique folder name for a job, in the format of the platform's own client."""
-    return f"{re.sub('[^A-Za-z0-9_]', '_', job.name)}_{job.id}"

@@ -1,18 +1,29 @@
-"""Cached instance types and spot discounts, so that consecutive submits do not fetch them each time."""
+"""Instance types of PAI's public pools with their spot discounts, and the account's quotas.
+
+Consecutive submits use cached instance types and discounts. The API sends numbers as numbers, as text, or with a unit
+(``256Gi``); a missing one is zero. It publishes no prices.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from ...cloud.alibaba.account import AlibabaAccount
+from ...cloud.alibaba.openapi import DLC, STUDIO
 from ...core.errors import PaiError
-from ..resources import InstanceType
-from . import instance_types as resources
-from .api import PaiApi
+from ..resources import InstanceType, Quota
+from .api import PaiApi, gather
 from .pricing import Discount, discount_of, share_of
 
+_GIB = 1 << 30
+_UNITS = {"": _GIB, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": _GIB, "Ti": 1 << 40}
+_PAGE = 100
 # Seconds for which instance types and spot prices are cached.
 _CACHED, _PRICES_CACHED = 600.0, 60.0
 # Seconds that a submit waits for a spot price, which is optional.
@@ -34,7 +45,7 @@ class InstanceCatalog:
     async def instance_types(self, *, refresh: bool = False) -> list[InstanceType]:
         """Return the instance types of the public pools; `refresh` bypasses the cache."""
         if refresh or time.monotonic() - self._listed_at > self._cached:
-            self._kinds = await resources.list_instance_types(self._account)
+            self._kinds = await list_instance_types(self._account)
             self._listed_at = time.monotonic()
         return self._kinds
 
@@ -43,28 +54,86 @@ class InstanceCatalog:
 
         Errors of the platform are ignored.
         """
-        at, known = self._discounts.get(name, (float("-inf"), None))
+        at, discount = self._discounts.get(name, (float("-inf"), None))
         if time.monotonic() - at <= _PRICES_CACHED:
-            return known
+            return discount
         discount = None
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout):
-                discount = await self._history(name) or await self._listed(name)
-        except TimeoutError:
-            pass
+                discount = await self._fetch_discount(name)
         self._discounts[name] = (time.monotonic(), discount)
         return discount
 
-    async def _history(self, name: str) -> Discount | None:
-        try:
-            return discount_of(await PaiApi(self._account).spot_prices(name, datetime.now(UTC) - _DAY))
-        except PaiError:
-            return None
-
-    async def _listed(self, name: str) -> Discount | None:
-        try:
+    async def _fetch_discount(self, name: str) -> Discount | None:
+        with suppress(PaiError):
+            if discount := discount_of(await PaiApi(self._account).spot_prices(name, datetime.now(UTC) - _DAY)):
+                return discount
+        with suppress(PaiError):
             kinds = await self.instance_types()
-        except PaiError:
-            return None
-        share = next((share_of(kind.spot_discount) for kind in kinds if kind.name == name), None)
-        return Discount((share, share)) if share else None
+            share = next((share_of(kind.spot_discount) for kind in kinds if kind.name == name), None)
+            return Discount((share, share)) if share else None
+        return None
+
+
+async def list_instance_types(account: AlibabaAccount) -> list[InstanceType]:
+    """Return the instance types of the public pools: without GPUs first, small before large."""
+    kinds: dict[str, InstanceType] = {}
+    for pool in ("ECS", "Lingjun"):
+        query = {"ResourceType": pool}
+        items = await gather(account.api, DLC, "ListEcsSpecs", "/api/v1/ecsspecs", "EcsSpecs", query, _PAGE)
+        kinds |= {kind.name: kind for kind in map(_instance_type, items)}
+    return sorted(kinds.values(), key=lambda kind: (kind.gpu, kind.gpu_name, kind.cpu, kind.memory, kind.name))
+
+
+async def list_quotas(account: AlibabaAccount) -> list[Quota]:
+    """Return the quotas of the workspace, with their free resources."""
+    query = {"WorkspaceIds": await account.workspace_id(), "Verbose": True}
+    items = await gather(account.api, STUDIO, "ListQuotas", "/api/v1/quotas/", "Quotas", query, _PAGE)
+    return [_quota(fields) for fields in items]
+
+
+def _instance_type(fields: Mapping[str, Any]) -> InstanceType:
+    available, stock = fields.get("IsAvailable"), str(fields.get("SpotStockStatus") or "")
+    payments = fields.get("PaymentTypes") or []
+    spot = _amount(fields.get("NonProtectSpotDiscount"))
+    return InstanceType(
+        name=str(fields.get("InstanceType") or ""),
+        cpu=_amount(fields.get("Cpu")),
+        memory=_bytes(fields.get("Memory")),
+        gpu=int(_amount(fields.get("Gpu"))),
+        gpu_name=str(fields.get("GpuType") or ""),
+        gpu_memory=_bytes(fields.get("GpuMemory")),
+        available=available if isinstance(available, bool) else None,
+        spot_discount=spot if spot > 0 and (not payments or "Spot" in payments) and stock != "NoStock" else None,
+        pool=str(fields.get("ResourceType") or ""),
+    )
+
+
+def _quota(fields: Mapping[str, Any]) -> Quota:
+    details = fields.get("QuotaDetails") or {}
+    whole = details.get("ActualMinQuota") or {}
+    free = details.get("AllocatableQuota") or {}
+    return Quota(
+        id=str(fields.get("QuotaId") or ""),
+        name=str(fields.get("QuotaName") or ""),
+        status=str(fields.get("Status") or ""),
+        cpu=_amount(whole.get("CPU")),
+        memory=_bytes(whole.get("Memory")),
+        gpu=int(_amount(whole.get("GPU"))),
+        free_cpu=_amount(free.get("CPU")),
+        free_memory=_bytes(free.get("Memory")),
+        free_gpu=int(_amount(free.get("GPU"))),
+        gpu_name=str(fields.get("GPUType") or whole.get("GPUType") or ""),
+    )
+
+
+def _amount(value: object) -> float:
+    """Return a number sent as number, text, or in thousandths (``500m``)."""
+    match = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(m?)\s*", str(value if value is not None else ""))
+    return float(match[1]) / (1000 if match[2] else 1) if match else 0.0
+
+
+def _bytes(value: object) -> int:
+    """Return a size in bytes; the default unit is GiB."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i)?[Bb]?\s*", str(value if value is not None else ""))
+    return int(float(match[1]) * _UNITS[match[2] or ""]) if match else 0

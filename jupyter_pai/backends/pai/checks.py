@@ -1,17 +1,19 @@
-"""Checks of `doctor` for PAI, made with this account and without side effects."""
+"""Checks of `doctor` for PAI, made with this account and without side effects, and manual ones (`TRIALS`)."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
+from typing import Literal
 
 from ...cloud import http as transport
 from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import STS, STUDIO, WORKSPACE
 from ...core.errors import ClockError, CredentialsError, PaiError, RegionError, Unreachable
-from ...core.i18n import _, ngettext
-from ..base import Finding
+from ...core.i18n import N_, _, ngettext
+from ..base import Finding, Trial
 from ..resources import Quota
-from . import instance_types as machines
+from . import catalog
 
 # The roles of a workspace whose members may submit. Source: "Manage members of a workspace" of PAI's documents.
 _SUBMITTERS = {"PAI.WorkspaceOwner", "PAI.WorkspaceAdmin", "PAI.AlgoDeveloper"}
@@ -24,22 +26,35 @@ def examine(account: AlibabaAccount) -> list[Finding]:
 
 async def _examine(account: AlibabaAccount) -> list[Finding]:
     try:
-        findings = [await _credentials(account)]
+        findings = [await _checked(_("credentials"), _credentials(account))]
         if findings[-1].state != "bad":
             findings += await _connection(account)
         if any(finding.state == "bad" for finding in findings):
             return findings  # All other checks would fail.
-        checks = [_workspace(account), _role(account), _jobs(account), _quotas(account)]
+        fix = _("Set the profile's `workspace_id`, as shown in PAI's console.")
+        checks = [
+            _checked(_("workspace"), _workspace(account), fix=fix),
+            _role(account),
+            _checked(_("training jobs"), _jobs(account)),
+            _checked(_("quotas"), _quotas(account), "warn"),
+        ]
         return findings + list(await asyncio.gather(*checks))
     finally:
         await transport.close()
 
 
-async def _credentials(account: AlibabaAccount) -> Finding:
+async def _checked(
+    what: str, check: Awaitable[Finding], state: Literal["warn", "bad"] = "bad", fix: str = ""
+) -> Finding:
+    """Return the result of a check; an error becomes a finding with this state."""
     try:
-        key = await account.key()
-    except CredentialsError as error:
-        return _bad(_("credentials"), error)
+        return await check
+    except PaiError as error:
+        return Finding(state, what, error.message, error.fix or fix)
+
+
+async def _credentials(account: AlibabaAccount) -> Finding:
+    key = await account.key()
     kind = _("temporary") if key.token else _("permanent")
     return Finding("ok", _("credentials"), _("{kind} key: {id}").format(kind=kind, id=f"{key.id[:4]}…{key.id[-4:]}"))
 
@@ -51,44 +66,36 @@ async def _connection(account: AlibabaAccount) -> list[Finding]:
     try:
         path, query = "/api/v1/trainingjobs", {"PageSize": 1}
         await account.api.call(STUDIO, "ListTrainingJobs", "GET", path, query, retries=transport.Retries(attempts=2))
-    except ClockError as error:
-        return [region, _bad(_("clock"), error)]
-    except CredentialsError as error:
-        return [region, _bad(_("credentials"), error)]
+    except (ClockError, CredentialsError) as error:
+        what = _("clock") if isinstance(error, ClockError) else _("credentials")
+        return [region, Finding("bad", what, error.message, error.fix)]
     except (RegionError, Unreachable) as error:
-        return [_bad(_("region"), error)]
+        return [Finding("bad", _("region"), error.message, error.fix)]
     except PaiError:
         pass  # The request was accepted; permissions are checked separately.
     return [region, Finding("ok", _("clock"), _("the platform accepts this machine's time"))]
 
 
 async def _workspace(account: AlibabaAccount) -> Finding:
-    try:
-        workspace = await account.workspace_id()
-        reply = await account.api.call(WORKSPACE, "GetWorkspace", "GET", f"/api/v1/workspaces/{workspace}")
-    except PaiError as error:
-        return _bad(_("workspace"), error, _("Set the profile's `workspace_id`, as shown in PAI's console."))
+    workspace = await account.workspace_id()
+    reply = await account.api.call(WORKSPACE, "GetWorkspace", "GET", f"/api/v1/workspaces/{workspace}")
     name = str(reply.get("DisplayName") or reply.get("WorkspaceName") or "")
     return Finding("ok", _("workspace"), f"{name} ({workspace})" if name else workspace)
 
 
 async def _role(account: AlibabaAccount) -> Finding:
     """Check the account's roles in the workspace. Without permission to read them, the check of jobs decides."""
+    path = f"/api/v1/workspaces/{await account.workspace_id()}/member"
     try:
-        roles = await _roles(account)
+        reply = await account.api.call(WORKSPACE, "GetMember", "GET", path, {"UserId": await _user_id(account)})
     except PaiError as error:
         return Finding("warn", _("role"), _("unknown: {why}").format(why=error.message))
+    roles = [str(role) for role in reply.get("Roles") or []]
     text = ", ".join(roles) or _("none")
     if set(roles) & _SUBMITTERS:
         return Finding("ok", _("role"), text)
     fix = _("Ask an administrator of the workspace for the role of an algorithm developer (PAI.AlgoDeveloper).")
     return Finding("warn", _("role"), text, fix)
-
-
-async def _roles(account: AlibabaAccount) -> list[str]:
-    path = f"/api/v1/workspaces/{await account.workspace_id()}/member"
-    reply = await account.api.call(WORKSPACE, "GetMember", "GET", path, {"UserId": await _user_id(account)})
-    return [str(role) for role in reply.get("Roles") or []]
 
 
 async def _user_id(account: AlibabaAccount) -> str | None:
@@ -103,24 +110,16 @@ async def _user_id(account: AlibabaAccount) -> str | None:
 
 async def _jobs(account: AlibabaAccount) -> Finding:
     """Check whether jobs can be listed. The permission to create one can only be tested by a job."""
-    try:
-        query = {"WorkspaceId": await account.workspace_id(), "PageSize": 1}
-        reply = await account.api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", query)
-    except PaiError as error:
-        return _bad(_("training jobs"), error)
+    query = {"WorkspaceId": await account.workspace_id(), "PageSize": 1}
+    reply = await account.api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", query)
     n = int(reply.get("TotalCount") or 0)
     text = ngettext("{n} job in the last seven days", "{n} jobs in the last seven days", n)
     return Finding("ok", _("training jobs"), text.format(n=n))
 
 
 async def _quotas(account: AlibabaAccount) -> Finding:
-    try:
-        quotas = await machines.list_quotas(account)
-    except PaiError as error:
-        return Finding("warn", _("quotas"), error.message, error.fix)
-    if not quotas:
-        return Finding("ok", _("quotas"), _("none: jobs run in the public pools"))
-    return Finding("ok", _("quotas"), "; ".join(map(_free, quotas)))
+    free = "; ".join(map(_free, await catalog.list_quotas(account)))
+    return Finding("ok", _("quotas"), free or _("none: jobs run in the public pools"))
 
 
 def _free(quota: Quota) -> str:
@@ -130,5 +129,46 @@ def _free(quota: Quota) -> str:
     return _("{name}: {what} free").format(name=quota.name or quota.id, what=", ".join(parts))
 
 
-def _bad(what: str, error: PaiError, fix: str = "") -> Finding:
-    return Finding("bad", what, error.message, error.fix or fix)
+# Manual checks with a real account, for behaviour that no stand-in can verify. `%pai doctor --live` lists them.
+# ``docs/unverified.md`` names the assumption and the source of each.
+TRIALS = (
+    Trial("doctor", N_("The services take our signatures; region, role and bucket are as they say."),
+          N_("`%pai doctor --backend pai`: everything is ok, and the role is the one in PAI's console.")),
+    Trial("code", N_("The job finds its code as it was packed, with links, empty folders and modes."),
+          N_("Submit a folder with a script, a link and an executable, and let it print `ls -lR`.")),
+    Trial("requirements", N_("The service installs requirements.txt before the command runs."),
+          N_("Submit with a requirements.txt that names a small package, and import it.")),
+    Trial("lookup", N_("A job is found by its label at once after it was made."),
+          N_("`%pai submit --backend pai …`, then `%pai adopt`: the new job stands first, with its id here.")),
+    Trial("states", N_("Each status of the platform is one that we know."),
+          N_("Submit one job that succeeds, one that ends with `exit 3`, one with an image that there is not, and stop "
+             "one: `%pai show` gives succeeded, failed, failed and stopped, with the platform's reason.")),
+    Trial("logs", N_("Lines of a log come once and in order, from several instances too."),
+          N_("Submit `for i in $(seq 100000); do echo $i; done` with two instances; `%pai logs --instance` counts to "
+             "100000 for each.")),
+    Trial("metrics", N_("The platform reads metrics by our patterns; the units of CPU and memory are as shown."),
+          N_("Submit a job that prints `loss=0.5` and keeps one core and 1 GB busy for five minutes; compare the "
+             "charts with PAI's console.")),
+    Trial("outputs", N_("Outputs and TensorBoard's events are in the bucket while the job runs."),
+          N_("Submit a job that writes a file to $PAI_OUTPUT_MODEL and waits; `%pai outputs` lists it meanwhile.")),
+    Trial("limit", N_("The platform ends a job after its maximum running time."),
+          N_("Submit `sleep 600` with `--max-run-time 60`: it is stopped, and the reason says why.")),
+    Trial("machines", N_("Availability, spot discounts and what is free in quotas are as listed."),
+          N_("Compare `%pai instances --backend pai` with PAI's console; submit to one that is shown as in use.")),
+    Trial("spot", N_("Spot prices match those shown before the submit, and a job with a lower limit waits."),
+          N_("Submit `true` with `--option spot.strategy=SpotWithPriceLimit --option spot.discount_limit=0.05`; "
+             "compare the note with PAI's console, and stop the job.")),
+    Trial("images", N_("Images that are listed can be pulled, also from newer registries."),
+          N_("`%pai images PyTorch --version latest --gpu`, and submit with it.")),
+    Trial("refusals", N_("Refusals have the codes that we know."),
+          N_("Submit with a wrong instance type, a wrong image, more than the quota has, and a name of 300 characters: "
+             "each message says what is wrong and what to do.")),
+    Trial("tensorboard", N_("A TensorBoard starts, opens and stops; the sixth is refused with the list of the others."),
+          N_("Start six on six jobs with event files, and stop them.")),
+    Trial("datasets", N_("A job reads a data set of the workspace, and a version of it."),
+          N_("Submit `ls /ml/input/data/train` with `--input train=dataset://ID`, then with `?version=NAME` added.")),
+    Trial("terminal", N_("A terminal opens in an instance that runs."),
+          N_("Submit `sleep 600`, and when it runs: `jupyter pai terminal ID`.")),
+    Trial("dsw", N_("In a DSW instance nothing needs to be set."),
+          N_("In a new DSW instance, install, and `%pai doctor`: keys, workspace and bucket are found; then submit.")),
+)  # fmt: skip

@@ -17,7 +17,7 @@ from ...cloud.alibaba.openapi import WORKSPACE
 from ...core.errors import BadInput, ImageError
 from ...core.i18n import _
 from ..resources import Image, ImageQuery
-from .pagination import gather
+from .api import gather
 
 # The purposes of images and their labels.
 SCOPES = {"training": "dlc", "develop": "dsw", "inference": "eas"}
@@ -80,7 +80,9 @@ def choose(images: Iterable[Image], query: ImageQuery) -> list[Image]:
     Raises:
         ImageError: if no image matches the framework, version or accelerator; it lists the known ones.
     """
-    matches = sorted(images, key=lambda image: (_number(image.version), image.created), reverse=True)
+    matches = sorted(
+        images, key=lambda image: ([*map(int, re.findall(r"\d+", image.version))], image.created), reverse=True
+    )
     if query.framework:
         matches = _of_framework(matches, query.framework)
     if query.accelerator:
@@ -94,12 +96,13 @@ def _of_framework(images: Sequence[Image], name: str) -> list[Image]:
     matches = [image for image in images if image.framework.lower() == name.lower()]
     if matches:
         return matches
-    known = sorted({image.framework for image in images if image.framework}, key=str.lower)
-    near = get_close_matches(name.lower(), [known_name.lower() for known_name in known], 1)
-    meant = next((known_name for known_name in known if near and known_name.lower() == near[0]), "")
+    names = {image.framework.lower(): image.framework for image in images if image.framework}
+    near = get_close_matches(name.lower(), names, 1)
     raise ImageError(
         _("No image of `{name}` matches.").format(name=name),
-        fix=_("Did you mean `{name}`?").format(name=meant) if meant else _known(known),
+        fix=_("Did you mean `{name}`?").format(name=names[near[0]])
+        if near
+        else _known([names[key] for key in sorted(names)]),
     )
 
 
@@ -129,10 +132,6 @@ def _of_version(images: Sequence[Image], query: ImageQuery) -> list[Image]:
 
 def _known(names: Sequence[str]) -> str:
     return _("Known are: {names}.").format(names=", ".join(f"`{name}`" for name in names)) if names else ""
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def _dotted(digits: str, at: int) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ...core.i18n import _
+from ...core.i18n import N_, _
 from ...jobs.events import MetricPoint
 from ...jobs.job import JobStatus, now
 from ..reports import Report, Sample
@@ -35,6 +35,16 @@ _STATUSES = {
 }
 # Reason codes that add nothing to the status.
 _IDLE_REASONS = ("", "TrainingJobSucceed", "TrainingJobRunning")
+
+# Fixes by patterns of the platform's messages; the first that matches counts.
+_REMEDIES = {
+    r"ecsspec|instance ?type": N_("List the instance types: %pai instances"),
+    r"(?=.*image).*(pull|not ?found|not exist)": N_("List the images: %pai images"),
+    r"outofstock|sold out|no ?stock|insufficient": N_("List the available instance types: %pai instances"),
+    r"dataset": N_("The platform's console lists the data sets of the workspace, with their ids and versions."),
+    r"quota": N_("Check the free resources: %pai instances. Stop unneeded jobs, or request less."),
+    r"oom|out of memory": N_("Use an instance type with more memory, or smaller batches."),
+}
 
 # Metric types of instances, in the order of a sample's fields.
 _KINDS = ("CpuCoreUsage", "MemoryUsage", "GpuCoreUsage", "GpuMemoryUsage")
@@ -60,7 +70,8 @@ def report_of(job: Mapping[str, Any], error: Mapping[str, Any] | None = None) ->
         ended_at=(_began(job, name) or moment(job.get("GmtModifiedTime"))) if status.ended else None,
         console_url=str(job.get("TrainingJobUrl") or ""),
         progress=_progress(job),
-        metrics=_metrics(job),
+        # The latest value of each defined metric, as the platform read it from the log.
+        metrics={point.name: point for point in points_of(job.get("LatestMetrics") or ()) if point.name},
     )
 
 
@@ -75,10 +86,8 @@ def moment(text: object) -> datetime | None:
 
 def _began(job: Mapping[str, Any], status: str) -> datetime | None:
     """Return the time of the first transition to a status."""
-    for step in job.get("StatusTransitions") or ():
-        if step.get("Status") == status:
-            return moment(step.get("StartTime"))
-    return None
+    steps = job.get("StatusTransitions") or ()
+    return next((moment(step.get("StartTime")) for step in steps if step.get("Status") == status), None)
 
 
 def _reason(job: Mapping[str, Any], error: Mapping[str, Any]) -> tuple[str, str]:
@@ -88,7 +97,8 @@ def _reason(job: Mapping[str, Any], error: Mapping[str, Any]) -> tuple[str, str]
         message = str(source.get("Message") or source.get("ReasonMessage") or "").strip()
         code = str(source.get("Code") or source.get("ReasonCode") or "")
         if message or code not in _IDLE_REASONS:
-            return _reason_text(message, code), remedy(f"{code} {message}")
+            text = f"{message} ({code})" if message and code not in (*_IDLE_REASONS, message) else message or code
+            return text, remedy(f"{code} {message}")
     return "", ""
 
 
@@ -98,56 +108,37 @@ def _exit_code(reason: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _reason_text(message: str, code: str) -> str:
-    return f"{message} ({code})" if message and code not in (*_IDLE_REASONS, message) else message or code
-
-
 def remedy(text: str) -> str:
     """Return the fix for a platform's message; empty if unknown."""
-    words = text.lower()
-    if any(word in words for word in ("ecsspec", "instance type", "instancetype")):
-        return _("List the instance types: %pai instances")
-    if "image" in words and any(word in words for word in ("pull", "not found", "notfound", "not exist")):
-        return _("List the images: %pai images")
-    if any(word in words for word in ("outofstock", "sold out", "no stock", "insufficient", "nostock")):
-        return _("List the available instance types: %pai instances")
-    if "dataset" in words:
-        return _("The platform's console lists the data sets of the workspace, with their ids and versions.")
-    if "quota" in words:
-        return _("Check the free resources: %pai instances. Stop unneeded jobs, or request less.")
-    if "oom" in words or "out of memory" in words:
-        return _("Use an instance type with more memory, or smaller batches.")
-    return ""
+    return next(
+        (_(fix) for pattern, fix in _REMEDIES.items() if re.search(pattern, text, re.IGNORECASE | re.DOTALL)), ""
+    )
 
 
 def _progress(job: Mapping[str, Any]) -> float | None:
     value = _number(((job.get("LatestProgress") or {}).get("OverallProgress") or {}).get("Value"))
-    return min(max(value, 0.0), 1.0) if value is not None else None
-
-
-def _metrics(job: Mapping[str, Any]) -> dict[str, MetricPoint]:
-    """Return the latest value of each defined metric, as the platform read it from the log."""
-    return {point.name: point for point in points_of(job.get("LatestMetrics") or ()) if point.name}
+    return None if math.isnan(value) else min(max(value, 0.0), 1.0)
 
 
 def points_of(items: Iterable[Mapping[str, Any]]) -> list[MetricPoint]:
-    """Return points of a reply; they have no steps."""
-    return [_point(item) for item in items]
+    """Return points of a reply; they have no steps. An invalid number becomes NaN: the count of points is kept."""
+    return [
+        MetricPoint(
+            str(item.get("Name") or ""),
+            0,
+            _number(item.get("Value")),
+            (moment(item.get("Timestamp")) or now()).timestamp(),
+        )
+        for item in items
+    ]
 
 
-def _point(item: Mapping[str, Any]) -> MetricPoint:
-    """Return a point. An invalid number becomes NaN, so that the count of points is kept."""
-    value = _number(item.get("Value"))
-    time = moment(item.get("Timestamp")) or now()
-    return MetricPoint(str(item.get("Name") or ""), 0, math.nan if value is None else value, time.timestamp())
-
-
-def _number(value: object) -> float | None:
-    """Return a number, which the API may send as text."""
+def _number(value: object) -> float:
+    """Return a number, which the API may send as text; NaN for other values."""
     try:
         return float(value)  # type: ignore[arg-type]  # any JSON value
     except (TypeError, ValueError):
-        return None
+        return math.nan
 
 
 async def samples(api: PaiApi, job_id: str, after: float) -> list[Sample]:

@@ -28,7 +28,7 @@ Pages = Callable[[int, int], Awaitable[tuple[Sequence[str], int | None]]]
 
 async def read_log(pages: Pages, cursor: str) -> LogPiece:
     """Return the lines after a cursor, at most one page."""
-    known, digests = _parse(cursor)
+    known, digests = json.loads(cursor) if cursor else (0, [])
     number, size = _page(known)
     lines, total = await pages(number, size)
     begin = known - (number - 1) * size
@@ -61,13 +61,6 @@ def _place(lines: Sequence[str], expected: int, digests: list[str]) -> int:
         if page[end - tail : end] == digests[-tail:] and tail >= min(_ENOUGH, len(digests)):
             return end
     return min(max(expected, 0), len(lines))
-
-
-def _parse(cursor: str) -> tuple[int, list[str]]:
-    if not cursor:
-        return 0, []
-    known, digests = json.loads(cursor)
-    return int(known), list(digests)
 
 
 def _digest(line: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core.i18n import _
 from ...jobs.spec import JobSpec
-from .. import pricing
+from .. import base
 from .job_response import moment
 
 # Instance families with GPUs: gn, vgn, sgn, ebmgn of ECS; those of Lingjun begin with ml.g.
@@ -30,7 +30,7 @@ def cost_text(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str, seco
 
     `has_limit`: the profile has a price limit. `seconds` is the maximum run time; 0 for none.
     """
-    machines = pricing.machines(spec.instance_type, spec.instance_count)
+    machines = base.machines(spec.instance_type, spec.instance_count)
     if quota:
         text = _("It runs in the quota {quota}; the platform does not publish the price.").format(quota=quota)
     elif has_gpu:
@@ -40,7 +40,7 @@ def cost_text(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str, seco
             "It runs on {machines}; the platform does not publish the price, so the price limit cannot be checked."
         ).format(machines=machines)
     else:
-        text = pricing.unpriced(machines)
+        text = base.unpriced(machines)
     if seconds:
         text += " " + _("It is stopped after at most {hours:.3g} hours.").format(hours=seconds / 3600)
     return text

@@ -1,10 +1,15 @@
 """Builds the request body of CreateTrainingJob (PaiStudio 2022-01-12) from a job.
 
 Empty fields are omitted: the service has its own defaults. All members of `InstanceSpec` are strings.
+
+The command is a script that completes the training contract, then runs the user's command. It is plain `sh`, without
+tools that minimal images lack, except `tar` for packed code. PAI itself provides hyperparameters, inputs, outputs and
+requirements; see its reference of training jobs.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,13 +18,30 @@ from urllib.parse import urlsplit
 from ...jobs.datasets import DataSet, is_dataset
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
-from .entry_script import script_of
 
 if TYPE_CHECKING:
     from .options import InstanceSpec, PaiOptions
 
 # Labels of submitted jobs: the job's id, and the state folder's id.
 JOB_LABEL, HOME_LABEL = "jupyter-pai-job", "jupyter-pai-home"
+# PAI's older service unpacks a file of this name; the newer one does not. The script supports both.
+ARCHIVE = "source.tar.gz"
+
+# In a mount of the bucket, unpacked files would be uploaded one by one; and instances of a job may share the folder.
+# The code is unpacked elsewhere in both cases. Example projects also use `logs` for the tensorboard channel.
+_PROLOGUE = f"""\
+if [ -f {ARCHIVE} ]; then
+  if [ "$several" ] || [ ! -w . ] || grep -q ' /ml/usercode/\\{{0,1\\}} ' /proc/mounts 2>/dev/null; then
+    PAI_WORKING_DIR=$(mktemp -d)/ && tar -xzf {ARCHIVE} -C "$PAI_WORKING_DIR" && cd "$PAI_WORKING_DIR" || exit 125
+    export PAI_WORKING_DIR
+  else
+    tar -xzf {ARCHIVE} && rm -f {ARCHIVE} || exit 125
+  fi
+fi
+: "${{PAI_OUTPUT_TENSORBOARD:=/ml/output/tensorboard/}}"
+export PAI_OUTPUT_TENSORBOARD PAI_OUTPUT_LOGS="$PAI_OUTPUT_TENSORBOARD" PYTHONUNBUFFERED=1
+[ -e /ml/output/logs ] || ln -s tensorboard /ml/output/logs 2>/dev/null
+"""
 
 
 @dataclass(frozen=True)
@@ -53,7 +75,10 @@ def request_body(job: Job, target: Destination) -> dict[str, Any]:
             "Environments": dict(spec.environment),
             "PythonRequirements": list(spec.requirements),
             "Scheduler": _filled({"MaxRunningTimeInSeconds": target.max_run_time}),
-            "Labels": _labels(job, target.home_id),
+            "Labels": [
+                {"Key": key, "Value": value}
+                for key, value in (spec.labels | {JOB_LABEL: job.id, HOME_LABEL: target.home_id}).items()
+            ],
             "UserVpc": _vpc(options),
             "ExperimentConfig": _filled({"ExperimentId": options.experiment and options.experiment.experiment_id}),
             "RoleArn": options.role_arn,
@@ -88,7 +113,7 @@ def _algorithm(spec: JobSpec, options: PaiOptions, outputs: Mapping[str, str], c
 def _output(name: str) -> dict[str, Any]:
     """Return the declaration of a channel. Without the property, appended TensorBoard data appears only at the job's
     end."""
-    properties = {"ossAppendable": "true"} if name == "tensorboard" else {}
+    properties = {"ossAppendable": "true"} if name == "tensorboard" else None
     return _filled({"Name": name, "Required": name == "model", "Properties": properties})
 
 
@@ -143,11 +168,6 @@ def _input(name: str, uri: str, options: PaiOptions) -> dict[str, Any]:
     return _filled({"Name": name, **source, **access})
 
 
-def _labels(job: Job, home_id: str) -> list[dict[str, str]]:
-    labels = job.spec.labels | {JOB_LABEL: job.id, HOME_LABEL: home_id}
-    return [{"Key": key, "Value": value} for key, value in labels.items()]
-
-
 def _vpc(options: PaiOptions) -> dict[str, Any]:
     if not (vpc := options.user_vpc):
         return {}
@@ -177,3 +197,14 @@ def _nodes(options: PaiOptions) -> dict[str, Any]:
 def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the non-empty fields."""
     return {name: value for name, value in values.items() if value not in (None, "", [], {}) and value is not False}
+
+
+def script_of(spec: JobSpec) -> str:
+    """Return the script that ``sh -c`` runs for a spec, in /ml/usercode/.
+
+    ``$PAI_USER_ARGS`` in the command is substituted already (`JobSpec.command_line`), since no shell would unquote the
+    platform's variable. The command runs in a shell of its own, so that options of `set` or a trailing comment do not
+    affect this script; stdin is empty, as on every backend.
+    """
+    several = "1" if spec.instance_count > 1 else ""
+    return f"several={several}\n{_PROLOGUE}exec sh -c {shlex.quote(spec.command_line)} </dev/null\n"

@@ -16,7 +16,7 @@ from ...cloud.alibaba.openapi import DLC
 from ...core.errors import QuotaExceeded, ReplyLost, SpecError
 from ...core.i18n import _
 from ..tensorboards import Board, Boards
-from .pagination import gather
+from .api import gather
 
 _PATH = "/api/v1/tensorboards"
 _SOURCE = "TrainingJob"

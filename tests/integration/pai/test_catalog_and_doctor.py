@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from jupyter_pai.backends.base import Finding
-from jupyter_pai.backends.pai import images, instance_types as machines
+from jupyter_pai.backends.pai import catalog, images
 from jupyter_pai.backends.resources import Image, ImageQuery
 from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings
@@ -138,7 +138,7 @@ def test_image_without_labels_is_parsed_from_its_name() -> None:
 
 
 def test_instance_types_of_both_pools_are_listed(pai: StandIn) -> None:
-    kinds = {kind.name: kind for kind in ask(lambda: machines.list_instance_types(account(pai)))}
+    kinds = {kind.name: kind for kind in ask(lambda: catalog.list_instance_types(account(pai)))}
     assert len(kinds) == 9
     small = kinds["ecs.c6.large"]
     assert (small.cpu, small.memory, small.gpu, small.available, small.price) == (2, 4 << 30, 0, True, None)
@@ -150,7 +150,7 @@ def test_instance_types_of_both_pools_are_listed(pai: StandIn) -> None:
 
 
 def test_quotas_show_free_resources(pai: StandIn) -> None:
-    first, empty = ask(lambda: machines.list_quotas(account(pai)))
+    first, empty = ask(lambda: catalog.list_quotas(account(pai)))
     assert (first.id, first.name, first.cpu, first.gpu, first.memory) == ("quota1stand", "stand", 64, 4, 256 << 30)
     assert (first.free_cpu, first.free_gpu, first.free_memory, first.gpu_name) == (64, 4, 256 << 30, "V100")
     assert (empty.cpu, empty.free_gpu) == (0, 0)
@@ -162,7 +162,7 @@ def test_quotas_show_free_resources(pai: StandIn) -> None:
      ("500m", 0.5, 0), ("1.5", 1.5, 3 << 29)],
 )  # fmt: skip
 def test_amounts_are_parsed_from_numbers_and_text(value: object, number: float, size: int) -> None:
-    assert (machines._amount(value), machines._bytes(value)) == (number, size)
+    assert (catalog._amount(value), catalog._bytes(value)) == (number, size)
 
 
 # Places that are found.

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.backends.pai import instance_choice
+from jupyter_pai.backends.pai import resolve
 from jupyter_pai.backends.pai.catalog import InstanceCatalog
 from jupyter_pai.backends.resources import InstanceType
 from jupyter_pai.client.embedded import EmbeddedClient
@@ -197,14 +197,14 @@ def test_cheapest_then_smallest_available_type_is_selected(
     kinds: list[InstanceType], fields: dict[str, Any], picked: str
 ) -> None:
     spec = sizes(**fields)
-    assert instance_choice.select(kinds, spec, spot="spot" in spec.options).name == picked
+    assert resolve.select(kinds, spec, spot="spot" in spec.options).name == picked
 
 
 def test_empty_or_unsuitable_list_is_rejected() -> None:
     with pytest.raises(SpecError, match="lists no instance type"):
-        instance_choice.select([], sizes(cpu=1))
+        resolve.select([], sizes(cpu=1))
     with pytest.raises(SpecError, match="no GPU"):
-        instance_choice.select([kind("a", gpu=1)], sizes(cpu=1, gpu=0))
+        resolve.select([kind("a", gpu=1)], sizes(cpu=1, gpu=0))
 
 
 def test_selected_type_is_stored(engine: EmbeddedClient, pai: StandIn) -> None:
