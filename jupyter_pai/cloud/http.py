@@ -99,21 +99,17 @@ class Transport:
         """
         import stamina
 
-        attempts = stamina.retry_context(
-            on=_again,
-            attempts=call.retries.attempts,
+        retry = stamina.AsyncRetryingCaller(
+            call.retries.attempts,
             timeout=None,
             wait_initial=call.retries.first_wait,
             wait_max=call.retries.longest_wait,
             wait_jitter=call.retries.jitter,
         )
         try:
-            async for attempt in attempts:
-                with attempt:
-                    return await self._once(call)
+            return await retry(_again, self._once, call)
         except _Failed as failed:
             raise failed.error from None
-        raise AssertionError  # The loop returns or raises.
 
     async def _once(self, call: Call) -> dict[str, Any]:
         import httpx

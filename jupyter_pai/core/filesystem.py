@@ -7,10 +7,12 @@ import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TextIO
+
+from .cleanup import on_failure
 
 # 1 or 0 overrides the detection of a network disk.
 VARIABLE = "JUPYTER_PAI_NETWORK_DISK"
@@ -80,12 +82,10 @@ def replace_file(path: Path) -> Iterator[TextIO]:
     """Open a text file (UTF-8, mode 0600) that replaces `path` when the block ends. If the block fails, `path` is
     unchanged."""
     file, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".new")
-    with ExitStack() as cleanup:
-        cleanup.callback(os.unlink, temporary)
+    with on_failure(lambda: os.unlink(temporary)):
         with os.fdopen(file, "w", encoding="utf-8") as target:
             yield target
         os.replace(temporary, path)
-        cleanup.pop_all()
 
 
 def age(file: int) -> float:

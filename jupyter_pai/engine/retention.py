@@ -24,9 +24,8 @@ from ..core.lease import Lease
 from ..core.sizes import parse_size, show_size
 from ..jobs.job import Job, JobStatus
 from ..jobs.state_dir import Home
-from ..jobs.store.disk_usage import FinishedJob
 from ..jobs.store.query import JobFilter
-from ..jobs.store.store import Store
+from ..jobs.store.store import FinishedJob, Store
 from .data import disk
 from .profiles import Profiles
 

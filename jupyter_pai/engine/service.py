@@ -25,8 +25,7 @@ from ..jobs.events import JobEvent, LogChunk, MetricPoint, json_number
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import LogFile, instances
 from ..jobs.logs.view import LogView, LogViews
-from ..jobs.metrics.query import PointSource, read_columns
-from ..jobs.metrics.resource_usage import ResourceUsage
+from ..jobs.metrics.query import PointSource, ResourceUsage, read_columns
 from ..jobs.metrics.series import Series
 from ..jobs.provenance import Provenance
 from ..jobs.state_dir import Home

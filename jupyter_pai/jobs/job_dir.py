@@ -1,9 +1,10 @@
-"""The folder of a new job: its reservation until the job is stored, and its files."""
+"""The folder of a job: its reservation until the job is stored, its files, and the record of its database row."""
 
 from __future__ import annotations
 
 import base64
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -13,10 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import NotFound, SourceGone
+from ..core.filesystem import replace_file
 from ..core.i18n import _
 from ..core.lease import Lease
 from .job import Job
+from .spec import STORED, JobSpec
 from .state_dir import Home, JobFolder, state_errors
+
+_log = logging.getLogger(__name__)
 
 
 def new_id() -> str:
@@ -101,3 +106,52 @@ def write_files(folder: JobFolder, job: Job, code: PackedCode) -> None:
         raise SourceGone(_("The packed code was removed: {error}.").format(error=error), fix=_("Try again.")) from None
     except OSError:
         shutil.copyfile(code.archive, folder.source)
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """A job with its submit key, its attach key, and the ids of the jobs whose files it needs.
+
+    The database is an index of these records, and is rebuilt from them if it is damaged or missing.
+    """
+
+    job: Job
+    key: str
+    attach_key: str
+    uses: tuple[str, ...] = ()
+
+    def write(self, folder: JobFolder) -> None:
+        """Replace the record in a job's folder. The spec is in a separate file there."""
+        values = {"key": self.key, "attach_key": self.attach_key, "uses": self.uses}
+        job = self.job.model_dump(mode="json", exclude={"spec", "name"})
+        with replace_file(folder.record) as file:
+            file.write(json.dumps(values | {"job": job}))
+
+    @staticmethod
+    def read(folder: JobFolder) -> JobRecord:
+        """Read the record in a job's folder.
+
+        Raises:
+            OSError: if it cannot be read.
+            ValueError: if it, or the spec, is incomplete.
+        """
+        values = json.loads(folder.record.read_text("utf-8"))
+        spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
+        try:
+            job = Job.model_validate(values["job"] | {"spec": spec}, context=STORED)
+            return JobRecord(job, values["key"], values["attach_key"], tuple(values["uses"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{folder.record}: {error!r}") from None
+
+
+def read_records(jobs: Path) -> Iterator[JobRecord]:
+    """Read the records of all jobs that have one, in the order of their submission."""
+    records = []
+    for path in sorted(jobs.iterdir()) if jobs.is_dir() else ():
+        try:
+            records.append(JobRecord.read(JobFolder(path)))
+        except FileNotFoundError:
+            continue  # Its submit was interrupted before the job was stored.
+        except (OSError, ValueError) as error:
+            _log.error("Cannot add the job in %s to the database: %s", path, error)
+    return iter(sorted(records, key=lambda record: record.job.submitted_at))

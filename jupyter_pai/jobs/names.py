@@ -32,9 +32,5 @@ def default_name(spec: dict[str, object], notebook: str) -> str:
         folder if isinstance(folder, str) and not entry else "",
         entry if isinstance(entry, str) else "",
     )
-    base = next(filter(None, map(_stem, texts)), "")
+    base = next(filter(None, (PurePath(text.strip()).stem for text in texts)), "")
     return generate_name(base.encode("utf-8", "replace").decode())
-
-
-def _stem(path: str) -> str:
-    return PurePath(path.strip()).stem

@@ -10,14 +10,13 @@ import asyncio
 import contextlib
 import hashlib
 import json
-import logging
 import os
 import re
 import signal
 import subprocess
 import threading
-from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,6 @@ from .. import __version__
 from ..core.filesystem import replace_file
 from .job import Job
 from .state_dir import Home
-
-_log = logging.getLogger(__name__)
 
 # Seconds, enough for a repository on a slow disk or an interpreter with a slow startup.
 _PATIENCE = 5.0
@@ -83,53 +80,40 @@ _FILE = "provenance.json"
 class ProvenanceRecorder:
     """Collects provenance in a low-priority thread, one job at a time.
 
-    The thread ends when its queue is empty. It is not a daemon: a command that submits a job waits for it when it
-    exits, usually for less than a second.
+    A command that submits a job waits for it when it exits, usually for less than a second.
     """
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self._lock = threading.Lock()
-        self._chores: deque[Callable[[], object]] = deque()
-        self._thread: threading.Thread | None = None
+        self._pool = ThreadPoolExecutor(1, "jupyter-pai provenance", _lower_priority)
 
     def close(self) -> None:
         """Discard queued work. Does not wait for the current item."""
-        with self._lock:
-            self._chores.clear()
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def record(self, job: Job, code_of: str = "") -> None:
         """Write the `provenance.json` of a job. `code_of` is the earlier job whose code it runs."""
         self.run_later(partial(self._record, job, code_of))
 
     def run_later(self, chore: Callable[[], object]) -> None:
-        """Queue a function for the same thread."""
-        with self._lock:
-            self._chores.append(chore)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="jupyter-pai provenance")
-                _start_soon(self._thread)
+        """Queue a function for the same thread: when the running event loop is idle, because starting a thread takes
+        milliseconds and a submit responds first. The work is optional: its errors are dropped."""
+        try:
+            asyncio.get_running_loop().call_soon(self._submit, chore)
+        except RuntimeError:
+            self._submit(chore)
 
-    def _run(self) -> None:
-        _give_way()
-        while True:
-            with self._lock:
-                if not self._chores:
-                    self._thread = None
-                    return
-                chore = self._chores.popleft()
-            try:
-                chore()
-            except Exception as error:
-                # Optional work may fail, for example when the exiting process has closed the database.
-                _log.debug("%s", error)
+    def _submit(self, chore: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):  # Closed meanwhile.
+            self._pool.submit(chore)
 
     def _record(self, job: Job, code_of: str) -> None:
         folder = self.home.job(job.id).path
-        earlier = read(self.home.job(code_of).path) if code_of else None
-        git = earlier.git if earlier else None
-        if not code_of and job.spec.source.folder:
-            git = git_state(job.spec.source.folder)
+        if code_of:
+            earlier = read(self.home.job(code_of).path)
+            git = earlier and earlier.git
+        else:
+            git = git_state(job.spec.source.folder) if job.spec.source.folder else None
         version, packages = interpreter(job.python, self.home.interpreters) if job.python else ("", {})
         provenance = Provenance(
             jupyter_pai=__version__,
@@ -144,18 +128,7 @@ class ProvenanceRecorder:
             file.write(provenance.model_dump_json(indent=1))
 
 
-def _start_soon(thread: threading.Thread) -> None:
-    """Start a thread when the running event loop is idle, because starting takes milliseconds and a submit responds
-    first."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        thread.start()
-    else:
-        loop.call_soon(thread.start)
-
-
-def _give_way() -> None:
+def _lower_priority() -> None:
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 

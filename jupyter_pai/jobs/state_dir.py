@@ -19,55 +19,35 @@ from ..core.i18n import _
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+class _Below:
+    """A path in a job's folder. Computed on access, because a list of jobs needs only one of them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, folder: JobFolder, kind: object = None) -> Path:
+        return folder.path / self.name
+
+
 class JobFolder:
-    """The files of one job. They are authoritative; the database is an index of them."""
+    """The files of one job. They are authoritative; the database is an index of them.
+
+    `lease` is held by the process that watches the job. `curves` has the downloaded event files of a remote job.
+    """
+
+    spec = _Below("spec.json")
+    record = _Below("job.json")
+    source = _Below("source.tar.gz")
+    log = _Below("log")
+    series = _Below("series")
+    output = _Below("output")
+    lease = _Below("follower.lock")
+    usage = _Below("usage")
+    curves = _Below("curves")
 
     def __init__(self, path: Path) -> None:
         self.path = path
-
-    # Computed on access, because a list of jobs needs only one of them.
-
-    @property
-    def id(self) -> str:
-        return self.path.name
-
-    @property
-    def spec(self) -> Path:
-        return self.path / "spec.json"
-
-    @property
-    def record(self) -> Path:
-        return self.path / "job.json"
-
-    @property
-    def source(self) -> Path:
-        return self.path / "source.tar.gz"
-
-    @property
-    def log(self) -> Path:
-        return self.path / "log"
-
-    @property
-    def series(self) -> Path:
-        return self.path / "series"
-
-    @property
-    def output(self) -> Path:
-        return self.path / "output"
-
-    @property
-    def lease(self) -> Path:
-        """Held by the process that watches the job."""
-        return self.path / "follower.lock"
-
-    @property
-    def usage(self) -> Path:
-        return self.path / "usage"
-
-    @property
-    def curves(self) -> Path:
-        """Downloaded event files of a remote job."""
-        return self.path / "curves"
+        self.id = path.name
 
 
 class Home:

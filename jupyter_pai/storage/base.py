@@ -9,15 +9,16 @@ import contextlib
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, NamedTuple, Self
 
 from ..config.settings import ProfileSettings
+from ..core.cleanup import on_failure
 from ..core.errors import Conflict, EngineError, NotFound, PaiError
 from ..core.i18n import _
-from .staging import Staging, check_targets
-from .walk import walk
+from .staging import Staging, check_targets, walk
 
 # Called after each chunk with the bytes done and the total. An exception cancels the copy and removes partial files.
 Progress = Callable[[int, int], None]
@@ -192,23 +193,21 @@ class Storage(ABC):
                 _("`{path}` cannot be read: {why}.").format(path=bad[0].path, why=bad[0].problem),
                 fix=_("Remove or repair it."),
             )
-        with tempfile.TemporaryDirectory(prefix="jupyter-pai-move-") as name:
-            place = Path(name)
-            here, there = _half(progress, 0), _half(progress, 1)
-            try:
-                if uri.endswith("/"):
-                    self.make_folder(target)
-                    self.get_tree(uri, place, progress=here)
-                    self.put_tree(place, target, progress=there)
-                else:
-                    folder, path = self.split(uri)
-                    self.get_tree(folder, place, [path], progress=here)
-                    self.put(place / path, target, progress=there)
-            except BaseException:
-                with contextlib.suppress(PaiError):
-                    self.delete(target)
-                raise
+        here, there = _half(progress, 0), _half(progress, 1)
+        with tempfile.TemporaryDirectory(prefix="jupyter-pai-move-") as name, on_failure(lambda: self._undo(target)):
+            if uri.endswith("/"):
+                self.make_folder(target)
+                self.get_tree(uri, Path(name), progress=here)
+                self.put_tree(Path(name), target, progress=there)
+            else:
+                folder, path = self.split(uri)
+                self.get_tree(folder, Path(name), [path], progress=here)
+                self.put(Path(name, path), target, progress=there)
         return max(self.delete(uri), len(files))
+
+    def _undo(self, target: str) -> None:
+        with contextlib.suppress(PaiError):
+            self.delete(target)
 
     def put_tree(
         self,
@@ -238,11 +237,11 @@ class Storage(ABC):
         self, folder: Path, files: Sequence[tuple[str, int]], uri: str, overwrite: bool, progress: Progress | None
     ) -> None:
         """Upload files one by one. Overridden by remote storages to upload in parallel."""
-        whole, done = sum(size for _path, size in files), 0
+        whole, before = sum(size for _path, size in files), 0
         for path, size in files:
-            tell = _shifted(progress, done, whole) if progress else None
-            self.put(folder / path, self.join(uri, path), overwrite=overwrite, progress=tell)
-            done += size
+            shifted = progress and partial(_report, progress, before, whole)
+            self.put(folder / path, self.join(uri, path), overwrite=overwrite, progress=shifted)
+            before += size
 
     def check_free(self, uri: str, paths: Sequence[str]) -> None:
         """Check that files with these paths do not exist below a folder.
@@ -317,9 +316,9 @@ class Storage(ABC):
         return [there[path] for path in dict.fromkeys(files)]
 
 
-def _shifted(progress: Progress, before: int, whole: int) -> Progress:
-    """Return the progress callback for one of several files."""
-    return lambda done, _size: progress(before + done, max(whole, before + done))
+def _report(progress: Progress, before: int, whole: int, done: int, _size: int) -> None:
+    """Report the progress of one of several files."""
+    progress(before + done, max(whole, before + done))
 
 
 def _half(progress: Progress | None, before: int) -> Progress | None:
@@ -333,11 +332,8 @@ def _pieces(source: OpenFile) -> Iterator[bytes]:
     while offset < source.file.size:
         data = source.read(offset, min(_PIECE, source.file.size - offset))
         if not data:
-            raise _truncated_error(source.file.path)
+            raise EngineError(
+                _("{file} was truncated while it was read.").format(file=source.file.path), fix=_("Try again.")
+            )
         offset += len(data)
         yield data
-
-
-def _truncated_error(path: str) -> EngineError:
-    """Return the error for a file that changed while it was copied."""
-    return EngineError(_("{file} was truncated while it was read.").format(file=path), fix=_("Try again."))

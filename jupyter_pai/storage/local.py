@@ -10,6 +10,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 from urllib.parse import quote, unquote, urlsplit
@@ -17,8 +18,7 @@ from urllib.parse import quote, unquote, urlsplit
 from ..core.errors import Conflict, NotFound
 from ..core.i18n import _
 from .base import File, OpenFile, Progress, Storage
-from .staging import write_error
-from .walk import read_error
+from .staging import read_errors, write_errors
 
 _PIECE = 1 << 20
 
@@ -42,15 +42,10 @@ class LocalStorage(Storage):
         return None if uri.endswith("/") else _file(path.name, status)
 
     def entries(self, uri: str, after: str = "", most: int = 1000) -> list[File]:
-        top = os.path.realpath(_path(uri))
-        try:
-            with os.scandir(top) as entries:
-                named = ((entry.name + "/" * entry.is_dir(follow_symlinks=False), entry) for entry in entries)
-                page = heapq.nsmallest(most, (pair for pair in named if pair[0] > after), key=lambda pair: pair[0])
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise read_error(Path(top), error.strerror or str(error)) from None
+        top, page = os.path.realpath(_path(uri)), []
+        with read_errors(Path(top)), suppress(FileNotFoundError), os.scandir(top) as entries:
+            named = ((entry.name + "/" * entry.is_dir(follow_symlinks=False), entry) for entry in entries)
+            page = heapq.nsmallest(most, (pair for pair in named if pair[0] > after), key=lambda pair: pair[0])
         return [one for name, entry in page for one in _entry(top, name.rstrip("/"), entry, name)]
 
     def list(self, uri: str) -> list[File]:
@@ -84,11 +79,9 @@ class LocalStorage(Storage):
             )
         if not overwrite and os.path.lexists(target):
             raise _taken(target)
-        try:
+        with write_errors(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             file, temporary = tempfile.mkstemp(prefix=".jupyter-pai-put-", dir=target.parent)
-        except OSError as error:
-            raise write_error(target, error) from None
         try:
             with os.fdopen(file, "wb") as place:
                 for done, whole in _copy(source, place, target):
@@ -108,12 +101,10 @@ class LocalStorage(Storage):
                     fix=_("To include its contents: {path}/").format(path=path),
                 )
             return _remove_tree(path)
-        try:
+        if not os.path.lexists(path):
+            raise NotFound(_("File not found: `{path}`.").format(path=path))
+        with write_errors(path):
             path.unlink()
-        except FileNotFoundError:
-            raise NotFound(_("File not found: `{path}`.").format(path=path)) from None
-        except OSError as error:
-            raise write_error(path, error) from None
         return 1
 
     def _move(self, uri: str, target: str, progress: Progress | None) -> int:
@@ -125,68 +116,53 @@ class LocalStorage(Storage):
         if os.path.lexists(goal):  # Includes a broken link.
             raise _taken(goal)
         count = sum(1 for _file in _walk(str(source))) if uri.endswith("/") else 1
-        try:
+        with write_errors(goal):
             goal.parent.mkdir(parents=True, exist_ok=True)
-            os.rename(source, goal)
-        except OSError as error:
-            if error.errno == errno.EXDEV:  # A different disk.
-                return super()._move(uri, target, progress)
-            raise write_error(goal, error) from None
+            try:
+                os.rename(source, goal)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                return super()._move(uri, target, progress)  # To a different disk.
         return count
 
     def make_folder(self, uri: str) -> None:
         path = _path(uri)
-        try:
+        if path.exists() and not path.is_dir():
+            raise Conflict(_("{path} is a file.").format(path=path), fix=_("Choose another name."))
+        with write_errors(path):
             path.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            raise Conflict(_("{path} is a file.").format(path=path), fix=_("Choose another name.")) from None
-        except OSError as error:
-            raise write_error(path, error) from None
 
 
 def _copy(source: Path | bytes, target: BinaryIO, name: Path) -> Iterator[tuple[int, int]]:
-    """Copy a file with its mode and modification time. Yields the bytes done and the total after each chunk.
+    """Copy bytes, or a file with its mode and modification time. Yields the bytes done and the total after each chunk.
 
     Raises:
         BadInput: if it cannot be read.
         EngineError: if it cannot be written.
     """
-    with _reading(source) as reading:
+    with read_errors(name if isinstance(source, bytes) else source):
+        reading = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+    with reading, write_errors(name):
         status = None if isinstance(source, bytes) else os.fstat(reading.fileno())
         done, whole = 0, status.st_size if status else 0
-        try:
-            while piece := reading.read(_PIECE):
-                target.write(piece)
-                done += len(piece)
-                yield done, max(done, whole)
-            target.flush()
-            os.fchmod(target.fileno(), status.st_mode & 0o777 if status else 0o644)
-            if status:
-                os.utime(target.fileno(), (status.st_atime, status.st_mtime))
-        except OSError as error:
-            raise write_error(name, error) from None
-
-
-def _reading(source: Path | bytes) -> BinaryIO:
-    if isinstance(source, bytes):
-        return io.BytesIO(source)
-    try:
-        return source.open("rb")
-    except OSError as error:
-        raise read_error(source, error.strerror or str(error)) from None
+        while piece := reading.read(_PIECE):
+            target.write(piece)
+            done += len(piece)
+            yield done, max(done, whole)
+        target.flush()
+        os.fchmod(target.fileno(), status.st_mode & 0o777 if status else 0o644)
+        if status:
+            os.utime(target.fileno(), (status.st_atime, status.st_mtime))
 
 
 def _name(temporary: str, target: Path, *, overwrite: bool) -> None:
     """Rename a file atomically, without replacing another unless `overwrite` is set."""
-    try:
-        if overwrite:
-            os.replace(temporary, target)
-        else:
-            os.link(temporary, target)
-    except FileExistsError:
-        raise _taken(target) from None
-    except OSError as error:
-        raise write_error(target, error) from None
+    with write_errors(target):
+        try:
+            (os.replace if overwrite else os.link)(temporary, target)
+        except FileExistsError:
+            raise _taken(target) from None
 
 
 def _taken(target: Path) -> Conflict:
@@ -201,10 +177,8 @@ def _remove_tree(path: Path) -> int:
     if _is_top(path):
         raise Conflict(_("Cannot delete {path} as a whole.").format(path=path), fix=_("Name a folder inside it."))
     count = sum(1 for _file in _walk(os.path.realpath(path)))
-    try:
+    with write_errors(path):
         shutil.rmtree(path)
-    except OSError as error:
-        raise write_error(path, error) from None
     return count
 
 

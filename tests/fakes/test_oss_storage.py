@@ -125,7 +125,7 @@ def test_killed_upload_is_resumed(storage: OssStorage, pai: StandIn, tmp_path: P
         "from jupyter_pai.storage.oss.storage import OssStorage\n"
         "endpoint, region, name, secret, state, path, uri = sys.argv[1:]\n"
         "key = AccessKey(name, Secret(secret))\n"
-        "account = N(oss_endpoint=endpoint, region=region, key_now=lambda: key)\n"
+        "account = N(oss_endpoint=endpoint, region=region, keys=N(now=lambda: key))\n"
         "OssStorage(account, Path(state)).put(Path(path), uri)\n"
     )
     words = [pai.oss_endpoint, pai.region, pai.key.id, pai.key.secret, tmp_path / "transfers", path, uri]
@@ -183,7 +183,7 @@ class Renewing(AccountOf):
     """Has another key when one was refused."""
 
     def drop(self, key: Any) -> None:
-        self.key = self.pai.sts(3600)
+        self.access_key = self.pai.sts(3600)
 
 
 def test_keys_expiring_during_a_transfer_are_renewed(pai: StandIn, tmp_path: Path) -> None:
@@ -196,17 +196,17 @@ def test_keys_expiring_during_a_transfer_are_renewed(pai: StandIn, tmp_path: Pat
             pai.change_key(old.id, expires=0)
 
     OssStorage(account, tmp_path / "transfers").put(path, uri, progress=end)
-    assert account.key != old
+    assert account.access_key != old
     assert any(r["status"] == 403 for r in pai.requests)
     assert pai.objects.read("large.bin") == path.read_bytes()
 
 
 def test_expired_keys_raise_credentials_error(storage: OssStorage, account: AccountOf, pai: StandIn) -> None:
-    account.key = pai.sts(3600)
-    pai.change_key(account.key.id, expires=0)
+    account.access_key = pai.sts(3600)
+    pai.change_key(account.access_key.id, expires=0)
     with pytest.raises(CredentialsError) as caught:
         storage.list(f"oss://{pai.bucket}/")
-    assert account.key.token not in str(caught.value)
+    assert account.access_key.token not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["500", "503", "throttled", "reset", "cut", "lost"])
@@ -275,29 +275,29 @@ def test_errors_have_a_fix(storage: OssStorage, account: AccountOf, pai: StandIn
     def said(kind: type[PaiError], uri: str = uri) -> str:
         with pytest.raises(kind) as caught:
             storage.list(uri)
-        assert account.key.secret not in str(caught.value)
+        assert account.access_key.secret not in str(caught.value)
         assert caught.value.fix
         return str(caught.value)
 
     assert "no-such-bucket" in said(BucketError, "oss://no-such-bucket/a/")
     pai.make_bucket("far-away", "cn-beijing")
     assert "oss://far-away.oss-cn-beijing.aliyuncs.com/" in said(BucketError, "oss://far-away/a/")
-    account.key = wrong(pai)
+    account.access_key = wrong(pai)
     assert "SignatureDoesNotMatch" in said(CredentialsError)
-    account.key = AccessKey("LTAI-unknown", "0" * 30)
+    account.access_key = AccessKey("LTAI-unknown", "0" * 30)
     assert "InvalidAccessKeyId" in said(CredentialsError)
-    account.key = pai.make_key(denied=("oss:ListObjects*",))
+    account.access_key = pai.make_key(denied=("oss:ListObjects*",))
     assert "oss:ListObjects" in said(PermissionDenied)
-    account.key = pai.key
+    account.access_key = pai.key
     pai.set_clock(1200)
     assert "20 minutes" in said(ClockError)
 
 
 def test_errors_of_head_requests_are_classified(storage: OssStorage, account: AccountOf, pai: StandIn) -> None:
-    account.key = wrong(pai)
+    account.access_key = wrong(pai)
     with pytest.raises(CredentialsError):
         storage.stat(f"oss://{pai.bucket}/a")
-    account.key = pai.key
+    account.access_key = pai.key
     with pytest.raises(BucketError):
         storage.stat("oss://no-such-bucket/a")
     with pytest.raises(NotFound):
@@ -367,13 +367,13 @@ def test_netrc_logins_are_not_sent_through_a_proxy(
 def test_keys_are_not_logged(
     storage: OssStorage, account: AccountOf, pai: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    account.key = pai.sts(3600)
+    account.access_key = pai.sts(3600)
     with caplog.at_level("DEBUG"):
         storage.put(b"1", f"oss://{pai.bucket}/a")
-        pai.change_key(account.key.id, expires=0)
+        pai.change_key(account.access_key.id, expires=0)
         with pytest.raises(CredentialsError):
             storage.list(f"oss://{pai.bucket}/")
-    for secret in (account.key.secret, account.key.token):
+    for secret in (account.access_key.secret, account.access_key.token):
         assert secret not in caplog.text
 
 

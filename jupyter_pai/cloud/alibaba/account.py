@@ -178,14 +178,6 @@ class AlibabaAccount:
     def _own_key(self) -> AccessKey:
         return Credentials().open(self.settings.own_credentials, AliyunCredentials).key
 
-    def key_now(self) -> AccessKey:
-        """Return a valid key, for threads. May block.
-
-        Raises:
-            CredentialsError: if no key is available.
-        """
-        return self.keys.now()
-
     async def key(self) -> AccessKey:
         """Return a valid key.
 
@@ -207,8 +199,8 @@ class AlibabaAccount:
     async def network(self) -> str:
         """Return ``vpc`` if the internal hosts of the services can be used, else ``public``: from the profile, from
         ``PAI_NETWORK_TYPE``, or by connecting."""
-        known = self._found.get("network")
-        return known if known else await asyncio.to_thread(self.network_now)
+        network = self._found.get("network")
+        return network if network else await asyncio.to_thread(self.network_now)
 
     @property
     def oss_endpoint(self) -> str:

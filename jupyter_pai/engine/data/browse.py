@@ -8,7 +8,7 @@ from typing import Any
 from ...core.errors import BadInput, NotFound, Unsupported, UsageError
 from ...core.i18n import _
 from ...storage.base import File, Progress, Storage
-from ...storage.walk import read_error, walk
+from ...storage.staging import read_errors, walk
 from .transfers import Transfer, TransferPlan, plan_download
 
 
@@ -176,10 +176,8 @@ def _stat(storage: Storage, uri: str) -> File:
 
 
 def _size(source: Path) -> int:
-    try:
+    with read_errors(source):
         return source.stat().st_size
-    except OSError as error:
-        raise read_error(source, error.strerror or str(error)) from None
 
 
 def _missing(uri: str) -> NotFound:

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from ...core.filesystem import replace_file
-from ...storage.walk import read_error, walk
+from ...storage.staging import read_errors, walk
 
 _LENGTH = 32
 # A file changed this recently may change again with the same time stamp, so it is not cached yet.
@@ -43,15 +43,12 @@ def fingerprint(path: Path, notes: Path) -> str:
 
 def _entry(path: Path, known: list[object] | None) -> list[object]:
     """Size, time of change in nanoseconds, inode and SHA-256 of a file."""
-    try:
-        with path.open("rb") as file:
-            seen = os.fstat(file.fileno())
-            stamp: list[object] = [seen.st_size, seen.st_ctime_ns, seen.st_ino]
-            if known and known[:-1] == stamp:
-                return known
-            return [*stamp, hashlib.file_digest(file, "sha256").hexdigest()]
-    except OSError as error:
-        raise read_error(path, error.strerror or str(error)) from None
+    with read_errors(path), path.open("rb") as file:
+        seen = os.fstat(file.fileno())
+        stamp: list[object] = [seen.st_size, seen.st_ctime_ns, seen.st_ino]
+        if known and known[:-1] == stamp:
+            return known
+        return [*stamp, hashlib.file_digest(file, "sha256").hexdigest()]
 
 
 def _read(note: Path) -> dict[str, list[object]]:

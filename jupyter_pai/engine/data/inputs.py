@@ -27,7 +27,7 @@ from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, state_errors
 from ...source import archive
 from ...storage.base import File, Progress, Storage
-from ...storage.walk import walk
+from ...storage.staging import walk
 from . import disk
 from .fingerprint import fingerprint
 from .storages import Storages

@@ -11,8 +11,7 @@ from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus
 from ...jobs.logs.file import LogFile, instances
 from ...jobs.metrics.log_source import LogMetricSource
-from ...jobs.metrics.series import MOST_METRICS, Cursor, SeriesWriter
-from ...jobs.metrics.source import MetricSource
+from ...jobs.metrics.series import MOST_METRICS, Cursor, MetricSource, SeriesWriter
 from ...jobs.metrics.tfevents.source import EventFileSource
 from ...jobs.state_dir import JobFolder
 from ...storage.local import path_of

@@ -13,8 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from ...backends.base import Backend
 from ...jobs.events import MetricPoint
-from ...jobs.metrics.series import Cursor, Piece, Series, SeriesWriter, pack
-from ...jobs.metrics.source import MetricSource
+from ...jobs.metrics.series import Cursor, MetricSource, Piece, Series, SeriesWriter, pack
 from ...jobs.state_dir import JobFolder, state_errors
 
 _ORIGIN, _LOG = "platform", "log"

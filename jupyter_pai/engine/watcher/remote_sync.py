@@ -15,8 +15,8 @@ from ...backends.base import Backend
 from ...backends.reports import Sample
 from ...core.errors import EngineError, PaiError
 from ...core.i18n import _
+from ...jobs.metrics.query import ResourceUsage
 from ...jobs.metrics.resource_samples import RECORD
-from ...jobs.metrics.resource_usage import ResourceUsage
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
 from .remote_event_files import RemoteEventFiles

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 from tsdownsample import NaNMinMaxLTTBDownsampler
@@ -16,17 +14,9 @@ _FEWEST = 10
 
 def select_steps(points: Columns, first: int | None, last: int | None) -> Columns:
     """Return the points with steps from `first` to `last`, inclusive. None means unbounded."""
-    steps = points.step
-    if _rises(steps):
-        start = 0 if first is None else int(np.searchsorted(steps, first, "left"))
-        stop = len(steps) if last is None else int(np.searchsorted(steps, last, "right"))
-        return points.take(slice(start, stop))
-    inside = np.ones(len(steps), bool)
-    if first is not None:
-        inside &= steps >= first
-    if last is not None:
-        inside &= steps <= last
-    return points.take(inside)
+    limits = np.iinfo(np.int64)
+    low, high = limits.min if first is None else first, limits.max if last is None else last
+    return points.take((points.step >= low) & (points.step <= high))
 
 
 def downsample(points: Columns, most: int) -> Columns:
@@ -40,10 +30,10 @@ def downsample(points: Columns, most: int) -> Columns:
         return points
     if most < _FEWEST:
         return points.take(np.linspace(count - 1, 0, most).astype(np.int64)[::-1])
-    if not _rises(points.step):
+    if np.any(points.step[1:] < points.step[:-1]):
         points = points.take(np.argsort(points.step, kind="stable"))
     odd = np.flatnonzero(~np.isfinite(points.value))
-    required = np.union1d(_first_odd(points.value, odd), _extremes(points.value, odd))
+    required = np.union1d(_first_odd(points.value, odd), _extremes(points.value))
     kept = _kept(points.step, points.value, most)
     missing = np.setdiff1d(required, kept)  # The algorithm keeps one of several equal points.
     if more := max(len(kept) + len(missing) - most, 0):
@@ -52,15 +42,12 @@ def downsample(points: Columns, most: int) -> Columns:
     return points.take(np.union1d(kept, missing))
 
 
-def _rises(steps: NDArray[np.int64]) -> bool:
-    return bool(np.all(steps[1:] >= steps[:-1]))
-
-
 def _kept(steps: NDArray[np.int64], values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Return the indices selected by the algorithm."""
-    kept = _algorithm().downsample(steps, values, n_out=most)
+    """Return the indices selected by MinMaxLTTB, in the variant that preserves NaN."""
+    algorithm = NaNMinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]  # it has no annotations
+    kept = algorithm.downsample(steps, values, n_out=most)
     if len(kept) < most // 2:  # Most points lie within few steps: downsample by order instead.
-        kept = _algorithm().downsample(values, n_out=most)
+        kept = algorithm.downsample(values, n_out=most)
     return np.unique(kept.astype(np.int64))
 
 
@@ -71,20 +58,10 @@ def _first_odd(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[n
     return np.array([odd[np.argmax(kind)] for kind in kinds if kind.any()], np.int64)
 
 
-def _extremes(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[np.int64]:
+def _extremes(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the indices of the first minimum and maximum among the finite values."""
-    if len(odd) == len(values):
+    finite = np.isfinite(values)
+    if not finite.any():
         return np.array([], np.int64)
-    if not len(odd):
-        return np.array([np.argmin(values), np.argmax(values)], np.int64)
-    numbers = values.copy()
-    numbers[odd] = np.inf
-    smallest = np.argmin(numbers)
-    numbers[odd] = -np.inf
-    return np.array([smallest, np.argmax(numbers)], np.int64)
-
-
-@cache
-def _algorithm() -> NaNMinMaxLTTBDownsampler:
-    """Return the variant of MinMaxLTTB that preserves NaN."""
-    return NaNMinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]  # it has no annotations
+    ends = [np.argmin(np.where(finite, values, np.inf)), np.argmax(np.where(finite, values, -np.inf))]
+    return np.array(ends, np.int64)

@@ -10,8 +10,7 @@ from ..job import now
 from ..logs.file import LogFile, instances, sizes
 from ..spec import MetricDefinition
 from .patterns import LogMetricScanner
-from .series import Cursor, Piece, SeriesWriter, pack
-from .source import MetricSource
+from .series import Cursor, MetricSource, Piece, SeriesWriter, pack
 
 _CHUNK = 1 << 20
 

@@ -1,4 +1,4 @@
-"""The metrics of a job on disk: one append-only file of points per metric.
+"""The metrics of a job on disk: one append-only file of points per metric, and the interface of their sources.
 
 A point takes 24 bytes: float64 time, int64 step, float64 value. `cursor.json` holds the valid length of each file and
 the read positions in the job's log and event files. It is replaced atomically after the points are written. Points
@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -264,3 +265,23 @@ def _write(path: Path, counted: int, data: bytes) -> None:
     with open(path, "ab") as file:
         file.truncate(counted)
         file.write(data)
+
+
+class MetricSource(ABC):
+    """Reads one source of a job's metrics, chunk by chunk. Its position is stored in the cursor under its own keys, so
+    that it can be killed at any time."""
+
+    @abstractmethod
+    def has_news(self, cursor: Cursor) -> bool:
+        """Return whether there may be unread data. Called several times a second."""
+
+    @abstractmethod
+    def advance(self, writer: SeriesWriter, *, ended: bool) -> bool:
+        """Append new data to the series, up to the last byte if the job has ended. May block.
+
+        Returns False if it stopped early to let other jobs proceed, and must be called again.
+        """
+
+    def notes(self) -> list[str]:
+        """Return messages for the user about unreadable data."""
+        return []

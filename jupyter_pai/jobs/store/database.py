@@ -14,12 +14,13 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ...core import filesystem
+from ...core.cleanup import on_failure
 from ...core.errors import StateError
 from ...core.i18n import _
 
@@ -100,10 +101,8 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._writer = ThreadPoolExecutor(1, "jupyter-pai-store")
-        with contextlib.ExitStack() as cleanup:
-            cleanup.callback(self.close)
+        with on_failure(self.close):
             self._writer.submit(self._open_or_repair).result()
-            cleanup.pop_all()
 
     def close(self) -> None:
         """Finish pending writes and reads and close the file. Later calls raise a StateError."""
@@ -182,12 +181,8 @@ class Database:
         self._close()
         connection = self._connection = _connect(self.path, writer=True)
         self._file = _file_of(self.path)
-        _run(connection, self._prepare)
+        _run(connection, lambda db: _migrate(db, self._fill))
         return connection
-
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        if _migrate(db):
-            self._fill(db)
 
     def _repair(self) -> None:
         """Replace a damaged file, unless another process already has."""
@@ -210,12 +205,14 @@ class Database:
             self._connection = None
 
 
-class _Table(Protocol):
-    @property
-    def database(self) -> Database: ...
+class Table:
+    """Rows of a database, read and changed by methods that are a `query` or a `transaction`."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
 
-S = TypeVar("S", bound=_Table)
+S = TypeVar("S", bound=Table)
 
 
 def query(method: Callable[Concatenate[S, sqlite3.Connection, P], T]) -> Callable[Concatenate[S, P], T]:
@@ -289,8 +286,8 @@ def _journal(connection: sqlite3.Connection, mode: str = "") -> str:
     return str(connection.execute(query).fetchone()[0])
 
 
-def _migrate(db: sqlite3.Connection) -> bool:
-    """Apply the missing migrations within a transaction. Returns whether the file was new.
+def _migrate(db: sqlite3.Connection, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Apply the missing migrations within a transaction, and `fill` a new file.
 
     Raises:
         StateError: if the file has a newer version.
@@ -303,10 +300,11 @@ def _migrate(db: sqlite3.Connection) -> bool:
         )
     db.create_function("number_of", 1, number_of, deterministic=True)
     for script in _MIGRATIONS[version:]:
-        for statement in _statements(script):
+        for statement in filter(str.strip, script.split(";")):  # executescript would commit the transaction.
             db.execute(statement)
     db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
-    return version == 0
+    if version == 0:
+        fill(db)
 
 
 def number_of(text: str) -> float | None:
@@ -321,11 +319,6 @@ def number_of(text: str) -> float | None:
 def storable(value: Any) -> Any:
     """Replace lone surrogates, as in undecodable file names: SQLite stores valid UTF-8 only."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-
-
-def _statements(script: str) -> Iterator[str]:
-    # executescript would commit the current transaction.
-    return (statement for statement in script.split(";") if statement.strip())
 
 
 def _is_damaged(error: sqlite3.Error) -> bool:

@@ -10,14 +10,11 @@ from typing import Any
 
 from ..events import JobEvent
 from ..job import now
-from .database import Database, query, transaction
+from .database import Table, query, transaction
 
 
-class EventTable:
+class EventTable(Table):
     """The events of all jobs."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     @transaction
     def add(self, db: sqlite3.Connection, job_id: str, kind: str, items: Sequence[dict[str, Any]]) -> None:

@@ -20,11 +20,11 @@ from typing import Any
 from ...core.errors import Conflict, NotFound
 from ...core.i18n import _
 from ..job import Job, JobStatus
+from ..job_dir import JobRecord, read_records
 from ..spec import STORED
 from ..state_dir import JobFolder, state_errors
-from .database import Database, number_of, query, storable, transaction
+from .database import Database, Table, number_of, query, storable, transaction
 from .events import add_event
-from .job_file import JobRecord, read_records
 from .query import JobFilter
 
 _log = logging.getLogger(__name__)
@@ -34,11 +34,11 @@ _ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", "no
 _DETAIL = tuple(name for name in Job.model_fields if name not in {*_ROW, "spec"})
 
 
-class JobTable:
+class JobTable(Table):
     """The jobs of a state folder. `folders` is the folder that holds theirs."""
 
     def __init__(self, database: Database, folders: Path) -> None:
-        self.database = database
+        super().__init__(database)
         self.folders = folders
 
     @transaction

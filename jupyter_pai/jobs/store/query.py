@@ -16,6 +16,7 @@ SORTS = {
 }
 
 _SPEC = "id IN (SELECT job_id FROM job_spec WHERE {} = ?)"
+_FOLDER = "json_extract(spec, '$.source.folder')"
 _LABEL = "SELECT job_id FROM label WHERE key = ? AND value = ?"
 
 Part = tuple[str, list[object]]
@@ -47,31 +48,20 @@ class JobFilter:
         self.offset = offset
         self.sort = sort
         self.descending = descending
-        own: list[str] = []
-        arguments: list[object] = []
-        if statuses:
-            own.append(f"status IN ({', '.join('?' * len(statuses))})")
-            arguments += [status.value for status in statuses]
-        if backends:
-            own.append(f"backend IN ({', '.join('?' * len(backends))})")
-            arguments += [storable(backend) for backend in backends]
-        if name:
-            own.append("instr(name, ?)")
-            arguments.append(storable(name))
-        if notebook:
-            own.append("notebook = ?")
-            arguments.append(storable(notebook))
-        if script:
-            own.append(
-                _SPEC.format("json_extract(spec, '$.source.folder') || '/' || json_extract(spec, '$.entry_point')")
-            )
-            arguments.append(storable(script))
-        if folder:
-            own.append("notebook = '' AND " + _SPEC.format("json_extract(spec, '$.source.folder')"))
-            arguments.append(storable(folder))
+        conditions: list[tuple[str, Sequence[str]]] = [
+            (f"status IN ({', '.join('?' * len(statuses))})", [status.value for status in statuses]),
+            (f"backend IN ({', '.join('?' * len(backends))})", backends),
+            ("instr(name, ?)", [name] if name else []),
+            ("notebook = ?", [notebook] if notebook else []),
+            (_SPEC.format(f"{_FOLDER} || '/' || json_extract(spec, '$.entry_point')"), [script] if script else []),
+            (f"notebook = '' AND {_SPEC.format(_FOLDER)}", [folder] if folder else []),
+        ]
+        own = [condition for condition, values in conditions if values]
+        texts = [text for _condition, values in conditions for text in values]
+        texts += [text for pair in (labels or {}).items() for text in pair]
         self._own = " AND ".join(own)
         self._labels = [_LABEL] * len(labels or {})
-        self.arguments = arguments + [storable(text) for pair in (labels or {}).items() for text in pair]
+        self.arguments: list[object] = [storable(text) for text in texts]
         self.where = " AND ".join(["1", *own, *(f"id IN ({label})" for label in self._labels)])
 
     def ids(self) -> str:

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from datetime import datetime
 from email.utils import format_datetime
 from ipaddress import ip_address
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from ...cloud.alibaba.access_key import AccessKey
+from ...cloud.alibaba.account import AlibabaAccount
+from ...cloud.alibaba.credentials import KeyChain
 from ...cloud.alibaba.error_codes import clock_error, error_of
 from ...core.errors import BadInput, BucketError, Conflict, PaiError, PermissionDenied, Unreachable
 from ...core.extras import require
@@ -37,33 +38,6 @@ logging.getLogger("stamina").addHandler(logging.NullHandler())
 logging.getLogger("oss2").setLevel(logging.WARNING)
 
 
-class KeySource(Protocol):
-    """The source of an account's keys."""
-
-    def drop(self, key: AccessKey) -> None:
-        """Discard a rejected key, so that the next call fetches a new one."""
-
-
-class OssAccount(Protocol):
-    """The properties of an Alibaba Cloud account that OSS needs. `region` is the region id."""
-
-    region: str
-
-    @property
-    def keys(self) -> KeySource:
-        """The source of the account's keys."""
-
-    @property
-    def oss_endpoint(self) -> str:
-        """The endpoint of its buckets: a host or base URL."""
-
-    def key_now(self) -> AccessKey:
-        """Return the current key, renewed if it is about to expire. May block."""
-
-    async def bucket(self) -> str:
-        """Return the name of the account's bucket. May send requests."""
-
-
 class OssClient:
     """OSS with one account. All methods are thread-safe and may block.
 
@@ -71,10 +45,10 @@ class OssClient:
         Unsupported: if the extra `pai` is not installed.
     """
 
-    def __init__(self, account: OssAccount) -> None:
+    def __init__(self, account: AlibabaAccount) -> None:
         require("pai", "oss2", "anycrc")
         self.account = account
-        self._keys = _Keys(account)
+        self._keys = _Keys(account.keys)
         self._buckets: dict[tuple[str, str], Any] = {}
         self._lock = threading.Lock()
 
@@ -87,15 +61,16 @@ class OssClient:
         """
         import stamina
 
+        retry = stamina.RetryingCaller(_ATTEMPTS, timeout=None, wait_initial=0.2, wait_max=5.0, wait_jitter=0.5)
         bucket = self._bucket(uri)
-        waits: dict[str, float] = {"wait_initial": 0.2, "wait_max": 5.0, "wait_jitter": 0.5}
         try:
-            for attempt in stamina.retry_context(on=self._again, attempts=_ATTEMPTS, timeout=None, **waits):
-                with attempt:
-                    return action(bucket)
+            return retry(self._again, action, bucket)
         except _errors() as error:
             raise self._explained(error, uri) from None
-        raise AssertionError  # The loop returns or raises.
+
+    def call(self, uri: OssUri, method: str, *arguments: Any, **options: Any) -> Any:
+        """Return the result of a method of the `oss2.Bucket` of a URI. Raises like `ask`."""
+        return self.ask(uri, lambda bucket: getattr(bucket, method)(*arguments, **options))
 
     def bucket(self, uri: OssUri) -> Any:
         """Return the official client's bucket for a URI, with CRC checks enabled, for user code.
@@ -106,12 +81,11 @@ class OssClient:
         return self._new_bucket(self.endpoint(uri), uri.bucket, enable_crc=True)
 
     def _bucket(self, uri: OssUri) -> Any:
-        endpoint = self.endpoint(uri)
-        key = (endpoint, uri.bucket)
+        key = (self.endpoint(uri), uri.bucket)
         with self._lock:
             if key not in self._buckets:
                 # `transfer` checks CRCs, many times faster.
-                self._buckets[key] = self._new_bucket(endpoint, uri.bucket, enable_crc=False)
+                self._buckets[key] = self._new_bucket(*key, enable_crc=False)
             return self._buckets[key]
 
     def _new_bucket(self, endpoint: str, name: str, **options: Any) -> Any:
@@ -119,7 +93,7 @@ class OssClient:
 
         session = oss2.Session(pool_size=_CONNECTIONS)
         # Otherwise requests would replace the signature with a password from ~/.netrc.
-        session.session.auth = _as_it_is
+        session.session.auth = lambda request: request
         # Proxies do not apply to this machine.
         session.session.trust_env = not is_loopback(urlsplit(endpoint).hostname or "")
         return oss2.Bucket(
@@ -158,10 +132,8 @@ class OssClient:
         """Return whether to retry after an error."""
         import oss2
 
-        if not isinstance(error, _errors()):
-            return False
         if not isinstance(error, oss2.exceptions.OssError):
-            return True
+            return isinstance(error, _errors())
         if _EXPIRED.search(error.code):
             return self._keys.are_renewed()
         if isinstance(error, oss2.exceptions.RequestError | oss2.exceptions.InconsistentError):
@@ -171,7 +143,7 @@ class OssClient:
     def _explained(self, error: Exception, uri: OssUri) -> PaiError:
         import oss2
 
-        key = self.account.key_now()
+        key = self.account.keys.now()
         if not isinstance(error, oss2.exceptions.ServerError):
             body = getattr(error, "body", "") or str(error) or type(error).__name__
             return _unreachable(self.endpoint(uri), key.mask(str(body)))
@@ -210,22 +182,21 @@ class OssClient:
 class _Keys:
     """Provides oss2 with the account's key for each signature."""
 
-    def __init__(self, account: OssAccount) -> None:
-        self._account = account
+    def __init__(self, keys: KeyChain) -> None:
+        self._keys = keys
         self._used = threading.local()
 
     def get_credentials(self) -> Any:
         from oss2.credentials import Credentials
 
-        key = self._account.key_now()
-        self._used.key = key
+        key = self._used.key = self._keys.now()
         token = key.token.open() if key.token else ""
         return Credentials(key.id, key.secret.open(), token)
 
     def are_renewed(self) -> bool:
         """Return whether the account has a newer key than the rejected one with which this thread signed."""
-        self._account.keys.drop(self._used.key)
-        return not self._account.key_now().same(self._used.key)
+        self._keys.drop(self._used.key)
+        return not self._keys.now().same(self._used.key)
 
 
 def _errors() -> tuple[type[Exception], ...]:
@@ -245,10 +216,6 @@ def _date(error: Any) -> str:
         return format_datetime(datetime.fromisoformat(error.details["ServerTime"]))
     except (KeyError, TypeError, ValueError):
         return str(error.headers.get("date", ""))
-
-
-def _as_it_is(request: Any) -> Any:
-    return request
 
 
 def _public(host: str) -> str:

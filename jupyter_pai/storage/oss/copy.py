@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ...core.cleanup import on_failure
 from ...core.errors import Conflict, PaiError
 from ..base import Progress
 from .client import OssClient
@@ -38,36 +39,37 @@ def copy_objects(
         Conflict: if a target exists. No object is copied then.
         PaiError: if OSS fails. No object is copied then.
     """
-    meter, made = Meter(sum(size for _key, _new, size in objects), progress), []
+    meter = Meter(sum(size for _key, _new, size in objects), progress)
+    copied: list[str] = []
 
-    def one(key: str, new: str, size: int) -> None:
-        copy = _Copy(client, source.bucket, key, OssUri(goal.bucket, new, goal.endpoint))
+    def copy(key: str, new: str, size: int) -> None:
+        one = _Copy(client, OssUri(source.bucket, key, goal.endpoint), OssUri(goal.bucket, new, goal.endpoint))
         if size > whole:
-            copy.in_parts(size, part, meter)
+            one.in_parts(size, part, meter)
         else:
-            copy.at_once()
-        made.append(new)
+            one.at_once()
+        copied.append(new)
         meter.count(key, size)
 
-    try:
-        run_parallel([partial(one, *item) for item in objects if item[2] <= whole], meter)
+    with on_failure(lambda: _remove(client, goal, copied)):
+        run_parallel([partial(copy, *item) for item in objects if item[2] <= whole], meter)
         for item in objects:
             if item[2] > whole:
-                one(*item)
-    except BaseException:
-        for new in made:
-            with contextlib.suppress(PaiError):
-                client.ask(goal, partial(_delete, new))
-        raise
+                copy(*item)
+
+
+def _remove(client: OssClient, goal: OssUri, keys: Sequence[str]) -> None:
+    for key in keys:
+        with contextlib.suppress(PaiError):
+            client.call(goal, "delete_object", key)
 
 
 class _Copy:
     """The copy of one object."""
 
-    def __init__(self, client: OssClient, bucket: str, key: str, goal: OssUri) -> None:
+    def __init__(self, client: OssClient, source: OssUri, goal: OssUri) -> None:
         self.client = client
-        self.bucket = bucket
-        self.key = key
+        self.source = source
         self.goal = goal
 
     def at_once(self) -> None:
@@ -76,7 +78,7 @@ class _Copy:
         def ask(bucket: Any) -> None:
             nonlocal attempts
             attempts += 1
-            bucket.copy_object(self.bucket, self.key, self.goal.key, headers=FORBID)
+            bucket.copy_object(self.source.bucket, self.source.key, self.goal.key, headers=FORBID)
 
         try:
             self.client.ask(self.goal, ask)
@@ -88,51 +90,41 @@ class _Copy:
     def in_parts(self, size: int, part: int, meter: Meter) -> None:
         import oss2
 
-        key = self.goal.key
-        headers = self._headers()
-        upload_id = self.client.ask(self.goal, lambda b: b.init_multipart_upload(key, headers=headers)).upload_id
+        source, key = self.source, self.goal.key
+        head = self.client.call(source, "head_object", source.key).headers
+        headers = {name: head[name] for name in head if name.lower() in _KEPT or name.startswith("x-oss-meta-")}
+        upload_id = self.client.call(self.goal, "init_multipart_upload", key, headers=headers).upload_id
 
         def send(number: int) -> None:
             first = (number - 1) * part
-            reach = (first, min(first + part, size) - 1)
-            self.client.ask(
-                self.goal, lambda b: b.upload_part_copy(self.bucket, self.key, reach, key, upload_id, number)
-            )
-            meter.count((self.key, number), reach[1] + 1 - first)
+            last = min(first + part, size) - 1
+            copied = (source.bucket, source.key, (first, last), key, upload_id, number)
+            self.client.call(self.goal, "upload_part_copy", *copied)
+            meter.count((source.key, number), last + 1 - first)
 
         def finish(bucket: Any) -> None:
             there = oss2.PartIterator(bucket, key, upload_id)
             parts = [oss2.models.PartInfo(one.part_number, one.etag) for one in there]
             bucket.complete_multipart_upload(key, upload_id, parts, headers=dict(FORBID))
 
-        try:
+        with on_failure(lambda: self._abort(upload_id)):
             numbers = range(1, -(-size // part) + 1)
             run_parallel([partial(send, number) for number in numbers], meter)
             for number in numbers:
-                meter.count((self.key, number), 0)  # From here on the object is counted as a whole.
-            self.client.ask(self.goal, finish)
-        except BaseException as error:
-            if isinstance(error, PaiError) and self._is_there():
-                return  # Only the response was lost.
-            with contextlib.suppress(PaiError):
-                self.client.ask(self.goal, lambda b: b.abort_multipart_upload(key, upload_id))
-            raise
+                meter.count((source.key, number), 0)  # From here on the object is counted as a whole.
+            try:
+                self.client.ask(self.goal, finish)
+            except PaiError:
+                if not self._is_there():  # Otherwise only the response was lost.
+                    raise
 
-    def _headers(self) -> dict[str, str]:
-        head = self.client.ask(self._source, lambda bucket: bucket.head_object(self.key)).headers
-        return {name: value for name, value in head.items() if name.lower() in _KEPT or name.startswith("x-oss-meta-")}
+    def _abort(self, upload_id: str) -> None:
+        with contextlib.suppress(PaiError):
+            self.client.call(self.goal, "abort_multipart_upload", self.goal.key, upload_id)
 
     def _is_there(self) -> bool:
         """Return whether the target has the same bytes."""
         with contextlib.suppress(PaiError):
-            head = self.client.ask(self._source, lambda bucket: bucket.head_object(self.key))
+            head = self.client.call(self.source, "head_object", self.source.key)
             return matching_etag(self.client, self.goal, int(head.headers.get("x-oss-hash-crc64ecma", -1))) is not None
         return False
-
-    @property
-    def _source(self) -> OssUri:
-        return OssUri(self.bucket, self.key, self.goal.endpoint)
-
-
-def _delete(key: str, bucket: Any) -> None:
-    bucket.delete_object(key)

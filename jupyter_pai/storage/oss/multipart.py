@@ -1,24 +1,37 @@
-"""Resumable uploads of large files in parallel parts."""
+"""Uploads to OSS: of large files in parallel parts, resumable, and of bytes in one request.
+
+The checkpoint of a multipart upload is a file in the state folder with one line per uploaded part, so that a killed
+upload loses only the parts in flight.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import hashlib
+import json
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+from ...core.cleanup import on_failure
 from ...core.errors import BadInput, Conflict, EngineError, NotFound, PaiError, Refused
 from ...core.i18n import _
-from ..base import Progress
-from ..walk import read_error
-from .checkpoint import Part, UploadCheckpoint, abandoned_uploads
+from ..staging import read_errors
 from .client import OssClient
 from .transfer import Body, Meter, combine_crc64, crc64, run_parallel
 from .uri import OssUri
 
 FORBID = {"x-oss-forbid-overwrite": "true"}
+# Seconds until an interrupted upload is abandoned. Its parts incur costs.
+_KEPT = 7 * 86_400.0
+
+_SMALLEST = 8 << 20
+# OSS allows 10,000 parts.
+_MOST_PARTS = 9_000
 
 
 class Written(NamedTuple):
@@ -28,9 +41,14 @@ class Written(NamedTuple):
     etag: str
 
 
-def upload_file(
-    client: OssClient, source: Path, uri: OssUri, state: Path, *, overwrite: bool, progress: Progress | None = None
-) -> Written:
+class _Part(NamedTuple):
+    """An uploaded part and its CRC."""
+
+    etag: str
+    crc: int
+
+
+def upload_file(client: OssClient, source: Path, uri: OssUri, state: Path, meter: Meter, *, overwrite: bool) -> Written:
     """Upload a file in parts.
 
     Raises:
@@ -38,118 +56,180 @@ def upload_file(
         BadInput: if the file cannot be read, or changes during the upload.
         PaiError: if OSS fails. The uploaded parts are kept, and the next upload resumes.
     """
-    try:
-        descriptor = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise read_error(source, error.strerror or str(error)) from None
+    with read_errors(source):
+        file = source.open("rb")
     _clear(client, state)
-    try:
-        with UploadCheckpoint(state, client.endpoint(uri), uri, source, os.fstat(descriptor)) as note:
-            return _Upload(client, uri, note, source, descriptor, overwrite).run(progress)
-    finally:
-        os.close(descriptor)
+    with file, _Checkpoint(state, client.endpoint(uri), uri, source, os.fstat(file.fileno())) as checkpoint:
+        return _Upload(client, uri, checkpoint, source, file.fileno(), overwrite, meter).run()
 
 
 def _clear(client: OssClient, state: Path) -> None:
-    """Abort abandoned uploads, because their parts incur storage costs."""
-    for path, endpoint, text, upload_id in abandoned_uploads(state):
-        with contextlib.suppress(PaiError, OSError):
-            uri = OssUri.parse(text)
-            if client.endpoint(uri) == endpoint:
-                with contextlib.suppress(NotFound):
-                    client.ask(uri, partial(_abort, uri.key, upload_id))
-                path.unlink(missing_ok=True)
+    """Abort uploads not resumed for a week, because their parts incur storage costs."""
+    for path in state.glob("*.upload"):
+        with contextlib.suppress(PaiError, OSError, ValueError, KeyError, TypeError):
+            if time.time() - path.stat().st_mtime > _KEPT:
+                first = json.loads(path.read_text("utf-8").partition("\n")[0] or "{}")
+                endpoint, _blank, text = first["to"].partition(" ")
+                uri = OssUri.parse(text)
+                if client.endpoint(uri) == endpoint:
+                    with contextlib.suppress(NotFound):
+                        client.call(uri, "abort_multipart_upload", uri.key, first["upload_id"])
+                    path.unlink(missing_ok=True)
 
 
-def _abort(key: str, upload_id: str, bucket: Any) -> None:
-    bucket.abort_multipart_upload(key, upload_id)
+class _Checkpoint:
+    """The checkpoint of an upload, locked by its process. If another process has the lock, or the file cannot be
+    written, nothing is recorded."""
+
+    def __init__(self, state: Path, endpoint: str, uri: OssUri, source: Path, status: os.stat_result) -> None:
+        self.size = status.st_size
+        self.part_size = max(_SMALLEST, -(-self.size // _MOST_PARTS >> 20) << 20)
+        # The file, its target and the part size in bytes. Times are in nanoseconds.
+        self._header = {
+            "to": f"{endpoint} {uri}",
+            "source": os.path.realpath(source),
+            "size": self.size,
+            "modified": status.st_mtime_ns,
+            "inode": status.st_ino,
+            "part_size": self.part_size,
+        }
+        both = f"{self._header['to']}\n{self._header['source']}".encode(errors="surrogateescape")
+        self.path = state / f"{hashlib.sha256(both).hexdigest()[:32]}.upload"
+        self.upload_id = ""
+        self.parts: dict[int, _Part] = {}
+        self._descriptor = -1
+
+    def describes(self, status: os.stat_result) -> bool:
+        """Return whether the file is unchanged."""
+        return (status.st_size, status.st_mtime_ns) == (self._header["size"], self._header["modified"])
+
+    def __enter__(self) -> Self:
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._read()
+            except BlockingIOError:
+                self.__exit__()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _read(self) -> None:
+        """Read the checkpoint of an earlier upload of the same file. Incomplete lines are skipped."""
+        lines = os.pread(self._descriptor, 1 << 24, 0).decode("utf-8", "replace").splitlines()
+        with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):
+            first = json.loads(lines[0])
+            if first | {"upload_id": ""} == self._header | {"upload_id": ""}:
+                self.upload_id = first["upload_id"]
+                for line in lines[1:]:
+                    number, etag, crc = json.loads(line)
+                    self.parts[int(number)] = _Part(str(etag), int(crc))
+
+    def begin(self, upload_id: str) -> None:
+        """Start a new upload, discarding the recorded one."""
+        self.upload_id, self.parts = upload_id, {}
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+            self._write(self._header | {"upload_id": upload_id})
+
+    def add(self, number: int, part: _Part) -> None:
+        """Record an uploaded part."""
+        self._write([number, *part])
+
+    def _write(self, value: object) -> None:
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.write(self._descriptor, f"{json.dumps(value)}\n".encode())
+
+    def remove(self) -> None:
+        """Delete the checkpoint of a finished upload."""
+        if self._descriptor >= 0:
+            self.path.unlink(missing_ok=True)
 
 
 class _Upload:
     """The upload of one open file."""
 
     def __init__(
-        self, client: OssClient, uri: OssUri, note: UploadCheckpoint, source: Path, descriptor: int, overwrite: bool
+        self,
+        client: OssClient,
+        uri: OssUri,
+        checkpoint: _Checkpoint,
+        source: Path,
+        descriptor: int,
+        overwrite: bool,
+        meter: Meter,
     ) -> None:
         self.client = client
         self.uri = uri
-        self.note = note
+        self.checkpoint = checkpoint
         self.source = source
         self.descriptor = descriptor
         self.overwrite = overwrite
-        self.size = note.about.size
-        self.part_size = note.about.part_size
+        self.meter = meter
 
-    def run(self, progress: Progress | None) -> Written:
+    def run(self) -> Written:
         if not self.overwrite:
-            self._check_free()
-        meter = Meter(self.size, progress)
-        parts = self._there()
-        upload_id = self.note.upload_id or self._begin()
+            with contextlib.suppress(NotFound):
+                self.client.call(self.uri, "head_object", self.uri.key)
+                raise exists_error(self.uri)
+        parts = self._uploaded()
+        if not self.checkpoint.upload_id:
+            self.checkpoint.begin(self.client.call(self.uri, "init_multipart_upload", self.uri.key).upload_id)
         for number in parts:
-            meter.count(number, self._length(number))
-        missing = [n for n in range(1, -(-self.size // self.part_size) + 1) if n not in parts]
-        try:
-            sent = run_parallel([partial(self._send, upload_id, number, meter) for number in missing], meter)
-        except BaseException as error:
-            self._end(upload_id, error)
-            raise
-        return self._finish(upload_id, parts | dict(zip(missing, sent, strict=True)))
+            self.meter.count((self.uri.key, number), self._length(number))
+        count = -(-self.checkpoint.size // self.checkpoint.part_size)
+        missing = [number for number in range(1, count + 1) if number not in parts]
+        # An upload interrupted by OSS or the network can be resumed. A cancelled one is aborted.
+        with on_failure(self._abort, unless=(EngineError, Refused)):
+            sent = run_parallel([partial(self._send, number) for number in missing], self.meter)
+        return self._finish(parts | dict(zip(missing, sent, strict=True)))
 
-    def _check_free(self) -> None:
-        with contextlib.suppress(NotFound):
-            self.client.ask(self.uri, lambda bucket: bucket.head_object(self.uri.key))
-            raise exists_error(self.uri)
-
-    def _begin(self) -> str:
-        key = self.uri.key
-        begun = self.client.ask(self.uri, lambda bucket: bucket.init_multipart_upload(key))
-        self.note.begin(begun.upload_id)
-        return str(begun.upload_id)
-
-    def _there(self) -> dict[int, Part]:
+    def _uploaded(self) -> dict[int, _Part]:
         """Return the uploaded parts that are both recorded and known to OSS."""
-        if not self.note.upload_id:
+        upload_id = self.checkpoint.upload_id
+        if not upload_id:
             return {}
-        key, upload_id = self.uri.key, self.note.upload_id
 
-        def ask(bucket: Any) -> dict[int, str]:
+        def etags(bucket: Any) -> dict[int, str]:
             import oss2
 
-            return {part.part_number: part.etag for part in oss2.PartIterator(bucket, key, upload_id)}
+            return {part.part_number: part.etag for part in oss2.PartIterator(bucket, self.uri.key, upload_id)}
 
         try:
-            there = self.client.ask(self.uri, ask)
+            there = self.client.ask(self.uri, etags)
         except NotFound:
-            self.note.upload_id = ""
+            self.checkpoint.upload_id = ""
             return {}
-        parts = {number: part for number, part in self.note.parts.items() if there.get(number) == part.etag}
-        self.note.begin(upload_id)
+        parts = {number: part for number, part in self.checkpoint.parts.items() if there.get(number) == part.etag}
+        self.checkpoint.begin(upload_id)
         for number, part in parts.items():
-            self.note.add(number, part)
+            self.checkpoint.add(number, part)
         return parts
 
     def _length(self, number: int) -> int:
-        return min(self.part_size, self.size - (number - 1) * self.part_size)
+        size, part_size = self.checkpoint.size, self.checkpoint.part_size
+        return min(part_size, size - (number - 1) * part_size)
 
-    def _send(self, upload_id: str, number: int, meter: Meter) -> Part:
+    def _send(self, number: int) -> _Part:
         length = self._length(number)
-        try:
-            data = os.pread(self.descriptor, length, (number - 1) * self.part_size)
-        except OSError as error:
-            raise read_error(self.source, error.strerror or str(error)) from None
+        with read_errors(self.source):
+            data = os.pread(self.descriptor, length, (number - 1) * self.checkpoint.part_size)
         if len(data) != length:
             raise self._changed()
-        part = send_part(
-            self.client,
-            self.uri,
-            data,
-            lambda bucket, body: bucket.upload_part(self.uri.key, upload_id, number, body),
-            meter,
-            number,
-        )
-        self.note.add(number, part)
+        upload = partial(self._upload_part, number)
+        part = send_part(self.client, self.uri, data, upload, self.meter, (self.uri.key, number))
+        self.checkpoint.add(number, part)
         return part
+
+    def _upload_part(self, number: int, bucket: Any, body: Body) -> Any:
+        return bucket.upload_part(self.uri.key, self.checkpoint.upload_id, number, body)
 
     def _changed(self) -> BadInput:
         return BadInput(
@@ -157,41 +237,32 @@ class _Upload:
             fix=_("Upload it again when it is complete."),
         )
 
-    def _finish(self, upload_id: str, parts: dict[int, Part]) -> Written:
+    def _finish(self, parts: dict[int, _Part]) -> Written:
         import oss2
 
-        if not self.note.describes(os.fstat(self.descriptor)):
-            self._abort(upload_id)
+        if not self.checkpoint.describes(os.fstat(self.descriptor)):
+            self._abort()
             raise self._changed()
-        numbers = sorted(parts)
-        crc = combine_crc64((parts[number].crc, self._length(number)) for number in numbers)
-        infos = [oss2.models.PartInfo(number, parts[number].etag) for number in numbers]
-        headers = {} if self.overwrite else FORBID
-        key = self.uri.key
+        infos = [oss2.models.PartInfo(number, parts[number].etag) for number in sorted(parts)]
+        arguments = (self.uri.key, self.checkpoint.upload_id, infos, {} if self.overwrite else FORBID)
         try:
-            etag = self.client.ask(
-                self.uri, lambda b: b.complete_multipart_upload(key, upload_id, infos, headers=headers).etag
-            )
+            etag = self.client.call(self.uri, "complete_multipart_upload", *arguments).etag
         except (NotFound, Conflict):
             # The response to an earlier attempt may have been lost.
+            crc = combine_crc64((parts[number].crc, self._length(number)) for number in sorted(parts))
             etag = matching_etag(self.client, self.uri, crc)
             if etag is None:
-                self._abort(upload_id)
+                self._abort()
                 if self.overwrite:
                     raise
                 raise exists_error(self.uri) from None
-        self.note.remove()
-        return Written(self.size, etag)
+        self.checkpoint.remove()
+        return Written(self.checkpoint.size, etag)
 
-    def _end(self, upload_id: str, error: BaseException) -> None:
-        """Abort a cancelled upload. An upload interrupted by OSS or the network can be resumed."""
-        if not isinstance(error, EngineError | Refused):
-            self._abort(upload_id)
-
-    def _abort(self, upload_id: str) -> None:
+    def _abort(self) -> None:
         with contextlib.suppress(Exception):
-            self.client.ask(self.uri, partial(_abort, self.uri.key, upload_id))
-        self.note.remove()
+            self.client.call(self.uri, "abort_multipart_upload", self.uri.key, self.checkpoint.upload_id)
+        self.checkpoint.remove()
 
 
 def send_part(
@@ -201,17 +272,17 @@ def send_part(
     action: Callable[[Any, Body], Any],
     meter: Meter,
     piece: object,
-) -> Part:
+) -> _Part:
     """Send bytes with `action`, and retry if their CRC differs."""
     crc = crc64(data)
 
-    def ask(bucket: Any) -> Part:
+    def ask(bucket: Any) -> _Part:
         import oss2
 
         result = action(bucket, Body(data, meter, piece))
         if result.crc is not None and result.crc != crc:
             raise oss2.exceptions.InconsistentError("the CRC differs", result.request_id)
-        return Part(result.etag, crc)
+        return _Part(result.etag, crc)
 
     return client.ask(uri, ask)
 
@@ -219,7 +290,7 @@ def send_part(
 def matching_etag(client: OssClient, uri: OssUri, crc: int) -> str | None:
     """Return the ETag of an object if it has this CRC."""
     with contextlib.suppress(NotFound):
-        head = client.ask(uri, lambda bucket: bucket.head_object(uri.key))
+        head = client.call(uri, "head_object", uri.key)
         if head.headers.get("x-oss-hash-crc64ecma") == str(crc):
             return str(head.etag)
     return None

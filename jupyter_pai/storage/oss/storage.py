@@ -16,9 +16,8 @@ from ...config.settings import ProfileSettings
 from ...core.errors import Conflict, EngineError, NotFound, Refused, Unsupported
 from ...core.i18n import _
 from ..base import File, OpenFile, Progress, Storage
-from ..staging import Staging
-from ..walk import read_error
-from .client import OssAccount, OssClient
+from ..staging import Staging, read_errors
+from .client import OssClient
 from .copy import copy_objects
 from .multipart import FORBID, Written, exists_error, matching_etag, send_part, upload_file
 from .transfer import Meter, crc64, read_body, run_ordered, run_parallel
@@ -39,7 +38,7 @@ class OssStorage(Storage):
     scheme: ClassVar[str] = "oss"
     settings_model: ClassVar[type[ProfileSettings] | None] = AliyunSettings
 
-    def __init__(self, account: OssAccount, state: Path) -> None:
+    def __init__(self, account: AlibabaAccount, state: Path) -> None:
         self.client = OssClient(account)
         self.state = state
 
@@ -56,11 +55,14 @@ class OssStorage(Storage):
         _folder, name = address.split()
         if address.key and not address.key.endswith("/"):
             with contextlib.suppress(NotFound):
-                head = self.client.ask(address, lambda bucket: bucket.head_object(address.key))
-                return File(name, head.content_length or 0, float(head.last_modified or 0), version=head.etag or "")
-        page = self.client.ask(address, lambda bucket: bucket.list_objects_v2(address.prefix, max_keys=1))
-        there = page.object_list or not address.key
-        return File(name.rstrip("/") + "/", 0) if there else None
+                return self._head(address, name)
+        if not address.key or self.client.call(address, "list_objects_v2", address.prefix, max_keys=1).object_list:
+            return File(name.rstrip("/") + "/", 0)
+        return None
+
+    def _head(self, address: OssUri, path: str) -> File:
+        head = self.client.call(address, "head_object", address.key)
+        return File(path, head.content_length or 0, float(head.last_modified or 0), version=head.etag or "")
 
     def entries(self, uri: str, after: str = "", most: int = _MOST_KEYS) -> list[File]:
         address, token = OssUri.parse(uri), ""
@@ -69,7 +71,7 @@ class OssStorage(Storage):
             # One more, because `after` may name a folder, which is found by its contents.
             options = {"max_keys": min(most - len(gathered) + 1, _MOST_KEYS), "delimiter": "/"}
             options |= {"continuation_token": token} if token else {"start_after": after and address.prefix + after}
-            page = self.client.ask(address, partial(_page, address.prefix, options))
+            page = self.client.call(address, "list_objects_v2", address.prefix, **options)
             names = [*(_file(one, address.prefix) for one in page.object_list)]
             names += [File(key.removeprefix(address.prefix), 0) for key in page.prefix_list]
             gathered += [one for one in sorted(names) if one.path > after]
@@ -85,12 +87,10 @@ class OssStorage(Storage):
 
     def _below(self, address: OssUri) -> Iterator[Any]:
         """Yield the oss2 objects below a folder."""
-        token = ""
-        while True:
-            options = {"max_keys": _MOST_KEYS, "continuation_token": token}
-            page = self.client.ask(address, partial(_page, address.prefix, options))
+        options = {"max_keys": _MOST_KEYS, "continuation_token": ""}
+        while page := self.client.call(address, "list_objects_v2", address.prefix, **options):
             yield from page.object_list
-            token = page.next_continuation_token
+            options["continuation_token"] = page.next_continuation_token
             if not page.is_truncated:
                 return
 
@@ -102,18 +102,12 @@ class OssStorage(Storage):
         if problem := _problem(path):
             raise NotFound(_("`{path}` cannot be read: {why}.").format(path=ascii(path), why=problem))
         address = OssUri.parse(uri).join(path)
-        head = self.client.ask(address, lambda bucket: bucket.head_object(address.key))
-        modified = float(head.last_modified or 0)
-        return _OssFile(self.client, address, File(path, head.content_length or 0, modified, version=head.etag or ""))
+        return _OssFile(self.client, address, self._head(address, path))
 
     def chosen(self, uri: str, files: Sequence[str] | None = None) -> Sequence[File]:
         if files is None or len(files) > _SMALL_AT_A_TIME:
             return super().chosen(uri, files)
-        chosen = []
-        for path in dict.fromkeys(files):
-            with self.open(uri, path) as file:
-                chosen.append(file.file)
-        return chosen
+        return [self.open(uri, path).file for path in dict.fromkeys(files)]
 
     def join(self, uri: str, path: str) -> str:
         return str(OssUri.parse(uri).join(path))
@@ -124,17 +118,20 @@ class OssStorage(Storage):
 
     def put(self, source: Path | bytes, uri: str, *, overwrite: bool = False, progress: Progress | None = None) -> File:
         address = _file_address(uri)
-        name = address.split()[1]
-        if isinstance(source, Path) and _size(source) > _PIECE:
-            written = upload_file(self.client, source, address, self.state, overwrite=overwrite, progress=progress)
+        if isinstance(source, bytes):
+            meter = Meter(len(source), progress)
         else:
-            data = source if isinstance(source, bytes) else _read(source)
-            meter = Meter(len(data), progress)
-            send_it = partial(self._put_whole, data, address, overwrite, meter)
-            written = run_parallel([send_it], meter, 1)[0] if progress else send_it()
-        return File(name, written.size, time.time(), version=written.etag)
+            with read_errors(source):
+                meter = Meter(source.stat().st_size, progress)
+        if isinstance(source, Path) and meter.whole > _PIECE:
+            written = upload_file(self.client, source, address, self.state, meter, overwrite=overwrite)
+        else:
+            send = partial(self._put_whole, source, address, overwrite, meter)
+            written = run_parallel([send], meter, 1)[0] if progress else send()
+        return File(address.split()[1], written.size, time.time(), version=written.etag)
 
-    def _put_whole(self, data: bytes, address: OssUri, overwrite: bool, meter: Meter) -> Written:
+    def _put_whole(self, source: Path | bytes, address: OssUri, overwrite: bool, meter: Meter) -> Written:
+        data = source if isinstance(source, bytes) else _read(source)
         headers = {} if overwrite else FORBID
         attempts = 0
 
@@ -157,28 +154,21 @@ class OssStorage(Storage):
     ) -> None:
         address, meter = OssUri.parse(uri), Meter(sum(size for _path, size in files), progress)
 
-        def one(path: str) -> None:
-            data = _read(folder / path)
-            self._put_whole(data, address.join(path), overwrite, meter)
-
-        run_parallel([partial(one, path) for path, size in files if size <= _PIECE], meter, _SMALL_AT_A_TIME)
+        small = [path for path, size in files if size <= _PIECE]
+        sends = [partial(self._put_whole, folder / path, address.join(path), overwrite, meter) for path in small]
+        run_parallel(sends, meter, _SMALL_AT_A_TIME)
         for path, size in files:
             if size > _PIECE:
-
-                def told(done: int, _whole: int, path: str = path) -> None:
-                    meter.count(path, done)
-                    meter.report()
-
-                upload_file(
-                    self.client, folder / path, address.join(path), self.state, overwrite=overwrite, progress=told
-                )
+                upload_file(self.client, folder / path, address.join(path), self.state, meter, overwrite=overwrite)
 
     def delete(self, uri: str) -> int:
         address = OssUri.parse(uri)
         if not address.key:
             raise Conflict(_("Cannot delete {path} as a whole.").format(path=uri), fix=_("Name a folder inside it."))
         if address.key.endswith("/"):
-            return self._delete_tree(address)
+            if keys := [one.key for one in self._below(address)]:
+                return self._delete_keys(address, keys)
+            raise NotFound(_("There is nothing in {path}.").format(path=address))
         there = self.stat(uri)
         if there is None:
             raise NotFound(_("File not found: `{path}`.").format(path=uri))
@@ -186,20 +176,13 @@ class OssStorage(Storage):
             raise Conflict(
                 _("{path} is a folder.").format(path=uri), fix=_("To include its contents: {path}/").format(path=uri)
             )
-        self.client.ask(address, lambda bucket: bucket.delete_object(address.key))
+        self.client.call(address, "delete_object", address.key)
         return 1
-
-    def _delete_tree(self, address: OssUri) -> int:
-        keys = [one.key for one in self._below(address)]
-        if not keys:
-            raise NotFound(_("There is nothing in {path}.").format(path=address))
-        return self._delete_keys(address, keys)
 
     def _delete_keys(self, address: OssUri, keys: Sequence[str]) -> int:
         """Delete objects of a bucket. Returns the number of files."""
         for start in range(0, len(keys), _MOST_KEYS):
-            some = keys[start : start + _MOST_KEYS]
-            self.client.ask(address, partial(_delete, some))
+            self.client.call(address, "batch_delete_objects", [*keys[start : start + _MOST_KEYS]])
         return sum(not key.endswith("/") for key in keys)
 
     def _check_move(self, uri: str, target: str) -> None:
@@ -228,7 +211,7 @@ class OssStorage(Storage):
             raise Conflict(_("{path} is a file.").format(path=uri), fix=_("Choose another name."))
         if address.key and not there:
             # The OSS console creates folders the same way.
-            self.client.ask(address, lambda bucket: bucket.put_object(address.prefix, b""))
+            self.client.call(address, "put_object", address.prefix, b"")
 
     def _fill(self, uri: str, files: Sequence[File], staging: Staging, progress: Progress | None) -> None:
         address, meter = OssUri.parse(uri), Meter(sum(file.size for file in files), progress)
@@ -236,7 +219,7 @@ class OssStorage(Storage):
         def one(file: File) -> None:
             source = _OssFile(self.client, address.join(file.path), file)
             if file.size > _PIECE:
-                steps = staging.go_on(file.path, source.key, partial(source.rest, meter), file.modified)
+                steps = staging.write_resumable(file.path, source.key, partial(source.rest, meter), file.modified)
             else:
                 steps = staging.write(file.path, source.rest(meter, b""), file.modified, None)
             for _n in steps:
@@ -280,8 +263,7 @@ class _OssFile(OpenFile):
             crc = crc64(data, crc)
             yield data
         if there and not ranges:
-            head = self._client.ask(self._address, lambda bucket: bucket.head_object(self._address.key))
-            self._crc = head.server_crc
+            self._crc = self._client.call(self._address, "head_object", self._address.key).server_crc
         if (there or ranges) and self._crc not in (None, crc):
             raise EngineError(_("{file} was corrupted in transit.").format(file=self._address), fix=_("Try again."))
 
@@ -302,14 +284,6 @@ class _OssFile(OpenFile):
             raise EngineError(
                 _("{file} changed while it was read.").format(file=self._address), fix=_("Try again.")
             ) from None
-
-
-def _page(prefix: str, options: dict[str, Any], bucket: Any) -> Any:
-    return bucket.list_objects_v2(prefix, **options)
-
-
-def _delete(keys: Sequence[str], bucket: Any) -> None:
-    bucket.batch_delete_objects([*keys])
 
 
 def _file(one: Any, prefix: str) -> File:
@@ -337,15 +311,6 @@ def _file_address(uri: str) -> OssUri:
     return address
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError as error:
-        raise read_error(path, error.strerror or str(error)) from None
-
-
 def _read(path: Path) -> bytes:
-    try:
+    with read_errors(path):
         return path.read_bytes()
-    except OSError as error:
-        raise read_error(path, error.strerror or str(error)) from None

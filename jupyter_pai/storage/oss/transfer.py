@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import cache
+from functools import cache, reduce
 from mmap import mmap
 from typing import Any, TypeVar
 
+from ...core.cleanup import on_failure
 from ..base import Progress
 
 T = TypeVar("T")
@@ -77,15 +78,12 @@ def read_body(result: Any, size: int, meter: Meter | None, piece: object) -> byt
         urllib3.exceptions.HTTPError: if it is incomplete.
     """
     raw, pieces, done = result.resp.response.raw, [], 0
-    try:
+    with on_failure(raw.close):
         while data := raw.read(_SLICE):
             pieces.append(data)
             done += len(data)
             if meter:
                 meter.count(piece, done)
-    except BaseException:
-        raw.close()
-        raise
     raw.release_conn()
     if done != size:
         import urllib3
@@ -103,7 +101,9 @@ def run_parallel(tasks: Iterable[Callable[[], T]], meter: Meter, threads: int = 
         waiting: Iterable[Future[T]] = futures
         while waiting := wait(waiting, _REPORT_INTERVAL, FIRST_EXCEPTION).not_done:
             meter.report()
-            _raise_of(futures)
+            for future in futures:
+                if future.done():
+                    future.result()
         meter.report()
         return [future.result() for future in futures]
 
@@ -111,19 +111,13 @@ def run_parallel(tasks: Iterable[Callable[[], T]], meter: Meter, threads: int = 
 @contextmanager
 def _pool(meter: Meter, threads: int) -> Iterator[ThreadPoolExecutor]:
     """Open a thread pool. An error in the block cancels its tasks."""
-    with ThreadPoolExecutor(threads, "jupyter-pai oss") as pool:
-        try:
-            yield pool
-        except BaseException:
-            meter.cancelled.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    with ThreadPoolExecutor(threads, "jupyter-pai oss") as pool, on_failure(lambda: _cancel(pool, meter)):
+        yield pool
 
 
-def _raise_of(futures: Sequence[Future[Any]]) -> None:
-    for future in futures:
-        if future.done() and (error := future.exception()):
-            raise error
+def _cancel(pool: ThreadPoolExecutor, meter: Meter) -> None:
+    meter.cancelled.set()
+    pool.shutdown(wait=True, cancel_futures=True)
 
 
 def run_ordered(tasks: Iterable[Callable[[], bytes]], meter: Meter, threads: int = _THREADS) -> Iterator[bytes]:
@@ -160,7 +154,4 @@ def crc64(data: bytes | mmap, before: int = 0) -> int:
 
 def combine_crc64(parts: Iterable[tuple[int, int]]) -> int:
     """Return the CRC of concatenated parts, given as pairs of CRC and length."""
-    joined = 0
-    for crc, length in parts:
-        joined = int(_model().combine(joined, crc, length))
-    return joined
+    return reduce(lambda joined, part: int(_model().combine(joined, *part)), parts, 0)

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from jupyter_pai.core.errors import UsageError
-from jupyter_pai.jobs.logs.file import LogFile
-from jupyter_pai.jobs.logs.lines import LONGEST
+from jupyter_pai.jobs.logs.file import LONGEST, LogFile
 from jupyter_pai.jobs.logs.search import ERRORS
 from jupyter_pai.jobs.logs.view import LogView, LogViews, parse_time
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....core.i18n import _
-from ..series import Cursor, Piece, SeriesWriter
-from ..source import MetricSource
+from ..series import Cursor, MetricSource, Piece, SeriesWriter
 from .protobuf import read_record
 
 _ORIGIN = "tensorboard"
