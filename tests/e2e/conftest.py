@@ -7,18 +7,27 @@ import json
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, TimeoutError as PlaywrightTimeout, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    TimeoutError as PlaywrightTimeout,
+    sync_playwright,
+)
 
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import ROOT, end_jobs, keep_below, until
 from ..integration.server.real_server import RealServer
 
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 SCREENSHOTS = ROOT / "tests/e2e/screenshots"
 # Debian's Chromium without a display, as root, and without network lookups.
 _FLAGS = (
@@ -31,6 +40,18 @@ class Lab(RealServer):
     """JupyterLab, with Notebook 7 beside it."""
 
     program: tuple[str, ...] = ("-m", "jupyterlab")
+    _last_port = 0
+
+    def start(self) -> None:
+        """Start it on the port of the server before it, if that is free: the browser has cached that one's scripts."""
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", Lab._last_port))
+            except OSError:
+                probe.bind(("127.0.0.1", 0))
+            Lab._last_port = self.port = int(probe.getsockname()[1])
+        self.start_again()
 
     def arguments(self) -> list[str]:
         # Exposes `jupyterapp` in the page.
@@ -76,17 +97,35 @@ class Lab(RealServer):
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = chromium(playwright)
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
         yield started
-        started.close()
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """A browser for pages with logins or options of their own."""
+    started = chromium(playwright)
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The browser's user data. It keeps the compiled scripts of JupyterLab, which take most of the time to load."""
+    return tmp_path_factory.mktemp("browser")
+
+
+@pytest.fixture(scope="module")
+def context(playwright: Playwright, profile: Path) -> Iterator[BrowserContext]:
+    started = playwright.chromium.launch_persistent_context(profile, executable_path=CHROMIUM, args=_FLAGS)
+    yield started
+    started.close()
 
 
 def chromium(playwright: Playwright) -> Browser:
     """Launch the browser installed on the machine."""
-    path = shutil.which("chromium") or "/usr/bin/chromium"
-    return playwright.chromium.launch(executable_path=path, args=_FLAGS)
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
 
 
 @pytest.fixture(scope="module")
@@ -121,20 +160,32 @@ def lab(servers: list[Lab], home: Home) -> Iterator[Lab]:
 
 
 @pytest.fixture
-def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+def page(context: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page that may connect to this machine only; errors in the extension's scripts fail the test."""
     options = getattr(request, "param", {})
-    opened = browser.new_page(viewport=options.get("viewport", {"width": 1200, "height": 900}))
-    trouble: list[str] = []
-    opened.on("pageerror", lambda e: trouble.append(str(e)) if "jupyter-pai" in (e.stack or "") else None)
+    opened = context.new_page()
+    opened.set_viewport_size(options.get("viewport", {"width": 1200, "height": 900}))
+    errors: list[str] = []
+    opened.on("pageerror", lambda e: errors.append(str(e)) if "jupyter-pai" in (e.stack or "") else None)
     opened.on(
-        "request", lambda r: trouble.append(r.url) if "127.0.0.1" not in r.url and r.url.startswith("http") else None
+        "request", lambda r: errors.append(r.url) if "127.0.0.1" not in r.url and r.url.startswith("http") else None
     )
     yield opened
     SCREENSHOTS.mkdir(exist_ok=True)
     opened.screenshot(path=SCREENSHOTS / f"{request.node.name}.png".replace("/", "_"))
-    opened.close()
-    assert trouble == []
+    _forget(context, opened)
+    assert errors == []
+
+
+def _forget(context: BrowserContext, page: Page) -> None:
+    """Close the pages of a test, and clear all that they stored, except the cache."""
+    origin = page.evaluate("location.origin")
+    kinds = "cookies,local_storage,indexeddb,service_workers"
+    context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": kinds})
+    context.clear_cookies()
+    context.clear_permissions()
+    for one in context.pages[1:]:  # The first is the browser's own.
+        one.close()
 
 
 def last_number(word: str, text: str) -> int:
