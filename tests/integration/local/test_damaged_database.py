@@ -1,11 +1,12 @@
-"""A database that another process holds, that is damaged, or gone: said, and made anew from the jobs' files."""
+"""A locked, damaged or missing database: it is reported, and rebuilt from the files of the jobs."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.errors import StateError
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import submit, until
+from ...conftest import end_jobs, keep_below, submit, until
 
 
 def overwritten(path: Path) -> None:
@@ -57,22 +58,39 @@ def aside(home: Home) -> list[Path]:
     return [path for path in home.path.glob("pai.sqlite3.damaged-*") if path.name.count("-") == 1]
 
 
-@pytest.fixture
-def jobs(home: Home, tmp_path: Path) -> list[dict[str, Any]]:
-    """Jobs that have ended in several ways, of engines that are gone."""
-    engine = EmbeddedClient()
-    try:
+@pytest.fixture(scope="module")
+def ended_jobs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """A folder whose `state` has 13 jobs that ended in several ways, and the jobs."""
+    folder = tmp_path_factory.mktemp("ended")
+    with pytest.MonkeyPatch.context() as patch:
+        keep_below(folder, patch)
+        engine = EmbeddedClient()
         for n in range(12):
             submit(engine, f"echo n={n}; exit {n % 2}", labels={"n": str(n)}, hyperparameters={"lr": n},
                    metric_definitions=[{"name": "n", "regex": r"n=(\d+)"}], name=f"job {n}").wait()  # fmt: skip
-        engine.submit(
-            {"name": "cell", "command": "echo once", "source": {"files": {"a": ""}}},
-            attach=True,
-        )
+        engine.submit({"name": "cell", "command": "echo once", "source": {"files": {"a": ""}}}, attach=True)
         until(lambda: all(job["ended_at"] for job in known(engine)))
-        return known(engine)
-    finally:
+        jobs = known(engine)
         engine.close()
+    shutil.copytree(folder / "state", folder / "saved", symlinks=True)
+    return folder, jobs
+
+
+@pytest.fixture
+def home(ended_jobs: tuple[Path, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    """The state folder of the ended jobs, as it was before the test before changed it."""
+    folder, _jobs = ended_jobs
+    shutil.rmtree(folder / "state", ignore_errors=True)
+    shutil.copytree(folder / "saved", folder / "state", symlinks=True)
+    restored = keep_below(folder, monkeypatch)
+    yield restored
+    end_jobs(restored)
+
+
+@pytest.fixture
+def jobs(ended_jobs: tuple[Path, list[dict[str, Any]]], home: Home) -> list[dict[str, Any]]:
+    """The ended jobs of the state folder; their engine is closed."""
+    return ended_jobs[1]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -102,8 +120,6 @@ def test_running_engine_replaces_a_damaged_database(home: Home, damage: Callable
     """Its job goes on, and is stored; so is a new one. Another engine finds them too."""
     engine = EmbeddedClient()
     try:
-        for n in range(12):
-            submit(engine, f"echo {n}").wait()
         handle = submit(engine, f"echo up; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 4")
         until(lambda: "up" in handle.logs() and handle.status == "running")
         with contextlib.closing(sqlite3.connect(home.database)) as database:
@@ -114,7 +130,7 @@ def test_running_engine_replaces_a_damaged_database(home: Home, damage: Callable
         handle.wait(timeout=60)
         assert (handle.status, handle.exit_code) == ("failed", 4)
         assert submit(engine, "echo new").wait().status == "succeeded"
-        assert engine.call("list_jobs")["total"] == 14
+        assert engine.call("list_jobs")["total"] == 15
         newest = engine.call("events", after=max((event["id"] for event in events), default=0))["events"]
         assert any(event["job_id"] == handle.id and event["data"].get("status") == "failed" for event in newest)
         other = EmbeddedClient()
@@ -181,8 +197,8 @@ def test_locked_database_allows_reads_and_loses_nothing(home: Home, tmp_path: Pa
                 submit(engine, "true")
             assert caught.value.status == 503
             assert engine.call("show", job=handle.id)["status"] == "running"
-            assert engine.call("list_jobs")["total"] == 1
-            assert [path.name for path in home.jobs.iterdir()] == [handle.id]
+            assert engine.call("list_jobs")["total"] == 14
+            assert len(list(home.jobs.iterdir())) == 14
         handle.wait(timeout=60)
         assert (handle.status, handle.exit_code) == ("failed", 4)
         assert submit(engine, "true").wait().status == "succeeded"
