@@ -313,6 +313,12 @@ def place() -> Iterator[Home]:
         yield keep_below(Path(name), patch)
 
 
+class JupyterServer(RealServer):
+    """A Jupyter server with all extensions that are installed with JupyterLab."""
+
+    disabled: tuple[str, ...] = ()
+
+
 @contextmanager
 def server(prepare: Callable[[Home], None] = lambda home: None) -> Iterator[RealServer]:
     """A real Jupyter server over a state folder that was prepared."""
@@ -320,7 +326,7 @@ def server(prepare: Callable[[Home], None] = lambda home: None) -> Iterator[Real
         prepare(home)
         root = home.path.parent / "notebooks"
         root.mkdir()
-        running = RealServer(root)
+        running = JupyterServer(root)
         try:
             yield running
         finally:

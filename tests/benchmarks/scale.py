@@ -26,7 +26,7 @@ from jupyter_pai.jobs.store.store import Store
 from ..conftest import until
 from ..integration.server.real_server import RealServer
 from .measure import Row, difference, pairs
-from .rows import COUNT, place, server
+from .rows import COUNT, JupyterServer, place, server
 
 __all__ = ["ALL"]
 
@@ -153,11 +153,10 @@ def ended_at(home: Home, job: str) -> float:
     return float((home.job(job).path / "result").read_text().split("ended=")[1].split()[0])
 
 
-class PlainServer(RealServer):
+class PlainServer(JupyterServer):
     """A Jupyter server without the extension."""
 
-    def arguments(self) -> list[str]:
-        return [*super().arguments(), "--ServerApp.jpserver_extensions={'jupyter_pai': False}"]
+    disabled = ("jupyter_pai",)
 
     def _answers(self) -> bool:
         try:
@@ -172,17 +171,17 @@ def idle_memory() -> Iterator[Row]:
         root = home.path.parent / "notebooks"
         root.mkdir()
 
-        def megabytes(kind: type[RealServer]) -> float:
+        def megabytes(kind: type[JupyterServer]) -> float:
             running = kind(root)
             try:
                 running.rest("GET", "/api/status")
-                if kind is RealServer:
+                if kind is JupyterServer:
                     running.rest("GET", "/pai/api/v1/jobs")
                 return proportional_set(running.process.pid)
             finally:
                 running.stop()
 
-        ours, baseline = pairs(3, lambda: megabytes(RealServer), lambda: megabytes(PlainServer))
+        ours, baseline = pairs(3, lambda: megabytes(JupyterServer), lambda: megabytes(PlainServer))
     more = statistics.median(a - b for a, b in zip(ours, baseline, strict=True))
     mine, plain = (f"{statistics.median(values):.1f} MB" for values in (ours, baseline))
     title = "a server's memory, idle, against one without the extension"

@@ -40,6 +40,7 @@ class Lab(RealServer):
     """JupyterLab, with Notebook 7 beside it."""
 
     program: tuple[str, ...] = ("-m", "jupyterlab")
+    disabled: tuple[str, ...] = ()
     _last_port = 0
 
     def start(self) -> None:

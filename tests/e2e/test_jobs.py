@@ -172,8 +172,7 @@ def test_notebook_7_shows_jobs_beside_the_files(lab: Lab, page: Page, tmp_path: 
 class WithoutServerPart(Lab):
     """JupyterLab with the extension of the page only."""
 
-    def arguments(self) -> list[str]:
-        return [*super().arguments(), "--ServerApp.jpserver_extensions={'jupyter_pai': False}"]
+    disabled = ("jupyter_pai",)
 
     def _answers(self) -> bool:
         try:

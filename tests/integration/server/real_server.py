@@ -24,6 +24,8 @@ class RealServer:
     """`root` is the folder of its notebooks. Environment and Jupyter's folders are the test's."""
 
     program: tuple[str, ...] = ("-m", "jupyter_server")
+    # The pages of JupyterLab take more than half of the time to start.
+    disabled: tuple[str, ...] = ("jupyterlab", "notebook", "notebook_shim", "jupyter_lsp")
     token = "a-token-for-tests"
 
     def __init__(self, root: Path, base_url: str = "/", **environment: str) -> None:
@@ -56,6 +58,7 @@ class RealServer:
         return [
             *("--allow-root", "--no-browser", f"--ServerApp.port={self.port}", "--ServerApp.port_retries=0"),
             *(f"--ServerApp.root_dir={self.root}", f"--ServerApp.base_url={self.base_url}"),
+            f"--ServerApp.jpserver_extensions={dict.fromkeys(self.disabled, False)}",
         ]
 
     @property
