@@ -141,11 +141,13 @@ def test_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> None
     for number, topic in enumerate(({"topic": "job"}, {"topic": "log"})):
         text = json.dumps({"type": "subscribe", "id": number, "job": job, **topic})
         kernel.tell(comm, type="send", page="p", stream=1, text=text)
-    heard: list[dict[str, Any]] = []
+
+    def data() -> list[dict[str, Any]]:
+        return [content for m in kernel.heard if (content := _custom(m, comm)) and content["type"] == "data"]
 
     def log_has(text: str) -> bool:
-        heard.append(kernel.said(comm, type="data", page="p"))
-        log = [json.loads(one["text"]) for one in heard]
+        kernel.said(comm, type="data", page="p")
+        log = [json.loads(one["text"]) for one in data()]
         return text in "".join(one["text"] for one in log if one["type"] == "log")
 
     until(lambda: log_has("begun"))
@@ -157,8 +159,8 @@ def test_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> None
     assert not [m for m in kernel.heard if (_custom(m, comm) or {}).get("type") == "result"]
     (folder / "cell").touch()
     assert kernel.said(comm, type="result", id=1)["value"]["name"] == "digits"
-    until(lambda: [one for one in heard if json.loads(one["text"])["type"] == "end"] or log_has("\0"))
-    assert [one["n"] for one in heard] == list(range(1, len(heard) + 1))
+    until(lambda: [one for one in data() if json.loads(one["text"])["type"] == "end"] or log_has("\0"))
+    assert [one["n"] for one in data()] == list(range(1, len(data()) + 1))
 
     # In the notebook's file the job is as it ended.
     def ended(message: dict[str, Any]) -> bool:
