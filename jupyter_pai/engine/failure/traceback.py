@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 _HEADER = "Traceback (most recent call last):"
 # Line prefixes: the rank of a torch process, the frame of an exception group.
-_PREFIX = re.compile(r"\[[\w .:]{1,40}\]:? |\s*(?:\| |\+ (?=Exception Group ))")
+_PREFIX = re.compile(r"^(?:\[[\w .:]{1,40}\]:? |\s*(?:\| |\+ (?=Exception Group )))")
 _FRAME = re.compile(r'\s+File "([^"]{1,1000})", line (\d{1,9})')
 _RAISED = re.compile(r"([A-Za-z_][\w.]{0,200})(?::(?: (.*))?)?$")
 _CLASS = re.compile(r"(?:\w+\.)*_*[A-Z]\w*$")
@@ -22,8 +22,9 @@ _LAUNCHERS = ("ChildFailedError", "CalledProcessError", "ProcessExitedException"
 
 @dataclass(frozen=True)
 class Traceback:
-    """`kind` is the exception's class as it was printed, `message` what followed, perhaps in several lines; `place` the
-    user's own innermost frame, like ``train.py, line 3``; `left` counts the lines of the log after it."""
+    """A traceback: `kind` is the exception's class as it was printed, `message` the text after it, maybe in several
+    lines. `place` is the innermost frame of the user's own code, like ``train.py, line 3``. `left` is the number of
+    lines of the log after it."""
 
     kind: str
     message: str
@@ -38,15 +39,15 @@ class Traceback:
 
 def last_traceback(rows: Sequence[str]) -> Traceback | None:
     """Return the last traceback of a log. The traceback of a launched process precedes that of its launcher."""
-    found = list(_tracebacks(rows))
-    own = [one for one in found if one.name not in _LAUNCHERS or one.place]
-    return (own or found)[-1] if found else None
+    tracebacks = list(_tracebacks(rows))
+    own = [one for one in tracebacks if one.name not in _LAUNCHERS or one.place]
+    return (own or tracebacks)[-1] if tracebacks else None
 
 
 def _tracebacks(rows: Sequence[str]) -> Iterator[Traceback]:
     frames: list[tuple[str, str]] = []
     inside = False  # Inside the frames, which end at a line without indentation.
-    rows = [_without_prefix(row) for row in rows]
+    rows = [_PREFIX.sub("", row) for row in rows]
     for number, row in enumerate(rows):
         if row.endswith(_HEADER):
             frames, inside = [], True
@@ -63,11 +64,6 @@ def _tracebacks(rows: Sequence[str]) -> Iterator[Traceback]:
             inside = False
         elif row and not row[0].isspace():
             inside = False
-
-
-def _without_prefix(row: str) -> str:
-    prefix = _PREFIX.match(row)
-    return row[prefix.end() :] if prefix else row
 
 
 def _message(first: str, rest: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from ...core.secret import Secret
 from ...jobs.job import JobStatus, now
 from ...jobs.spec import parse_spec
 from ...jobs.state_dir import Home
-from .harness import PROFILE, Bench, story
+from .harness import PROFILE, Bench, read, story
 
 __all__ = ["BackendPromises", "RemoteBackendPromises"]
 
@@ -49,8 +49,7 @@ class BackendPromises:
 
     @story
     async def test_a_job_that_succeeds(self, bench: Bench) -> None:
-        job, remote_id = await bench.submit("cat a.txt; echo m > $PAI_OUTPUT_MODEL/m")
-        report = await bench.ended(remote_id)
+        job, remote_id, report = await bench.finish("cat a.txt; echo m > $PAI_OUTPUT_MODEL/m")
         assert (report.status, report.exit_code, report.reason) == (JobStatus.SUCCEEDED, 0, "")
         assert report.started_at
         assert report.ended_at
@@ -59,25 +58,21 @@ class BackendPromises:
         assert {"model", "checkpoints", "tensorboard"} <= job.outputs.keys()
         assert all(uri.endswith("/") for uri in job.outputs.values())
         assert bench.outputs(job, "model") == {"m": b"m\n"}
-        (instance,) = await bench.instances(job, remote_id)
-        await bench.log(job, remote_id, instance, b"from the code\n")
+        await bench.only_log(job, remote_id, b"from the code\n")
 
     @story
     async def test_a_job_that_fails(self, bench: Bench) -> None:
-        _job, remote_id = await bench.submit("exit 9")
-        report = await bench.ended(remote_id)
+        _job, _remote_id, report = await bench.finish("exit 9")
         assert (report.status, report.exit_code) == (JobStatus.FAILED, 9)
 
     @story
     async def test_hyperparameters_inputs_and_variables_reach_a_job(self, bench: Bench, tmp_path: Path) -> None:
         uri = await bench.put(b"seven\n", tmp_path / "it's 7.txt")
         command = 'echo "$PAI_HPS_RATE|$GIVEN"; cat "$PAI_INPUT_TRAIN"'
-        job, remote_id = await bench.submit(
+        job, remote_id, _report = await bench.finish(
             command, hyperparameters={"rate": "it's 0.1"}, inputs={"train": uri}, environment={"GIVEN": "a b"}
         )
-        await bench.ended(remote_id)
-        (instance,) = await bench.instances(job, remote_id)
-        await bench.log(job, remote_id, instance, b"it's 0.1|a b\nseven\n")
+        await bench.only_log(job, remote_id, b"it's 0.1|a b\nseven\n")
 
     @story
     async def test_stop_ends_it_and_stop_again_does_nothing(self, bench: Bench) -> None:
@@ -162,25 +157,22 @@ class BackendPromises:
             return
         value = "it is a sec" + "ret, keep it"
         command = 'test ${#TOKEN} = 23; echo "$?"; echo "<$TOKEN>"'
-        job, remote_id = await bench.submit(command, {"TOKEN": Secret(value)}, secrets={"TOKEN": "t"})
-        await bench.ended(remote_id)
-        (instance,) = await bench.instances(job, remote_id)
-        assert value.encode() not in await bench.log(job, remote_id, instance, b"0\n<[secret TOKEN]>\n")
+        job, remote_id, _report = await bench.finish(command, {"TOKEN": Secret(value)}, secrets={"TOKEN": "t"})
+        assert value.encode() not in await bench.only_log(job, remote_id, b"0\n<[secret TOKEN]>\n")
 
     @story
     async def test_output_parameters_come_back(self, bench: Bench) -> None:
         if Capability.CODE_LAYOUT not in bench.backend.capabilities:
             return
         folder = "$(dirname $PAI_OUTPUT_MODEL)/output_parameters"
-        _job, remote_id = await bench.submit(f"mkdir -p {folder}; printf 0.9 > {folder}/accuracy")
-        assert (await bench.ended(remote_id)).output_parameters == {"accuracy": "0.9"}
+        _job, _remote_id, report = await bench.finish(f"mkdir -p {folder}; printf 0.9 > {folder}/accuracy")
+        assert report.output_parameters == {"accuracy": "0.9"}
 
     @story
     async def test_instances_come_in_the_order_of_their_ranks(self, bench: Bench) -> None:
         if Capability.MULTI_NODE not in bench.backend.capabilities:
             return
-        job, remote_id = await bench.submit('echo "$RANK of $WORLD_SIZE"', instance_count=2)
-        await bench.ended(remote_id)
+        job, remote_id, _report = await bench.finish('echo "$RANK of $WORLD_SIZE"', instance_count=2)
         names = await bench.instances(job, remote_id)
         assert len(names) == 2
         for rank, name in enumerate(names):
@@ -199,18 +191,15 @@ class RemoteBackendPromises(BackendPromises):
             assert uri.endswith("/")
             storage = bench.storages.of(uri, PROFILE)
             storage.put(b"x", f"{uri}{digest}.txt")
-            with storage.open(uri, f"{digest}.txt") as file:
-                assert file.read(0, 9) == b"x"
+            assert read(storage, uri, f"{digest}.txt") == b"x"
             storage.delete(f"{uri}{digest}.txt")
 
     @story
     async def test_a_log_is_read_completely_and_once_by_several_processes(self, bench: Bench) -> None:
         command = 'n=0; while [ $n -lt 500 ]; do echo "line $n"; n=$((n+1)); done; echo; echo 完'
         expected = "".join(f"line {n}\n" for n in range(500)).encode() + "\n完\n".encode()
-        job, remote_id = await bench.submit(command)
-        await bench.until(remote_id, lambda report: report.status.ended)
-        (instance,) = await bench.backend.instances(remote_id)
-        await bench.log(job, remote_id, instance, expected)
+        job, remote_id, _report = await bench.finish(command)
+        await bench.only_log(job, remote_id, expected)
 
     @story
     async def test_a_job_is_found_by_our_id(self, bench: Bench) -> None:
@@ -221,25 +210,22 @@ class RemoteBackendPromises(BackendPromises):
 
     @story
     async def test_jobs_are_listed_newest_first_and_told(self, bench: Bench) -> None:
-        ids = [(await bench.submit("true"))[1] for _n in range(2)]
-        for remote_id in ids:
-            await bench.ended(remote_id)
-        found = await bench.backend.jobs()
-        assert {one.remote_id for one in found} >= {*ids}
-        times = [one.submitted_at for one in found]
+        ids = [(await bench.finish("true"))[1] for _n in range(2)]
+        jobs = await bench.backend.jobs()
+        assert {one.remote_id for one in jobs} >= {*ids}
+        times = [one.submitted_at for one in jobs]
         assert times == sorted(times, reverse=True)
         assert len(await bench.backend.jobs(limit=1)) == 1
         assert await bench.backend.jobs(before=min(times) - timedelta(days=1)) == []
-        told = await bench.backend.job(ids[0])
-        assert (told.remote_id, told.report.status) == (ids[0], JobStatus.SUCCEEDED)
-        assert told.outputs.keys() >= {"model"}
+        job = await bench.backend.job(ids[0])
+        assert (job.remote_id, job.report.status) == (ids[0], JobStatus.SUCCEEDED)
+        assert job.outputs.keys() >= {"model"}
         with pytest.raises(NotFound):
             await bench.backend.job("gone")
 
     @story
     async def test_events_go_on_where_they_were(self, bench: Bench) -> None:
-        _job, remote_id = await bench.submit("true")
-        await bench.ended(remote_id)
+        _job, remote_id, _report = await bench.finish("true")
         events = list(await bench.backend.events(remote_id, 0))
         assert all(events)
         assert list(await bench.backend.events(remote_id, len(events))) == []
@@ -247,16 +233,14 @@ class RemoteBackendPromises(BackendPromises):
 
     @story
     async def test_samples_are_those_after_a_time(self, bench: Bench) -> None:
-        _job, remote_id = await bench.submit("true")
-        await bench.ended(remote_id)
+        _job, remote_id, _report = await bench.finish("true")
         times = [sample.time for sample in await bench.backend.samples(remote_id, 0)]
         assert times == sorted(times)
         assert list(await bench.backend.samples(remote_id, now().timestamp() + 3600)) == []
 
     @story
     async def test_metrics_that_the_platform_reads_go_on_where_they_were(self, bench: Bench) -> None:
-        _job, remote_id = await bench.submit("true")
-        await bench.ended(remote_id)
+        _job, remote_id, _report = await bench.finish("true")
         for name in await bench.backend.metric_names(remote_id):
             points = list((await bench.backend.points(remote_id, name, 0)).points)
             assert list((await bench.backend.points(remote_id, name, 1)).points) == points[1:]
@@ -274,8 +258,7 @@ class RemoteBackendPromises(BackendPromises):
 
     @story
     async def test_what_is_deleted_is_forgotten(self, bench: Bench) -> None:
-        job, remote_id = await bench.submit("true")
-        await bench.ended(remote_id)
+        job, remote_id, _report = await bench.finish("true")
         await bench.backend.delete(remote_id)
         await bench.backend.delete(remote_id)
         assert await bench.backend.poll([remote_id]) == {}

@@ -20,6 +20,7 @@ from ...jobs.logs import file as logs
 from ...jobs.spec import Source, parse_spec
 from ...jobs.state_dir import Home, JobFolder
 from ...source import pack as source
+from ...storage.base import Storage
 from ..data.inputs import upload_code
 from ..data.storages import Storages
 from ..profiles import Profiles
@@ -31,6 +32,12 @@ PROFILE = "bench"
 # The timeout of every wait, in seconds.
 _PATIENCE = 60.0
 _SOURCE = {"files": {"a.txt": "from the code\n"}}
+
+
+def read(storage: Storage, folder: str, path: str) -> bytes:
+    """Return the content of a file in a folder."""
+    with storage.open(folder, path) as file:
+        return file.read(0, file.file.size)
 
 
 class Bench:
@@ -84,20 +91,21 @@ class Bench:
         """Return the files of an output channel: path to bytes."""
         uri = job.outputs[channel]
         storage = self.storages.of(uri, PROFILE)
-        found = {}
-        for file in storage.list(uri):
-            with storage.open(uri, file.path) as opened:
-                found[file.path] = opened.read(0, file.size)
-        return found
+        return {file.path: read(storage, uri, file.path) for file in storage.list(uri)}
 
-    async def until(self, remote_id: str, wanted: Callable[[Report], bool]) -> Report:
+    async def finish(
+        self, command: str, values: dict[str, Secret] | None = None, **fields: Any
+    ) -> tuple[Job, str, Report]:
+        """Submit a command, as `submit` does, and wait for its end. Return also the last report."""
+        job, remote_id = await self.submit(command, values, **fields)
+        return job, remote_id, await self.ended(remote_id)
+
+    async def until(self, remote_id: str, condition: Callable[[Report], bool]) -> Report:
         """Return the first report that meets a condition."""
         async with asyncio.timeout(_PATIENCE):
-            while True:
-                report = (await self.backend.poll([remote_id]))[remote_id]
-                if wanted(report):
-                    return report
+            while not condition(report := (await self.backend.poll([remote_id]))[remote_id]):
                 await asyncio.sleep(0.01)
+        return report
 
     async def ended(self, remote_id: str) -> Report:
         return await self.until(remote_id, lambda report: report.status.ended)
@@ -108,35 +116,38 @@ class Bench:
             return logs.instances(self.folder(job).log)
         return await self.backend.instances(remote_id)
 
-    async def log(self, job: Job, remote_id: str, instance: str, wanted: bytes) -> bytes:
-        """Return the log of a finished job's instance once it contains `wanted`; another process continues the read."""
+    async def log(self, job: Job, remote_id: str, instance: str, expected: bytes) -> bytes:
+        """Return the log of a finished job's instance once it contains `expected`. Each read is by another process."""
         before, data, cursor = b"-", b"", ""
         async with asyncio.timeout(_PATIENCE):
-            while wanted not in data or data != before:
+            while expected not in data or data != before:
                 before = data
-                data, cursor = await self._read_on(job, remote_id, instance, data, cursor)
-                assert data.count(wanted) <= 1, "what was read comes again"
+                if Capability.RUNS_HERE in self.backend.capabilities:
+                    data = (self.folder(job).log / instance).read_bytes()
+                else:
+                    piece = await self.another().log(remote_id, instance, cursor)
+                    data, cursor = data + piece.data, piece.cursor
+                assert data.count(expected) <= 1, "bytes were read twice"
         return data
 
-    async def _read_on(self, job: Job, remote_id: str, instance: str, data: bytes, cursor: str) -> tuple[bytes, str]:
-        if Capability.RUNS_HERE in self.backend.capabilities:
-            return (self.folder(job).log / instance).read_bytes(), ""
-        piece = await self.another().log(remote_id, instance, cursor)
-        return data + piece.data, piece.cursor
+    async def only_log(self, job: Job, remote_id: str, expected: bytes) -> bytes:
+        """Return the log of a job with one instance, as `log` does."""
+        (instance,) = await self.instances(job, remote_id)
+        return await self.log(job, remote_id, instance, expected)
 
     def folder(self, job: Job) -> JobFolder:
         return self.home.job(job.id)
 
-    def run(self, told: Coroutine[Any, Any, T]) -> T:
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end."""
 
-        async def to_its_end() -> T:
+        async def closing() -> T:
             try:
-                return await told
+                return await coroutine
             finally:
                 await transport.close()
 
-        return asyncio.run(to_its_end())
+        return asyncio.run(closing())
 
 
 def story(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
