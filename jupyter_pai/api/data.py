@@ -16,7 +16,7 @@ from ..core.i18n import _
 from ..engine.data import browse, outputs
 from ..engine.data.outputs import FileChunk
 from ..engine.data.storages import Root
-from ..engine.data.transfers import TransferPlan
+from ..engine.data.transfers import Transfer
 from ..storage.local import path_of
 from .endpoint import Body, Context, Json, Schema, TypedDict, check_range, endpoint
 from .outputs import TransferReply
@@ -196,7 +196,7 @@ async def put_data(context: Context, body: DataCopy) -> TransferReply:
     return await _copy(context, body, browse.plan_put, context.path(body.path))
 
 
-async def _copy(context: Context, body: DataCopy, plan: Callable[..., TransferPlan], path: Path) -> TransferReply:
+async def _copy(context: Context, body: DataCopy, plan: Callable[..., Transfer], path: Path) -> TransferReply:
     storage = context.service.storages.of(body.uri, body.profile)
     uri = browse.place_below(storage, body.uri, body.name)
     start = partial(plan, storage, uri=uri, path=path, overwrite=body.overwrite)

@@ -12,7 +12,7 @@ from ..core.errors import NotFound
 from ..core.i18n import _
 from ..engine.data import outputs as channels
 from ..engine.data.outputs import FileChunk, Page
-from ..engine.data.transfers import TransferPlan, plan_download
+from ..engine.data.transfers import Transfer, plan_download
 from ..jobs.job import Job
 from ..storage.base import Storage
 from ..storage.local import path_of
@@ -170,10 +170,10 @@ async def download(context: Context, job: str, body: Download) -> TransferReply:
         fix=_("Its script can write to the folder ${variable}.").format(variable=f"PAI_OUTPUT_{body.channel.upper()}"),
     )
 
-    def plan() -> TransferPlan:
-        copy, work = plan_download(storage, uri, folder, body.files, overwrite=body.overwrite, nothing=empty)
+    def plan() -> Transfer:
+        copy = plan_download(storage, uri, folder, body.files, overwrite=body.overwrite, nothing=empty)
         copy.job, copy.channel = record.id, body.channel
-        return TransferPlan(copy, work)
+        return copy
 
     return context.transfer(await context.service.transfers.start(plan))
 

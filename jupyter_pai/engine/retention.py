@@ -8,11 +8,13 @@ of deleted or never stored jobs.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any
 
 from ..backends import load_backends
@@ -52,8 +54,7 @@ class Criteria:
 
     @property
     def names_jobs(self) -> bool:
-        numbers = (self.older_than, self.larger_than, self.keep)
-        return any(number is not None for number in numbers) or bool(self.statuses or self.labels)
+        return {self.older_than, self.larger_than, self.keep} != {None} or bool(self.statuses or self.labels)
 
 
 @dataclass(frozen=True)
@@ -105,15 +106,12 @@ class Retention:
     async def clean_up(self, first: float = _FIRST_CLEANUP, interval: float = _CLEANUP_INTERVAL) -> None:
         """Finish interrupted removals, then sweep periodically."""
         await asyncio.to_thread(self.finish_removals)
-        pause = first
-        while True:
+        for pause in chain([first], repeat(interval)):
             await asyncio.sleep(pause)
-            pause = interval
-            try:
+            # A submit reports a full disk and invalid settings.
+            with contextlib.suppress(PaiError, OSError):
                 await asyncio.to_thread(self.measure)
                 await asyncio.to_thread(self.sweep)
-            except (PaiError, OSError):
-                pass  # A full disk or invalid settings: a submit reports them.
 
     def limit(self, settings: DiskSettings) -> int:
         """Return the limit in bytes above which users are warned."""
@@ -146,19 +144,22 @@ class Retention:
 
     def measure(self, at_most: int | None = None) -> None:
         """Measure new finished jobs, environments and inputs. May block."""
-        unknown = [job.id for job in self.store.disk_usage.finished_jobs("bytes IS NULL")][:at_most]
-        for start in range(0, len(unknown), _BATCH):
+        usage = self.store.disk_usage
+        new = [job.id for job in usage.finished_jobs("bytes IS NULL")][:at_most]
+        for start in range(0, len(new), _BATCH):
             if self._closed.is_set():
                 return
-            ids = unknown[start : start + _BATCH]
-            self.store.disk_usage.record({f"jobs/{job_id}": self._size(job_id) for job_id in ids}).result()
-        known = self.store.disk_usage.sizes("environments/") | self.store.disk_usage.sizes("inputs/")
-        existing = {f"environments/{entry.key}" for entry in disk.environments(self.home) if entry.used_at}
-        existing |= {f"inputs/{entry.key}" for entry in disk.inputs(self.home) if entry.used_at}
-        for path in known.keys() - existing:
-            self.store.disk_usage.forget(path).result()
-        sizes = {path: disk.taken(self.home.path / path) for path in existing - known.keys()}
-        self.store.disk_usage.record(sizes | {"sources": disk.taken(self.home.sources)}).result()
+            usage.record({f"jobs/{job_id}": self._size(job_id) for job_id in new[start : start + _BATCH]}).result()
+        measured = self._entry_sizes().keys()
+        existing = {entry.path for entry in disk.entries(self.home) if entry.used_at}
+        for path in measured - existing:
+            usage.forget(path).result()
+        sizes = {path: disk.taken(self.home.path / path) for path in existing - measured}
+        usage.record(sizes | {"sources": disk.taken(self.home.sources)}).result()
+
+    def _entry_sizes(self) -> dict[str, int]:
+        """Return the measured bytes of environments and staged inputs, by their paths in the state folder."""
+        return self.store.disk_usage.sizes("environments/") | self.store.disk_usage.sizes("inputs/")
 
     def measure_again(self, job_id: str, at_most: int) -> None:
         """Measure, and measure this job again: it may have finished before all of its files were written."""
@@ -177,51 +178,42 @@ class Retention:
         """Return the disk usage as JSON: bytes and counts by kind, and the largest jobs. May block."""
         self.measure()
         ended = self.store.disk_usage.finished_jobs()
-        running = {job.id: self._size(job.id) for job in self.store.jobs.active()}
-        environments = self.store.disk_usage.sizes("environments/")
-        inputs = self.store.disk_usage.sizes("inputs/")
-        sources = list(self.home.sources.glob("*.tar.gz"))
-        parts = [
-            {"what": "jobs", "count": len(ended), "bytes": sum(job.bytes or 0 for job in ended)},
-            {"what": "running", "count": len(running), "bytes": sum(running.values())},
-            {"what": "environments", "count": len(environments), "bytes": sum(environments.values())},
-            {"what": "inputs", "count": len(inputs), "bytes": sum(inputs.values())},
-            {"what": "sources", "count": len(sources), "bytes": disk.taken(self.home.sources)},
-            {"what": "database", "count": 1, "bytes": sum(map(disk.taken, self.home.path.glob("pai.sqlite3*")))},
-        ]
-        largest = sorted(ended, key=lambda job: -(job.bytes or 0))[:10]
+        parts = {
+            "jobs": [job.bytes or 0 for job in ended],
+            "running": [self._size(job.id) for job in self.store.jobs.active()],
+            "environments": self.store.disk_usage.sizes("environments/").values(),
+            "inputs": self.store.disk_usage.sizes("inputs/").values(),
+            "sources": [*map(disk.taken, self.home.sources.glob("*.tar.gz"))],
+            "database": [sum(map(disk.taken, self.home.path.glob("pai.sqlite3*")))],
+        }
         return {
             "path": str(self.home.path),
-            "bytes": sum(int(str(part["bytes"])) for part in parts),
+            "bytes": sum(map(sum, parts.values())),
             "limit": self.limit(self.profiles.settings().disk),
             "free": shutil.disk_usage(self.home.path).free,
-            "parts": parts,
+            "parts": [{"what": name, "count": len(sizes), "bytes": sum(sizes)} for name, sizes in parts.items()],
             "largest": [
                 {"id": job.id, "name": job.name, "status": job.status, "bytes": job.bytes, "pinned": bool(job.pinned)}
-                for job in largest
+                for job in sorted(ended, key=lambda job: -(job.bytes or 0))[:10]
             ],
         }
 
     def _plan(self, criteria: Criteria) -> tuple[list[Candidate], list[Candidate]]:
         """Return the jobs and environments to remove; without a criterion, those of the automatic cleanup."""
         self.measure()
-        environments: list[Candidate] = []
+        jobs, environments = list[FinishedJob](), list[Candidate]()
         if criteria.environments or not criteria.names_jobs:
             environments = list(self._environments(0 if criteria.environments else self._unused_since()))
-        return self._jobs(criteria) if criteria.names_jobs else [], environments
-
-    def _jobs(self, criteria: Criteria) -> list[Candidate]:
-        query = JobFilter(list(criteria.statuses), labels=dict(criteria.labels))
-        finished = self.store.disk_usage.finished_jobs(query.where, query.arguments)
-        jobs = [job for job in finished if _matches(job, criteria)]
-        return [self._candidate(job) for job in jobs[criteria.keep or 0 :]]
+        if criteria.names_jobs:
+            query = JobFilter(list(criteria.statuses), labels=dict(criteria.labels))
+            finished = self.store.disk_usage.finished_jobs(query.where, query.arguments)
+            jobs = [job for job in finished if _matches(job, criteria)][criteria.keep or 0 :]
+        return [self._candidate(job) for job in jobs], environments
 
     def _candidate(self, job: FinishedJob) -> Candidate:
-        model = self.home.job(job.id).output / "model"
-        try:
+        model, has_model = self.home.job(job.id).output / "model", False
+        with contextlib.suppress(OSError):
             has_model = not model.is_symlink() and any(model.iterdir())
-        except OSError:
-            has_model = False
         return Candidate(job.id, job.ended_at, job.bytes or 0, job.name, job.status, has_model)
 
     def _unused_since(self) -> float:
@@ -230,21 +222,16 @@ class Retention:
     def _environments(self, before: float) -> Iterator[Candidate]:
         """Yield environments and staged inputs that no job uses or has used since `before`; regardless of time if it
         is 0."""
-        sizes = self.store.disk_usage.sizes("environments/") | self.store.disk_usage.sizes("inputs/")
-        for entry in disk.environments(self.home):
-            if not entry.in_use and (not before or entry.used_at < before):
-                yield Candidate(entry.key, entry.used_at, sizes.get(f"environments/{entry.key}", 0))
+        sizes = self._entry_sizes()
         used = {uri for job in self.store.jobs.active() for uri in job.staged_spec.inputs.values()}
-        for entry in disk.inputs(self.home):
+        for entry in disk.entries(self.home):
             in_use = entry.in_use or any(entry.key in uri for uri in used)
+            if in_use or (before and entry.used_at >= before):
+                continue
             # A data frame exists only here, and stays while a job can be rerun with it.
-            if (
-                not in_use
-                and (not before or entry.used_at < before)
-                and (entry.uri or not self.store.jobs.any_spec_contains(entry.key))
-            ):
-                name = entry.uri or _("a data frame")
-                yield Candidate(entry.key, entry.used_at, sizes.get(f"inputs/{entry.key}", 0), name)
+            if entry.uri or not entry.is_input or not self.store.jobs.any_spec_contains(entry.key):
+                name = (entry.uri or _("a data frame")) if entry.is_input else ""
+                yield Candidate(entry.key, entry.used_at, sizes.get(entry.path, 0), name)
 
     async def prune(
         self,
@@ -317,8 +304,8 @@ class Retention:
 
     def _remove_entry(self, key: str) -> bool:
         """Remove an environment or staged input. Return whether it was removed."""
-        is_data = (self.home.inputs / key).exists()
-        return disk.remove_input(self.home, key) if is_data else disk.remove_environment(self.home, key)
+        folder = self.home.inputs / key
+        return disk.remove_entry(folder if folder.exists() else self.home.environments / key)
 
     def _tidy(self) -> None:
         disk.remove_sources(self.home)

@@ -37,7 +37,7 @@ from ..storage.base import Progress
 from . import lineage
 from .data.inputs import Inputs, upload_code
 from .data.storages import Storages
-from .data.transfers import Transfer, TransferPlan, Transfers
+from .data.transfers import Transfer, Transfers
 from .requests import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
@@ -140,7 +140,8 @@ class Submitter:
             self.staged.keep(transfer.id, replace(plan, inputs=inputs))
             return len(inputs)
 
-        return await self.transfers.start(lambda: TransferPlan(transfer, stage))
+        transfer.work = stage
+        return await self.transfers.start(lambda: transfer)
 
     async def submit(self, request: SubmitRequest) -> Submitted:
         """Pack the code, store the job and start it. Requests with the same key make one job.

@@ -9,7 +9,8 @@ from ...core.errors import BadInput, NotFound, Unsupported, UsageError
 from ...core.i18n import _
 from ...storage.base import File, Progress, Storage
 from ...storage.staging import read_errors, walk
-from .transfers import Transfer, TransferPlan, plan_download
+from .transfers import Transfer, plan_download
+
 
 
 def describe(storage: Storage, uri: str, after: str, most: int, *, recursive: bool) -> dict[str, Any]:
@@ -19,15 +20,13 @@ def describe(storage: Storage, uri: str, after: str, most: int, *, recursive: bo
         NotFound: if the URI does not exist.
     """
     entry = _stat(storage, uri)
-    if not entry.is_folder:
-        files, more = [entry], False
-    elif recursive:
-        below = [file for file in storage.list(_folder(storage, uri)) if file.path > after]
-        files, more = below[:most], len(below) > most
-    else:
-        files = storage.entries(_folder(storage, uri), after, most + 1)
-        files, more = files[:most], len(files) > most
     top = _folder(storage, uri) if entry.is_folder else storage.split(uri)[0]
+    if not entry.is_folder:
+        files = [entry]
+    elif recursive:
+        files = [file for file in storage.list(top) if file.path > after]
+    else:
+        files = storage.entries(top, after, most + 1)
     return {
         "uri": top,
         "parents": _parents(storage, top),
@@ -40,9 +39,9 @@ def describe(storage: Storage, uri: str, after: str, most: int, *, recursive: bo
                 "is_folder": file.is_folder,
                 "problem": file.problem,
             }
-            for file in files
+            for file in files[:most]
         ],
-        "more": more,
+        "more": len(files) > most,
     }
 
 
@@ -77,31 +76,29 @@ def measure(storage: Storage, uri: str) -> dict[str, Any]:
         NotFound: if the URI does not exist.
     """
     entry = _stat(storage, uri)
-    files = storage.list(_folder(storage, uri)) if entry.is_folder else [entry]
+    uri = _folder(storage, uri) if entry.is_folder else uri
+    files = storage.list(uri) if entry.is_folder else [entry]
     return {
-        "uri": _folder(storage, uri) if entry.is_folder else uri,
+        "uri": uri,
         "is_folder": entry.is_folder,
         "files": len(files),
         "bytes": sum(file.size for file in files),
     }
 
 
-def plan_data_get(storage: Storage, *, uri: str, path: Path, overwrite: bool) -> TransferPlan:
+def plan_data_get(storage: Storage, *, uri: str, path: Path, overwrite: bool) -> Transfer:
     """Plan a download into a folder: of a file under its name, or of the content of a folder.
 
     Raises:
         NotFound: if the URI does not exist.
         Conflict: if files exist in the target folder.
     """
-    if _stat(storage, uri).is_folder:
-        top, files = _folder(storage, uri), None
-    else:
-        top, name = storage.split(uri)
-        files = [name]
-    return plan_download(storage, top, path, files, overwrite=overwrite, nothing=_missing(uri))
+    is_folder = _stat(storage, uri).is_folder
+    top, name = (_folder(storage, uri), "") if is_folder else storage.split(uri)
+    return plan_download(storage, top, path, [name] if name else None, overwrite=overwrite, nothing=_missing(uri))
 
 
-def plan_put(storage: Storage, *, uri: str, path: Path, overwrite: bool) -> TransferPlan:
+def plan_put(storage: Storage, *, uri: str, path: Path, overwrite: bool) -> Transfer:
     """Plan an upload: of a local file to a URI or into the folder of that URI, or of the content of a local folder.
 
     Raises:
@@ -113,9 +110,13 @@ def plan_put(storage: Storage, *, uri: str, path: Path, overwrite: bool) -> Tran
         files = walk(path)
         if not overwrite:
             storage.check_free(target, [name for name, _bytes in files])
-        transfer = Transfer("put", target, str(path), len(files), sum(size for _path, size in files))
-        return TransferPlan(
-            transfer, lambda progress: storage.put_tree(path, target, overwrite=overwrite, progress=progress)
+        return Transfer(
+            "put",
+            target,
+            str(path),
+            files=len(files),
+            bytes=sum(size for _path, size in files),
+            work=lambda progress: storage.put_tree(path, target, overwrite=overwrite, progress=progress),
         )
     entry = storage.stat(uri)
     target = storage.join(_folder(storage, uri), path.name) if uri.endswith("/") or (entry and entry.is_folder) else uri
@@ -127,15 +128,17 @@ def plan_put(storage: Storage, *, uri: str, path: Path, overwrite: bool) -> Tran
         storage.put(path, target, overwrite=overwrite, progress=progress)
         return 1
 
-    return TransferPlan(Transfer("put", target, str(path), 1, _size(path)), work)
+    with read_errors(path):
+        size = path.stat().st_size
+    return Transfer("put", target, str(path), 1, size, work)
 
 
-def plan_remove(storage: Storage, uri: str) -> TransferPlan:
+def plan_remove(storage: Storage, uri: str) -> Transfer:
     """Plan the removal of a file, or of a folder if the URI ends with a slash."""
-    return TransferPlan(Transfer("remove", uri, "", 0, 0), lambda _progress: storage.delete(uri))
+    return Transfer("remove", uri, "", 0, 0, lambda _progress: storage.delete(uri))
 
 
-def plan_move(storage: Storage, uri: str, name: str, to: str) -> TransferPlan:
+def plan_move(storage: Storage, uri: str, name: str, to: str) -> Transfer:
     """Plan to rename a file or folder (`name`), or to move it to another URI of the same storage (`to`). May block.
 
     Raises:
@@ -159,8 +162,7 @@ def plan_move(storage: Storage, uri: str, name: str, to: str) -> TransferPlan:
         target = to if is_folder or not to.endswith("/") else storage.join(to, storage.split(uri)[1])
     if is_folder:
         target = _folder(storage, target)
-    transfer = Transfer("move", uri, target, 0, 0)
-    return TransferPlan(transfer, lambda progress: storage.move(uri, target, progress=progress))
+    return Transfer("move", uri, target, 0, 0, lambda progress: storage.move(uri, target, progress=progress))
 
 
 def _folder(storage: Storage, uri: str) -> str:
@@ -173,11 +175,6 @@ def _stat(storage: Storage, uri: str) -> File:
     if entry is None:
         raise _missing(uri)
     return entry
-
-
-def _size(source: Path) -> int:
-    with read_errors(source):
-        return source.stat().st_size
 
 
 def _missing(uri: str) -> NotFound:

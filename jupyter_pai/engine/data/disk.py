@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 import time
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,33 +24,37 @@ _FRESH = 3600.0
 
 
 @dataclass(frozen=True)
-class Environment:
-    """An interpreter with requirements, or data that was brought here for jobs. `used_at`: when a job last started with
-    it, in seconds since 1970; `in_use`: a job runs with it, or it is being made. `uri` is where data came from, empty
-    if it is of a notebook's variable."""
+class Entry:
+    """An interpreter with requirements, or a staged input (`is_input`). `used_at` is the last start of a job with it,
+    in seconds since 1970; 0 if it is incomplete. `in_use`: a job runs with it, or it is being created. `uri` is the
+    source of an input; empty for the variable of a notebook."""
 
     key: str
+    is_input: bool
     used_at: float
     in_use: bool
     uri: str = ""
 
+    @property
+    def path(self) -> str:
+        """The path in the state folder."""
+        return f"{'inputs' if self.is_input else 'environments'}/{self.key}"
+
 
 def taken(path: Path, seen: set[tuple[int, int]] | None = None) -> int:
-    """Bytes that are allocated for a folder and all below it, or a file; what has several names is counted once.
-
-    With `seen`, of what was counted by an earlier call with the same set, nothing. Links are not followed. What cannot
-    be read, or vanishes meanwhile, counts nothing.
+    """Return the allocated bytes of a file, or of a folder and all files below it. A file with several names is counted
+    once; with `seen`, once in all calls with this set. Links are not followed. Unreadable files are not counted.
     """
     counted = set() if seen is None else seen
     total, waiting = 0, [os.fspath(path)]
     while waiting:
         place = waiting.pop()
         with contextlib.suppress(OSError):
-            found = os.lstat(place)
-            if found.st_nlink == 1 or (found.st_dev, found.st_ino) not in counted:
-                counted.add((found.st_dev, found.st_ino))
-                total += found.st_blocks * _BLOCK
-                if os.path.isdir(place) and not os.path.islink(place):
+            info = os.lstat(place)
+            if info.st_nlink == 1 or (info.st_dev, info.st_ino) not in counted:
+                counted.add((info.st_dev, info.st_ino))
+                total += info.st_blocks * _BLOCK
+                if stat.S_ISDIR(info.st_mode):
                     waiting += [entry.path for entry in os.scandir(place)]
     return total
 
@@ -68,51 +74,38 @@ def remove(path: Path) -> bool:
     return not os.path.lexists(path)
 
 
-def environments(home: Home) -> list[Environment]:
-    """Return all environments. `used_at` is 0 for incomplete ones."""
+def entries(home: Home) -> list[Entry]:
+    """Return all environments and staged inputs, including incomplete ones."""
     found = []
-    for path in sorted(home.environments.iterdir()):
-        if path.is_dir():
-            lease = Lease(path.with_name(f"{path.name}.lock"))
-            in_use = not lease.acquire()
-            lease.release()
+    for folder in sorted([*home.environments.iterdir(), *home.inputs.iterdir()]):
+        is_input = folder.parent == home.inputs
+        if (folder / "data" if is_input else folder).is_dir():
             with contextlib.suppress(FileNotFoundError):
-                ready = path / "ready"
-                found.append(Environment(path.name, ready.stat().st_mtime if ready.exists() else 0.0, in_use))
-    return found
-
-
-def inputs(home: Home) -> list[Environment]:
-    """Return all staged inputs, including incomplete ones."""
-    found = []
-    for path in sorted(home.inputs.iterdir()):
-        if (path / "data").is_dir():
-            with contextlib.suppress(FileNotFoundError):
-                ready = path / "ready"
+                ready = folder / "ready"
                 used_at = ready.stat().st_mtime if ready.exists() else 0.0
-                # A job that is being submitted is not stored yet.
-                is_fresh = time.time() - path.stat().st_mtime < _FRESH or time.time() - used_at < _FRESH
-                found.append(Environment(path.name, used_at, is_fresh, ready.read_text("utf-8") if used_at else ""))
+                # The job of an input that was used just now may not be stored yet.
+                is_fresh = time.time() - max(used_at, folder.stat().st_mtime) < _FRESH
+                in_use = is_fresh if is_input else _is_locked(folder)
+                uri = ready.read_text("utf-8") if is_input and used_at else ""
+                found.append(Entry(folder.name, is_input, used_at, in_use, uri))
     return found
 
 
-def remove_input(home: Home, key: str) -> bool:
-    """Remove a staged input, unless it is being staged. Return whether it is gone."""
-    folder, lease = home.inputs / key, Lease(home.inputs / f"{key}.lock")
-    if not lease.acquire():
-        return False
-    try:
-        (folder / "ready").unlink(missing_ok=True)
-        return remove(folder)
-    finally:
-        lease.release()
+def _lease(folder: Path) -> Lease:
+    return Lease(folder.with_name(f"{folder.name}.lock"))
 
 
-def remove_environment(home: Home, key: str) -> bool:
-    """Remove an environment unless it is in use. Return whether it is gone. A job that starts meanwhile waits and
-    creates it again."""
-    folder = home.environments / key
-    lease = Lease(home.environments / f"{key}.lock")
+def _is_locked(folder: Path) -> bool:
+    lease = _lease(folder)
+    is_free = lease.acquire()
+    lease.release()
+    return not is_free
+
+
+def remove_entry(folder: Path) -> bool:
+    """Remove an environment or a staged input, unless it is in use or being created. Return whether it is gone. A job
+    that starts meanwhile waits and creates it again."""
+    lease = _lease(folder)
     if not lease.acquire():
         return False
     try:
@@ -143,31 +136,28 @@ def remove_sources(home: Home, fresh: float = _FRESH) -> None:
 
 def orphaned_sources(home: Home, jobs: Collection[str], fresh: float = _FRESH) -> int:
     """Return the bytes of packed code without a job, once `jobs` are removed."""
-    links: dict[int, int] = {}
-    for job_id in jobs:
+    links = Counter(info.st_ino for info in _stats(home.job(job_id).source for job_id in jobs))
+    return sum(
+        info.st_blocks * _BLOCK
+        for info in _stats(home.sources.glob("*.tar.gz"))
+        if info.st_nlink == 1 + links[info.st_ino] and (links[info.st_ino] or time.time() - info.st_ctime > fresh)
+    )
+
+
+def _stats(paths: Iterable[Path]) -> Iterator[os.stat_result]:
+    for path in paths:
         with contextlib.suppress(FileNotFoundError):
-            found = home.job(job_id).source.stat()
-            links[found.st_ino] = links.get(found.st_ino, 0) + 1
-    total = 0
-    for path in home.sources.glob("*.tar.gz"):
-        with contextlib.suppress(FileNotFoundError):
-            found = path.stat()
-            gone = links.get(found.st_ino, 0)
-            if found.st_nlink == 1 + gone and (gone or time.time() - found.st_ctime > fresh):
-                total += found.st_blocks * _BLOCK
-    return total
+            yield path.stat()
 
 
 def leftovers(home: Home, known: Callable[[], set[str]]) -> list[str]:
     """Return folders of jobs that were never stored because their submit was killed."""
-    now = time.time()
-    old = []
+    old = set()
     for entry in os.scandir(home.jobs):
         with contextlib.suppress(FileNotFoundError):
-            is_old = entry.is_dir(follow_symlinks=False) and now - entry.stat().st_mtime > _CUT_SHORT
+            is_old = entry.is_dir(follow_symlinks=False) and time.time() - entry.stat().st_mtime > _CUT_SHORT
             # A job with a record was stored, even if a rebuilt database could not read it.
             if is_old and not home.job(entry.name).record.exists():
-                old.append(entry.name)
-    # Read afterwards, to include jobs stored meanwhile.
-    there = known()
-    return [name for name in old if name not in there]
+                old.add(entry.name)
+    # Read the stored jobs last, to include jobs stored meanwhile.
+    return sorted(old - known())

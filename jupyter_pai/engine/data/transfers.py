@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from ...core.errors import EngineError, NotFound, PaiError
 from ...core.i18n import _
@@ -29,8 +29,9 @@ class Transfer:
     """A transfer of files. `kind` is `get` (`uri` to `folder`), `put` (`folder` to `uri`), `remove`, `move` (`uri` to
     the URI in `folder`), `bring` (inputs of a job to its platform) or `upload` (a file of a browser to `uri`).
 
-    `done` and `bytes` are in bytes. `left_out` counts unreadable files, such as links out of a channel. `job` and
-    `channel` are set for the output of a job.
+    `work` gets a callback for the progress, and returns the number of files. `done` and `bytes` are in bytes.
+    `left_out` counts unreadable files, such as links out of a channel. `job` and `channel` are set for the output of a
+    job.
     """
 
     kind: Literal["get", "put", "remove", "move", "bring", "upload"]
@@ -38,6 +39,7 @@ class Transfer:
     folder: str
     files: int
     bytes: int
+    work: Callable[[Progress], int] = field(default=lambda _progress: 0)
     left_out: int = 0
     job: str = ""
     channel: str = ""
@@ -53,15 +55,8 @@ class Transfer:
 
     def as_json(self) -> dict[str, Any]:
         """Return the transfer as REST shows it: `kind` is called `verb` there."""
-        values = {name: value for name, value in vars(self).items() if name not in ("kind", "cancelled")}
+        values = {name: value for name, value in vars(self).items() if name not in ("kind", "work", "cancelled")}
         return {"verb": self.kind} | values
-
-
-class TransferPlan(NamedTuple):
-    """A transfer that can start. `work` gets a progress callback and returns the number of files."""
-
-    transfer: Transfer
-    work: Callable[[Progress], int]
 
 
 class _Cancelled(Exception):
@@ -75,27 +70,27 @@ class Transfers:
         self._pool = ThreadPoolExecutor(_THREADS, "jupyter-pai transfer")
         self._transfers: dict[str, Transfer] = {}
 
-    async def start(self, plan: Callable[[], TransferPlan]) -> Transfer:
+    async def start(self, plan: Callable[[], Transfer]) -> Transfer:
         """Start a transfer. It is planned in a thread; errors of the plan are raised at once.
 
         Raises:
             PaiError: as `plan` does.
         """
-        transfer, work = await asyncio.to_thread(plan)
+        transfer = await asyncio.to_thread(plan)
         self.add(transfer)
-        self.run(transfer, work)
+        self.run(transfer)
         return transfer
 
     def add(self, transfer: Transfer) -> None:
         """Register a transfer that starts later."""
-        over = [known for known in self._transfers.values() if known.is_over]
-        for known in over[: max(len(over) - _REMEMBERED, 0)]:
-            del self._transfers[known.id]
+        over = [known.id for known in self._transfers.values() if known.is_over]
+        for transfer_id in over[: max(len(over) - _REMEMBERED, 0)]:
+            del self._transfers[transfer_id]
         self._transfers[transfer.id] = transfer
 
-    def run(self, transfer: Transfer, work: Callable[[Progress], int]) -> Future[None]:
+    def run(self, transfer: Transfer) -> Future[None]:
         """Start a registered transfer. Its errors are in the language of the caller."""
-        return self._pool.submit(contextvars.copy_context().run, _run, transfer, work)
+        return self._pool.submit(contextvars.copy_context().run, _run, transfer)
 
     def get(self, transfer_id: str) -> Transfer:
         """Return a transfer by its id.
@@ -129,7 +124,7 @@ class Transfers:
 
 def plan_download(
     storage: Storage, uri: str, folder: Path, files: Sequence[str] | None, *, overwrite: bool, nothing: NotFound
-) -> TransferPlan:
+) -> Transfer:
     """Plan a transfer of the files below a URI, or of these paths, into a folder. May block.
 
     Raises:
@@ -140,29 +135,31 @@ def plan_download(
     if not entries:
         raise nothing
     check_targets(folder, [entry.path for entry in entries], overwrite=overwrite)
-    left_out = len(storage.list(uri)) - len(entries) if files is None else 0
-    transfer = Transfer("get", uri, str(folder), len(entries), sum(entry.size for entry in entries), left_out)
-    return TransferPlan(
-        transfer, lambda progress: storage.get_tree(uri, folder, files, overwrite=overwrite, progress=progress)
+    return Transfer(
+        "get",
+        uri,
+        str(folder),
+        files=len(entries),
+        bytes=sum(entry.size for entry in entries),
+        work=lambda progress: storage.get_tree(uri, folder, files, overwrite=overwrite, progress=progress),
+        left_out=len(storage.list(uri)) - len(entries) if files is None else 0,
     )
 
 
-def _run(transfer: Transfer, work: Callable[[Progress], int]) -> None:
+def _run(transfer: Transfer) -> None:
     def report(done: int, total: int) -> None:
         transfer.done, transfer.bytes = done, total
         if transfer.cancelled.is_set():
             raise _Cancelled
 
     try:
-        if transfer.cancelled.is_set():
-            raise _Cancelled
+        report(transfer.done, transfer.bytes)
         transfer.status = "running"
-        transfer.files = work(report)
+        transfer.files = transfer.work(report)
         transfer.status = "done"
     except _Cancelled:
         transfer.status = "cancelled"
-    except PaiError as error:
+    except Exception as error:  # Any error must reach the users who wait for the transfer.
+        if not isinstance(error, PaiError):
+            error = EngineError(_("The transfer failed: {error}").format(error=repr(error)))
         transfer.error, transfer.status = error.as_json(), "failed"
-    except Exception as error:  # Any error must reach those who wait for the transfer.
-        message = EngineError(_("The transfer failed: {error}").format(error=repr(error)))
-        transfer.error, transfer.status = message.as_json(), "failed"

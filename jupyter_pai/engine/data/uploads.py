@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +33,6 @@ class _Upload:
 
     transfer: Transfer
     path: Path
-    work: Callable[[Progress], int]
     modified: float
     received: int = 0
     touched: float = field(default_factory=time.monotonic)
@@ -57,15 +55,15 @@ class Uploads:
             EngineError: if the bytes cannot be written to the state folder.
         """
         self._clear()
-        transfer = Transfer("upload", uri, "", 1, size)
-        path = self._folder / transfer.id
-        await asyncio.to_thread(_prepare, storage, uri, overwrite, path, size)
 
         def work(progress: Progress) -> int:
             storage.put(path, uri, overwrite=overwrite, progress=progress)
             return 1
 
-        self._waiting[transfer.id] = upload = _Upload(transfer, path, work, modified)
+        transfer = Transfer("upload", uri, "", 1, size, work)
+        path = self._folder / transfer.id
+        await asyncio.to_thread(_prepare, storage, uri, overwrite, path, size)
+        self._waiting[transfer.id] = upload = _Upload(transfer, path, modified)
         self._transfers.add(transfer)
         if not size:
             await asyncio.wrap_future(self._send(upload))
@@ -81,12 +79,9 @@ class Uploads:
             EngineError: if it cannot be written; the upload is cancelled.
         """
         transfer = self._transfers.get(transfer_id)
-        upload = self._waiting.get(transfer_id)
-        if upload is None:
-            raise self._over()
+        upload = self._waiting_upload(transfer_id)
         async with upload.lock:
-            if transfer_id not in self._waiting:
-                raise self._over()
+            self._waiting_upload(transfer_id)
             self._check(upload, offset, data)
             try:
                 await asyncio.to_thread(_write, upload.path, offset, data)
@@ -94,12 +89,13 @@ class Uploads:
                 if transfer_id in self._waiting:
                     self.cancel(transfer_id)
                     raise _write_error(upload.path, error) from None
-            if transfer_id not in self._waiting:  # Cancelled meanwhile.
-                raise self._over()
+            self._waiting_upload(transfer_id)
             upload.received = transfer.done = max(upload.received, offset + len(data))
             upload.touched = time.monotonic()
             if upload.received == transfer.bytes:
-                return await self._finish(upload)
+                # Wait up to a second for the storage, so that small files need no polling.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._send(upload))), 1.0)
         return transfer
 
     def cancel(self, transfer_id: str) -> Transfer:
@@ -115,8 +111,11 @@ class Uploads:
         for transfer_id in [*self._waiting]:
             self.cancel(transfer_id)
 
-    def _over(self) -> Conflict:
-        return Conflict(_("This upload is complete or cancelled."), fix=_("Check its status."))
+    def _waiting_upload(self, transfer_id: str) -> _Upload:
+        """Return an upload that waits for chunks. It may have been cancelled meanwhile."""
+        if transfer_id not in self._waiting:
+            raise Conflict(_("This upload is complete or cancelled."), fix=_("Check its status."))
+        return self._waiting[transfer_id]
 
     def _check(self, upload: _Upload, offset: int, data: bytes) -> None:
         if len(data) > _MAX_CHUNK:
@@ -133,19 +132,12 @@ class Uploads:
             text = _("The file was announced with {n} bytes.").format(n=upload.transfer.bytes)
             raise UsageError(text, fix=_("Start the upload again."))
 
-    async def _finish(self, upload: _Upload) -> Transfer:
-        """Wait up to a second for the storage, so that small files need no polling; return the transfer."""
-        future = asyncio.wrap_future(self._send(upload))
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(future), 1.0)
-        return upload.transfer
-
     def _send(self, upload: _Upload) -> Future[None]:
         del self._waiting[upload.transfer.id]
         if upload.modified:
             with contextlib.suppress(OSError):
                 os.utime(upload.path, (upload.modified, upload.modified))
-        future = self._transfers.run(upload.transfer, upload.work)
+        future = self._transfers.run(upload.transfer)
         future.add_done_callback(lambda _done: upload.path.unlink(missing_ok=True))
         return future
 
@@ -187,14 +179,11 @@ def _prepare(storage: Storage, uri: str, overwrite: bool, path: Path, size: int)
 
 
 def _write(path: Path, offset: int, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
+    with path.open("r+b", buffering=0) as file:
+        file.seek(offset)
         rest = memoryview(data)
         while rest:
-            written = os.pwrite(descriptor, rest, offset)
-            rest, offset = rest[written:], offset + written
-    finally:
-        os.close(descriptor)
+            rest = rest[file.write(rest) :]
 
 
 def _write_error(path: Path, error: OSError) -> EngineError:

@@ -79,12 +79,12 @@ def test_environment_in_use_is_not_removed(tmp_path: Path, kind: int) -> None:
     (home.environments / "key" / "ready").touch()
     with open(home.environments / "key.lock", "w") as lock:
         fcntl.flock(lock, kind)
-        assert [found.in_use for found in disk.environments(home)] == [True]
-        assert not disk.remove_environment(home, "key")
+        assert [found.in_use for found in disk.entries(home)] == [True]
+        assert not disk.remove_entry(home.environments / "key")
         assert (home.environments / "key" / "ready").exists()
-    assert [(found.key, found.in_use) for found in disk.environments(home)] == [("key", False)]
-    assert disk.remove_environment(home, "key")
-    assert disk.environments(home) == []
+    assert [(found.key, found.in_use) for found in disk.entries(home)] == [("key", False)]
+    assert disk.remove_entry(home.environments / "key")
+    assert disk.entries(home) == []
 
 
 def test_packed_code_is_removed_with_its_last_job(tmp_path: Path) -> None:
