@@ -11,24 +11,22 @@ import hashlib
 import json
 import os
 import tarfile
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from ...backends.base import Backend, Capability
-from ...core.errors import BadInput, NotFound, PaiError, SourceError, Unsupported
+from ...core.errors import BadInput, NotFound, PaiError, Unsupported
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.datasets import is_dataset
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, state_errors
-from ...source import archive
-from ...storage.base import File, Progress, Storage
+from ...storage.base import Progress, Storage
 from ...storage.staging import walk
-from . import disk
 from .fingerprint import fingerprint
 from .storages import Storages
 
@@ -62,12 +60,16 @@ class Inputs:
             BadInput: if an input on this machine does not exist.
             Unsupported: if the backend cannot read a data set.
         """
-        if Capability.DATASETS not in backend.capabilities:
-            _refuse_datasets(spec, backend)
         runs_here = Capability.RUNS_HERE in backend.capabilities
         channels = []
         for channel, uri in spec.inputs.items():
-            is_local = _is_local(uri)
+            if is_dataset(uri) and Capability.DATASETS not in backend.capabilities:
+                text = _("The input `{channel}`: the backend `{name}` cannot read the data set {uri}.")
+                raise Unsupported(
+                    text.format(channel=channel, name=backend.name, uri=uri),
+                    fix=_("Submit to the platform that keeps it, or give the place of its data: oss://bucket/key/"),
+                ).at(f"inputs.{channel}")
+            is_local = "://" not in uri or uri.startswith("file://")
             if is_local != runs_here and not (is_local and backend.can_read(uri)):
                 channels.append(channel)
                 with _input_errors(channel):
@@ -87,12 +89,18 @@ class Inputs:
         base = await backend.input_uri() if plan.channels else ""
 
         def stage(progress: Progress | None) -> dict[str, str]:
-            total = _TotalProgress(progress)
+            parts: dict[str, tuple[int, int]] = {}
+
+            def report(channel: str, done: int, total: int) -> None:
+                parts[channel] = done, total
+                if progress:
+                    progress(sum(part[0] for part in parts.values()), sum(part[1] for part in parts.values()))
+
             staged = {}
             for channel in plan.channels:
                 with _input_errors(channel):
                     copy = self._send if base else self._fetch
-                    staged[channel] = copy(plan.inputs[channel], base, profile, total.part(channel))
+                    staged[channel] = copy(plan.inputs[channel], base, profile, partial(report, channel))
             return {**plan.inputs, **staged} if staged else {}
 
         return stage
@@ -108,29 +116,6 @@ class Inputs:
             storage.put(path, target, overwrite=True, progress=progress)
         return target
 
-    def code(self, uri: str, profile: str, progress: Progress | None = None) -> Path:
-        """Fetch a folder of code, or an archive (`.tar.gz`) of one, from a storage; return the local folder. May block
-        for long.
-
-        Raises:
-            NotFound: if the URI does not exist.
-            SourceError: if the archive cannot be unpacked.
-        """
-        path = Path(unquote(urlsplit(self._fetch(uri, "", profile, _TotalProgress(progress).part(uri))).path))
-        if path.is_dir():
-            return path
-        folder = path.parent.parent / "code"
-        with _locked(Lease(self.home.inputs / f"{folder.parent.name}.lock")):
-            if not folder.exists():
-                unpacked = Path(tempfile.mkdtemp(dir=folder.parent))
-                try:
-                    archive.unpack(path, unpacked)
-                except SourceError:
-                    disk.remove(unpacked)
-                    raise
-                os.rename(unpacked, folder)
-        return folder
-
     def _fetch(self, uri: str, _base: str, profile: str, progress: Progress) -> str:
         storage = self.storages.of(uri, profile)
         entry = storage.stat(uri)
@@ -138,11 +123,12 @@ class Inputs:
             raise NotFound(_("{uri} does not exist.").format(uri=uri), fix=_("List the files: %pai ls URI"))
         top, files = storage.join(uri, ""), None
         if entry.is_folder:
-            version = [_version(file) for file in storage.list(top) if not file.problem]
+            content = [file for file in storage.list(top) if not file.problem]
         else:
             top, name = storage.split(uri)
-            version, files = [_version(entry)], [name]
-        key = hashlib.sha256(json.dumps([uri, version]).encode()).hexdigest()[:32]
+            content, files = [entry], [name]
+        versions = [[file.path, file.size, file.version] for file in content]
+        key = hashlib.sha256(json.dumps([uri, versions]).encode()).hexdigest()[:32]
         data, ready = self.home.inputs / key / "data", self.home.inputs / key / "ready"
         with state_errors(self.home.inputs), _locked(Lease(self.home.inputs / f"{key}.lock")):
             if not ready.exists():
@@ -202,36 +188,6 @@ def _send_folder(storage: Storage, folder: Path, base: str, digest: str, progres
     return target
 
 
-class _TotalProgress:
-    """The combined progress of several transfers."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self._progress = progress
-        self._parts: dict[str, tuple[int, int]] = {}
-
-    def part(self, name: str) -> Progress:
-        """Return the callback of one transfer."""
-
-        def report(done: int, total: int) -> None:
-            self._parts[name] = done, total
-            if self._progress:
-                parts = self._parts.values()
-                self._progress(sum(part[0] for part in parts), sum(part[1] for part in parts))
-
-        return report
-
-
-def _refuse_datasets(spec: JobSpec, backend: Backend) -> None:
-    for channel, uri in spec.inputs.items():
-        if is_dataset(uri):
-            raise Unsupported(
-                _("The input `{channel}`: the backend `{name}` cannot read the data set {uri}.").format(
-                    channel=channel, name=backend.name, uri=uri
-                ),
-                fix=_("Submit to the platform that keeps it, or give the place of its data: oss://bucket/key/"),
-            ).at(f"inputs.{channel}")
-
-
 @contextlib.contextmanager
 def _input_errors(channel: str) -> Iterator[None]:
     """Name the input channel in the errors of the block."""
@@ -254,11 +210,3 @@ def _locked(lease: Lease) -> Iterator[None]:
         yield
     finally:
         lease.release()
-
-
-def _version(file: File) -> list[object]:
-    return [file.path, file.size, file.version]
-
-
-def _is_local(uri: str) -> bool:
-    return "://" not in uri or uri.startswith("file://")

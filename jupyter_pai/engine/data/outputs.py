@@ -85,9 +85,9 @@ class Page:
 
     def of(self, files: list[File]) -> tuple[list[File], int]:
         """Return the page, and the number of matching files."""
-        found = [file for file in files if self.match.casefold() in file.path.casefold()]
-        found.sort(key=_SORTS[self.sort or "path"], reverse=self.order == "desc")
-        return found[self.offset : self.offset + self.limit], len(found)
+        matches = [file for file in files if self.match.casefold() in file.path.casefold()]
+        matches.sort(key=_SORTS[self.sort or "path"], reverse=self.order == "desc")
+        return matches[self.offset : self.offset + self.limit], len(matches)
 
 
 def channel_uri(job: Job, channel: str) -> str:
@@ -106,15 +106,13 @@ def channel_uri(job: Job, channel: str) -> str:
 
 def describe(storages: Storages, job: Job, uri: str, page: Page) -> dict[str, Any]:
     """Return a page of the files in a channel as JSON (`OutputChannel`). May block."""
+    files, state, problem = list[File](), "unknown", ""
     try:
         storage = storages.of(uri, job.profile)
         files = storage.list(uri)
         state = "files" if files else "empty" if storage.exists(uri) else "gone"
     except PaiError as error:
-        files, state = [], "unknown"
         problem = str(error)
-    else:
-        problem = ""
     shown, matching = page.of(files)
     return {
         "uri": uri,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 from typing import NamedTuple
 
 from ...config.settings import Profile
@@ -33,33 +34,36 @@ class Storages:
         self._storages: dict[tuple[str, str], tuple[Profile | None, Storage]] = {}
 
     def of(self, uri: str, profile: str = "") -> Storage:
-        """The storage of a URI. If it needs an account, that of this profile if it has one of that kind, else of the
-        first profile that has: the default one before the others.
+        """Return the storage of a URI. If it needs an account, it has that of this profile, else that of the default
+        profile, else that of the first profile with such an account.
 
         Raises:
             Unsupported: if no storage supports its scheme.
             SettingsError: if no profile has an account for it.
         """
-        kind = _kind(uri)
-        found = self._account(uri, kind, profile) if kind.settings_model else None
-        key = (kind.scheme, found.name if found else "")
-        known = self._storages.get(key)
-        if known is None or known[0] != found:
+        kinds, scheme = load_storages(), uri.partition("://")[0].lower() if "://" in uri else ""
+        if scheme not in kinds:
+            raise Unsupported(
+                _("No storage supports `{uri}`.").format(uri=uri),
+                fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in kinds)),
+            )
+        kind = kinds[scheme]
+        account = self._account(uri, kind, profile) if kind.settings_model else None
+        key = (scheme, account.name if account else "")
+        if key not in self._storages or self._storages[key][0] != account:
             state = self.profiles.home.path / "transfers"
-            known = self._storages[key] = (found, kind.of(found.settings if found else None, state))
-        return known[1]
+            self._storages[key] = (account, kind.of(account.settings if account else None, state))
+        return self._storages[key][1]
 
     async def roots(self) -> list[Root]:
-        """The folders to begin with, of all storages: of one that needs an account, those of each profile. Where one
-        does not answer, it says so in its place, and the others are there."""
-        profiles = self.profiles.settings().profiles.values()
-        asked = [(kind, "") for kind in load_storages().values() if not kind.settings_model]
-        for profile in profiles:
-            for kind in load_storages().values():
-                if kind.settings_model and isinstance(profile.settings, kind.settings_model):
-                    asked.append((kind, profile.name))
-        found = await asyncio.gather(*(self._roots(kind, name) for kind, name in asked))
-        return [root for some in found for root in some]
+        """Return the root folders of all storages: for a storage with accounts, those of each profile. An account that
+        does not respond has one root with the error."""
+        kinds = load_storages().values()
+        accounts = [(kind, "") for kind in kinds if not kind.settings_model]
+        for profile in self.profiles.settings().profiles.values():
+            accounts += [(kind, profile.name) for kind in kinds if _is_account(profile, kind)]
+        roots = await asyncio.gather(*(self._roots(kind, name) for kind, name in accounts))
+        return [*chain(*roots)]
 
     async def _roots(self, kind: type[Storage], profile: str) -> list[Root]:
         try:
@@ -68,10 +72,8 @@ class Storages:
         except PaiError as error:
             return [Root("", profile, kind.scheme, error)]
         except TimeoutError:
-            late = Unreachable(
-                _("The account of profile `{name}` does not respond.").format(name=profile), fix=_("Try again.")
-            )
-            return [Root("", profile, kind.scheme, late)]
+            text = _("The account of profile `{name}` does not respond.").format(name=profile)
+            return [Root("", profile, kind.scheme, Unreachable(text, fix=_("Try again.")))]
         except Exception as error:  # A plug-in may raise any error.
             return [Root("", profile, kind.scheme, EngineError(f"{type(error).__name__}: {error}"))]
         return [Root(uri, profile, kind.scheme) for uri in uris]
@@ -79,26 +81,18 @@ class Storages:
     def _account(self, uri: str, kind: type[Storage], profile: str) -> Profile:
         settings = self.profiles.settings()
         for name in dict.fromkeys((profile, settings.default, *settings.profiles)):
-            found = settings.profiles.get(name)
-            if found and kind.settings_model and isinstance(found.settings, kind.settings_model):
-                return found
+            account = settings.profiles.get(name)
+            if account and _is_account(account, kind):
+                return account
+        # The backend whose profiles have such an account.
+        models = self.profiles.models.items()
+        backend = next((name for name, model in models if issubclass(model, kind.settings_model or ())), "NAME")
         raise SettingsError(
             _("No profile has an account for {uri}.").format(uri=uri),
-            fix=_("Add one: %pai profile set NAME backend={backend} …").format(backend=self._backend(kind)),
+            fix=_("Add one: %pai profile set NAME backend={backend} …").format(backend=backend),
         )
 
-    def _backend(self, kind: type[Storage]) -> str:
-        """Return the backend whose profiles have an account for a storage."""
-        model = kind.settings_model
-        return next((name for name, its in self.profiles.models.items() if model and issubclass(its, model)), "NAME")
 
-
-def _kind(uri: str) -> type[Storage]:
-    storages = load_storages()
-    scheme = uri.partition("://")[0].lower() if "://" in uri else ""
-    if scheme not in storages:
-        raise Unsupported(
-            _("No storage supports `{uri}`.").format(uri=uri),
-            fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in storages)),
-        )
-    return storages[scheme]
+def _is_account(profile: Profile, kind: type[Storage]) -> bool:
+    """Return whether a profile has an account for a kind of storage."""
+    return isinstance(profile.settings, kind.settings_model or ())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tarfile
 import time
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,7 @@ import pytest
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.commands.notebook import words_of
-from jupyter_pai.core.errors import BadInput, NotFound, SettingsError, SourceError
-from jupyter_pai.engine.data.inputs import Inputs
-from jupyter_pai.engine.data.storages import Storages
-from jupyter_pai.engine.profiles import Profiles
+from jupyter_pai.core.errors import BadInput, NotFound, SettingsError
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.source import dataframes as frames
 
@@ -193,22 +189,6 @@ def test_data_frame_is_kept_while_a_job_uses_it(engine: EmbeddedClient, home: Ho
     assert prune(engine, environments=True)["environments"] == []
     job.delete()
     assert len(prune(engine, environments=True)["environments"]) == 1
-
-
-def test_code_is_fetched_from_a_storage(pai: StandIn, home: Home, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text("print(1)")
-    with tarfile.open(tmp_path / "code.tar.gz", "w:gz") as packed:
-        packed.add(tmp_path / "train.py", "sub/train.py")
-    pai.objects.write("a/code.tar.gz", (tmp_path / "code.tar.gz").read_bytes())
-    pai.objects.write("b/train.py", b"print(2)")
-    pai.objects.write("c/bad.tar.gz", b"no archive")
-    inputs = Inputs(home.create(), Storages(Profiles(home)))
-    for _n in range(2):
-        assert (inputs.code(f"oss://{pai.bucket}/a/code.tar.gz", "pai") / "sub/train.py").read_text() == "print(1)"
-        assert (inputs.code(f"oss://{pai.bucket}/b/", "pai") / "train.py").read_text() == "print(2)"
-    assert pai.count("oss", "GetObject") == 2
-    with pytest.raises(SourceError, match="Cannot unpack"):
-        inputs.code(f"oss://{pai.bucket}/c/bad.tar.gz", "pai")
 
 
 def test_changed_content_with_equal_size_and_time_is_uploaded(
