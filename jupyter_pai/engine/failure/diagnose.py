@@ -97,7 +97,7 @@ def _from_signal(number: int) -> tuple[str, str]:
     fixes: dict[int, str] = {
         signal.SIGKILL: _("Often caused by a lack of memory: use a smaller batch or model."),
         signal.SIGSEGV: _("A crash in native code: check the versions of packages with native code."),
-        signal.SIGILL: _("A package was built for another processor: install a build for this machine's."),
+        signal.SIGILL: _("A package was built for another processor: install a build for this one."),
         signal.SIGABRT: _("A crash in native code: see the last lines of the log."),
         signal.SIGBUS: _("Often too little shared memory: use fewer data loader workers (num_workers=0)."),
     }
