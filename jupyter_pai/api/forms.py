@@ -14,6 +14,7 @@ from ..engine.recipe import recipe as recipe_of
 from ..engine.requests import Preview, SubmitRequest, submit_request
 from ..engine.submit_plan import script_for_notebook
 from ..jobs.spec import JobSpec
+from ..source.hyperparameters import discover
 from ..source.hyperparameters.discover import Inspection
 from .endpoint import Context, Json, Schema, Time, TypedDict, endpoint
 from .jobs import CodeReply
@@ -77,7 +78,7 @@ async def preview(
 @endpoint("POST", "/inspect")
 async def inspect(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> Inspection:
     """Get the hyperparameters that the code declares."""
-    return await context.service.submitter.inspect(submit_request(body))
+    return await asyncio.to_thread(discover.inspect, submit_request(body).spec)
 
 
 @endpoint("GET", "/form")
@@ -95,7 +96,7 @@ async def form(
     settings = context.service.profiles.settings()
     if profile or backend:
         settings.pick(profile, backend)
-    jobs, _total = context.service.jobs(target.jobs)
+    jobs, _total = context.service.store.jobs.page(target.jobs)
     last = jobs[0] if jobs else None
     spec = form_defaults.spec_of(target, entries)
     if last:

@@ -10,9 +10,12 @@ from pydantic import AfterValidator, ConfigDict, Field, RootModel
 
 from ..core.errors import UsageError
 from ..core.i18n import _
+from ..engine import lineage
 from ..engine.compare import Difference, FileDifference
+from ..engine.recipe import recipe
 from ..engine.requests import Rerun, SubmitRequest, Submitted, parse, submit_request
 from ..jobs.job import Job, JobStatus
+from ..jobs.logs.file import instances
 from ..jobs.provenance import Git, Provenance
 from ..jobs.store.query import SORTS, JobFilter
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
@@ -142,7 +145,7 @@ async def list_jobs(
     path = context.notebook_path(notebook) if notebook else ""
     query = JobFilter(statuses, name, labels, limit, offset, key, descending, backend, path)
     await context.service.watcher.wait_first_poll()
-    jobs, total = context.service.jobs(query)
+    jobs, total = context.service.store.jobs.page(query)
     return {"jobs": [context.service.describe(job) for job in jobs], "total": total}
 
 
@@ -191,11 +194,11 @@ def _with_notebook_path(context: Context, request: SubmitRequest) -> SubmitReque
 async def show(context: Context, job: str) -> JobReply:
     """Get a job by its id, the beginning of its id, its name, or `last`."""
     await context.service.watcher.wait_first_poll()
-    record = context.service.find(job)
+    record = context.service.store.jobs.find(job)
     context.service.watcher.request_refresh(record.id)
     git = context.service.provenance(record).git
     return context.service.describe(record) | {
-        "instances": context.service.log_instances(record),
+        "instances": instances(context.service.home.job(record.id).log),
         "git": git and git.model_dump(),
     }
 
@@ -208,7 +211,7 @@ async def delete(
 ) -> JobReply:
     """Delete a job that has ended, with all its files."""
     async with context.service.audit.entry("delete", job) as entry:
-        entry.of_job(context.service.find(job))
+        entry.of_job(context.service.store.jobs.find(job))
         return context.service.describe(await context.service.delete(job, force=force))
 
 
@@ -216,7 +219,7 @@ async def delete(
 async def stop(context: Context, job: str) -> JobReply:
     """Request that a job stops."""
     async with context.service.audit.entry("stop", job) as entry:
-        entry.of_job(context.service.find(job))
+        entry.of_job(context.service.store.jobs.find(job))
         return context.service.describe(await context.service.stop(job))
 
 
@@ -225,7 +228,7 @@ async def rerun(context: Context, job: str, body: Annotated[object, Schema(Rerun
     """Submit the spec and code of a job again."""
     async with context.service.audit.entry("rerun", job, starts=True) as entry:
         request = parse(Rerun, body or {})
-        entry.of_job(context.service.find(job))
+        entry.of_job(context.service.store.jobs.find(job))
         submitted = await context.service.submitter.rerun(job, request)
         entry.of_job(submitted.job)
     return _submitted(context, submitted)
@@ -234,38 +237,47 @@ async def rerun(context: Context, job: str, body: Annotated[object, Schema(Rerun
 @endpoint("GET", "/jobs/{job}/diff/{other}")
 async def diff(context: Context, job: str, other: str) -> Annotated[Json, Schema(ComparisonReply)]:
     """Compare two jobs."""
-    find = context.service.find
+    find = context.service.store.jobs.find
     return await asyncio.to_thread(context.service.compare, find(job), find(other))
 
 
 @endpoint("GET", "/jobs/{job}/provenance")
 async def provenance(context: Context, job: str) -> Annotated[Json, Schema(Provenance)]:
     """Get the provenance of a job: its code, packages and interpreter."""
-    return context.service.provenance(context.service.find(job)).model_dump(mode="json")
+    return context.service.provenance(context.service.store.jobs.find(job)).model_dump(mode="json")
 
 
 @endpoint("PUT", "/jobs/{job}/pin")
 async def pin(context: Context, job: str) -> JobReply:
     """Protect a job from being deleted and pruned."""
-    return context.service.describe(await context.service.set_pinned(job, True))
+    return await _pin(context, job, True)
 
 
 @endpoint("DELETE", "/jobs/{job}/pin")
 async def unpin(context: Context, job: str) -> JobReply:
     """Remove the protection of a job."""
-    return context.service.describe(await context.service.set_pinned(job, False))
+    return await _pin(context, job, False)
+
+
+async def _pin(context: Context, job: str, pinned: bool) -> JobReply:
+    jobs = context.service.store.jobs
+    return context.service.describe(await asyncio.wrap_future(jobs.update(jobs.find(job).id, pinned=pinned)))
 
 
 @endpoint("PATCH", "/jobs/{job}/labels")
 async def label(context: Context, job: str, body: Labels) -> JobReply:
     """Set or remove labels of a job."""
-    return context.service.describe(await context.service.label(job, body.root))
+    jobs = context.service.store.jobs
+    return context.service.describe(await asyncio.wrap_future(jobs.label(jobs.find(job).id, body.root)))
 
 
 @endpoint("GET", "/jobs/{job}/code")
 async def code(context: Context, job: str) -> Annotated[Json, Schema(CodeReply)]:
     """Get a job's spec as a notebook cell, a command line, Python and JSON."""
-    return (await asyncio.to_thread(context.service.recipe, context.service.find(job)))._asdict()
+    record = context.service.store.jobs.find(job)
+    # Without a generated output path.
+    spec = record.spec.model_copy(update=lineage.unfilled(record.spec, record.name, None))
+    return (await asyncio.to_thread(recipe, spec))._asdict()
 
 
 @endpoint("GET", "/events")
@@ -275,7 +287,7 @@ async def events(
     job: Annotated[str, "Only events of this job."] = "",
 ) -> EventsReply:
     """List the changes of jobs, oldest first."""
-    history = context.service.events(after, context.service.find(job).id if job else "")
+    history = context.service.store.events.read(after, context.service.store.jobs.find(job).id if job else "")
     return {
         "events": [
             {"id": e.id, "job_id": e.job_id, "time": e.time.timestamp(), "kind": e.kind, "data": e.data}

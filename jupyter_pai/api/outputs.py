@@ -116,7 +116,7 @@ async def outputs(
 ) -> Annotated[Json, Schema(OutputsReply)]:
     """List the output files of a job by channel."""
     page = Page(match, sort, order, limit, offset)
-    record = context.service.find(job)
+    record = context.service.store.jobs.find(job)
     uris = {channel: channels.channel_uri(record, channel)} if channel else record.outputs
     return {
         "channels": [
@@ -140,7 +140,7 @@ async def file(
 
     Errors are raised before the first chunk.
     """
-    storage, uri = _channel(context, context.service.find(job), channel)
+    storage, uri = _channel(context, context.service.store.jobs.find(job), channel)
     return await channels.pieces(storage, uri, path, offset, limit)
 
 
@@ -149,7 +149,7 @@ async def peek(
     context: Context, job: str, channel: str, path: Annotated[str, "The file's path in the channel."] = ""
 ) -> Annotated[Json, Schema(FileTextReply)]:
     """Get the beginning of an output file as text."""
-    storage, uri = _channel(context, context.service.find(job), channel)
+    storage, uri = _channel(context, context.service.store.jobs.find(job), channel)
     return await asyncio.to_thread(channels.peek, storage, uri, path)
 
 
@@ -163,7 +163,7 @@ def _channel(context: Context, job: Job, channel: str) -> tuple[Storage, str]:
 async def download(context: Context, job: str, body: Download) -> TransferReply:
     """Start to download files of an output channel to a local folder."""
     folder = context.path(body.folder, writable=True)
-    record = context.service.find(job)
+    record = context.service.store.jobs.find(job)
     storage, uri = _channel(context, record, body.channel)
     empty = NotFound(
         _("Job {job} has no files in `{name}`.").format(job=record.id, name=body.channel),
@@ -181,7 +181,11 @@ async def download(context: Context, job: str, body: Download) -> TransferReply:
 @endpoint("GET", "/jobs/{job}/copies")
 async def copies(context: Context, job: str) -> CopiesReply:
     """List the downloads of a job, including completed ones."""
-    return {"copies": [context.transfer(copy) for copy in context.service.transfers.of(context.service.find(job).id)]}
+    return {
+        "copies": [
+            context.transfer(copy) for copy in context.service.transfers.of(context.service.store.jobs.find(job).id)
+        ]
+    }
 
 
 @endpoint("GET", "/copies/{copy}")

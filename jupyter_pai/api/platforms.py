@@ -207,7 +207,7 @@ async def adopt(context: Context, body: Annotated[object, Schema(Adopt)]) -> Job
 @endpoint("GET", "/jobs/{job}/models")
 async def output_models(context: Context, job: str) -> OutputModelsReply:
     """List the models of a job as its platform records them."""
-    record = context.service.find(job)
+    record = context.service.store.jobs.find(job)
     alternative = _("List its outputs: %pai outputs {job}").format(job=record.id)
     backend = _platform(context, record, Capability.OUTPUT_MODELS, alternative)
     return {"models": list(await backend.output_models(record.remote_id))}
@@ -220,7 +220,7 @@ async def open_terminal(
     instance: Annotated[str, "The instance. Default: the first one."] = "",
 ) -> TerminalLinkReply:
     """Get the address of a terminal in an instance of a running job. It is valid for a short time, without a login."""
-    record = context.service.find(job)
+    record = context.service.store.jobs.find(job)
     log = _("See its log: %pai logs {job}").format(job=record.id)
     backend = _platform(context, record, Capability.TERMINAL, log)
     if record.status.ended:

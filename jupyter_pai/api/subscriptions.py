@@ -35,7 +35,7 @@ from ..core.i18n import _
 from ..engine.service import JobService
 from ..jobs.events import JobEvent
 from ..jobs.job import Job, JobStatus
-from ..jobs.logs.file import decode_prefix
+from ..jobs.logs.file import decode_prefix, instances
 
 _MOST_SUBSCRIPTIONS = 200
 _POLL_INTERVAL = 0.1
@@ -170,7 +170,7 @@ def _is_end(event: JobEvent) -> bool:
 
 
 async def _job(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
-    job = service.find(subscription.job)
+    job = service.store.jobs.find(subscription.job)
     last: dict[str, Any] = {}
     with service.watcher.watch(job.id):
         while True:
@@ -190,11 +190,11 @@ async def _job(service: JobService, subscription: Subscribe) -> AsyncIterator[di
 
 
 def _with_instances(service: JobService, job: Job) -> dict[str, Any]:
-    return service.describe(job) | {"instances": service.log_instances(job)}
+    return service.describe(job) | {"instances": instances(service.home.job(job.id).log)}
 
 
 async def _log(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
-    job = service.find(subscription.job)
+    job = service.store.jobs.find(subscription.job)
     log = service.log(job, subscription.instance)
     offset = log.last_lines(subscription.tail, _TAIL_BYTES) if subscription.tail else subscription.offset
     rest = b""
@@ -213,7 +213,7 @@ async def _log(service: JobService, subscription: Subscribe) -> AsyncIterator[di
 
 
 async def _metrics(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
-    job = service.find(subscription.job)
+    job = service.store.jobs.find(subscription.job)
     async for points in service.follow_metrics(
         job, subscription.counts, subscription.points, system=subscription.system
     ):

@@ -11,6 +11,7 @@ from ..jobs.logs.file import LogFile
 from ..jobs.logs.search import ERRORS
 from ..jobs.logs.view import parse_time
 from ..jobs.metrics.query import read_columns
+from ..jobs.metrics.series import Series
 from .endpoint import Context, Json, Schema, TypedDict, check_range, endpoint
 from .jobs import Number
 
@@ -74,7 +75,7 @@ async def log(
 
     Errors are raised before the first chunk.
     """
-    record = context.service.find(job)
+    record = context.service.store.jobs.find(job)
     if not follow:
         await context.service.watcher.ensure_fresh(record)
     file = context.service.log(record, instance)
@@ -123,7 +124,7 @@ async def lines(
 ) -> Annotated[Json, Schema(LogPageReply)]:
     """Get a page of lines of a log as text. Very long lines are truncated."""
     check_range("lines", lines, range(_MOST_LINES + 1))
-    moment, record = parse_time(at), context.service.find(job)
+    moment, record = parse_time(at), context.service.store.jobs.find(job)
     await context.service.watcher.ensure_fresh(record)
 
     def read() -> Json:
@@ -150,7 +151,7 @@ async def search(
     """Search a whole log: the number of matching lines, and the next matches."""
     check_range("limit", limit, range(_MOST_HITS + 1))
     query = (ERRORS, True, True) if errors else (text, regex, case)
-    record = context.service.find(job)
+    record = context.service.store.jobs.find(job)
 
     def match() -> Json:
         return context.service.view(record, instance, merged=merged).search(query, line, limit, back=back)
@@ -201,7 +202,7 @@ async def metrics(
     system: Annotated[bool, "Include the resource metrics: system/cpu, system/memory, …"] = False,
 ) -> Annotated[Json, Schema(MetricsReply)]:
     """Get the points of a job's metrics."""
-    record = context.service.find(job)
+    record = context.service.store.jobs.find(job)
     await context.service.watcher.ensure_fresh(record)
     known = context.service.metrics(record, system=system or bool(name))
 
@@ -219,4 +220,5 @@ async def metrics(
 @endpoint("GET", "/jobs/{job}/texts")
 async def texts(context: Context, job: str) -> Annotated[Json, Schema(TextsReply)]:
     """Get the texts that a job wrote for TensorBoard."""
-    return {"texts": context.service.texts(context.service.find(job))}
+    record = context.service.store.jobs.find(job)
+    return {"texts": Series(context.service.home.job(record.id).series).texts()}

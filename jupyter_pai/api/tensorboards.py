@@ -73,7 +73,7 @@ async def tensorboards(context: Context) -> Annotated[Json, Schema(TensorBoardsR
 @endpoint("POST", "/tensorboards")
 async def start_tensorboard(context: Context, body: TensorBoardRequest) -> Annotated[Json, Schema(TensorBoardView)]:
     """Start a TensorBoard for jobs, or return the running one."""
-    jobs = [context.service.find(word) for word in body.jobs]
+    jobs = [context.service.store.jobs.find(word) for word in body.jobs]
     boards = _boards(context, jobs)
     context.service.profiles.policy().check_tensorboard()
     idle_minutes = context.service.profiles.settings().tensorboard.idle_minutes
@@ -135,7 +135,7 @@ async def platform_boards(
     job: Annotated[str, "Only TensorBoards of this job."] = "",
 ) -> PlatformBoardsReply:
     """List the TensorBoards on a platform."""
-    record = context.service.find(job) if job else None
+    record = context.service.store.jobs.find(job) if job else None
     name, boards = _platform_boards(context, record.profile if record else profile, backend)
     shown = await boards.all(record.remote_id if record else "")
     return {"profile": name, "most": boards.most, "minutes": boards.minutes, "boards": list(shown)}
@@ -144,7 +144,7 @@ async def platform_boards(
 @endpoint("POST", "/platform-tensorboards")
 async def open_platform_board(context: Context, body: PlatformBoardRequest) -> Board:
     """Start a TensorBoard for a job on its platform, or return the existing one."""
-    job = context.service.find(body.job)
+    job = context.service.store.jobs.find(body.job)
     context.service.profiles.policy().check_profile(job.profile, job.backend)
     boards = context.service.profiles.backend_of(job).boards
     if boards is None:

@@ -29,9 +29,8 @@ from ..jobs.metrics.query import PointSource, ResourceUsage, read_columns
 from ..jobs.metrics.series import Series
 from ..jobs.provenance import Provenance
 from ..jobs.state_dir import Home
-from ..jobs.store.query import JobFilter
 from ..jobs.store.store import Store
-from . import compare as comparison, doctor, lineage
+from . import compare as comparison, doctor
 from .audit_log import Audit
 from .compare import Difference, FileDifference
 from .data.storages import Storages
@@ -39,7 +38,6 @@ from .data.transfers import Transfers
 from .data.uploads import Uploads
 from .import_job import JobImport
 from .profiles import Profiles
-from .recipe import Recipe, recipe
 from .retention import Retention
 from .submit import Submitter
 from .watcher.loop import Watcher
@@ -107,34 +105,20 @@ class JobService:
         if profile or backend:
             chosen = self.profiles.settings().pick(profile, backend)
             return await asyncio.to_thread(doctor.examine_profile, self.storages, chosen)
-        found = await asyncio.to_thread(doctor.examine, self.home, self.storages)
-        found += await asyncio.to_thread(doctor.audited, self.profiles, self.audit)
-        return found + await asyncio.to_thread(self.retention.findings)
-
-    def shared(self) -> list[Finding]:
-        """Return findings about a state folder on a network disk or without locks."""
-        return doctor.shared(self.home)
-
-    def runs_here(self) -> bool:
-        """Return whether a job runs on this machine."""
-        here = {name: kind for name, kind in load_backends().items() if Capability.RUNS_HERE in kind.capabilities}
-        running = self.store.jobs.active_backends().items()
-        return any(here[name].is_here(self.home.job(job_id)) for job_id, name in running if name in here)
+        findings = await asyncio.to_thread(doctor.examine, self.home, self.storages)
+        findings += await asyncio.to_thread(doctor.audited, self.profiles, self.audit)
+        return findings + await asyncio.to_thread(self.retention.findings)
 
     def keeps_server(self) -> bool:
         """Return whether local jobs keep the server alive; the policy decides."""
+        here = {name: kind for name, kind in load_backends().items() if Capability.RUNS_HERE in kind.capabilities}
+        active = self.store.jobs.active_backends().items()
+        if not any(here[name].is_here(self.home.job(job_id)) for job_id, name in active if name in here):
+            return False
         try:
-            return self.runs_here() and self.profiles.policy().rules.jobs_keep_server
+            return self.profiles.policy().rules.jobs_keep_server
         except SettingsError:
             return True  # An invalid settings file must not stop jobs.
-
-    def jobs(self, query: JobFilter) -> tuple[list[Job], int]:
-        """Return a page of jobs, newest first, and the total number."""
-        return self.store.jobs.page(query)
-
-    def find(self, word: str) -> Job:
-        """Return a job by its id, the beginning of its id, its name, or `last`."""
-        return self.store.jobs.find(word)
 
     def describe(self, job: Job) -> dict[str, Any]:
         """Return a job as JSON, with progress, the latest metrics and, while it runs, resource usage."""
@@ -165,10 +149,6 @@ class JobService:
             )
         return LogFile(self.home.job(job.id).log, instance or (names[0] if names else "worker-0"))
 
-    def log_instances(self, job: Job) -> list[str]:
-        """Return the instances of a job that have a log."""
-        return instances(self.home.job(job.id).log)
-
     def view(self, job: Job, instance: str = "", *, merged: bool = False) -> LogView:
         """Return a view of the log of one instance, or of all, merged by time. May block briefly.
 
@@ -177,13 +157,13 @@ class JobService:
         """
         # Read before the log: the log of a finished job is complete.
         ended = self.store.jobs.status(job.id).ended
-        names = (merged and not instance and self.log_instances(job)) or [instance]
+        names = (merged and not instance and instances(self.home.job(job.id).log)) or [instance]
         return self._views.of([self.log(job, name) for name in names], ended=ended)
 
     def provenance(self, job: Job) -> Provenance:
         """Return the provenance of a job; incomplete until it is recorded."""
-        known = provenance.read(self.home.job(job.id).path)
-        return known or Provenance(source_digest=job.source_digest, python=job.python)
+        recorded = provenance.read(self.home.job(job.id).path)
+        return recorded or Provenance(source_digest=job.source_digest, python=job.python)
 
     def compare(self, a: Job, b: Job) -> dict[str, Any]:
         """Return the differences of two jobs, as JSON (`Comparison`). May block.
@@ -201,13 +181,6 @@ class JobService:
         }
         return {name: [asdict(one) for one in differences] for name, differences in parts.items()}
 
-    def recipe(self, job: Job) -> Recipe:
-        """Return a job's spec as cell, command line, Python and JSON, without a generated output path."""
-        spec = job.spec
-        if lineage.is_generated(spec.output_path, job.name):
-            spec = spec.model_copy(update={"output_path": ""})
-        return recipe(spec)
-
     def metrics(self, job: Job, *, system: bool = False) -> dict[str, tuple[PointSource, int]]:
         """Return the source of each metric and its number of points. `system` adds resource usage, unless the job has a
         metric of that name."""
@@ -216,14 +189,6 @@ class JobService:
         used: dict[str, tuple[PointSource, int]] = {name: (usage, n) for name, n in usage.counts().items() if system}
         own: dict[str, tuple[PointSource, int]] = {name: (series, n) for name, n in series.cursor().counts.items()}
         return own | {name: metric for name, metric in used.items() if name not in own}
-
-    def texts(self, job: Job) -> list[dict[str, Any]]:
-        """Return the texts that a job wrote for TensorBoard."""
-        return Series(self.home.job(job.id).series).texts()
-
-    def events(self, after: int = 0, job_id: str = "") -> list[JobEvent]:
-        """Return the events after the event `after`, of one job or of all."""
-        return self.store.events.read(after, job_id)
 
     async def follow_log(
         self, job: Job, instance: str = "", offset: int = 0, latest: int = 0
@@ -295,17 +260,15 @@ class JobService:
         """
         job = self.store.jobs.find(word)
         if not job.status.ended:
-            if not (remote_id := await self._remote_id(job)):
+            backend = self.profiles.backend_of(job)
+            # After an interrupted submit, only the platform knows its id.
+            if not (remote_id := job.remote_id or await backend.find(job.id)):
                 text = _("{job} is still being submitted: its platform does not have it yet.").format(job=job.id)
                 raise Conflict(text, fix=_("Stop it in some seconds, when it is running."))
-            await self.profiles.backend_of(job).stop(remote_id)
+            await backend.stop(remote_id)
             if silent := await self._silent(job):
                 raise Conflict(silent.reason, fix=silent.fix)
         return job
-
-    async def _remote_id(self, job: Job) -> str:
-        """Return the platform's id of a job, also after an interrupted submit."""
-        return job.remote_id or await self.profiles.backend_of(job).find(job.id)
 
     async def _silent(self, job: Job) -> Report | None:
         """Return the report on a job whose host does not respond; otherwise None."""
@@ -321,21 +284,9 @@ class JobService:
             Conflict: if it is active, pinned, or an active job uses its files.
         """
         job = self.store.jobs.find(word)
-        silent = force and not job.status.ended and await self._silent(job)
-        await self.retention.delete(job, gone=bool(silent))
+        gone = force and not job.status.ended and await self._silent(job) is not None
+        await self.retention.delete(job, gone=gone)
         return job
-
-    async def set_pinned(self, word: str, pinned: bool) -> Job:
-        """Protect a job from deletion and pruning, or unprotect it."""
-        return await asyncio.wrap_future(self.store.jobs.update(self.store.jobs.find(word).id, pinned=pinned))
-
-    async def label(self, word: str, changes: Mapping[str, str | None]) -> Job:
-        """Set labels of a job; None removes one.
-
-        Raises:
-            NotFound: if a label to remove does not exist.
-        """
-        return await asyncio.wrap_future(self.store.jobs.label(self.store.jobs.find(word).id, changes))
 
 
 def _terminal(job: Job) -> str:

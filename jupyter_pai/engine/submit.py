@@ -32,7 +32,6 @@ from ..jobs.store.store import Store
 from ..source import pack as source, secret_scan
 from ..source.file_cache import FileMemory
 from ..source.hyperparameters import discover as inspection
-from ..source.hyperparameters.discover import Inspection
 from ..storage.base import Progress
 from . import lineage
 from .data.inputs import Inputs, upload_code
@@ -111,10 +110,6 @@ class Submitter:
             left_out=[{"path": left.path, "why": left.why} for left in manifest.left_out],
             leaks=None if matches is None else [match.as_json() for match in matches],
         )
-
-    async def inspect(self, request: SubmitRequest) -> Inspection:
-        """Return the hyperparameters that the code of a spec declares."""
-        return await asyncio.to_thread(inspection.inspect, request.spec)
 
     async def stage(self, request: SubmitRequest) -> Transfer:
         """Start to stage the inputs of a request. Return the transfer; its id is the `staged` of the submit.

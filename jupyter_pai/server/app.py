@@ -17,6 +17,7 @@ from ..api.routes import ROUTES
 from ..config.contents_root import ServerRoot
 from ..core.discovery import VARIABLE, ServerInfo
 from ..core.i18n import _
+from ..engine.doctor import shared
 from ..engine.service import JobService
 from ..engine.tensorboard.tensorboards import TensorBoards
 from ..jobs.job import now
@@ -107,7 +108,7 @@ class PaiApp(ExtensionApp):
         """Start the engine, and report running jobs as activity, since JupyterHub stops idle servers."""
         try:
             api = await self.engine.api()
-            for finding in api.service.shared():
+            for finding in shared(api.service.home):
                 self.log.warning("jupyter-pai: %s: %s %s", finding.what, finding.text, finding.fix)
         except Exception:
             self.log.exception("jupyter-pai: the engine did not start; the next request retries")
