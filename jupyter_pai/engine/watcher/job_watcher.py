@@ -102,8 +102,7 @@ class WatchedJob:
         reason, fix = report.reason, report.fix
         if report.status is JobStatus.FAILED and report.exit_code and not fix:
             diagnosis, fix = diagnose(report.exit_code, self._tail(report.instance))
-            diagnosis = f"{report.instance}: {diagnosis}" if report.instance else diagnosis
-            reason = reason or diagnosis
+            reason = reason or (f"{report.instance}: {diagnosis}" if report.instance else diagnosis)
         return {
             "reason": reason,
             "fix": fix,

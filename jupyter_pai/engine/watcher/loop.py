@@ -13,6 +13,7 @@ import logging
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -52,7 +53,7 @@ class Watcher:
         self.recorder = Recorder(store, timings)
         self.backend_of, self.remote_of = backend_of, remote_of
         self._watches: dict[str, WatchedJob] = {}
-        self._watchers: dict[str, int] = {}
+        self._watchers = Counter[str]()
         # Jobs whose poll results are being processed. The next poll skips them.
         self._busy: dict[str, asyncio.Task[None]] = {}
         # Running polls by profile.
@@ -66,7 +67,8 @@ class Watcher:
         # When the loop polls next, unless it is woken.
         self._wakes_at = 0.0
         self._task: asyncio.Task[None] | None = None
-        self._error_log = _ErrorLog(_log)
+        # The kinds of errors that were logged.
+        self._logged: set[str] = set()
 
     async def start(self) -> None:
         """Poll every active job, and continue in the background."""
@@ -90,15 +92,14 @@ class Watcher:
     async def wait_first_poll(self) -> None:
         """Wait until every job has been polled once since startup and finished jobs are stored. Gives up after
         `fresh_timeout` if a platform does not respond."""
-        if not self._first_polls:
-            return
-        patience = max(self._started_at + self.timings.fresh_timeout - time.monotonic(), 0.0)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(patience):
-                await asyncio.wait(self._first_polls)
-                while any(watch.report.status.ended for watch in self._watches.values()):
-                    await asyncio.sleep(self.timings.watched)
-        self._first_polls = ()
+        if self._first_polls:
+            patience = max(self._started_at + self.timings.fresh_timeout - time.monotonic(), 0.0)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await asyncio.wait(self._first_polls)
+                    while any(watch.report.status.ended for watch in self._watches.values()):
+                        await asyncio.sleep(self.timings.watched)
+            self._first_polls = ()
 
     def follow(self, job: Job, lease: Lease | None = None) -> None:
         """Watch a job. A submit passes its lease on."""
@@ -107,8 +108,7 @@ class Watcher:
 
     def _add(self, job: Job, lease: Lease | None = None) -> None:
         folder = self.home.job(job.id)
-        lease = lease or Lease(folder.lease)
-        self._watches[job.id] = WatchedJob(job, folder, lease, self.remote_of(job))
+        self._watches[job.id] = WatchedJob(job, folder, lease or Lease(folder.lease), self.remote_of(job))
 
     def latest(self, job_id: str) -> Report | None:
         """Return the last report of a watched job."""
@@ -118,16 +118,14 @@ class Watcher:
     @contextmanager
     def watch(self, job_id: str) -> Iterator[None]:
         """Poll this job more often within the block."""
-        self._watchers[job_id] = self._watchers.get(job_id, 0) + 1
+        self._watchers[job_id] += 1
         if watch := self._watches.get(job_id):
             watch.next_poll = 0.0
         self._wake.set()
         try:
             yield
         finally:
-            self._watchers[job_id] -= 1
-            if not self._watchers[job_id]:
-                del self._watchers[job_id]
+            self._watchers -= Counter([job_id])  # Drops the job without watchers.
 
     def request_refresh(self, job_id: str, *, stays: bool = False) -> None:
         """Poll a job again if its data is old. With `stays`, keep it fresh for some seconds."""
@@ -146,6 +144,12 @@ class Watcher:
             async with asyncio.timeout(self.timings.fresh_timeout if timeout is None else timeout):
                 while watch.remote.synced_at < begun - self.timings.refresh and job.id in self._watches:
                     await asyncio.sleep(self.timings.watched)
+
+    def _log(self, error: Exception) -> None:
+        """Log a recurring error once, unless the process is about to end."""
+        if not _at_exit(error) and (kind := _kind_of(error)) not in self._logged:
+            self._logged.add(kind)
+            _log.error("%s", error, exc_info=None if isinstance(error, (PaiError, OSError)) else error)
 
     def _schedule(self, watch: WatchedJob, when: float) -> None:
         """Poll a job at a time of the monotonic clock."""
@@ -182,7 +186,7 @@ class Watcher:
             except Exception as error:
                 if _at_exit(error):
                     return
-                self._error_log.log(error)
+                self._log(error)
                 await asyncio.sleep(self.timings.retry)
 
     async def poll_once(
@@ -192,27 +196,27 @@ class Watcher:
 
         Tasks that take longer than `patience` seconds continue in the background.
         """
-        patience = self.timings.poll_patience if patience is None else patience
         statuses = await asyncio.to_thread(self.store.jobs.active_statuses)
         for job_id in statuses.keys() - self._watches.keys():
-            self._add_stored(job_id)
+            with contextlib.suppress(NotFound):  # Deleted meanwhile.
+                self._add(self.store.jobs.get(job_id))
         by_profile: dict[str, list[WatchedJob]] = {}
         for job_id, watch in list(self._watches.items()):
-            if job_id in self._busy or (only is not None and job_id not in only):
-                continue
-            if watch.next_poll <= time.monotonic() and self._owns(job_id, watch, statuses.get(job_id)):
+            is_due = watch.next_poll <= time.monotonic() and job_id not in self._busy
+            if is_due and (only is None or job_id in only) and self._owns(job_id, watch, statuses.get(job_id)):
                 by_profile.setdefault(watch.job.profile, []).append(watch)
-        polls = []
-        for profile in by_profile.keys() - self._polls.keys():
-            task = self._polls[profile] = asyncio.create_task(self._poll_profile(profile, by_profile[profile]))
-            polls.append(task)
+        polls = {
+            profile: asyncio.create_task(self._poll_profile(profile, by_profile[profile]))
+            for profile in by_profile.keys() - self._polls.keys()
+        }
+        self._polls |= polls
         if polls:
-            await asyncio.wait(polls, timeout=patience)
-        return polls
+            await asyncio.wait(polls.values(), timeout=self.timings.poll_patience if patience is None else patience)
+        return [*polls.values()]
 
     async def _poll_profile(self, profile: str, watches: Sequence[WatchedJob]) -> None:
         """Poll one profile's platform and process the reports. A slow platform does not delay other profiles."""
-        begun: list[asyncio.Task[None]] = []
+        tasks: list[asyncio.Task[None]] = []
         try:
             backend = self.backend_of(watches[0].job)
             is_remote = Capability.RUNS_HERE not in backend.capabilities
@@ -225,17 +229,16 @@ class Watcher:
                 watch.report, watch.last_error = report, ""
                 watched = is_remote and self._is_watched(watch)
                 if (news := watch.has_news()) or watched or self.recorder.has_changes(watch, report):
-                    task = asyncio.create_task(self._process(watch, backend, report, news))
-                    self._busy[watch.job.id] = task
-                    begun.append(task)
+                    self._busy[watch.job.id] = asyncio.create_task(self._process(watch, backend, report, news))
+                    tasks.append(self._busy[watch.job.id])
         except PaiError as error:
             await self._record_error(watches, error)
         except Exception as error:
-            self._error_log.log(error)
+            self._log(error)
         finally:
             del self._polls[profile]
-        if begun:
-            await asyncio.wait(begun)
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def _set_next_poll(self, backend: Backend, watches: Sequence[WatchedJob]) -> list[WatchedJob]:
         """Schedule the next poll of jobs. Return the ones that exist on the platform."""
@@ -260,21 +263,14 @@ class Watcher:
 
     async def _record_error(self, watches: Sequence[WatchedJob], error: PaiError) -> None:
         """Store why a platform did not respond. The status of its jobs stays."""
-        self._error_log.log(error)
-        for watch in watches:
-            job = watch.job
-            if watch.last_error == _kind_of(error):
-                continue  # Only the request id in the message differs.
-            watch.last_error = _kind_of(error)
+        self._log(error)
+        # For errors of one kind, only the request id in the message differs.
+        for watch in [watch for watch in watches if watch.last_error != _kind_of(error)]:
+            watch.last_error, job = _kind_of(error), watch.job
             with contextlib.suppress(PaiError):  # The profile was removed; its jobs wait until it is back.
                 if Capability.RUNS_HERE not in self.backend_of(job).capabilities:
                     report = Report(job.status, job.platform_status, error.message, error.fix)
                     await self.recorder.store_report(watch, report)
-
-    def _add_stored(self, job_id: str) -> None:
-        """Watch a job that another process stored."""
-        with contextlib.suppress(NotFound):  # Deleted meanwhile.
-            self._add(self.store.jobs.get(job_id))
 
     async def _process(self, watch: WatchedJob, backend: Backend, report: Report, news: bool) -> None:
         try:
@@ -284,7 +280,7 @@ class Watcher:
             if watch.is_done:
                 self._drop(watch)
         except Exception as error:
-            self._error_log.log(error)  # An unreadable job must not block others.
+            self._log(error)  # An unreadable job must not block others.
         finally:
             del self._busy[watch.job.id]
 
@@ -309,9 +305,9 @@ class Watcher:
                 reason = _("Its folder was removed: {path}.").format(path=folder)
                 self.store.jobs.update(job_id, status=JobStatus.LOST, reason=reason, ended_at=now())
             else:
-                self._error_log.log(error)
+                self._log(error)
         except OSError as error:
-            self._error_log.log(error)
+            self._log(error)
             return False
         if gone:
             self._drop(watch)
@@ -322,21 +318,6 @@ class Watcher:
             if job_id in self._watchers:
                 watch.mark_watched()
         return is_owner
-
-
-class _ErrorLog:
-    """Logs each recurring error once."""
-
-    def __init__(self, log: logging.Logger) -> None:
-        self._log = log
-        self._kinds: set[str] = set()
-
-    def log(self, error: Exception) -> None:
-        """Log an error unless it was logged before, or the process is about to end."""
-        if _at_exit(error) or _kind_of(error) in self._kinds:
-            return
-        self._kinds.add(_kind_of(error))
-        self._log.error("%s", error, exc_info=None if isinstance(error, (PaiError, OSError)) else error)
 
 
 def _kind_of(error: Exception) -> str:

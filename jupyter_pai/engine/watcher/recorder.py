@@ -38,8 +38,8 @@ class Recorder:
     def has_changes(watch: WatchedJob, report: Report) -> bool:
         """Return whether a report differs from the stored state."""
         job = watch.job
-        known = (job.status, job.platform_status, job.notes, job.reason)
-        return report.elsewhere or known != (report.status, report.platform_status, watch.notes, report.reason)
+        stored = (job.status, job.platform_status, job.notes, job.reason)
+        return report.elsewhere or stored != (report.status, report.platform_status, watch.notes, report.reason)
 
     async def process(self, watch: WatchedJob, backend: Backend, report: Report, *, news: bool, watched: bool) -> bool:
         """Process a report and the data of a job. `news`: there is unread local data.
@@ -66,9 +66,7 @@ class Recorder:
         ended = report.status.ended
         if not ended:
             await self.store_report(watch, report)
-        if (ended or news) and not await self._read(watch, ended):
-            return
-        if ended:
+        if (ended or news) and await self._read(watch, ended) and ended:
             outcome = await asyncio.to_thread(watch.outcome, report)
             await self.store_report(watch, report, ended_at=report.ended_at or now(), **outcome)
             watch.is_done = True
@@ -90,9 +88,8 @@ class Recorder:
             "notes": watch.notes,
             "reason": report.reason,
             "fix": report.fix,
+            "console_url": report.console_url or watch.job.console_url,
             **more,
         }
-        if report.console_url:
-            changes["console_url"] = report.console_url
         if any(getattr(watch.job, name) != value for name, value in changes.items()):
             watch.job = await asyncio.wrap_future(self.store.jobs.update(watch.job.id, **changes))

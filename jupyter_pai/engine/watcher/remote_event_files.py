@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 
 from ...core.errors import EngineError
 from ...jobs.job import Job
 from ...jobs.state_dir import JobFolder, state_errors
-from ...storage.base import File, OpenFile, Storage
+from ...storage.base import File, Storage
 
 _CHANNEL = "tensorboard"
 _CHUNK = 1 << 20
@@ -26,8 +27,7 @@ _MOST_FILES = 500
 def event_files_of(job: Job, folder: JobFolder, storage_of: Callable[[str, str], Storage]) -> RemoteEventFiles | None:
     """Return the remote event files of a job; None if it has none, or they are on this machine."""
     uri = job.outputs.get(_CHANNEL, "")
-    scheme, is_uri, _rest = uri.partition("://")
-    if not is_uri or scheme == "file":
+    if "://" not in uri or uri.startswith("file://"):
         return None
     return RemoteEventFiles(uri, folder.curves, lambda: storage_of(uri, job.profile))
 
@@ -59,14 +59,13 @@ class RemoteEventFiles:
 
     def _grown(self, storage: Storage) -> list[File]:
         """Return the files that have grown, up to the limits on number and size."""
-        files = [file for file in storage.list(self.uri) if "tfevents" in file.path and not file.problem]
-        total = 0
-        grown = []
-        for file in files[:_MOST_FILES]:
-            total += file.size
-            if total <= _MOST_BYTES and file.size > _size(self.folder / file.path):
-                grown.append(file)
-        return grown
+        files = [file for file in storage.list(self.uri) if "tfevents" in file.path and not file.problem][:_MOST_FILES]
+        totals = accumulate(file.size for file in files)
+        return [
+            file
+            for file, total in zip(files, totals, strict=True)
+            if total <= _MOST_BYTES and file.size > _size(self.folder / file.path)
+        ]
 
     def _fetch(self, storage: Storage, file: File, most: int) -> int:
         """Fetch new bytes of a file and return their number. Later bytes follow with the next refresh."""
@@ -74,19 +73,17 @@ class RemoteEventFiles:
         if not target.resolve().is_relative_to(self.folder.resolve()):
             return 0
         start = offset = _size(target)
+        with state_errors(self.folder):
+            target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with storage.open(self.uri, file.path) as source, _open(target) as local:
+            with storage.open(self.uri, file.path) as source, open_copy(target) as local:
                 end = min(source.file.size, start + most)
-                while offset < end and (data := _read(source, offset, end)):
+                while offset < end and (data := source.read(offset, min(_CHUNK, end - offset))):
                     offset += os.pwrite(local, data, offset)
         except EngineError:
             if offset == start:
                 raise
         return offset - start
-
-
-def _read(source: OpenFile, start: int, end: int) -> bytes:
-    return source.read(start, min(_CHUNK, end - start))
 
 
 def _size(path: Path) -> int:
@@ -97,9 +94,13 @@ def _size(path: Path) -> int:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[int]:
+def open_copy(path: Path) -> Iterator[int]:
+    """Open a file of a job to write at any position; yield its descriptor.
+
+    Raises:
+        StateError: if it cannot be written.
+    """
     with state_errors(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             yield file

@@ -38,7 +38,7 @@ class RemoteLog:
         for instance in await backend.instances(remote_id):
             name = _file_name(instance)
             for _n in range(_MAX_CHUNKS):
-                piece = await backend.log(remote_id, instance, self._cursor(name))
+                piece = await backend.log(remote_id, instance, self._cursor(name)[1])
                 news |= bool(piece.data)
                 self._append(name, piece)
                 if not piece.more:
@@ -47,19 +47,18 @@ class RemoteLog:
                 complete = False
         return complete, news
 
-    def _cursor(self, instance: str) -> str:
+    def _cursor(self, instance: str) -> tuple[int, str]:
+        """Return the number of valid bytes of an instance's file, and the platform's cursor after them."""
         if self._cursors is None:
             self._cursors = self._read()
-        return self._cursors.get(instance, (0, ""))[1]
+        return self._cursors.get(instance, (0, ""))
 
     def _read(self) -> dict[str, tuple[int, str]]:
         try:
             with open(self.folder.path / "log.cursors", encoding="utf-8") as file:
                 cursors = {name: (int(size), str(cursor)) for name, (size, cursor) in json.load(file).items()}
-        except FileNotFoundError:
-            cursors = {}
-        except (ValueError, TypeError, AttributeError):
-            cursors = {}  # Damaged: fetch all of it again.
+        except (FileNotFoundError, ValueError, TypeError, AttributeError):
+            cursors = {}  # None yet, or damaged: fetch all lines again.
         self.folder.log.mkdir(mode=0o700, exist_ok=True)
         for name, written in sizes(self.folder.log).items():
             if written > (size := cursors.get(name, (0, ""))[0]):
@@ -67,8 +66,7 @@ class RemoteLog:
         return cursors
 
     def _append(self, instance: str, piece: LogPiece) -> None:
-        assert self._cursors is not None
-        size, cursor = self._cursors.get(instance, (0, ""))
+        size, cursor = self._cursor(instance)
         if not piece.data and piece.cursor == cursor:
             return
         log = LogFile(self.folder.log, instance)
@@ -76,9 +74,9 @@ class RemoteLog:
             if log.size > size:  # Bytes of a write that failed, as on a full disk.
                 log.cut(size)
             log.append(piece.data, time.time())
-        cursors = self._cursors | {instance: (size + len(piece.data), piece.cursor)}
-        with replace_file(self.folder.path / "log.cursors") as out:
-            out.write(json.dumps(cursors))
+        cursors = (self._cursors or {}) | {instance: (size + len(piece.data), piece.cursor)}
+        with replace_file(self.folder.path / "log.cursors") as file:
+            file.write(json.dumps(cursors))
         self._cursors = cursors
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 
 from ...backends.base import Backend
 from ...jobs.events import MetricPoint
 from ...jobs.metrics.series import Cursor, MetricSource, Piece, Series, SeriesWriter, pack
-from ...jobs.state_dir import JobFolder, state_errors
+from ...jobs.state_dir import JobFolder
+from .remote_event_files import open_copy
 
 _ORIGIN, _LOG = "platform", "log"
 # The key of the cursor; no instance has this name.
@@ -34,7 +36,7 @@ class RemoteMetrics(MetricSource):
         self.path = folder.path / "platform.points"
         self.series = Series(folder.series)
         self.defined, self.read_log = defined, read_log
-        self._counts: dict[str, int] | None = None
+        self._counts: Counter[str] | None = None
         self._size = 0
 
     def forget(self) -> None:
@@ -53,59 +55,51 @@ class RemoteMetrics(MetricSource):
             while more:
                 if not left:
                     return False
-                page = await backend.points(remote_id, name, self._known().get(name, 0))
+                page = await backend.points(remote_id, name, self._stored()[name])
                 self._append(name, page.points)
                 left, more = left - 1, page.more
         return True
 
     async def _missing(self, names: Collection[str], *, ended: bool) -> list[str]:
         """Return the metrics that our own reading of the log does not yield."""
-        known = [name for name in names if name in self._known()]
-        others = [name for name in names if name not in known and not self._is_read(name)]
+        stored = [name for name in names if name in self._stored()]
+        others = [name for name in names if name not in stored and not self._is_read(name)]
         if ended and others:
             # Only a completely read log shows which metrics it has.
             await asyncio.to_thread(self.read_log)
             others = [name for name in others if not self._is_read(name)]
-        return known + [name for name in others if ended or name not in self.defined]
+        return stored + [name for name in others if ended or name not in self.defined]
 
     def _is_read(self, name: str) -> bool:
         """Return whether our own reading has points of a metric, of any instance."""
         cursor = self.series.cursor()
-        names = {name, *(f"{name}@{instance}" for instance in cursor.offsets)}
-        return any(cursor.origins.get(known, _LOG) == _LOG for known in names & cursor.counts.keys())
+        names = {name, *(f"{name}@{instance}" for instance in cursor.offsets)} & cursor.counts.keys()
+        return any(cursor.origins.get(one, _LOG) == _LOG for one in names)
 
-    def _known(self) -> dict[str, int]:
+    def _stored(self) -> Counter[str]:
         """Return the number of stored points of each metric."""
         if self._counts is None:
-            self._counts = {}
             data = self.path.read_bytes() if self.path.exists() else b""
             self._size = data.rfind(b"\n") + 1
-            for line in data[: self._size].splitlines():
-                name = str(json.loads(line)[0])
-                self._counts[name] = self._counts.get(name, 0) + 1
+            self._counts = Counter(json.loads(line)[0] for line in data[: self._size].splitlines())
         return self._counts
 
     def _append(self, name: str, points: Sequence[MetricPoint]) -> None:
         """Append points, and overwrite an incomplete last line."""
-        if not points:
-            return
-        known = self._known()
+        stored = self._stored()
         data = "".join(f"{json.dumps([name, point.time, point.value])}\n" for point in points).encode()
-        with state_errors(self.path):
-            file = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-            try:
+        if data:
+            with open_copy(self.path) as file:
                 os.ftruncate(file, self._size)
                 os.pwrite(file, data, self._size)
-            finally:
-                os.close(file)
-        self._size += len(data)
-        known[name] = known.get(name, 0) + len(points)
+            self._size += len(data)
+            stored[name] += len(points)
 
     def has_news(self, cursor: Cursor) -> bool:
         return self._size > cursor.offsets.get(_SOURCE, 0)
 
     def advance(self, writer: SeriesWriter, *, ended: bool) -> bool:
-        self._known()
+        self._stored()
         start = writer.at.offsets.get(_SOURCE, 0)
         if start >= self._size:
             return True
@@ -117,12 +111,10 @@ class RemoteMetrics(MetricSource):
 
     def _piece(self, data: bytes, start: int, cursor: Cursor) -> Piece:
         """Return the points of some lines. Steps are counted, as for log lines without a step."""
-        counts, points = dict(cursor.counts), dict[str, list[bytes]]()
+        counts, points = Counter(cursor.counts), defaultdict[str, bytes](bytes)
         for line in data.splitlines():
             metric, time, value = json.loads(line)
             name = cursor.name_of(metric, _LOG if metric in self.defined else _ORIGIN)
-            points.setdefault(name, []).append(pack(time, counts.get(name, 0), value))
-            counts[name] = counts.get(name, 0) + 1
-        return Piece(
-            _SOURCE, start + len(data), {name: b"".join(parts) for name, parts in points.items()}, origin=_ORIGIN
-        )
+            points[name] += pack(time, counts[name], value)
+            counts[name] += 1
+        return Piece(_SOURCE, start + len(data), points, origin=_ORIGIN)

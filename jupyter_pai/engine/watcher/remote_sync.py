@@ -9,17 +9,17 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from ...backends.base import Backend
-from ...backends.reports import Sample
 from ...core.errors import EngineError, PaiError
 from ...core.i18n import _
 from ...jobs.metrics.query import ResourceUsage
 from ...jobs.metrics.resource_samples import RECORD
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
-from .remote_event_files import RemoteEventFiles
+from .remote_event_files import RemoteEventFiles, open_copy
 from .remote_log import RemoteLog
 from .remote_metrics import RemoteMetrics
 from .timings import Timings
@@ -44,6 +44,7 @@ class RemoteSync:
         self.note = ""
         # The time of the last complete fetch, by the monotonic clock.
         self.synced_at = -math.inf
+        # The next request of each kind, by the monotonic clock. The kinds are named like their intervals in `Timings`.
         self._due = {"events": 0.0, "samples": 0.0, "event_files": 0.0, "points": 0.0}
         self._failed = 0
         self._quiet_since: float | None = None
@@ -64,11 +65,14 @@ class RemoteSync:
             complete, news = await self.log.fetch(backend, remote_id)
             await self._sync_events(backend, remote_id, ended=ended)
             await self._sync_samples(backend, remote_id, ended=ended)
-            complete = await self._sync_event_files(ended=ended) and complete
+            if self.event_files:
+                fetch = partial(asyncio.to_thread, self.event_files.refresh)
+                complete = await self._sync_metrics("event_files", fetch, ended=ended) and complete
             complete = complete and self._is_quiet(news=news)
             # Only a complete log shows which metrics are missing from it.
-            if complete or not ended:
-                complete = await self._sync_points(backend, remote_id, ended=ended) and complete
+            if self.points and (complete or not ended):
+                fetch = partial(self.points.sync, backend, remote_id, ended=ended)
+                complete = await self._sync_metrics("points", fetch, ended=ended) and complete
         except PaiError as error:
             return self._handle_error(error, ended=ended)
         self._failed = 0
@@ -92,62 +96,38 @@ class RemoteSync:
         raise error
 
     async def _sync_events(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
-        if not self._is_due("events", self.timings.events, ended=ended):
-            return
-        known = self.store.events.count(self.folder.id, "platform")
-        if texts := await backend.events(remote_id, known):
-            told = self.store.events.add(self.folder.id, "platform", [{"text": text} for text in texts])
-            await asyncio.wrap_future(told)
+        if self._is_due("events", ended=ended):
+            stored = self.store.events.count(self.folder.id, "platform")
+            if texts := await backend.events(remote_id, stored):
+                future = self.store.events.add(self.folder.id, "platform", [{"text": text} for text in texts])
+                await asyncio.wrap_future(future)
 
     async def _sync_samples(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
-        if self._is_due("samples", self.timings.samples, ended=ended):
-            self._append(await backend.samples(remote_id, self._last_sample_time()))
+        if self._is_due("samples", ended=ended):
+            stored = ResourceUsage(self.folder.usage).latest().values()
+            if samples := await backend.samples(remote_id, max((point.time for point in stored), default=0.0)):
+                with open_copy(self.folder.usage) as file:
+                    end = os.fstat(file).st_size // RECORD.size * RECORD.size
+                    os.pwrite(file, b"".join(RECORD.pack(*sample) for sample in samples), end)
 
-    async def _sync_event_files(self, *, ended: bool) -> bool:
-        """Return whether the data is complete. An error becomes a note of the job."""
-        if self.event_files is None or not self._is_due("event_files", self.timings.event_files, ended=ended):
+    async def _sync_metrics(self, kind: str, fetch: Callable[[], Awaitable[bool]], *, ended: bool) -> bool:
+        """Fetch metrics if they are due. Return whether they are complete. An error becomes a note of the job."""
+        if not self._is_due(kind, ended=ended):
             return True
         try:
-            complete = await asyncio.to_thread(self.event_files.refresh)
+            complete = await fetch()
         except PaiError as error:
-            self.note = _("Its metrics may be incomplete: {error}").format(error=error.message) if ended else self.note
-            return True
-        if not complete:
-            self._due["event_files"] = 0.0
-        return complete
-
-    async def _sync_points(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
-        """Return whether the data is complete. An error becomes a note of the job."""
-        if self.points is None or not self._is_due("points", self.timings.points, ended=ended):
-            return True
-        try:
-            complete = await self.points.sync(backend, remote_id, ended=ended)
-        except PaiError as error:
-            if ended and isinstance(error, EngineError):
+            if kind == "points" and ended and isinstance(error, EngineError):
                 raise
             self.note = _("Its metrics may be incomplete: {error}").format(error=error.message) if ended else self.note
             return True
         if not complete:
-            self._due["points"] = 0.0
+            self._due[kind] = 0.0
         return complete
 
-    def _is_due(self, kind: str, interval: float, *, ended: bool) -> bool:
+    def _is_due(self, kind: str, *, ended: bool) -> bool:
         """Return whether a request is due. A finished job has one request."""
         is_due = self._due[kind] < math.inf if ended else time.monotonic() >= self._due[kind]
         if is_due:
-            self._due[kind] = math.inf if ended else time.monotonic() + interval
+            self._due[kind] = math.inf if ended else time.monotonic() + getattr(self.timings, kind)
         return is_due
-
-    def _last_sample_time(self) -> float:
-        """Return the time of the last stored sample, in seconds since 1970."""
-        return max((point.time for point in ResourceUsage(self.folder.usage).latest().values()), default=0.0)
-
-    def _append(self, samples: Sequence[Sample]) -> None:
-        if not samples:
-            return
-        file = os.open(self.folder.usage, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        try:
-            end = os.fstat(file).st_size // RECORD.size * RECORD.size
-            os.pwrite(file, b"".join(RECORD.pack(*sample) for sample in samples), end)
-        finally:
-            os.close(file)
