@@ -12,6 +12,7 @@ write other lines.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import json
 import logging
@@ -20,7 +21,6 @@ import pwd
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 
 from ..config.policy import Policy
 from ..core import host
@@ -80,7 +80,7 @@ class Audit:
         self._lock = threading.Lock()
         self._waiting: deque[bytes] = deque(maxlen=_MOST)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def entry(self, verb: str, word: str = "", *, starts: bool = False) -> AsyncIterator[AuditEntry]:
         """Write an entry when the block ends, also with an error.
 
@@ -89,8 +89,10 @@ class Audit:
         """
         entry = AuditEntry(verb, word)
         try:
-            if starts and self._policy().rules.audit_required:
-                await asyncio.to_thread(self._require)
+            policy = self._policy() if starts else None
+            if policy and policy.rules.audit_required and (why := await asyncio.to_thread(self.trouble)):
+                text = _("The audit log is required, and {file} cannot be written: {error}.")
+                raise policy.refusal("audit_required", text.format(file=policy.rules.audit_file, error=why))
             yield entry
         except BaseException as error:
             entry.fail(error)
@@ -98,8 +100,9 @@ class Audit:
         finally:
             line = json.dumps(entry.fields)
             logger.info("%s", line)
-            if path := self._file():
-                await asyncio.to_thread(self._write, path, line)
+            with contextlib.suppress(PaiError):  # Invalid settings are reported elsewhere.
+                if path := self._policy().rules.audit_file:
+                    await asyncio.to_thread(self._write, path, line)
 
     def trouble(self) -> str:
         """Return why the file cannot be written; empty if it can, or there is none. Blocks."""
@@ -109,18 +112,6 @@ class Audit:
         except OSError as error:
             return error.strerror or str(error)
         return ""
-
-    def _require(self) -> None:
-        if why := self.trouble():
-            policy = self._policy()
-            text = _("The audit log is required, and {file} cannot be written: {error}.")
-            raise policy.refusal("audit_required", text.format(file=policy.rules.audit_file, error=why))
-
-    def _file(self) -> str:
-        try:
-            return self._policy().rules.audit_file
-        except PaiError:
-            return ""  # Invalid settings are reported elsewhere.
 
     def _write(self, path: str, line: str) -> None:
         with self._lock:

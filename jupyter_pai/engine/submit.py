@@ -8,7 +8,6 @@ the job.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -34,6 +33,7 @@ from ..source.file_cache import FileMemory
 from ..source.hyperparameters import discover as inspection
 from ..storage.base import Progress
 from . import lineage
+from .compare import hashes
 from .data.inputs import Inputs, upload_code
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
@@ -305,10 +305,7 @@ class Submitter:
         """Return the files that differ from those of an earlier job."""
         if earlier.source_digest == code.digest:
             return ()
-        try:
-            before = json.loads((self.home.job(earlier.id).path / "manifest.json").read_text("utf-8"))
-        except (OSError, ValueError):
-            before = {}
+        before = hashes(self.home.job(earlier.id))
         paths = before.keys() | code.hashes.keys()
         return tuple(sorted(path for path in paths if before.get(path) != code.hashes.get(path)))
 
