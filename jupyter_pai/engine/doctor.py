@@ -22,7 +22,6 @@ from ..core.errors import PaiError
 from ..core.i18n import _
 from ..jobs.state_dir import Home
 from ..storage import load_storages
-from ..storage.base import Storage
 from .audit_log import Audit
 from .data.storages import Storages
 from .profiles import Profiles
@@ -32,20 +31,24 @@ _LOW_DISK = 1 << 30
 
 def examine(home: Home, storages: Storages) -> list[Finding]:
     """Return all findings. Works offline. Blocks."""
-    findings = [_python(), _state(home), _disk(home), *shared(home), _database(home), _labextension(), *_plugins()]
+    python = Finding("ok", "Python", f"{sys.version.split()[0]}, {sys.executable}")
+    findings = [python, _state(home), _disk(home), *shared(home), _database(home), _labextension()]
+    for name, flaw in (*load_backends().flaws, *load_storages().flaws):
+        fix = _("Update it, or remove it: pip uninstall {package}").format(package=name)
+        findings.append(Finding("warn", _("plug-in"), f"{name}: {flaw}", fix))
     try:
-        known = storages.profiles.settings().profiles
+        profiles = storages.profiles.settings().profiles
         findings.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))
-        findings += _policy(storages.profiles.policy())
+        policy = storages.profiles.policy()
     except PaiError as error:
         return [*findings, Finding("bad", _("settings"), error.message, error.fix)]
-    return findings + [finding for profile in known.values() for finding in examine_profile(storages, profile)]
+    if rules := policy.summary():
+        findings.append(Finding("ok", _("policy"), f"{policy.file}: {rules}", _contact(policy)))
+    return findings + [finding for profile in profiles.values() for finding in examine_profile(storages, profile)]
 
 
-def _plugins() -> list[Finding]:
-    fix = _("Update it, or remove it: pip uninstall {package}")
-    flaws = (*load_backends().flaws, *load_storages().flaws)
-    return [Finding("warn", _("plug-in"), f"{name}: {what}", fix.format(package=name)) for name, what in flaws]
+def _contact(policy: Policy) -> str:
+    return _("Ask {whom}.").format(whom=policy.rules.contact) if policy.rules.contact else ""
 
 
 def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:
@@ -64,14 +67,6 @@ def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:
     return [replace(finding, what=f"{profile.name}: {finding.what}") for finding in findings]
 
 
-def _policy(policy: Policy) -> list[Finding]:
-    """Return the administrator's rules, if there are any."""
-    if not (rules := policy.summary()):
-        return []
-    fix = _("Ask {whom}.").format(whom=policy.rules.contact) if policy.rules.contact else ""
-    return [Finding("ok", _("policy"), f"{policy.file}: {rules}", fix)]
-
-
 def audited(profiles: Profiles, audit: Audit) -> list[Finding]:
     """Return whether the audit log can be written. Blocks."""
     try:
@@ -79,20 +74,24 @@ def audited(profiles: Profiles, audit: Audit) -> list[Finding]:
     except PaiError:
         return []  # Invalid settings have a finding of their own.
     rules = policy.rules
-    if not rules.audit_file:
-        return []
     if not trouble:
-        return [Finding("ok", _("audit log"), rules.audit_file)]
+        return [Finding("ok", _("audit log"), rules.audit_file)] if rules.audit_file else []
     text = _("{file} cannot be written: {error}.").format(file=rules.audit_file, error=trouble)
-    fix = _("Ask {whom}.").format(whom=rules.contact) if rules.contact else ""
-    return [Finding("bad" if rules.audit_required else "warn", _("audit log"), text, fix)]
+    return [Finding("bad" if rules.audit_required else "warn", _("audit log"), text, _contact(policy))]
 
 
 def _storage(backend: Backend, storages: Storages, profile: Profile) -> Finding:
     """Return whether the platform's folder in its storage can be written and read."""
+    name = f".doctor-{secrets.token_hex(8)}"
     try:
         uri = asyncio.run(_folder(backend))
-        _write_and_read(storages.of(uri, profile.name), f"{uri}.doctor-{secrets.token_hex(8)}")
+        storage = storages.of(uri, profile.name)
+        storage.put(b"Test file of `jupyter pai doctor`.\n", uri + name)
+        try:
+            with storage.open(uri, name) as file:
+                file.read(0, file.file.size)
+        finally:
+            storage.delete(uri + name)
     except PaiError as error:
         return Finding("bad", _("storage"), error.message, error.fix)
     return Finding("ok", _("storage"), _("{uri} can be read and written").format(uri=uri))
@@ -105,20 +104,6 @@ async def _folder(backend: Backend) -> str:
         await transport.close()
 
 
-def _write_and_read(storage: Storage, uri: str) -> None:
-    storage.put(b"Test file of `jupyter pai doctor`.\n", uri)
-    try:
-        folder, name = storage.split(uri)
-        with storage.open(folder, name) as file:
-            file.read(0, file.file.size)
-    finally:
-        storage.delete(uri)
-
-
-def _python() -> Finding:
-    return Finding("ok", "Python", f"{sys.version.split()[0]}, {sys.executable}")
-
-
 def _state(home: Home) -> Finding:
     try:
         with tempfile.NamedTemporaryFile(dir=home.create().path):
@@ -127,32 +112,25 @@ def _state(home: Home) -> Finding:
     except (PaiError, OSError) as error:
         return Finding("bad", _("state folder"), str(error), _("Choose another folder with JUPYTER_PAI_HOME."))
     if home.path.stat().st_mode & 0o077:
-        return Finding(
-            "warn",
-            _("state folder"),
-            _("Other users can access {path}.").format(path=home.path),
-            f"chmod 700 {home.path}",
-        )
+        text = _("Other users can access {path}.").format(path=home.path)
+        return Finding("warn", _("state folder"), text, f"chmod 700 {home.path}")
     return Finding("ok", _("state folder"), str(home.path))
 
 
 def _disk(home: Home) -> Finding:
     free = shutil.disk_usage(home.path).free
-    text = _("{size:.1f} GB free").format(size=free / 1e9)
-    if free < _LOW_DISK:
-        return Finding("warn", _("disk"), text, _("Free disk space: logs and outputs of jobs are stored here."))
-    return Finding("ok", _("disk"), text)
+    fix = _("Free disk space: logs and outputs of jobs are stored here.") if free < _LOW_DISK else ""
+    return Finding("warn" if fix else "ok", _("disk"), _("{size:.1f} GB free").format(size=free / 1e9), fix)
 
 
 def shared(home: Home) -> list[Finding]:
     """Return findings about a state folder on a network disk or without locks."""
-    kind = filesystem.network_kind(home.path)
     try:
         lock_error = filesystem.lock_error(home.path)
     except OSError as error:
         return [Finding("bad", _("locks"), str(error), _("Choose another folder with JUPYTER_PAI_HOME."))]
     findings = []
-    if kind:
+    if kind := filesystem.network_kind(home.path):
         findings.append(Finding("ok", _("network disk"), _("{kind}: the database does not use WAL").format(kind=kind)))
     if lock_error:
         text = _("The disk does not support locks ({why}). Use the state folder from one host and one server only.")
@@ -181,9 +159,5 @@ def _labextension() -> Finding:
     for folder in jupyter_path("labextensions"):
         if Path(folder, "jupyter-pai", "package.json").exists():
             return Finding("ok", "JupyterLab", folder)
-    return Finding(
-        "warn",
-        "JupyterLab",
-        _("The JupyterLab extension is not installed. Job views in notebooks are static."),
-        "pip install --force-reinstall --no-deps jupyter-pai",
-    )
+    text = _("The JupyterLab extension is not installed. Job views in notebooks are static.")
+    return Finding("warn", "JupyterLab", text, "pip install --force-reinstall --no-deps jupyter-pai")

@@ -1,15 +1,17 @@
 """Default settings of the form for a notebook, a script or a folder.
 
-The settings are those of the newest job of the same notebook, script or folder, without what its profile or its
-platform filled in, and without the code of the cell that it was made of; without such a job, as little as can be.
+The settings are those of the newest job of the same notebook, script or folder, without the values that its profile or
+its platform filled in, and without the code of a cell. Without such a job, there is only the entry point.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from ..config.settings import Settings
 from ..core.errors import NotFound, UsageError
@@ -24,7 +26,7 @@ from . import lineage
 Kind = Literal["notebook", "script", "folder"]
 _SCRIPTS, _NOTEBOOK = (".py", ".sh"), ".ipynb"
 # The most entry points offered, and the most folder entries searched for them.
-_MOST_ENTRIES, _MOST_LOOKED_AT = 200, 5_000
+_MOST_ENTRIES, _MOST_SEARCHED = 200, 5_000
 _NO_CODE = ("__pycache__", "node_modules")
 
 
@@ -42,10 +44,8 @@ class FormTarget(NamedTuple):
     @property
     def jobs(self) -> JobFilter:
         """The query for the newest job of the target."""
-        path = str(self.path)
-        if self.kind == "notebook":
-            return JobFilter(notebook=path, limit=1)
-        return JobFilter(script=path, limit=1) if self.kind == "script" else JobFilter(folder=path, limit=1)
+        notebook, script, folder = (str(self.path) if self.kind == kind else "" for kind in get_args(Kind))
+        return JobFilter(limit=1, notebook=notebook, script=script, folder=folder)
 
 
 def target_of(path: Path) -> FormTarget:
@@ -57,21 +57,19 @@ def target_of(path: Path) -> FormTarget:
     """
     try:
         target = Path(os.path.realpath(path))
-        is_folder, is_file = target.is_dir(), target.is_file()
+        mode = target.stat().st_mode
     except (OSError, ValueError):
-        is_folder = is_file = False
-    if is_folder:
+        mode = 0
+    if stat.S_ISDIR(mode):
         return FormTarget(target, "folder")
-    if not is_file:
+    if not stat.S_ISREG(mode):
         raise NotFound(_("{path} does not exist.").format(path=path), fix=_("Save the file, or choose another one."))
-    if target.suffix == _NOTEBOOK:
-        return FormTarget(target, "notebook")
-    if target.suffix not in _SCRIPTS:
+    if target.suffix not in (*_SCRIPTS, _NOTEBOOK):
         raise UsageError(
             _("{path} is not a folder, .py, .sh or .ipynb file.").format(path=path),
             fix=_("Open its folder, and enter the command that runs it."),
         )
-    return FormTarget(target, "script")
+    return FormTarget(target, "notebook" if target.suffix == _NOTEBOOK else "script")
 
 
 def entries(folder: Path) -> list[str]:
@@ -83,15 +81,14 @@ def entries(folder: Path) -> list[str]:
 
 
 def _runnable(folder: Path) -> Iterator[str]:
-    looked_at = 0
+    searched = 0
     waiting = [""]
-    while waiting and looked_at < _MOST_LOOKED_AT:
+    while waiting and searched < _MOST_SEARCHED:
         place = waiting.pop(0)
-        try:
+        items = list[os.DirEntry[str]]()
+        with contextlib.suppress(OSError):
             items = list(os.scandir(folder / place))
-        except OSError:
-            continue
-        looked_at += len(items)
+        searched += len(items)
         if place and any(item.name in ("pyvenv.cfg", "conda-meta") for item in items):
             continue
         for item in items:
@@ -134,8 +131,7 @@ def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool
     if job.resumed_from:
         update["inputs"] = {name: uri for name, uri in spec.inputs.items() if name != lineage.CHANNEL}
     if spec.entry_point in spec.source.files:
-        made = {spec.entry_point: ""}
-        files = {name: text for name, text in spec.source.files.items() if name not in made}
+        files = {name: text for name, text in spec.source.files.items() if name != spec.entry_point}
         update["source"] = spec.source.model_copy(update={"files": files})
         update["entry_point"] = target.path.name if target.kind != "folder" else ""
     return spec.model_copy(update=update)

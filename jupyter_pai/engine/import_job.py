@@ -46,9 +46,22 @@ class JobImport:
         """
         chosen = self.profiles.chosen(profile, backend)
         remote = await self.profiles.backend(chosen).job(remote_id)
-        if known := self.store.jobs.by_remote_id(chosen.backend, remote.remote_id):
-            return known
-        job, key = _job(remote, chosen), f"adopted:{chosen.backend}:{remote.remote_id}"
+        if existing := self.store.jobs.by_remote_id(chosen.backend, remote.remote_id):
+            return existing
+        # The job is starting until the first poll, which fetches its log.
+        job = Job(
+            id=new_id(),
+            spec=remote.spec.model_copy(update={"profile": chosen.name}),
+            backend=chosen.backend,
+            profile=chosen.name,
+            status=JobStatus.STARTING,
+            remote_id=remote.remote_id,
+            submitted_at=remote.submitted_at,
+            outputs=remote.outputs,
+            console_url=remote.console_url,
+            labels=remote.spec.labels,
+        )
+        key = f"adopted:{chosen.backend}:{remote.remote_id}"
         with reserve(self.home, job.id) as held:
             with state_errors(self.home.jobs):
                 held.folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
@@ -56,19 +69,3 @@ class JobImport:
         if held.is_kept:
             self.watcher.follow(job, held.lease)
         return held.stored
-
-
-def _job(remote: RemoteJob, profile: Profile) -> Job:
-    """Return the imported job. It is starting until the first poll, which fetches its log."""
-    return Job(
-        id=new_id(),
-        spec=remote.spec.model_copy(update={"profile": profile.name}),
-        backend=profile.backend,
-        profile=profile.name,
-        status=JobStatus.STARTING,
-        remote_id=remote.remote_id,
-        submitted_at=remote.submitted_at,
-        outputs=remote.outputs,
-        console_url=remote.console_url,
-        labels=remote.spec.labels,
-    )

@@ -59,16 +59,16 @@ class Profiles:
         return chosen
 
     def edit(self, profile: str, values: Mapping[str, Any] | None = None, *, default: bool = False) -> Settings:
-        """Set keys of a profile (None removes a key), make it the default one; without either, remove it. Credentials
-        of its own that no profile names any more are forgotten. May block.
+        """Set keys of a profile (None removes a key), or make it the default one; without either, remove it. Delete
+        credentials that no profile names any more. May block.
 
         Raises:
-            SettingsError: if the settings would be wrong then; they stay as they were.
-            StateError: if its credentials cannot be forgotten; then it stays as it was, too.
+            SettingsError: if the settings would be invalid; they are not changed.
+            StateError: if the credentials cannot be deleted; the settings are not changed.
         """
         before = SettingsFile(settings_files.user_file())
         settings = settings_files.edit(self.models, profile, values, default, _discovered(), self.system_file)
-        named = {found.settings.own_credentials for found in settings.profiles.values()}
+        named = {one.settings.own_credentials for one in settings.profiles.values()}
         reference = _reference(before, profile)
         if reference and reference not in named:
             try:
@@ -127,17 +127,16 @@ class Profiles:
 
     def backend(self, profile: Profile) -> Backend:
         """Return the backend of a profile; a new one if the profile has changed."""
-        known = self._backends.get(profile.name)
-        if known is None or known[0] != profile:
+        if profile.name not in self._backends or self._backends[profile.name][0] != profile:
             backend = load_backends()[profile.backend](profile.settings, self.home)
             backend.allows = lambda instance_type: self.policy().allows("instance_types", instance_type)
-            known = self._backends[profile.name] = (profile, backend)
-        return known[1]
+            self._backends[profile.name] = (profile, backend)
+        return self._backends[profile.name][1]
 
     def capabilities(self, backend: str) -> frozenset[Capability]:
         """Return the capabilities of a backend; none if it is not installed."""
-        known = load_backends().get(backend)
-        return known.capabilities if known else frozenset()
+        kind = load_backends().get(backend)
+        return kind.capabilities if kind else frozenset()
 
     def with_capability(self, capability: Capability, profile: str = "", backend: str = "") -> Profile:
         """Return a profile with a capability: the named one, else the default one, else the first.
@@ -150,9 +149,9 @@ class Profiles:
         settings = self.settings()
         chosen = self.chosen(profile, backend) if profile or backend else settings.pick()
         able = [
-            p
-            for p in settings.profiles.values()
-            if capability in load_backends()[p.backend].capabilities and not settings.policy.why_not(p.name, p.backend)
+            one
+            for one in settings.profiles.values()
+            if capability in self.capabilities(one.backend) and not settings.policy.why_not(one.name, one.backend)
         ]
         if chosen in able:
             return chosen

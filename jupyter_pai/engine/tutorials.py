@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from ..core.errors import Conflict, NotFound
@@ -21,8 +22,8 @@ def notebooks(language: str = "") -> list[Path]:
     # The installed package, or the repository.
     for folder in (here / "_tutorial", here.parent / "binder/tutorials"):
         if (folder / FIRST["en"]).exists():
-            found = sorted(folder.glob("*.ipynb"), key=lambda path: (path.name not in FIRST.values(), path.name))
-            return [path for path in found if not language or _language(path) == language]
+            paths = sorted(folder.glob("*.ipynb"), key=lambda path: (path.name not in FIRST.values(), path.name))
+            return [path for path in paths if not language or path.stem.endswith(".zh-CN") == (language == "zh-CN")]
     raise NotFound(_("The tutorial is not installed."), fix="pip install --force-reinstall --no-deps jupyter-pai")
 
 
@@ -34,23 +35,16 @@ def give(folder: Path, language: str) -> list[str]:
     Raises:
         Conflict: if the folder cannot be written.
     """
-    given = []
+    copied = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in notebooks(language):
-            try:
-                with (folder / path.name).open("xb") as file:
-                    file.write(path.read_bytes())
-                given.append(path.name)
-            except FileExistsError:
-                pass  # Keep the user's file.
+            with contextlib.suppress(FileExistsError), (folder / path.name).open("xb") as file:  # Keep the user's file.
+                file.write(path.read_bytes())
+                copied.append(path.name)
     except OSError as error:
         raise Conflict(
             _("{file} cannot be written: {error}.").format(file=folder, error=error.strerror or error),
             fix=_("Choose another folder in the file browser."),
         ) from error
-    return given
-
-
-def _language(path: Path) -> str:
-    return "zh-CN" if path.stem.endswith(".zh-CN") else "en"
+    return copied

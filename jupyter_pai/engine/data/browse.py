@@ -12,7 +12,6 @@ from ...storage.staging import read_errors, walk
 from .transfers import Transfer, plan_download
 
 
-
 def describe(storage: Storage, uri: str, after: str, most: int, *, recursive: bool) -> dict[str, Any]:
     """Return a page of the files and folders at a URI, as JSON (`DataFolder`). May block.
 
