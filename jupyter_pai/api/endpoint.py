@@ -94,9 +94,9 @@ class Context:
 
 
 class Body(BaseModel):
-    """The JSON of a request. Unknown fields are refused."""
+    """The JSON of a request. Unknown fields are refused. The validator is built with the first request."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Schema:
