@@ -340,6 +340,29 @@ def job_failed(handle: JobHandle) -> JobFailed:
     )
 
 
+def wait_for_success(
+    handle: JobHandle,
+    stop: str,
+    timeout: float | None = None,
+    *,
+    logs: bool = True,
+    write: Callable[[str], object] | None = None,
+) -> JobHandle:
+    """Wait until a job has ended. An interrupt leaves it running and prints `stop`, the command that stops it.
+
+    Raises:
+        JobFailed: if the job did not succeed.
+    """
+    try:
+        handle.wait(timeout, logs=logs, write=write)
+    except KeyboardInterrupt:
+        print("\n" + summary.still_running(handle.info, stop))
+        raise
+    if handle.status != "succeeded":
+        raise job_failed(handle)
+    return handle
+
+
 def submit(*, backend: str = "", wait: bool = False, confirmed: bool = False, **spec: Any) -> JobHandle:
     """Submit a job. The keywords are the fields of `JobSpec`. With `wait`, print the log and return when the job has
     ended. `confirmed` accepts the cost.

@@ -105,5 +105,4 @@ Commands = dict[str, Callable[[CommandContext, Options], object]]
 
 def as_json(info: dict[str, Any], *, spec: bool = False) -> dict[str, Any]:
     """Return the fields of a job that `--json` prints."""
-    fields = {name: info[name] for name in _FIELDS}
-    return fields | {"spec": info["spec"]} if spec else fields
+    return {name: info[name] for name in _FIELDS} | ({"spec": info["spec"]} if spec else {})

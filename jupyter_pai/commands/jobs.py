@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..client import summary
@@ -33,13 +34,16 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
         return None
     # A script converted from a notebook does not name its notebook.
     target = options.target if getattr(options, "as_script", False) and not ctx.caller.notebook else ""
-    arguments: dict[str, Any] = {
-        "backend": backend,
-        "attach": attach and not options.again,
-        "notebook": str(ctx.caller.path(target)) if target else "",
-        "progress": ctx.progress(options),
-    }
-    reply = _confirmed(ctx, options, lambda yes: ctx.client.submit(spec, confirmed=yes, **arguments))
+    notebook = str(ctx.caller.path(target)) if target else ""
+    request = partial(
+        ctx.client.submit,
+        spec,
+        backend=backend,
+        attach=attach and not options.again,
+        notebook=notebook,
+        progress=ctx.progress(options),
+    )
+    reply = _confirmed(ctx, options, request)
     if not reply:
         return None
     handle = JobHandle(reply["job"], ctx.client)
@@ -48,15 +52,15 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
     return handle
 
 
-def _confirmed(ctx: CommandContext, options: Options, request: Callable[[bool], dict[str, Any]]) -> dict[str, Any]:
+def _confirmed(ctx: CommandContext, options: Options, request: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     """Send a request and return its reply. If the job costs money, prompt first; return {} if the user declines."""
     try:
-        return request(options.yes)
+        return request(confirmed=options.yes)
     except Unconfirmed as error:
         if options.json or not ctx.console.can_prompt:
             raise
         if ctx.console.confirm(_("{why} Continue?").format(why=error.message)):
-            return request(True)
+            return request(confirmed=True)
     ctx.console.print(_("Nothing was submitted."))
     return {}
 
@@ -247,8 +251,8 @@ def _stop(ctx: CommandContext, options: Options) -> None:
 
 def _rerun(ctx: CommandContext, options: Options) -> JobHandle | None:
     changes = changes_of(options, ctx.caller)
-    arguments: dict[str, Any] = {"backend": options.backend or "", "resume": options.resume}
-    reply = _confirmed(ctx, options, lambda yes: ctx.client.rerun(options.job, changes, confirmed=yes, **arguments))
+    request = partial(ctx.client.rerun, options.job, changes, backend=options.backend or "", resume=options.resume)
+    reply = _confirmed(ctx, options, request)
     return JobHandle(reply["job"], ctx.client) if reply else None
 
 

@@ -12,13 +12,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..client.connect import connect
 from ..client.context import NotebookContext, shell_context
-from ..client.job import JobHandle, job_failed
+from ..client.job import JobHandle, wait_for_success
 from ..client.log_printer import LogPrinter, print_end
-from ..client.summary import still_running
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
@@ -125,14 +125,11 @@ def words_of(line: str, variables: Mapping[str, object]) -> list[str]:
             _("Cannot parse the line: {error}.").format(error=error),
             fix=_("Close the quote, or write \\' for a literal quote."),
         ) from None
-    everything = "--expand" in words
-    expanded: list[str] = []
-    verbatim = False
-    for word in words:
-        is_verbatim = verbatim or word.startswith(tuple(f"{name}=" for name in _VERBATIM))
-        expanded.append(word if is_verbatim and not everything else _expand(word, variables))
-        verbatim = word in _VERBATIM
-    return expanded
+    verbatim = () if "--expand" in words else _VERBATIM
+    return [
+        word if before in verbatim or word.partition("=")[0] in verbatim else _expand(word, variables)
+        for before, word in pairwise(["", *words])
+    ]
 
 
 def _expand(word: str, variables: Mapping[str, object]) -> str:
@@ -217,7 +214,8 @@ def _finish(ctx: CommandContext, options: grammar.Options, handle: JobHandle, *,
         for note in handle.info["notes"]:
             print(_("note: {note}").format(note=note))
     if wait:
-        _wait(handle, quiet=options.json)
+        write = LogPrinter(handle.id, sys.stderr) if options.json else None
+        wait_for_success(handle, f"%pai stop {handle.id}", write=write)
     if options.json:
         print(json.dumps(as_json(handle.info), ensure_ascii=False))
     elif display_it and not wait:
@@ -225,21 +223,6 @@ def _finish(ctx: CommandContext, options: grammar.Options, handle: JobHandle, *,
     elif display_it:
         print(handle)
     return None if display_it or options.json else handle
-
-
-def _wait(handle: JobHandle, *, quiet: bool) -> None:
-    """Print the log until the job has ended. An interrupt leaves the job running and prints how to stop it.
-
-    Raises:
-        JobFailed: if the job did not succeed.
-    """
-    try:
-        handle.wait(logs=True, write=LogPrinter(handle.id, sys.stderr) if quiet else None)
-    except KeyboardInterrupt:
-        print("\n" + still_running(handle.info, f"%pai stop {handle.id}"))
-        raise
-    if handle.status != "succeeded":
-        raise job_failed(handle)
 
 
 def show(handle: JobHandle) -> None:

@@ -46,7 +46,8 @@ def _instances(ctx: CommandContext, options: Options) -> None:
     ctx.console.table(columns[:width], [row[:width] for row in rows])
     _show_forbidden(ctx, reply["left_out"])
     if reply["quotas"]:
-        _show_quotas(ctx, reply["quotas"])
+        titles = (_("quota"), _("name"), _("free cores"), _("free memory"), _("free GPUs"))
+        ctx.console.table(titles, [_quota(quota) for quota in reply["quotas"]])
 
 
 def _show_forbidden(ctx: CommandContext, count: int) -> None:
@@ -64,18 +65,14 @@ def _gpus(kind: dict[str, Any]) -> str:
     return f"{kind['gpu']} × {kind['gpu_name']}{memory}"
 
 
-def _show_quotas(ctx: CommandContext, quotas: list[dict[str, Any]]) -> None:
-    rows = [
-        (
-            quota["id"],
-            quota["name"],
-            _("{free:g} of {all:g}").format(free=quota["free_cpu"], all=quota["cpu"]),
-            _("{free} of {all}").format(free=show_memory(quota["free_memory"]), all=show_memory(quota["memory"])),
-            _("{free:g} of {all:g}").format(free=quota["free_gpu"], all=quota["gpu"]) + f" {quota['gpu_name']}",
-        )
-        for quota in quotas
-    ]
-    ctx.console.table((_("quota"), _("name"), _("free cores"), _("free memory"), _("free GPUs")), rows)
+def _quota(quota: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        quota["id"],
+        quota["name"],
+        _("{free:g} of {all:g}").format(free=quota["free_cpu"], all=quota["cpu"]),
+        _("{free} of {all}").format(free=show_memory(quota["free_memory"]), all=show_memory(quota["memory"])),
+        _("{free:g} of {all:g}").format(free=quota["free_gpu"], all=quota["gpu"]) + f" {quota['gpu_name']}",
+    )
 
 
 def _images(ctx: CommandContext, options: Options) -> None:

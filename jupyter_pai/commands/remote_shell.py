@@ -63,7 +63,11 @@ async def _relay(url: str, keys: int) -> None:
     loop = asyncio.get_running_loop()
 
     def send_keys() -> None:
-        if data := _read_keys(keys):
+        try:
+            data = os.read(keys, 1 << 16)
+        except OSError:
+            data = b""  # The local terminal was closed.
+        if data:
             _send(socket, {"operation": "stdin", "data": decode(data)})
         else:
             loop.remove_reader(keys)
@@ -84,14 +88,6 @@ async def _relay(url: str, keys: int) -> None:
         loop.remove_reader(keys)
         loop.remove_signal_handler(signal.SIGWINCH)
         socket.close()
-
-
-def _read_keys(keys: int) -> bytes:
-    """Return the pressed keys; empty if the local terminal was closed."""
-    try:
-        return os.read(keys, 1 << 16)
-    except OSError:
-        return b""
 
 
 async def _connect(url: str) -> Any:

@@ -118,10 +118,8 @@ def _print_details(console: Console, job: JobHandle, *, waited: bool) -> None:
     info = job.info
     for note in info["notes"]:
         console.print(_("note: {note}").format(note=note))
-    if info["console_url"]:
-        console.print(info["console_url"])
-    if info["fix"]:
-        console.print(info["fix"])
+    for text in filter(None, (info["console_url"], info["fix"])):
+        console.print(text)
     if waited:
         for name, value in info["output_parameters"].items():
             console.print(f"{name}: {value}")

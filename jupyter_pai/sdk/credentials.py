@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Any
 
 from ..cloud.alibaba.access_key import AccessKey
@@ -11,8 +12,6 @@ from ..core.i18n import _
 from ..core.secret import Secret
 
 __all__ = ["access_key", "use_in_this_process"]
-
-_warned = False
 
 
 def access_key(key_id: str | None, secret: str | None, token: str | None, config: Any = None) -> AccessKey | None:
@@ -42,17 +41,19 @@ def access_key(key_id: str | None, secret: str | None, token: str | None, config
 
 def use_in_this_process(key: AccessKey) -> None:
     """Use a key in this process's engine, and print a warning about keys in code."""
-    global _warned
     from ..cloud.alibaba.credentials import use_key
 
     use_key(key)
-    if not _warned:
-        _warned = True
-        # Not `warnings.warn`, which prints the line of code with the key.
-        print(
-            _(
-                "Keys in code are visible to everyone who can read the code. Only this process uses these keys, and "
-                "follows jobs only while it runs. To store them securely, run: aliyun configure"
-            ),
-            file=sys.stderr,
-        )
+    _warn()
+
+
+@cache
+def _warn() -> None:
+    # Not `warnings.warn`, which prints the line of code with the key.
+    print(
+        _(
+            "Keys in code are visible to everyone who can read the code. Only this process uses these keys, and "
+            "follows jobs only while it runs. To store them securely, run: aliyun configure"
+        ),
+        file=sys.stderr,
+    )

@@ -188,7 +188,11 @@ class Estimator:
             "hyperparameters": dict(self.hyperparameters),
             "environment": dict(self.environments or {}),
             "requirements": list(self.requirements or ()),
-            "metric_definitions": [_metric(definition) for definition in self.metric_definitions or ()],
+            # A spec has lower-case keys.
+            "metric_definitions": [
+                {name.lower(): value for name, value in definition.items() if name.lower() != "description"}
+                for definition in self.metric_definitions or ()
+            ],
             "max_run_time": self.max_run_time,
             "output_path": absolute(self.output_path) if self.output_path else "",
             "labels": dict(self.labels or {}),
@@ -197,7 +201,18 @@ class Estimator:
 
     def _supported_options(self, target: Target) -> dict[str, Any]:
         """Return the options of PAI. On another backend, print the ignored options instead."""
-        options = self._options()
+        options = non_empty(
+            {
+                "spot": self.spot_spec and self.spot_spec.option(),
+                "user_vpc": self.user_vpc_config and self.user_vpc_config.option(),
+                "experiment": self.experiment_config and self.experiment_config.option(),
+                "instance_spec": self.instance_spec and share_of(self.instance_spec),
+                "settings": self.settings and dict(self.settings),
+                "resource_id": self.resource_id,
+                "job_type": self.job_type,
+                "priority": self.priority,
+            }
+        )
         elsewhere = self.instance_type and self.instance_type not in _LOCAL and not target.profile
         if not (options or elsewhere) or (backend := target.backend_name()) == BACKEND:
             return options
@@ -211,18 +226,6 @@ class Estimator:
             print(text.format(name=backend, profile=session.profile))
         return {}
 
-    def _options(self) -> dict[str, Any]:
-        """Return the options of PAI, as a spec's `options` name them."""
-        options = {
-            "spot": self.spot_spec and self.spot_spec.option(),
-            "user_vpc": self.user_vpc_config and self.user_vpc_config.option(),
-            "experiment": self.experiment_config and self.experiment_config.option(),
-            "instance_spec": self.instance_spec and share_of(self.instance_spec),
-            "settings": self.settings and dict(self.settings),
-        }
-        plain = {"resource_id": self.resource_id, "job_type": self.job_type, "priority": self.priority}
-        return non_empty(options | plain)
-
     def _output(self, channel: str) -> str:
         uri = self._latest().outputs[channel]
         return unquote(urlsplit(uri).path) if uri.startswith("file://") else uri
@@ -231,8 +234,3 @@ class Estimator:
         if self.latest_job is None:
             raise Conflict(_("This estimator has not submitted a job."), fix=_("Call fit() first."))
         return self.latest_job
-
-
-def _metric(definition: Mapping[str, str]) -> dict[str, str]:
-    """Return a metric definition with lower-case keys, as a spec has them."""
-    return {name.lower(): value for name, value in definition.items() if name.lower() != "description"}

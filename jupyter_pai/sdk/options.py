@@ -22,6 +22,9 @@ __all__ = [
     "share_of",
 ]
 
+# The ends of words in PAI's names: `shared_memory` is ``SharedMemory``, `gpu_type` is ``GPUType``.
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
 
 class SpotStrategy(StrEnum):
     """The price limit of spot instances: a share of the regular price, or the market price."""
@@ -92,18 +95,17 @@ def share_of(spec: InstanceSpec | Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         SpecError: if a value is not a number.
     """
-    fields = vars(spec) if isinstance(spec, InstanceSpec) else {_snake(name): value for name, value in spec.items()}
+    fields = (
+        vars(spec)
+        if isinstance(spec, InstanceSpec)
+        else {_WORDS.sub("_", name).lower(): value for name, value in spec.items()}
+    )
     return non_empty({name: value if name == "gpu_type" else _number(name, value) for name, value in fields.items()})
 
 
 def non_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the items whose values are not empty."""
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
-
-
-def _snake(name: str) -> str:
-    """Return a name in snake case: `shared_memory` for ``SharedMemory``, `gpu_type` for ``GPUType``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _number(name: str, value: Any) -> int | None:

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ..client.base import progress_printer
-from ..client.job import JobHandle, job_failed
-from ..client.summary import still_running
+from ..client.job import JobHandle, wait_for_success
 from .target import Target
 
 __all__ = ["run", "timestamped", "wait_for"]
@@ -28,14 +27,8 @@ def wait_for(handle: JobHandle, timeout: float | None, show_logs: bool) -> JobHa
     Raises:
         JobFailed: if the job did not succeed.
     """
-    try:
-        handle.wait(timeout, logs=show_logs)
-    except KeyboardInterrupt:
-        print("\n" + still_running(handle.info, f"latest_job.stop(), or %pai stop {handle.id}"))
-        raise
-    if handle.status != "succeeded":
-        raise job_failed(handle)
-    return handle
+    stop = f"latest_job.stop(), or %pai stop {handle.id}"
+    return wait_for_success(handle, stop, timeout, logs=show_logs)
 
 
 def timestamped(prefix: str) -> str:

@@ -8,6 +8,7 @@ process only.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -74,8 +75,6 @@ class Session:
         }
         self.settings = {**(profile or {}), **{name: str(value) for name, value in settings.items() if value}}
         self._key: AccessKey | None = None
-        self._bucket: Any = None
-        self._account: AlibabaAccount | None = None
         if key := access_key(None, None, None, credential_config):
             self.use(key)
 
@@ -103,13 +102,12 @@ class Session:
     @property
     def oss_endpoint(self) -> str:
         """The host of OSS, without a scheme, as in the SDK."""
-        return urlsplit(self._open_account().oss_endpoint).netloc
+        return urlsplit(self._account.oss_endpoint).netloc
 
-    @property
+    @cached_property
     def oss_bucket(self) -> oss2.Bucket:
         """The bucket, as an `oss2.Bucket` of the official client."""
-        self._bucket = self._bucket or self.get_oss_bucket(self.oss_bucket_name)
-        return self._bucket
+        return self.get_oss_bucket(self.oss_bucket_name)
 
     def get_oss_bucket(self, bucket_name: str, endpoint: str | None = None) -> oss2.Bucket:
         """Return another bucket, with the credentials of this session.
@@ -121,7 +119,7 @@ class Session:
         from ..storage.oss.uri import OssUri
 
         host = urlsplit(_url(endpoint)).netloc if endpoint else ""
-        return OssClient(self._open_account()).bucket(OssUri(bucket_name, endpoint=host))
+        return OssClient(self._account).bucket(OssUri(bucket_name, endpoint=host))
 
     @property
     def client(self) -> Client:
@@ -132,7 +130,7 @@ class Session:
     def profile(self) -> str:
         """The name of the profile with these settings; empty if there is none."""
         mine = self._values()
-        for view in _profiles(self.client)["profiles"]:
+        for view in self.client.call("profiles")["profiles"]:
             if all((view["settings"].get(key) or "") == mine.get(key, "") for key in _SAME):
                 return str(view["name"])
         return ""
@@ -144,7 +142,7 @@ class Session:
             SettingsError: if the settings are invalid.
         """
         name = profile or self.profile
-        known = {view["name"]: view["file"] for view in _profiles(self.client)["profiles"]}
+        known = {view["name"]: view["file"] for view in self.client.call("profiles")["profiles"]}
         if profile or not name or (default and not known[name]):
             name = name or next(n for n in (BACKEND, *(f"{BACKEND}-{i}" for i in range(2, 99))) if n not in known)
             values = dict.fromkeys(_NAMED) | self._values() if profile in known else self._values()
@@ -164,13 +162,12 @@ class Session:
     def _values(self) -> dict[str, Any]:
         return non_empty({**self.settings, "backend": BACKEND})
 
-    def _open_account(self) -> AlibabaAccount:
-        if self._account is None:
-            from ..cloud.alibaba.account import AlibabaAccount, AliyunSettings
+    @cached_property
+    def _account(self) -> AlibabaAccount:
+        from ..cloud.alibaba.account import AlibabaAccount, AliyunSettings
 
-            known = {name: value for name, value in self._values().items() if name in AliyunSettings.model_fields}
-            self._account = AlibabaAccount(AliyunSettings.model_validate(known))
-        return self._account
+        known = {name: value for name, value in self._values().items() if name in AliyunSettings.model_fields}
+        return AlibabaAccount(AliyunSettings.model_validate(known))
 
     def _fetch(self, method: str) -> str:
         """Call a method of the account. In a thread: a kernel's main thread already runs an event loop."""
@@ -181,7 +178,7 @@ class Session:
 
         async def fetch() -> str:
             try:
-                return str(await getattr(self._open_account(), method)())
+                return str(await getattr(self._account, method)())
             finally:
                 await transport.close()
 
@@ -236,7 +233,7 @@ def get_default_session() -> Session | None:
     None if there is none."""
     if _set_up is not None:
         return _set_up
-    reply = _profiles(connect())
+    reply = connect().call("profiles")
     views = {view["name"]: view for view in reply["profiles"] if view["settings"]["backend"] == BACKEND}
     name = next((name for name in (reply["default"], BACKEND, *views) if name in views), "")
     if not name:
@@ -264,10 +261,6 @@ def default_session() -> Session:
             fix=_("Set one up: setup_default_session(region_id='cn-hangzhou', workspace_id='…')"),
         )
     return session
-
-
-def _profiles(client: Client) -> dict[str, Any]:
-    return dict(client.call("profiles"))
 
 
 def _url(endpoint: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from ..client.base import Client
@@ -35,10 +36,8 @@ class TensorBoard:
 
     def stop(self) -> None:
         """Stop it. Does nothing if it has stopped already."""
-        try:
+        with suppress(NotFound):
             self._client.call("stop_tensorboard", tensorboard=self.tensorboard_id)
-        except NotFound:
-            return
 
     def delete(self) -> None:
         """Stop it."""
@@ -93,10 +92,8 @@ class PlatformTensorBoard(TensorBoard):
 
     def _stop(self, *, delete: bool) -> None:
         profile = str(self._job.info["profile"])
-        try:
+        with suppress(NotFound):
             self._client.call("stop_platform_board", board=self.tensorboard_id, profile=profile, delete=delete)
-        except NotFound:
-            return
 
     def _fetch(self) -> dict[str, Any]:
         boards = self._client.call("platform_boards", job=self._job.id)["boards"]
