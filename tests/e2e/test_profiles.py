@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Response, expect
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import until
-from ..fakes.alibaba import StandIn
+from ..fakes.alibaba import AccessKey, StandIn
 from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..support.system_file import command
 from .conftest import Lab, execute
@@ -37,8 +37,119 @@ def files_with(folder: Path, word: str) -> list[str]:
     return [path.name for path in folder.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
 
 
-def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, page: Page, tmp_path: Path) -> None:
-    key = bare.key
+class ProfilesView:
+    """The list of profiles in the panel, its form, and the profile `mine`."""
+
+    def __init__(self, page: Page, key: AccessKey) -> None:
+        self.page = page
+        self.view = page.locator(".jp-pai-Profiles")
+        self.form = self.view.get_by_role("form")
+        self.row = self.view.locator("li[data-profile=mine]")
+        self.key = key
+        self.hint = f"{key.id[:4]}…{key.id[-4:]}"
+        self.secrets = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "jupyter_pai_secrets.json"
+
+
+def fill_in_by_keyboard(profiles: ProfilesView, bare: StandIn) -> None:
+    """Select the platform, the name and the region by keyboard, and save."""
+    profiles.view.get_by_role("button", name="Add…").focus()
+    profiles.page.keyboard.press("Enter")
+    expect(profiles.view.get_by_role("group", name="Select a platform").get_by_role("button").first).to_be_focused()
+    profiles.view.get_by_role("button", name="Alibaba Cloud PAI").focus()
+    profiles.page.keyboard.press("Enter")
+    expect(profiles.form.get_by_label("Name", exact=True)).to_be_focused()
+    profiles.page.keyboard.press("Control+A")
+    profiles.page.keyboard.type("local")
+    profiles.page.keyboard.press("Control+Enter")
+    expect(profiles.form.get_by_text("A profile with this name already exists.")).to_be_visible()
+    expect(profiles.form.get_by_label("Name", exact=True)).to_be_focused()
+    profiles.form.get_by_label("Name", exact=True).fill("mine")
+    for name, value in bare.settings().items():
+        if name in ("region_id", "workspace_id", "oss_bucket_name"):
+            profiles.form.locator(f'input[id$="-{name}"]').fill(value)
+    profiles.form.locator("summary", has_text="More settings").click()
+    profiles.form.locator('input[id$="-oss_endpoint"]').fill(bare.oss_endpoint)
+    profiles.form.locator('input[id$="-endpoint"]:not([id$="oss_endpoint"])').fill("no address")
+    profiles.form.get_by_label("AccessKey ID").fill(profiles.key.id)
+    profiles.form.get_by_label("AccessKey secret").fill("two words")
+    profiles.form.get_by_role("button", name="Save").click()
+
+
+def correct_errors_and_save(profiles: ProfilesView, bare: StandIn) -> None:
+    """Errors appear beside their fields, of the settings first, then of the key."""
+    wrong = profiles.form.locator('[aria-invalid="true"]')
+    expect(wrong).to_have_value("no address")
+    expect(wrong).to_be_focused()
+    wrong.fill(bare.url)
+    profiles.form.get_by_role("button", name="Save").click()
+    expect(profiles.form.locator('[aria-invalid="true"]')).to_have_attribute("type", "password")
+    profiles.form.get_by_label("AccessKey secret").fill(profiles.key.secret)
+    profiles.form.get_by_role("button", name="Save").click()
+    expect(profiles.view.get_by_role("status").first).to_contain_text(
+        f"Profile mine saved. Credentials {profiles.hint}, stored in {profiles.secrets}, readable only by you."
+    )
+    assert stat.S_IMODE(profiles.secrets.stat().st_mode) == 0o600
+    expect(profiles.row).to_contain_text(bare.region)
+    expect(profiles.row.get_by_role("button").first).to_be_focused()
+
+
+def keep_typed_text(profiles: ProfilesView) -> None:
+    """Switching views keeps the typed text, and Escape does not discard it without a confirmation."""
+    profiles.row.get_by_role("button", name="Edit profile mine").click()
+    profiles.form.get_by_label("AccessKey ID").fill("half")
+    execute(profiles.page, "jupyter-pai:train")
+    expect(profiles.form).to_have_count(0)
+    execute(profiles.page, "jupyter-pai:profiles")
+    expect(profiles.form.get_by_label("AccessKey ID")).to_have_value("half")
+    profiles.form.get_by_label("AccessKey ID").press("Escape")
+    profiles.page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
+    expect(profiles.form.get_by_label("AccessKey ID")).to_have_value("half")
+    profiles.form.get_by_label("AccessKey ID").press("Escape")
+    profiles.page.locator(".jp-Dialog").get_by_role("button", name="Discard").click()
+    expect(profiles.form).to_have_count(0)
+
+
+def check_and_use_profile(profiles: ProfilesView, bare: StandIn, lab: Lab) -> None:
+    """The profile is tested, and jobs can run with it."""
+    profiles.row.get_by_role("button", name="Test profile mine").click()
+    expect(profiles.row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
+    expect(profiles.row.locator("[data-state=ok]", has_text="credentials")).to_contain_text(profiles.hint)
+    assert {request["key"] for request in bare.requests if request["status"] == 200} == {profiles.key.id}
+    found = lab.rest("GET", "/pai/api/v1/instances?profile=mine")
+    assert found["instances"]
+    profiles.row.get_by_role("button", name="Make default: mine").click()
+    expect(profiles.row.get_by_text("default", exact=True)).to_be_visible()
+
+
+def check_that_the_key_is_hidden(profiles: ProfilesView, lab: Lab, bodies: list[str]) -> None:
+    """The form does not show the key when it is opened again, and the key is in no reply, page or file."""
+    profiles.row.get_by_role("button", name="Edit profile mine").click()
+    expect(profiles.form.get_by_label("AccessKey secret")).to_have_value("")
+    expect(profiles.form.get_by_label("AccessKey ID")).to_have_value("")
+    profiles.page.keyboard.press("Escape")
+    expect(profiles.form).to_have_count(0)
+    until(lambda: len(bodies) > 5)
+    for word in (profiles.key.secret, profiles.key.id):
+        assert word not in "".join(bodies)
+        assert word not in profiles.page.content()
+        assert word not in profiles.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+        assert word not in lab.log.read_text("utf-8", "replace")
+        assert files_with(lab.root.parent, word) == [profiles.secrets.name]
+
+
+def remove_profile(profiles: ProfilesView, lab: Lab) -> None:
+    """Removing the profile removes its credentials."""
+    profiles.row.get_by_role("button", name="Remove profile mine").click()
+    dialog = profiles.page.locator(".jp-Dialog")
+    expect(dialog).to_contain_text(f"Its credentials {profiles.hint} are removed from {profiles.secrets}.")
+    dialog.get_by_role("button", name="Remove").click()
+    expect(profiles.row).to_have_count(0)
+    assert json.loads(profiles.secrets.read_text()) == {"keyring": [], "file": {}}
+    assert files_with(lab.root.parent, profiles.key.secret) == []
+    profiles.page.keyboard.press("Escape")
+
+
+def test_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, page: Page, tmp_path: Path) -> None:
     bodies: list[str] = []
 
     def note(response: Response) -> None:
@@ -49,98 +160,14 @@ def test_a_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, pag
     page.goto(f"{lab.url}/lab?token={lab.token}")
     page.wait_for_selector(".jp-Launcher", timeout=LONG)
     execute(page, "jupyter-pai:profiles")
-    view = page.locator(".jp-pai-Profiles")
-    expect(view.locator("li", has_text="local").first).to_be_visible(timeout=LONG)
-
-    # By keyboard: the platform, the name and the region.
-    view.get_by_role("button", name="Add…").focus()
-    page.keyboard.press("Enter")
-    expect(view.get_by_role("group", name="Select a platform").get_by_role("button").first).to_be_focused()
-    view.get_by_role("button", name="Alibaba Cloud PAI").focus()
-    page.keyboard.press("Enter")
-    form = view.get_by_role("form")
-    expect(form.get_by_label("Name", exact=True)).to_be_focused()
-    page.keyboard.press("Control+A")
-    page.keyboard.type("local")
-    page.keyboard.press("Control+Enter")
-    expect(form.get_by_text("A profile with this name already exists.")).to_be_visible()
-    expect(form.get_by_label("Name", exact=True)).to_be_focused()
-    form.get_by_label("Name", exact=True).fill("mine")
-    for name, value in bare.settings().items():
-        if name in ("region_id", "workspace_id", "oss_bucket_name"):
-            form.locator(f'input[id$="-{name}"]').fill(value)
-    form.locator("summary", has_text="More settings").click()
-    form.locator('input[id$="-oss_endpoint"]').fill(bare.oss_endpoint)
-    form.locator('input[id$="-endpoint"]:not([id$="oss_endpoint"])').fill("no address")
-    form.get_by_label("AccessKey ID").fill(key.id)
-    form.get_by_label("AccessKey secret").fill("two words")
-    form.get_by_role("button", name="Save").click()
-
-    # Errors appear beside their fields, of the settings first, then of the key.
-    wrong = form.locator('[aria-invalid="true"]')
-    expect(wrong).to_have_value("no address")
-    expect(wrong).to_be_focused()
-    wrong.fill(bare.url)
-    form.get_by_role("button", name="Save").click()
-    expect(form.locator('[aria-invalid="true"]')).to_have_attribute("type", "password")
-    form.get_by_label("AccessKey secret").fill(key.secret)
-    form.get_by_role("button", name="Save").click()
-    hint = f"{key.id[:4]}…{key.id[-4:]}"
-    secrets = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "jupyter_pai_secrets.json"
-    expect(view.get_by_role("status").first).to_contain_text(
-        f"Profile mine saved. Credentials {hint}, stored in {secrets}, readable only by you."
-    )
-    assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
-    row = view.locator("li[data-profile=mine]")
-    expect(row).to_contain_text(bare.region)
-    expect(row.get_by_role("button").first).to_be_focused()
-
-    # Switching views keeps the typed text, and Escape does not discard it without a confirmation.
-    row.get_by_role("button", name="Edit profile mine").click()
-    form.get_by_label("AccessKey ID").fill("half")
-    execute(page, "jupyter-pai:train")
-    expect(form).to_have_count(0)
-    execute(page, "jupyter-pai:profiles")
-    expect(form.get_by_label("AccessKey ID")).to_have_value("half")
-    form.get_by_label("AccessKey ID").press("Escape")
-    page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
-    expect(form.get_by_label("AccessKey ID")).to_have_value("half")
-    form.get_by_label("AccessKey ID").press("Escape")
-    page.locator(".jp-Dialog").get_by_role("button", name="Discard").click()
-    expect(form).to_have_count(0)
-
-    # The profile is tested, and jobs can run with it.
-    row.get_by_role("button", name="Test profile mine").click()
-    expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
-    expect(row.locator("[data-state=ok]", has_text="credentials")).to_contain_text(hint)
-    assert {request["key"] for request in bare.requests if request["status"] == 200} == {key.id}
-    found = lab.rest("GET", "/pai/api/v1/instances?profile=mine")
-    assert found["instances"]
-    row.get_by_role("button", name="Make default: mine").click()
-    expect(row.get_by_text("default", exact=True)).to_be_visible()
-
-    # The form does not show the key when it is opened again.
-    row.get_by_role("button", name="Edit profile mine").click()
-    expect(form.get_by_label("AccessKey secret")).to_have_value("")
-    expect(form.get_by_label("AccessKey ID")).to_have_value("")
-    page.keyboard.press("Escape")
-    expect(form).to_have_count(0)
-    until(lambda: len(bodies) > 5)
-    for word in (key.secret, key.id):
-        assert word not in "".join(bodies)
-        assert word not in page.content()
-        assert word not in page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
-        assert word not in lab.log.read_text("utf-8", "replace")
-        assert files_with(lab.root.parent, word) == [secrets.name]
-
-    row.get_by_role("button", name="Remove profile mine").click()
-    dialog = page.locator(".jp-Dialog")
-    expect(dialog).to_contain_text(f"Its credentials {hint} are removed from {secrets}.")
-    dialog.get_by_role("button", name="Remove").click()
-    expect(row).to_have_count(0)
-    assert json.loads(secrets.read_text()) == {"keyring": [], "file": {}}
-    assert files_with(lab.root.parent, key.secret) == []
-    page.keyboard.press("Escape")
+    profiles = ProfilesView(page, bare.key)
+    expect(profiles.view.locator("li", has_text="local").first).to_be_visible(timeout=LONG)
+    fill_in_by_keyboard(profiles, bare)
+    correct_errors_and_save(profiles, bare)
+    keep_typed_text(profiles)
+    check_and_use_profile(profiles, bare, lab)
+    check_that_the_key_is_hidden(profiles, lab, bodies)
+    remove_profile(profiles, lab)
 
 
 @pytest.fixture

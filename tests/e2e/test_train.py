@@ -95,23 +95,12 @@ def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Pag
     (tmp_path / "go").touch()
 
 
-def test_entry_points_hyperparameters_and_files_to_upload(lab: Lab, page: Page) -> None:
-    lab.write("work/a.ipynb", "1")
-    folder = lab.root / "work"
-    (folder / "train.py").write_text(SCRIPT)
-    (folder / "data").mkdir()
-    (folder / "data/big.bin").write_bytes(b"\0" * 300_000)
-    (folder / "old.bin").write_bytes(b"\0" * 200_000)
-    (folder / "local.ini").write_text(f"key = {KEY}\n")
-    (folder / ".gitignore").write_text("*.log\n")
-    (folder / "a.log").write_text("x")
-    open_notebook(page, lab, "work/a.ipynb")
+def retry_failed_loads(page: Page) -> Locator:
+    """The panel's script and the form fail to load, and are retried."""
     page.route("**/pai/api/v1/form?*", lambda route: route.fulfill(status=500))
     page.route(CODE, lambda route: route.abort())
     panel = page.locator("#jp-pai-train")
     page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
-
-    # The panel's script and the form fail to load, and are retried.
     expect(panel.get_by_role("alert")).to_have_text("Failed to load.", timeout=LONG)
     page.unroute(CODE)
     panel.get_by_role("button", name="Refresh").click()
@@ -121,16 +110,24 @@ def test_entry_points_hyperparameters_and_files_to_upload(lab: Lab, page: Page) 
     expect(again).to_be_visible(timeout=LONG)
     page.unroute("**/pai/api/v1/form?*")
     again.press("Enter")
-    entry = shown.get_by_label("Run", exact=True)
-    expect(entry).to_be_visible(timeout=LONG)
+    expect(entry_point(shown)).to_be_visible(timeout=LONG)
     expect(shown).to_be_focused()
+    return shown
 
-    # One button restores the form of the notebook.
-    entry.select_option("train.py")
+
+def entry_point(shown: Locator) -> Locator:
+    return shown.get_by_label("Run", exact=True)
+
+
+def undo_changes(shown: Locator) -> None:
+    """One button restores the form of the notebook."""
+    entry_point(shown).select_option("train.py")
     shown.get_by_role("button", name="Undo all changes").click()
-    expect(entry).to_have_value("a.ipynb")
+    expect(entry_point(shown)).to_have_value("a.ipynb")
 
-    # A detected key blocks the submission until its file is excluded.
+
+def exclude_files(shown: Locator) -> None:
+    """A detected key blocks the submission until its file is excluded."""
     leaks = shown.get_by_role("alert", name="Secrets found")
     expect(leaks).to_contain_text("local.ini:1", timeout=LONG)
     shown.get_by_role("button", name="1 field needs attention").click()
@@ -148,7 +145,12 @@ def test_entry_points_hyperparameters_and_files_to_upload(lab: Lab, page: Page) 
     expect(sent.get_by_role("status")).to_contain_text("4 files, ", timeout=LONG)
     fold(sent, "Excluded")
     expect(sent.get_by_role("listitem").filter(has_text="a.log")).to_contain_text(".gitignore")
-    # Include patterns and allowed files are listed and can be removed.
+
+
+def change_upload_rules(page: Page, shown: Locator) -> None:
+    """Include patterns and allowed files are listed and can be removed."""
+    leaks = shown.get_by_role("alert", name="Secrets found")
+    sent = shown.get_by_role("region", name="Files to upload")
     fold(sent, "More rules")
     sent.get_by_label("Include pattern").fill("*.py")
     page.keyboard.press("Enter")
@@ -164,8 +166,10 @@ def test_entry_points_hyperparameters_and_files_to_upload(lab: Lab, page: Page) 
     sent.get_by_label("Respect .gitignore").uncheck()
     expect(sent.get_by_role("status")).to_contain_text("5 files, ", timeout=LONG)
 
-    # Another entry point has other hyperparameters.
-    entry.select_option("train.py")
+
+def set_hyperparameters(shown: Locator) -> None:
+    """Another entry point has other hyperparameters."""
+    entry_point(shown).select_option("train.py")
     expect(shown.get_by_label("lr", exact=True)).to_have_attribute("placeholder", "0.01", timeout=LONG)
     expect(shown.get_by_label("lr", exact=True)).to_have_accessible_description("how large a step is")
     shown.get_by_label("optimizer", exact=True).select_option("sgd")
@@ -178,7 +182,9 @@ def test_entry_points_hyperparameters_and_files_to_upload(lab: Lab, page: Page) 
     shown.get_by_label("lr", exact=True).blur()
     expect(shown.get_by_label("lr", exact=True)).to_have_value("")
 
-    # An error appears beside its field.
+
+def correct_errors(page: Page, shown: Locator) -> None:
+    """An error appears beside its field."""
     fold(shown, "Name, time limit, labels")
     limit = shown.get_by_label("Time limit in seconds")
     limit.fill("soon")
@@ -202,13 +208,34 @@ def test_entry_points_hyperparameters_and_files_to_upload(lab: Lab, page: Page) 
     expect(said).to_have_count(0, timeout=LONG)
     expect(limit).to_have_attribute("aria-invalid", "false", timeout=LONG)
 
-    # The exported code matches the form.
+
+def export_as_code(page: Page, shown: Locator) -> None:
+    """The exported code matches the form."""
     fold(shown, "Export as code")
     code = shown.locator(".jp-pai-Code-text")
     expect(code).to_contain_text("--hp optimizer=sgd", timeout=LONG)
     shown.get_by_role("button", name="Insert as cell below").click()
     expect(page.locator(".jp-Notebook .jp-CodeCell").nth(1)).to_contain_text("%pai submit")
 
+
+def test_train_form_submits_entry_point_hyperparameters_and_files(lab: Lab, page: Page) -> None:
+    lab.write("work/a.ipynb", "1")
+    folder = lab.root / "work"
+    (folder / "train.py").write_text(SCRIPT)
+    (folder / "data").mkdir()
+    (folder / "data/big.bin").write_bytes(b"\0" * 300_000)
+    (folder / "old.bin").write_bytes(b"\0" * 200_000)
+    (folder / "local.ini").write_text(f"key = {KEY}\n")
+    (folder / ".gitignore").write_text("*.log\n")
+    (folder / "a.log").write_text("x")
+    open_notebook(page, lab, "work/a.ipynb")
+    shown = retry_failed_loads(page)
+    undo_changes(shown)
+    exclude_files(shown)
+    change_upload_rules(page, shown)
+    set_hyperparameters(shown)
+    correct_errors(page, shown)
+    export_as_code(page, shown)
     shown.get_by_role("button", name="Submit", exact=True).or_(
         shown.get_by_role("button", name="Save and submit")
     ).click()

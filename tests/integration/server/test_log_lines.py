@@ -16,10 +16,10 @@ async def test_lines_are_paged_and_searched_over_http(jp_fetch: Any, spec: dict[
     job = (await run(jp_fetch, spec | {"command": command, "instance_count": 2}))["id"]
 
     async def lines(**query: Any) -> Any:
-        return document.hold("lines", await ask(jp_fetch, "GET", "jobs", job, "lines", **query))
+        return document.check("lines", await ask(jp_fetch, "GET", "jobs", job, "lines", **query))
 
     async def search(**query: Any) -> Any:
-        return document.hold("search", await ask(jp_fetch, "GET", "jobs", job, "search", **query))
+        return document.check("search", await ask(jp_fetch, "GET", "jobs", job, "search", **query))
 
     assert (await lines(instance="worker-1", line=2, lines=1))["texts"] == ["line 1 2"]
     merged = await lines(merged="true", before=2**52, lines=3)
@@ -32,7 +32,7 @@ async def test_lines_are_paged_and_searched_over_http(jp_fetch: Any, spec: dict[
     found = await search(text="LINE . 3", regex="true", merged="true", limit=9)
     assert (found["total"], len(found["hits"]), found["complete"]) == (2, 2, True)
     assert (await search(errors="true"))["total"] == 0
-    assert document.held == {"lines", "search"}
+    assert document.checked == {"lines", "search"}
     for verb, query in (
         ("lines", {"lines": 5001}),
         ("lines", {"at": "tomorrow"}),

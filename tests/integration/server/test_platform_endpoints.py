@@ -27,18 +27,18 @@ def pai(tmp_path: Path, jp_serverapp: Any, monkeypatch: pytest.MonkeyPatch) -> I
 
 async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, pai: StandIn) -> None:
     document = Document(await ask(jp_fetch, "GET", "openapi.json"))
-    hold = document.hold
-    (image,) = hold("images", await ask(jp_fetch, "GET", "images", framework="XGBoost", version="latest"))["images"]
+    check = document.check
+    (image,) = check("images", await ask(jp_fetch, "GET", "images", framework="XGBoost", version="latest"))["images"]
     assert image["version"] == "1.6.0"
-    machines = hold("instances", await ask(jp_fetch, "GET", "instances", backend="pai"))
+    machines = check("instances", await ask(jp_fetch, "GET", "instances", backend="pai"))
     assert (machines["profile"], machines["quotas"][0]["id"]) == ("pai", "quota1stand")
-    found = hold("doctor", await ask(jp_fetch, "GET", "doctor", backend="pai"))["findings"]
+    found = check("doctor", await ask(jp_fetch, "GET", "doctor", backend="pai"))["findings"]
     assert {finding["state"] for finding in found} == {"ok"}
     (remote_id,) = pai.add_jobs(1)
-    (listed,) = hold("remote_jobs", await ask(jp_fetch, "GET", "remote-jobs", backend="pai"))["jobs"]
+    (listed,) = check("remote_jobs", await ask(jp_fetch, "GET", "remote-jobs", backend="pai"))["jobs"]
     assert listed["remote_id"] == remote_id
-    adopted = hold("adopt", await ask(jp_fetch, "POST", "adopt", body={"remote_id": remote_id, "backend": "pai"}))
-    terminal = hold("open_terminal", await ask(jp_fetch, "POST", "jobs", adopted["id"], "terminal"))
+    adopted = check("adopt", await ask(jp_fetch, "POST", "adopt", body={"remote_id": remote_id, "backend": "pai"}))
+    terminal = check("open_terminal", await ask(jp_fetch, "POST", "jobs", adopted["id"], "terminal"))
     assert terminal["url"].startswith("ws://127.0.0.1:")
     spec = {
         "name": "x",
@@ -47,15 +47,15 @@ async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, p
         "profile": "pai",
     }
     job = await run(jp_fetch, spec)
-    (model,) = hold("output_models", await ask(jp_fetch, "GET", "jobs", job["id"], "models"))["models"]
+    (model,) = check("output_models", await ask(jp_fetch, "GET", "jobs", job["id"], "models"))["models"]
     assert model["uri"] == job["outputs"]["model"]
     path = "platform-tensorboards"
-    board = hold("open_platform_board", await ask(jp_fetch, "POST", path, body={"job": job["id"]}))
-    (shown,) = hold("platform_boards", await ask(jp_fetch, "GET", path, job=job["id"]))["boards"]
+    board = check("open_platform_board", await ask(jp_fetch, "POST", path, body={"job": job["id"]}))
+    (shown,) = check("platform_boards", await ask(jp_fetch, "GET", path, job=job["id"]))["boards"]
     assert shown["id"] == board["id"]
     gone = await ask(jp_fetch, "DELETE", path, board["id"], backend="pai", delete="true")
-    assert hold("stop_platform_board", gone)["boards"] == []
-    assert document.held >= ON_PLATFORMS
+    assert check("stop_platform_board", gone)["boards"] == []
+    assert document.checked >= ON_PLATFORMS
 
 
 async def test_local_tensorboard_shows_a_platform_job(jp_fetch: Any, pai: StandIn) -> None:

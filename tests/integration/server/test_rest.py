@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +18,9 @@ from jupyter_pai.api.routes import ROUTES
 
 from .conftest import PREFIX
 
-# Verbs that say nothing without a platform: `test_platforms.py` has them.
+Check = Callable[[str, object], Any]
+
+# Verbs that need a platform, in `test_platform_endpoints.py`.
 ON_PLATFORMS = {
     "adopt",
     "images",
@@ -46,118 +50,143 @@ async def run(jp_fetch: Any, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 class Document:
-    """The served document, and whether answers are as it says."""
+    """The served OpenAPI document. `check` validates a reply and returns it."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
-        self.held: set[str] = set()
+        self.checked: set[str] = set()
 
-    def hold(self, verb: str, reply: object) -> Any:
+    def check(self, verb: str, reply: object) -> Any:
         schema = {"$ref": f"#/components/schemas/{ROUTES[verb].reply}", "components": self.document["components"]}
         jsonschema.validate(reply, schema)
-        self.held.add(verb)
+        self.checked.add(verb)
         return reply
 
 
-async def test_replies_conform_to_the_openapi_document(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
-    document = Document(await ask(jp_fetch, "GET", "openapi.json"))
-    hold = document.hold
-    spec |= {
-        "command": "printf 'loss=nan\\n'; echo 1 > $PAI_OUTPUT_MODEL/m; : > $PAI_OUTPUT_TENSORBOARD/x.tfevents.1",
-        "metric_definitions": [{"name": "loss", "regex": r"loss=(\S+)"}],
-    }
-    job = hold("show", await run(jp_fetch, spec))
-    hold("submit", await ask(jp_fetch, "POST", "jobs", body={"spec": spec}))
-    hold("preview", await ask(jp_fetch, "POST", "preview", body={"spec": spec}))
+async def check_forms(jp_fetch: Any, check: Check) -> None:
+    """Check the replies about forms and code."""
     code = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float)\np.parse_args()\n(\n"
     files = {"a.py": code.removesuffix("(\n"), "b.py": code}
     script = {"name": "x", "source": {"files": files}, "command": "python b.py; python a.py $PAI_USER_ARGS"}
     script["hyperparameters"] = {"lr": "x"}
-    hold("backends", await ask(jp_fetch, "GET", "backends"))
-    assert hold("form", await ask(jp_fetch, "GET", "form"))["kind"] == "folder"
-    hold("recipe", await ask(jp_fetch, "POST", "recipe", body={"spec": script}))
-    kinds = hold("instances", await ask(jp_fetch, "GET", "instances"))
+    check("backends", await ask(jp_fetch, "GET", "backends"))
+    assert check("form", await ask(jp_fetch, "GET", "form"))["kind"] == "folder"
+    check("recipe", await ask(jp_fetch, "POST", "recipe", body={"spec": script}))
+    kinds = check("instances", await ask(jp_fetch, "GET", "instances"))
     assert (kinds["profile"], kinds["instances"][0]["name"]) == ("local", "local")
-    found = hold("inspect", await ask(jp_fetch, "POST", "inspect", body={"spec": script}))
+    found = check("inspect", await ask(jp_fetch, "POST", "inspect", body={"spec": script}))
     assert [(one["name"], one["type"], one["file"], one["line"]) for one in found["hyperparameters"]] == [
         ("lr", "float", "a.py", 3)
     ]
     assert [bool(file["problem"]) for file in found["files"]] == [True, False]
     assert (found["closed"], len(found["notes"])) == (True, 1)
-    assert hold("preview", await ask(jp_fetch, "POST", "preview", body={"spec": script}))["hyperparameters"]
-    hold("rerun", await ask(jp_fetch, "POST", "jobs", job["id"], "rerun", body={}))
+    assert check("preview", await ask(jp_fetch, "POST", "preview", body={"spec": script}))["hyperparameters"]
+
+
+async def check_job(jp_fetch: Any, check: Check, job: dict[str, Any]) -> None:
+    """Check the replies about a job, its labels and its relatives."""
+    check("rerun", await ask(jp_fetch, "POST", "jobs", job["id"], "rerun", body={}))
     body = {"changes": {"hyperparameters": {"lr": 1}}}
-    again = hold("rerun", await ask(jp_fetch, "POST", "jobs", job["id"], "rerun", body=body))["job"]
-    hold("provenance", await ask(jp_fetch, "GET", "jobs", job["id"], "provenance"))
-    compared = hold("diff", await ask(jp_fetch, "GET", "jobs", job["id"], "diff", again["id"]))
+    again = check("rerun", await ask(jp_fetch, "POST", "jobs", job["id"], "rerun", body=body))["job"]
+    check("provenance", await ask(jp_fetch, "GET", "jobs", job["id"], "provenance"))
+    compared = check("diff", await ask(jp_fetch, "GET", "jobs", job["id"], "diff", again["id"]))
     assert compared["spec"] == [{"name": "hyperparameters.lr", "a": None, "b": "1"}]
-    assert hold("pin", await ask(jp_fetch, "PUT", "jobs", job["id"], "pin", body={}))["pinned"] is True
-    assert hold("unpin", await ask(jp_fetch, "DELETE", "jobs", job["id"], "pin"))["pinned"] is False
-    assert hold("disk", await ask(jp_fetch, "GET", "disk"))["largest"]
+    assert check("pin", await ask(jp_fetch, "PUT", "jobs", job["id"], "pin", body={}))["pinned"] is True
+    assert check("unpin", await ask(jp_fetch, "DELETE", "jobs", job["id"], "pin"))["pinned"] is False
+    assert check("disk", await ask(jp_fetch, "GET", "disk"))["largest"]
     pruned = await ask(jp_fetch, "POST", "prune", body={"keep": 0, "dry_run": True})
-    assert hold("prune", pruned)["jobs"]
+    assert check("prune", pruned)["jobs"]
     labels = {"best": "yes", "n": "1"}
-    assert hold("label", await ask(jp_fetch, "PATCH", "jobs", job["id"], "labels", body=labels))["labels"] == labels
-    hold("code", await ask(jp_fetch, "GET", "jobs", job["id"], "code"))
-    hold("list_jobs", await ask(jp_fetch, "GET", "jobs"))
-    hold("about", await ask(jp_fetch, "GET"))
-    metrics = hold("metrics", await ask(jp_fetch, "GET", "jobs", job["id"], "metrics"))
+    assert check("label", await ask(jp_fetch, "PATCH", "jobs", job["id"], "labels", body=labels))["labels"] == labels
+    check("code", await ask(jp_fetch, "GET", "jobs", job["id"], "code"))
+    check("list_jobs", await ask(jp_fetch, "GET", "jobs"))
+
+
+async def check_logs_and_outputs(jp_fetch: Any, check: Check, job: dict[str, Any], tmp_path: Path) -> None:
+    """Check the replies about metrics, logs, events and outputs of a job."""
+    check("about", await ask(jp_fetch, "GET"))
+    metrics = check("metrics", await ask(jp_fetch, "GET", "jobs", job["id"], "metrics"))
     assert metrics["metrics"]["loss"]["value"] == ["NaN"]
-    hold("lines", await ask(jp_fetch, "GET", "jobs", job["id"], "lines"))
-    hold("search", await ask(jp_fetch, "GET", "jobs", job["id"], "search", text="loss"))
-    hold("texts", await ask(jp_fetch, "GET", "jobs", job["id"], "texts"))
-    assert hold("lines", await ask(jp_fetch, "GET", "jobs", job["id"], "lines"))["lines"] == 1
-    assert hold("search", await ask(jp_fetch, "GET", "jobs", job["id"], "search", text="nan"))["hits"]
-    hold("events", await ask(jp_fetch, "GET", "events", job=job["id"]))
+    check("lines", await ask(jp_fetch, "GET", "jobs", job["id"], "lines"))
+    check("search", await ask(jp_fetch, "GET", "jobs", job["id"], "search", text="loss"))
+    check("texts", await ask(jp_fetch, "GET", "jobs", job["id"], "texts"))
+    assert check("lines", await ask(jp_fetch, "GET", "jobs", job["id"], "lines"))["lines"] == 1
+    assert check("search", await ask(jp_fetch, "GET", "jobs", job["id"], "search", text="nan"))["hits"]
+    check("events", await ask(jp_fetch, "GET", "events", job=job["id"]))
     download = {"folder": str(tmp_path / "down"), "channel": "model"}
-    copy = hold("download", await ask(jp_fetch, "POST", "jobs", job["id"], "download", body=download))
-    hold("copy", await ask(jp_fetch, "GET", "copies", copy["id"]))
-    hold("cancel_copy", await ask(jp_fetch, "DELETE", "copies", copy["id"]))
-    hold("copies", await ask(jp_fetch, "GET", "jobs", job["id"], "copies"))
-    assert hold("outputs", await ask(jp_fetch, "GET", "jobs", job["id"], "outputs"))["channels"][0]["files"]
+    copy = check("download", await ask(jp_fetch, "POST", "jobs", job["id"], "download", body=download))
+    check("copy", await ask(jp_fetch, "GET", "copies", copy["id"]))
+    check("cancel_copy", await ask(jp_fetch, "DELETE", "copies", copy["id"]))
+    check("copies", await ask(jp_fetch, "GET", "jobs", job["id"], "copies"))
+    assert check("outputs", await ask(jp_fetch, "GET", "jobs", job["id"], "outputs"))["channels"][0]["files"]
     assert (
-        hold("peek", await ask(jp_fetch, "GET", "jobs", job["id"], "outputs", "model", "text", path="m"))["text"]
+        check("peek", await ask(jp_fetch, "GET", "jobs", job["id"], "outputs", "model", "text", path="m"))["text"]
         == "1\n"
     )
+
+
+async def check_data(jp_fetch: Any, check: Check, tmp_path: Path) -> None:
+    """Check the replies about data and transfers."""
     (tmp_path / "store").mkdir()
     (tmp_path / "store/a").write_text("1")
     uri, there = (tmp_path / "store").as_uri(), (tmp_path / "there").as_uri() + "/"
-    assert hold("list_data", await ask(jp_fetch, "GET", "data", uri=uri))["entries"][0]["path"] == "a"
-    assert hold("measure_data", await ask(jp_fetch, "GET", "data", "size", uri=uri))["files"] == 1
-    hold("make_data_folder", await ask(jp_fetch, "POST", "data", "folder", body={"uri": there}))
+    assert check("list_data", await ask(jp_fetch, "GET", "data", uri=uri))["entries"][0]["path"] == "a"
+    assert check("measure_data", await ask(jp_fetch, "GET", "data", "size", uri=uri))["files"] == 1
+    check("make_data_folder", await ask(jp_fetch, "POST", "data", "folder", body={"uri": there}))
     up, down = ({"uri": place, "path": str(tmp_path / name)} for place, name in ((there, "store"), (uri, "got")))
-    hold("put_data", await ask(jp_fetch, "POST", "data", "put", body=up))
-    hold("get_data", await ask(jp_fetch, "POST", "data", "get", body=down))
-    assert hold("storages", await ask(jp_fetch, "GET", "storages"))["storages"][0]["scheme"] == "file"
-    upload = hold("begin_upload", await ask(jp_fetch, "POST", "uploads", body={"uri": uri, "path": "u", "bytes": 1}))
+    check("put_data", await ask(jp_fetch, "POST", "data", "put", body=up))
+    check("get_data", await ask(jp_fetch, "POST", "data", "get", body=down))
+    assert check("storages", await ask(jp_fetch, "GET", "storages"))["storages"][0]["scheme"] == "file"
+    upload = check("begin_upload", await ask(jp_fetch, "POST", "uploads", body={"uri": uri, "path": "u", "bytes": 1}))
     sent = await jp_fetch(*PREFIX, "uploads", upload["id"], method="PUT", body=b"1")
-    assert hold("upload_data", json.loads(sent.body))["status"] == "done"
+    assert check("upload_data", json.loads(sent.body))["status"] == "done"
     moved = await ask(jp_fetch, "POST", "data", "move", body={"uri": f"{uri}/u", "name": "v"})
-    assert hold("rename_data", moved)["folder"] == f"{uri}/v"
-    assert hold("remove_data", await ask(jp_fetch, "DELETE", "data", uri=uri + "/a"))["verb"] == "remove"
-    assert hold("bring", await ask(jp_fetch, "POST", "bring", body={"spec": spec}))["status"] == "done"
-    hold("profiles", await ask(jp_fetch, "GET", "profiles"))
-    hold("set_profile", await ask(jp_fetch, "PUT", "profiles", "x", body={"values": {"backend": "local"}}))
-    hold("remove_profile", await ask(jp_fetch, "DELETE", "profiles", "x"))
+    assert check("rename_data", moved)["folder"] == f"{uri}/v"
+    assert check("remove_data", await ask(jp_fetch, "DELETE", "data", uri=uri + "/a"))["verb"] == "remove"
+
+
+async def check_profiles_and_secrets(jp_fetch: Any, check: Check) -> None:
+    """Check the replies about profiles, credentials and secrets."""
+    check("profiles", await ask(jp_fetch, "GET", "profiles"))
+    check("set_profile", await ask(jp_fetch, "PUT", "profiles", "x", body={"values": {"backend": "local"}}))
+    check("remove_profile", await ask(jp_fetch, "DELETE", "profiles", "x"))
     await ask(jp_fetch, "PUT", "profiles", "pai", body={"values": {"region_id": "cn-hangzhou"}})
     key = {"access_key_id": "LTAI5tTheIdOfAKey9xyz", "access_key_secret": "longenough"}
-    hold("set_credentials", await ask(jp_fetch, "PUT", "profiles", "pai", "credentials", body=key))
-    hold("remove_credentials", await ask(jp_fetch, "DELETE", "profiles", "pai", "credentials"))
-    hold("set_secret", await ask(jp_fetch, "PUT", "secrets", "x", body={"value": "long enough"}))
-    assert hold("secrets", await ask(jp_fetch, "GET", "secrets"))["secrets"] == [{"name": "x", "place": "file"}]
-    hold("remove_secret", await ask(jp_fetch, "DELETE", "secrets", "x"))
-    board = hold("start_tensorboard", await ask(jp_fetch, "POST", "tensorboards", body={"jobs": [job["id"]]}))
-    assert hold("tensorboards", await ask(jp_fetch, "GET", "tensorboards"))["tensorboards"] == [board]
-    assert not hold("stop_tensorboard", await ask(jp_fetch, "DELETE", "tensorboards", board["id"]))["tensorboards"]
-    hold("doctor", await ask(jp_fetch, "GET", "doctor"))
-    hold("catalogue", await ask(jp_fetch, "GET", "catalogue"))
-    hold("give_tutorials", await ask(jp_fetch, "POST", "tutorials", body={}))
-    hold("engine_settings", await ask(jp_fetch, "GET", "settings"))
-    hold("set_engine_settings", await ask(jp_fetch, "PUT", "settings", body={"disk": {"limit": "1GB"}}))
-    hold("stop", await ask(jp_fetch, "POST", "jobs", job["id"], "stop", body={}))
-    hold("delete", await ask(jp_fetch, "DELETE", "jobs", job["id"]))
-    hold("trials", await ask(jp_fetch, "GET", "trials"))
-    assert document.held | ON_PLATFORMS == {verb for verb, route in ROUTES.items() if route.reply}
+    check("set_credentials", await ask(jp_fetch, "PUT", "profiles", "pai", "credentials", body=key))
+    check("remove_credentials", await ask(jp_fetch, "DELETE", "profiles", "pai", "credentials"))
+    check("set_secret", await ask(jp_fetch, "PUT", "secrets", "x", body={"value": "long enough"}))
+    assert check("secrets", await ask(jp_fetch, "GET", "secrets"))["secrets"] == [{"name": "x", "place": "file"}]
+    check("remove_secret", await ask(jp_fetch, "DELETE", "secrets", "x"))
+
+
+async def test_replies_conform_to_the_openapi_document(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
+    document = Document(await ask(jp_fetch, "GET", "openapi.json"))
+    check = document.check
+    spec |= {
+        "command": "printf 'loss=nan\\n'; echo 1 > $PAI_OUTPUT_MODEL/m; : > $PAI_OUTPUT_TENSORBOARD/x.tfevents.1",
+        "metric_definitions": [{"name": "loss", "regex": r"loss=(\S+)"}],
+    }
+    job = check("show", await run(jp_fetch, spec))
+    check("submit", await ask(jp_fetch, "POST", "jobs", body={"spec": spec}))
+    check("preview", await ask(jp_fetch, "POST", "preview", body={"spec": spec}))
+    await check_forms(jp_fetch, check)
+    await check_job(jp_fetch, check, job)
+    await check_logs_and_outputs(jp_fetch, check, job, tmp_path)
+    await check_data(jp_fetch, check, tmp_path)
+    await check_profiles_and_secrets(jp_fetch, check)
+    assert check("bring", await ask(jp_fetch, "POST", "bring", body={"spec": spec}))["status"] == "done"
+    board = check("start_tensorboard", await ask(jp_fetch, "POST", "tensorboards", body={"jobs": [job["id"]]}))
+    assert check("tensorboards", await ask(jp_fetch, "GET", "tensorboards"))["tensorboards"] == [board]
+    assert not check("stop_tensorboard", await ask(jp_fetch, "DELETE", "tensorboards", board["id"]))["tensorboards"]
+    check("doctor", await ask(jp_fetch, "GET", "doctor"))
+    check("catalogue", await ask(jp_fetch, "GET", "catalogue"))
+    check("give_tutorials", await ask(jp_fetch, "POST", "tutorials", body={}))
+    check("engine_settings", await ask(jp_fetch, "GET", "settings"))
+    check("set_engine_settings", await ask(jp_fetch, "PUT", "settings", body={"disk": {"limit": "1GB"}}))
+    check("stop", await ask(jp_fetch, "POST", "jobs", job["id"], "stop", body={}))
+    check("delete", await ask(jp_fetch, "DELETE", "jobs", job["id"]))
+    check("trials", await ask(jp_fetch, "GET", "trials"))
+    assert document.checked | ON_PLATFORMS == {verb for verb, route in ROUTES.items() if route.reply}
 
 
 async def test_job_is_returned_as_code(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:

@@ -1,14 +1,16 @@
-"""No test replaces a private or upper-case name of a product module: tests pass values instead."""
+"""Rules of the tests: short functions, and values passed in place of replaced names of product modules."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+LONGEST = 80
 _PATCHES = {"setattr", "delattr", "object", "patch"}
 _HIDDEN = re.compile(r"_[^_]|[A-Z][A-Z0-9_]+$")
 
@@ -43,9 +45,16 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def test_no_test_replaces_a_private_or_constant_name() -> None:
+def long_functions(code: str) -> list[str]:
+    """Return the names of the functions that are longer than `LONGEST` lines."""
+    functions = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return [node.name for node in functions if (node.end_lineno or 0) - node.lineno >= LONGEST]
+
+
+@pytest.mark.parametrize("rule", [replaced_names, long_functions])
+def test_no_test_breaks_a_rule(rule: Callable[[str], list[str]]) -> None:
     paths = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
-    found = {str(path.relative_to(ROOT)): replaced_names(path.read_text("utf-8")) for path in paths}
+    found = {str(path.relative_to(ROOT)): rule(path.read_text("utf-8")) for path in paths}
     assert {path: names for path, names in found.items() if names} == {}
 
 
