@@ -9,8 +9,7 @@ from pydantic import Field
 
 from .. import __version__
 from ..backends import load_backends
-from ..config import engine_settings as settings_tables
-from ..config.engine_settings import EngineTables
+from ..config.settings import EngineTables, describe_tables, write_tables
 from ..core import i18n
 from ..core.errors import Unsupported
 from ..core.i18n import _
@@ -98,13 +97,13 @@ async def catalogue(
 @endpoint("GET", "/settings")
 async def engine_settings(context: Context) -> Annotated[Json, Schema(EngineSettingsReply)]:
     """Get the engine settings: limits of disk usage and retention times."""
-    return await asyncio.to_thread(settings_tables.describe_tables, context.service.profiles.system_file)
+    return await asyncio.to_thread(describe_tables, context.service.profiles.system_file)
 
 
 @endpoint("PUT", "/settings")
 async def set_engine_settings(context: Context, body: EngineTables) -> Annotated[Json, Schema(EngineSettingsReply)]:
     """Write the engine settings to the user's settings file."""
-    await asyncio.to_thread(settings_tables.write_tables, body, context.service.profiles.settings)
+    await asyncio.to_thread(write_tables, body, context.service.profiles.settings)
     return await engine_settings(context)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import PaiError, ServerUnreachable
 from ..core.i18n import _
-from ..core.sizes import show_size
+from ..core.text import show_size
 from ..source.dataframes import is_frame, save_frame
 from .context import current_notebook
 

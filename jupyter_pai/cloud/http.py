@@ -107,7 +107,7 @@ class Transport:
             wait_jitter=call.retries.jitter,
         )
         try:
-            return await retry(_again, self._once, call)
+            return await retry(lambda error: isinstance(error, _Failed) and error.again, self._once, call)
         except _Failed as failed:
             raise failed.error from None
 
@@ -154,10 +154,6 @@ class _Failed(Exception):
         super().__init__(error.code)
         self.error = error
         self.again = again
-
-
-def _again(error: Exception) -> bool | float:
-    return error.again if isinstance(error, _Failed) else False
 
 
 def _lost(call: Call, error: Exception) -> _Failed:
@@ -208,10 +204,9 @@ class _Local:
     def limiter(self, account: str, pace: float) -> AsyncLimiter:
         from aiolimiter import AsyncLimiter
 
-        known = self._limiters.get((account, pace))
-        if known is None:
-            known = self._limiters[account, pace] = AsyncLimiter(max(pace, 1), max(pace, 1) / pace)
-        return known
+        if (account, pace) not in self._limiters:
+            self._limiters[account, pace] = AsyncLimiter(max(pace, 1), max(pace, 1) / pace)
+        return self._limiters[account, pace]
 
 
 _locals: WeakKeyDictionary[asyncio.AbstractEventLoop, _Local] = WeakKeyDictionary()

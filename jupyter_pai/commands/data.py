@@ -12,8 +12,7 @@ from ..client.base import finish_copy
 from ..client.job import JobHandle
 from ..core.errors import Conflict, UsageError
 from ..core.i18n import _, ngettext
-from ..core.sizes import show_size
-from ..core.text import plain
+from ..core.text import plain, show_size
 from .console import CommandContext, Commands
 from .parser.parser import Options
 

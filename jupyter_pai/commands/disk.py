@@ -9,7 +9,7 @@ from typing import Any
 from ..client import summary
 from ..core.errors import UsageError
 from ..core.i18n import _, ngettext
-from ..core.sizes import parse_size, show_size
+from ..core.text import parse_size, show_size
 from .console import CommandContext, Commands
 from .jobs import parse_label
 from .parser.parser import Options

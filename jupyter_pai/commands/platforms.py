@@ -13,8 +13,7 @@ from ..client.summary import local_time
 from ..core.errors import BadInput, Conflict, NotFound, UsageError
 from ..core.i18n import _, language, ngettext
 from ..core.secret import is_secret_name
-from ..core.sizes import show_memory
-from ..core.text import plain
+from ..core.text import plain, show_memory
 from ..engine import tutorials
 from .console import CommandContext, Commands
 from .parser.parser import Options

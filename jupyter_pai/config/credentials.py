@@ -12,6 +12,7 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -25,7 +26,7 @@ from .secret_store import SecretStore
 __all__ = ["Credentials", "StoredCredentials", "own_credentials"]
 
 M = TypeVar("M", bound=BaseModel)
-_ROOM = "profile"
+_PREFIX = "profile"
 # From this length, the first and last letters are shown; of shorter names, the first two letters.
 _LONG, _SHOWN = 12, 4
 _SHORTEST = 3
@@ -42,7 +43,7 @@ class Credentials:
     """The credentials of all profiles. All methods may block."""
 
     def __init__(self) -> None:
-        self._store = SecretStore(room=_ROOM)
+        self._store = SecretStore(prefix=_PREFIX)
 
     @property
     def file(self) -> str:
@@ -67,16 +68,16 @@ class Credentials:
         Raises:
             StateError: if the keyring does not respond.
         """
-        try:
+        with suppress(NotFound):
             self._store.forget(reference)
-        except NotFound:
-            pass
 
     def kept(self) -> dict[str, StoredCredentials]:
         """Return all stored credentials by reference."""
-        return {
-            reference: StoredCredentials(place, _hint(reference)) for reference, place in self._store.places().items()
-        }
+        stored = {}
+        for reference, place in self._store.places().items():
+            head, _dot, tail = reference.rpartition(".")[0].partition(".")
+            stored[reference] = StoredCredentials(place, f"{head}…{tail}" if head else "")
+        return stored
 
     def open(self, reference: str, model: type[M]) -> M:
         """Return the credentials for a reference.
@@ -87,10 +88,8 @@ class Credentials:
         """
         if reference in self._store.places():
             text = self._store.open({"": reference})[""].open()
-            try:
+            with suppress(ValueError, SpecError):
                 return _check(model, json.loads(text))
-            except (ValueError, SpecError):
-                pass
         raise CredentialsError(
             _("The credentials of the profile (`{name}`) are not stored on this machine.").format(name=reference),
             fix=_("Log in again: %pai profile login NAME"),
@@ -135,8 +134,3 @@ def _reference(model: type[BaseModel], body: object) -> str:
     shown = re.sub("[^A-Za-z0-9_-]", "", str(values.get(names[0], ""))) if names else ""
     ends = (shown[:_SHOWN], shown[-_SHOWN:]) if len(shown) >= _LONG else (shown[:2], "")
     return ".".join((*ends, secrets.token_hex(4))).lstrip(".-")
-
-
-def _hint(reference: str) -> str:
-    head, _dot, tail = reference.rpartition(".")[0].partition(".")
-    return f"{head}…{tail}" if head else ""

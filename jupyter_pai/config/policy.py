@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..core.errors import NotAllowed
 from ..core.i18n import N_, _, ngettext
-from ..core.sizes import parse_size, show_size
+from ..core.text import parse_size, show_size
 from ..jobs.spec import JobSpec
 
 M = TypeVar("M", bound=BaseModel)

@@ -36,7 +36,7 @@ _SHORTEST = 4
 # Linux limits an environment variable to 128 KiB.
 _LONGEST = 1 << 16
 # Separates the prefix from the name. Not allowed in names.
-_DOOR = ":"
+_SEPARATOR = ":"
 _changing = threading.Lock()
 
 
@@ -44,17 +44,18 @@ class SecretStore:
     """The stored secrets. `path` is the file with the names of all secrets, and the values of those outside the
     keyring.
 
-    `room` is the prefix of the names; empty for secrets named by the user.
+    `prefix` is the prefix of the names; empty for secrets named by the user.
     """
 
-    def __init__(self, path: Path | None = None, room: str = "") -> None:
-        self.path = path or _default()
-        self._room = f"{room}{_DOOR}" if room else ""
+    def __init__(self, path: Path | None = None, prefix: str = "") -> None:
+        from jupyter_core.paths import jupyter_config_dir
+
+        self.path = path or Path(jupyter_config_dir()) / NAME
+        self._prefix = f"{prefix}{_SEPARATOR}" if prefix else ""
 
     def places(self) -> dict[str, str]:
         """Return the location of each secret by name: ``keyring`` or ``file``."""
-        in_keyring, in_file = self._read()
-        return dict(sorted([(name, "keyring") for name in in_keyring] + [(name, "file") for name in in_file]))
+        return {name: "keyring" if value is None else "file" for name, value in sorted(self._read().items())}
 
     def keep(self, name: str, secret: Secret) -> None:
         """Store a secret, replacing an earlier one of the same name.
@@ -70,21 +71,14 @@ class SecretStore:
             )
         _check_value(name, secret.open())
         with _changing:
-            in_keyring, in_file = self._read()
-            with _asking(self.path):
-                backend = _keyring()
-                if backend:
-                    backend.set_password(SERVICE, self._room + name, secret.open())
-                kept = backend is not None and backend.get_password(SERVICE, self._room + name) == secret.open()
-            if backend and not kept:
-                raise _no_keyring("NotKept", self.path)
-            in_file.pop(name, None)
-            in_keyring.discard(name)
-            if backend:
-                in_keyring.add(name)
-            else:
-                in_file[name] = secret.open()
-            self._write(in_keyring, in_file)
+            entries = self._read()
+            with _keyring_errors(self.path):
+                if backend := _keyring():
+                    backend.set_password(SERVICE, self._prefix + name, secret.open())
+                    if backend.get_password(SERVICE, self._prefix + name) != secret.open():
+                        raise _no_keyring("NotKept", self.path)
+            entries[name] = None if backend else secret.open()
+            self._write(entries)
 
     def forget(self, name: str) -> None:
         """Delete a secret.
@@ -93,18 +87,18 @@ class SecretStore:
             NotFound: if it does not exist.
         """
         with _changing:
-            in_keyring, in_file = self._read()
-            if name not in in_keyring and name not in in_file:
-                raise NotFound(_("Unknown secret `{name}`.").format(name=name), fix=self._known())
-            full = self._room + name
-            if name in in_keyring:
+            entries = self._read()
+            if name not in entries:
+                names = ", ".join(f"`{one}`" for one in sorted(entries))
+                fix = _("Known: {names}.").format(names=names) if names else ""
+                raise NotFound(_("Unknown secret `{name}`.").format(name=name), fix=fix)
+            if entries.pop(name) is None:
                 require("keyring", "keyring")
-            with _asking(self.path):
-                if name in in_keyring and (backend := _keyring()) and backend.get_password(SERVICE, full) is not None:
-                    backend.delete_password(SERVICE, full)
-            in_file.pop(name, None)
-            in_keyring.discard(name)
-            self._write(in_keyring, in_file)
+                with _keyring_errors(self.path):
+                    backend = _keyring()
+                    if backend and backend.get_password(SERVICE, self._prefix + name) is not None:
+                        backend.delete_password(SERVICE, self._prefix + name)
+            self._write(entries)
 
     def open(self, names: Mapping[str, str]) -> dict[str, Secret]:
         """Return the secrets of a job by variable. `names` maps variables to names of secrets.
@@ -113,92 +107,72 @@ class SecretStore:
             BadInput: naming a missing secret.
             StateError: if the keyring does not respond.
         """
-        in_keyring, in_file = self._read()
-        values: dict[str, Secret] = {}
+        entries, values = self._read(), {}
         for variable, name in names.items():
-            value = self._from_keyring(name) if name in in_keyring else in_file.get(name)
+            value = entries.get(name)
+            if name in entries and value is None:
+                require("keyring", "keyring")  # It was installed when the secret was stored.
+                with _keyring_errors(self.path):
+                    backend = _keyring()
+                    value = backend.get_password(SERVICE, self._prefix + name) if backend else None
             if value is None:
-                error = BadInput(_("Unknown secret `{name}`.").format(name=name), fix=self._fix(name))
+                near = get_close_matches(name, sorted(entries), 1)
+                fix = _("Did you mean `{name}`?") if near else _("Store it first: %pai secret set {name}")
+                error = BadInput(
+                    _("Unknown secret `{name}`.").format(name=name), fix=fix.format(name=near[0] if near else name)
+                )
                 raise error.at(f"secrets.{variable}")
             values[variable] = Secret(value)
         return values
 
-    def _from_keyring(self, name: str) -> str | None:
-        require("keyring", "keyring")  # It was installed when the secret was stored.
-        with _asking(self.path):
-            backend = _keyring()
-            return backend.get_password(SERVICE, self._room + name) if backend else None
-
-    def _fix(self, name: str) -> str:
-        if near := get_close_matches(name, self.places(), 1):
-            return _("Did you mean `{name}`?").format(name=near[0])
-        return _("Store it first: %pai secret set {name}").format(name=name)
-
-    def _known(self) -> str:
-        names = ", ".join(f"`{name}`" for name in self.places())
-        return _("Known: {names}.").format(names=names) if names else ""
-
-    def _read(self) -> tuple[set[str], dict[str, str]]:
-        """Return the names in the keyring, and the values in the file, with this store's prefix."""
-        in_keyring, in_file = self._read_all()
-        cut = len(self._room)
-        return (
-            {name[cut:] for name in in_keyring if self._is_here(name)},
-            {name[cut:]: value for name, value in in_file.items() if self._is_here(name)},
-        )
+    def _read(self) -> dict[str, str | None]:
+        """Return the entries with this store's prefix: name to value, None for one in the keyring."""
+        entries = self._read_all()
+        return {name.removeprefix(self._prefix): value for name, value in entries.items() if self._is_here(name)}
 
     def _is_here(self, name: str) -> bool:
-        return name.startswith(self._room) if self._room else _DOOR not in name
+        return name.startswith(self._prefix) if self._prefix else _SEPARATOR not in name
 
-    def _read_all(self) -> tuple[set[str], dict[str, str]]:
+    def _read_all(self) -> dict[str, str | None]:
         try:
             with open(self.path, "rb") as file:
                 mode = os.fstat(file.fileno()).st_mode
                 content = json.loads(file.read())
-            in_keyring, in_file = set(content["keyring"]), dict(content["file"])
+            entries = {**content["file"], **dict.fromkeys(content["keyring"])}
         except FileNotFoundError:
-            return set(), {}
+            return {}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StateError(
                 _("Cannot read the secrets file {path} ({error}).").format(path=self.path, error=type(error).__name__),
                 fix=_("Move it away and store the secrets again: %pai secret set NAME"),
             ) from None
-        if in_file and mode & 0o077:
+        if content["file"] and mode & 0o077:
             raise StateError(
                 _("The secrets file {path} is readable by other users.").format(path=self.path),
                 fix=_("Restrict its permissions: chmod 600 {path}").format(path=self.path),
             )
-        return in_keyring, in_file
+        return entries
 
-    def _write(self, in_keyring: set[str], in_file: Mapping[str, str]) -> None:
+    def _write(self, entries: Mapping[str, str | None]) -> None:
         """Replace the entries with this store's prefix."""
-        others, texts = self._read_all()
-        names = {name for name in others if not self._is_here(name)} | {self._room + name for name in in_keyring}
-        values = {name: value for name, value in texts.items() if not self._is_here(name)}
-        values |= {self._room + name: value for name, value in in_file.items()}
+        merged = {name: value for name, value in self._read_all().items() if not self._is_here(name)}
+        merged |= {self._prefix + name: value for name, value in entries.items()}
+        in_keyring = sorted(name for name, value in merged.items() if value is None)
+        in_file = {name: value for name, value in sorted(merged.items()) if value is not None}
         with state_errors(self.path.parent):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with replace_file(self.path) as target:
-                json.dump({"keyring": sorted(names), "file": dict(sorted(values.items()))}, target, indent=1)
-
-
-def _default() -> Path:
-    from jupyter_core.paths import jupyter_config_dir
-
-    return Path(jupyter_config_dir()) / NAME
+                json.dump({"keyring": in_keyring, "file": in_file}, target, indent=1)
 
 
 def _check_value(name: str, value: str) -> None:
-    try:
-        size = len(value.encode("utf-8"))
-    except UnicodeEncodeError:
-        size = _LONGEST + 1
     if len(value.strip()) < _SHORTEST:
         raise BadInput(
             _("The value of `{name}` is too short to be masked in logs.").format(name=name),
             fix=_("Secrets must have at least {n} characters.").format(n=_SHORTEST),
         )
-    if "\0" in value or size > _LONGEST:
+    is_text = value == value.encode("utf-8", "replace").decode()
+    if "\0" in value or not is_text or len(value.encode()) > _LONGEST:
         raise BadInput(
             _("The value of `{name}` cannot become an environment variable.").format(name=name),
             fix=_("Use text without NUL, of at most {n} bytes.").format(n=_LONGEST),
@@ -220,7 +194,7 @@ def _keyring() -> KeyringBackend | None:
 
 
 @contextmanager
-def _asking(path: Path) -> Iterator[None]:
+def _keyring_errors(path: Path) -> Iterator[None]:
     """Turn errors of a keyring into a StateError without their text, which may quote secrets."""
     try:
         yield

@@ -32,7 +32,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 from ..core.errors import NotFound, SettingsError
 from ..core.field_errors import validation_errors
 from ..core.i18n import N_, _
-from ..core.sizes import size_or_nothing
+from ..core.text import size_or_nothing
 from .policy import Policy, PolicyRules
 from .toml_file import SettingsFile, suggestion
 
@@ -302,12 +302,12 @@ def _profile(
     if not files:
         return Profile(name, models[keys["backend"]].model_validate(keys))
 
-    def saying(key: str) -> SettingsFile:
+    def source(key: str) -> SettingsFile:
         return next((file for file in reversed(files) if key in file.profiles()[name]), files[-1])
 
     backend = keys.get("backend")
     if not isinstance(backend, str) or backend not in models:
-        raise saying("backend").error(
+        raise source("backend").error(
             _("Profile `{profile}` has an unknown backend `{backend}`.").format(profile=name, backend=backend)
             if backend
             else _("Profile `{profile}` has no `backend` key.").format(profile=name),
@@ -320,40 +320,70 @@ def _profile(
     try:
         return Profile(name, models[backend].model_validate(keys), files[-1].path)
     except ValidationError as error:
-        raise _wrong(error, name, backend, models[backend], saying) from None
+        unknown = _("The backend `{backend}` does not have a key `{key}`.").replace("{backend}", backend)
+        refused = _invalid(error, models[backend], name, unknown, source)
+        faults = validation_errors(error, fields=list(models[backend].model_fields))
+        refused.details |= {"profile": name, "faults": faults}
+        raise refused from None
 
 
-def _wrong(
-    error: ValidationError, name: str, backend: str, model: type[ProfileSettings], saying: Callable[[str], SettingsFile]
+def _invalid(
+    error: ValidationError, model: type[BaseModel], table: str, unknown: str, source: Callable[[str], SettingsFile]
 ) -> SettingsError:
-    """Return the error for an invalid profile: its first fault with file and line, and in `details` all faults by
+    """Return the error for an invalid table: its first fault, with file and line. `source` returns the file that sets a
     key."""
     fault = error.errors()[0]
     key = str(fault["loc"][0])
     if fault["type"] == "extra_forbidden":
-        text = _("The backend `{backend}` does not have a key `{key}`.").format(backend=backend, key=key)
-        result = saying(key).error(text, key, name, fix=suggestion(key, model.model_fields))
-    else:
-        result = saying(key).error(f"{key}: {fault['msg'].removeprefix('Value error, ')}.", key, name)
-    result.details |= {"profile": name, "faults": validation_errors(error, fields=list(model.model_fields))}
-    return result
+        return source(key).error(unknown.format(key=key), key, table, fix=suggestion(key, model.model_fields))
+    return source(key).error(f"{key}: {fault['msg'].removeprefix('Value error, ')}.", key, table)
 
 
 def _table(files: list[SettingsFile], name: str, model: type[M]) -> M:
     """Merge and validate a table that is not a profile."""
-    tables = [file.table(name) for file in files]
     try:
-        return model.model_validate({key: value for table in tables for key, value in table.items()})
+        return model.model_validate({key: value for file in files for key, value in file.table(name).items()})
     except ValidationError as error:
-        fault = error.errors()[0]
-        key = str(fault["loc"][0])
-        file = next(file for file, table in zip(reversed(files), reversed(tables), strict=True) if key in table)
-        known = fault["type"] != "extra_forbidden"
-        raise file.error(
-            f"{key}: {fault['msg'].removeprefix('Value error, ')}."
-            if known
-            else _("Unknown setting `{key}`.").format(key=f"{name}.{key}"),
-            key,
-            f"[{name}]",
-            fix="" if known else suggestion(key, model.model_fields),
+        unknown = _("Unknown setting `{key}`.").replace("{key}", f"{name}.{{key}}")
+        raise _invalid(
+            error, model, f"[{name}]", unknown, lambda key: [file for file in files if key in file.table(name)][-1]
         ) from None
+
+
+class EngineTables(BaseModel):
+    """The tables of the user's own file. Omitted keys are removed from it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    disk: DiskSettings = DiskSettings()
+    tensorboard: TensorBoardSettings = TensorBoardSettings()
+
+
+def describe_tables(system_file: Path = SYSTEM_FILE) -> dict[str, Any]:
+    """Return the path of the user's file, its values, and the defaults for omitted keys.
+
+    Raises:
+        SettingsError: naming file and line.
+    """
+    own, system = SettingsFile(user_file()), SettingsFile(system_file)
+    names = list(EngineTables.model_fields)
+    beneath = EngineTables.model_validate({name: system.table(name) for name in names})
+    return {
+        "file": str(own.path),
+        "values": {name: own.table(name) for name in names},
+        "defaults": beneath.model_dump(mode="json"),
+    }
+
+
+def write_tables(tables: EngineTables, check: Callable[[], object]) -> None:
+    """Write the tables into the user's file, keeping comments and other keys. `check` loads the settings.
+
+    Raises:
+        SettingsError: if the new settings are invalid or cannot be written. The file is unchanged then.
+    """
+    file = SettingsFile(user_file())
+    for name, values in tables.model_dump(mode="json", exclude_unset=True).items():
+        file.set_table(name, {key: value for key, value in values.items() if value != ""})
+    for name in set(EngineTables.model_fields) - tables.model_fields_set:
+        file.set_table(name, {})
+    file.save_checked(check)

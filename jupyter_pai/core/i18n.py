@@ -53,7 +53,8 @@ def catalogue(tag: str) -> dict[str, Any]:
 @contextmanager
 def use_language(accept_language: str | None) -> Iterator[None]:
     """Use the first supported language of an ``Accept-Language`` header within the block."""
-    token = _spoken.set(_first_known(accept_language or ""))
+    tags = (_known(part.split(";")[0].strip()) for part in (accept_language or "").split(","))
+    token = _spoken.set(next(filter(None, tags), None))
     try:
         yield
     finally:
@@ -67,20 +68,14 @@ def _catalogue(tag: str) -> gettext.NullTranslations:
 
 @cache
 def _own_language() -> str:
-    chosen = os.environ.get("JUPYTER_PAI_LANGUAGE") or _jupyterlab_language()
-    if chosen:
-        return _known(chosen) or "en"
-    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
-        if value := os.environ.get(name):
-            return _known(value.split(":")[0]) or "en"
-    return "en"
-
-
-def _jupyterlab_language() -> str:
-    """Return the language set in JupyterLab, for this extension or for the application, or an empty string."""
-    return _chosen("jupyter-pai/page", "language", "auto") or _chosen(
-        "@jupyterlab/translation-extension/plugin", "locale", "default"
+    chosen = (
+        os.environ.get("JUPYTER_PAI_LANGUAGE")
+        or _chosen("jupyter-pai/page", "language", "auto")
+        or _chosen("@jupyterlab/translation-extension/plugin", "locale", "default")
     )
+    locales = map(os.environ.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
+    tag = chosen or next(filter(None, locales), "").split(":")[0]
+    return _known(tag) or "en"
 
 
 def _chosen(settings: str, key: str, nothing: str) -> str:
@@ -102,10 +97,3 @@ def _known(tag: str) -> str | None:
     if words[0] == "zh" and not {"tw", "hk", "mo", "hant"} & set(words):
         return "zh-CN"
     return "en" if words[0] in ("en", "c", "posix") else None
-
-
-def _first_known(accept_language: str) -> str | None:
-    for part in accept_language.split(","):
-        if tag := _known(part.split(";")[0].strip()):
-            return tag
-    return None

@@ -58,7 +58,8 @@ class Lease:
             if not alone or _is_held(file, locked):
                 return False
             self._me = str(Process.me())
-            _write(file, self._me)
+            os.ftruncate(file, 0)
+            os.pwrite(file, self._me.encode("utf-8", "replace"), 0)
             return True
 
     def release(self) -> None:
@@ -87,19 +88,15 @@ def _alone(path: Path) -> Iterator[bool]:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except FileExistsError:
-        _clear(path)
+        with contextlib.suppress(FileNotFoundError), path.open() as file:
+            if filesystem.age(file.fileno()) >= SILENT:
+                path.unlink()
         yield False
         return
     try:
         yield True
     finally:
         path.unlink()
-
-
-def _clear(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError), path.open() as file:
-        if filesystem.age(file.fileno()) >= SILENT:
-            path.unlink()
 
 
 def _is_held(file: int, locked: bool | None) -> bool:
@@ -114,8 +111,3 @@ def _is_held(file: int, locked: bool | None) -> bool:
 
 def _holder(file: int) -> str:
     return os.pread(file, 1000, 0).decode("utf-8", "replace")
-
-
-def _write(file: int, text: str) -> None:
-    os.ftruncate(file, 0)
-    os.pwrite(file, text.encode("utf-8", "replace"), 0)

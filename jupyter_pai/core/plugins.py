@@ -4,7 +4,7 @@ others."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Generic, NamedTuple, TypeVar
 
 from .i18n import _
@@ -35,7 +35,7 @@ class Plugins(dict[str, type[T]], Generic[T]):
             except Exception as error:  # Importing third-party code may raise anything.
                 what = f"{type(error).__name__}: {error}"
             if what:
-                self.flaws.append(PluginError(_package(entry), f"{entry.value}: {what}"))
+                self.flaws.append(PluginError(entry.dist.name if entry.dist else entry.name, f"{entry.value}: {what}"))
             else:
                 self[getattr(kind, word)] = kind
 
@@ -46,14 +46,6 @@ class Plugins(dict[str, type[T]], Generic[T]):
         if missing := sorted(getattr(kind, "__abstractmethods__", ())):
             return _("missing methods: {names}").format(names=", ".join(missing))
         name = getattr(kind, word, "")
-        if not name or name in self:
-            return (
-                _("the name `{name}` is already in use").format(name=name)
-                if name
-                else _("missing attribute: {word}").format(word=word)
-            )
-        return ""
-
-
-def _package(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist else entry.name
+        if not name:
+            return _("missing attribute: {word}").format(word=word)
+        return _("the name `{name}` is already in use").format(name=name) if name in self else ""

@@ -23,7 +23,7 @@ from ..config.settings import DiskSettings
 from ..core.errors import PaiError
 from ..core.i18n import _
 from ..core.lease import Lease
-from ..core.sizes import parse_size, show_size
+from ..core.text import parse_size, show_size
 from ..jobs.job import Job, JobStatus
 from ..jobs.state_dir import Home
 from ..jobs.store.query import JobFilter

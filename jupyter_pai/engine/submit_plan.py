@@ -19,7 +19,7 @@ from ..config.settings import Profile
 from ..core.errors import SpecError, Unconfirmed
 from ..core.field_errors import fields
 from ..core.i18n import _
-from ..core.sizes import parse_size
+from ..core.text import parse_size
 from ..jobs.job import Job, JobStatus, now
 from ..jobs.job_dir import PackedCode, new_id
 from ..jobs.spec import JobSpec

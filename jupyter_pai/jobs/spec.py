@@ -259,10 +259,6 @@ def parse_spec(value: object) -> JobSpec:
     try:
         return JobSpec.model_validate(value)
     except ValidationError as error:
-        raise _spec_error(error) from None
-
-
-def _spec_error(error: ValidationError) -> SpecError:
-    faults = validation_errors(error, fields=JobSpec.model_fields)
+        faults = validation_errors(error, fields=JobSpec.model_fields)
     lines = [f"{place}: {message}" if place else message for place, message in faults.items()]
-    return SpecError("\n".join(lines), fields=list(faults), faults=faults)
+    raise SpecError("\n".join(lines), fields=list(faults), faults=faults)

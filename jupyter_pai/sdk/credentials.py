@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from ..cloud.alibaba.access_key import AccessKey
+from ..cloud.alibaba.credentials import AccessKey
 from ..core.errors import UsageError
 from ..core.i18n import _
 from ..core.secret import Secret

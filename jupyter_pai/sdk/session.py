@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from ..client.base import Client
 from ..client.connect import connect
-from ..cloud.alibaba.access_key import AccessKey
+from ..cloud.alibaba.credentials import AccessKey
 from ..core.errors import SettingsError
 from ..core.i18n import _
 from .credentials import access_key, use_in_this_process

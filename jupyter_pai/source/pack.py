@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..core.errors import SourceError
 from ..core.i18n import _, ngettext
-from ..core.sizes import show_size
+from ..core.text import show_size
 from ..jobs.spec import Source
 from ..jobs.state_dir import state_errors
 from . import archive, notebook, secret_scan

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jupyter_pai.cloud.alibaba.access_key import AccessKey
 from jupyter_pai.cloud.alibaba.account import AlibabaAccount
-from jupyter_pai.cloud.alibaba.credentials import KeyChain
+from jupyter_pai.cloud.alibaba.credentials import AccessKey, KeyChain
 from jupyter_pai.core.secret import Secret
 
 from .alibaba import AccessKey as Key, StandIn

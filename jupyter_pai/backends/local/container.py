@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from ...core.errors import BadInput, Unsupported
 from ...core.i18n import _
-from ...core.sizes import parse_size
+from ...core.text import parse_size
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import JobFolder

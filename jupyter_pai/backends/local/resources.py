@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from ...core.i18n import _
-from ...core.sizes import parse_size, show_memory
+from ...core.text import parse_size, show_memory
 from ...jobs.spec import JobSpec
 from ..resources import InstanceType
 from .liveness import read_text

@@ -14,7 +14,7 @@ from ...config.toml_file import suggestion
 from ...core.errors import SpecError
 from ...core.field_errors import FieldError
 from ...core.i18n import N_, _
-from ...core.sizes import parse_size
+from ...core.text import parse_size
 from ...jobs import datasets
 from ...jobs.spec import JobSpec
 from ..base import parse_options

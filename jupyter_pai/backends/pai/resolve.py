@@ -15,7 +15,7 @@ from ...cloud.alibaba.account import AliyunSettings
 from ...core.errors import SpecError
 from ...core.field_errors import fields
 from ...core.i18n import _, ngettext
-from ...core.sizes import parse_size, show_memory
+from ...core.text import parse_size, show_memory
 from ...jobs.spec import JobSpec
 from ..base import Check
 from ..resources import InstanceType

@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import socket
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -21,8 +22,7 @@ from ...config.settings import IMPORTANT, ProfileSettings
 from ...core.errors import BucketError, NotFound, SettingsError
 from ...core.i18n import N_, _
 from ...core.secret import Secret
-from .access_key import AccessKey
-from .credentials import KeyChain
+from .credentials import AccessKey, KeyChain
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
 
 # Seconds until a VPC host counts as unreachable.
@@ -216,11 +216,7 @@ class AlibabaAccount:
         Raises:
             NotFound: if none exists.
         """
-        if self.settings.workspace_id:
-            return self.settings.workspace_id
-        if "workspace" not in self._found:
-            self._found["workspace"] = await self._find_workspace()
-        return self._found["workspace"]
+        return await self._value("workspace_id", self._find_workspace)
 
     async def bucket(self) -> str:
         """Return the bucket of the profile, or the default bucket of the workspace.
@@ -228,11 +224,15 @@ class AlibabaAccount:
         Raises:
             BucketError: if neither is set.
         """
-        if self.settings.oss_bucket_name:
-            return self.settings.oss_bucket_name
-        if "bucket" not in self._found:
-            self._found["bucket"] = await self._find_bucket()
-        return self._found["bucket"]
+        return await self._value("oss_bucket_name", self._find_bucket)
+
+    async def _value(self, key: str, find: Callable[[], Awaitable[str]]) -> str:
+        """Return the value of a key of the settings, or the cached result of `find`."""
+        if value := getattr(self.settings, key):
+            return str(value)
+        if key not in self._found:
+            self._found[key] = await find()
+        return self._found[key]
 
     async def bucket_uri(self) -> str:
         """Return ``oss://bucket.endpoint/``, as required by services that do not know the profile."""

@@ -18,6 +18,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,10 @@ from ...core.errors import CredentialsError, Unsupported
 from ...core.extras import require
 from ...core.i18n import _
 from ...core.secret import Secret
-from .access_key import AccessKey
 
 _PREFIX = "ALIBABA_CLOUD_"
+# Variables that configure a source of keys.
+_SOURCES = tuple(_PREFIX + name for name in ("ACCESS_KEY_ID", "OIDC_TOKEN_FILE", "ECS_METADATA", "CREDENTIALS_URI"))
 # Seconds for which a key is reused. In the last quarter of an hour of a key, the library sends a request at each call,
 # which upload threads would make for each part.
 _REUSED_FOR = 2.0
@@ -35,6 +37,29 @@ _DROPPED_EVERY = 60.0
 _importing = threading.Lock()
 # The key set by `use_key`.
 _given: AccessKey | None = None
+
+
+@dataclass(frozen=True)
+class AccessKey:
+    """An access key of a cloud account. `token` is set for temporary credentials (STS)."""
+
+    id: str = field(repr=False)
+    secret: Secret
+    token: Secret | None = None
+
+    def same(self, other: AccessKey) -> bool:
+        """Return whether two keys are equal, including their tokens."""
+        mine, others = ((key.id, key.secret.open(), key.token and key.token.open()) for key in (self, other))
+        return mine == others
+
+    def mask(self, text: str) -> str:
+        """Mask the secret parts of the key in `text`. Error responses may quote the headers of a request."""
+        from urllib.parse import quote
+
+        for secret in filter(None, (self.secret, self.token)):
+            for form in (secret.open(), quote(secret.open(), safe=""), quote(secret.open(), safe="~")):
+                text = text.replace(form, str(secret)) if form else text
+        return text
 
 
 def use_key(key: AccessKey | None) -> None:
@@ -121,7 +146,8 @@ class KeyChain:
                 ),
                 fix=_("Log in: aliyun configure --profile {name}").format(name=self.profile),
             )
-        sources = ", ".join(_sources())
+        files = [str(path) for path in _files() if path.exists()]
+        sources = ", ".join([*filter(os.environ.get, _SOURCES), *files])
         return CredentialsError(
             _("No Alibaba Cloud key available from: {sources}.").format(sources=sources)
             if sources
@@ -150,8 +176,8 @@ def _provider(profile: str) -> Any:
 
 
 def _from_variables() -> AccessKey | None:
-    names = ("ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", "ALIBABA_CLOUD_SECURITY_TOKEN")
-    key_id, secret, token = (os.environ.get(name, "") for name in names)
+    names = ("ACCESS_KEY_ID", "ACCESS_KEY_SECRET", "SECURITY_TOKEN")
+    key_id, secret, token = (os.environ.get(_PREFIX + name, "") for name in names)
     return _access_key(key_id, secret, token) if key_id and secret else None
 
 
@@ -177,15 +203,3 @@ def _changed(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def _sources() -> list[str]:
-    """Return the configured sources of keys."""
-    variables = (
-        "ALIBABA_CLOUD_ACCESS_KEY_ID",
-        "ALIBABA_CLOUD_OIDC_TOKEN_FILE",
-        "ALIBABA_CLOUD_ECS_METADATA",
-        "ALIBABA_CLOUD_CREDENTIALS_URI",
-    )
-    named = [name for name in variables if os.environ.get(name)]
-    return named + [str(path) for path in _files() if path.exists()]

@@ -31,7 +31,7 @@ from ...core.errors import (
 )
 from ...core.i18n import N_, _
 from ..http import Refusal
-from .access_key import AccessKey
+from .credentials import AccessKey
 
 if TYPE_CHECKING:
     import httpx
@@ -98,14 +98,15 @@ _STATUSES: dict[int, type[PaiError]] = {
 
 def read_refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal:
     """Map an error response. `what` names the operation. `key` signed the request and is masked in messages."""
-    body = _Body(response)
-    request_id = str(body.get("RequestId")) or response.headers.get("x-acs-request-id", "")
-    wait = _milliseconds(response.headers.get("x-acs-retry-after", ""))
-    code = str(body.get("Code"))
+    body = _fields(response.text)
+    request_id = str(body.get("RequestId", "")) or response.headers.get("x-acs-request-id", "")
+    milliseconds = response.headers.get("x-acs-retry-after", "")
+    wait = int(milliseconds) / 1000 if milliseconds.isdecimal() and int(milliseconds) else None
+    code = str(body.get("Code", ""))
     error = clock_error(code, response.headers.get("date", "")) or error_of(
         response.status_code if wait is None else 429,
         code,
-        key.mask(str(body.get("Message")) or response.reason_phrase),
+        key.mask(str(body.get("Message", "")) or response.reason_phrase),
         what=what,
         request_id=request_id,
         http_status=response.status_code,
@@ -165,28 +166,14 @@ def _kind(status: int, code: str) -> tuple[type[PaiError], str]:
     return kind, next((fix for _pattern, known, fix in _CODES if known is kind), "")
 
 
-class _Body:
-    """The fields of an error response: JSON with names in either case, or XML."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self.text = response.text
-        try:
-            content = json.loads(self.text)
-        except ValueError:
-            content = {}
-        self.json: Mapping[str, Any] = content if isinstance(content, dict) else {}
-
-    def get(self, name: str) -> Any:
-        """Return a field by its capitalized name, or an empty string."""
-        if value := self.json.get(name) or self.json.get(name[0].lower() + name[1:]):
-            return value
-        tagged = re.search(rf"<{name}>([^<]*)</{name}>", self.text)
-        return tagged[1].strip() if tagged else ""
-
-
-def _milliseconds(text: str) -> float | None:
-    """Parse a header in milliseconds into seconds. Returns None unless positive."""
-    return int(text) / 1000 if text.isdecimal() and int(text) > 0 else None
+def _fields(text: str) -> dict[str, Any]:
+    """Return the fields of an error response by their capitalized names: JSON with names in either case, or XML."""
+    try:
+        content = json.loads(text)
+    except ValueError:
+        content = {name: value.strip() for name, value in re.findall(r"<(\w+)>([^<]*)</\1>", text)}
+    pairs = content.items() if isinstance(content, dict) else ()
+    return {name[:1].upper() + name[1:]: value for name, value in pairs if value}
 
 
 def _name_action(error: PaiError, denied: object) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from ...core.errors import CredentialsError, RegionError, Unreachable
 from ...core.i18n import _
 from ..http import Call, Retries, Transport
-from .access_key import AccessKey
+from .credentials import AccessKey
 from .error_codes import read_refusal
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, quote
 
 import httpx
 
-from .access_key import AccessKey
+from .credentials import AccessKey
 
 ALGORITHM = "ACS3-HMAC-SHA256"
 

@@ -32,8 +32,7 @@ def downsample(points: Columns, most: int) -> Columns:
         return points.take(np.linspace(count - 1, 0, most).astype(np.int64)[::-1])
     if np.any(points.step[1:] < points.step[:-1]):
         points = points.take(np.argsort(points.step, kind="stable"))
-    odd = np.flatnonzero(~np.isfinite(points.value))
-    required = np.union1d(_first_odd(points.value, odd), _extremes(points.value))
+    required = _required(points.value)
     kept = _kept(points.step, points.value, most)
     missing = np.setdiff1d(required, kept)  # The algorithm keeps one of several equal points.
     if more := max(len(kept) + len(missing) - most, 0):
@@ -51,17 +50,13 @@ def _kept(steps: NDArray[np.int64], values: NDArray[np.float64], most: int) -> N
     return np.unique(kept.astype(np.int64))
 
 
-def _first_odd(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of the first NaN, infinity and negative infinity, given the indices of all non-finite
-    values."""
+def _required(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the indices of the first NaN, infinity and negative infinity, and of the first minimum and maximum among
+    the finite values."""
+    odd = np.flatnonzero(~np.isfinite(values))
     kinds = [np.isnan(values[odd]), values[odd] == np.inf, values[odd] == -np.inf]
-    return np.array([odd[np.argmax(kind)] for kind in kinds if kind.any()], np.int64)
-
-
-def _extremes(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the indices of the first minimum and maximum among the finite values."""
-    finite = np.isfinite(values)
-    if not finite.any():
-        return np.array([], np.int64)
-    ends = [np.argmin(np.where(finite, values, np.inf)), np.argmax(np.where(finite, values, -np.inf))]
-    return np.array(ends, np.int64)
+    places = [odd[np.argmax(kind)] for kind in kinds if kind.any()]
+    if len(odd) < len(values):
+        finite = np.ma.masked_invalid(values, copy=False)
+        places += [finite.argmin(), finite.argmax()]
+    return np.unique(np.array(places, np.int64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -80,8 +81,8 @@ class LogMetricScanner:
             byte_offset = _byte_offsets(text, offset, data.isascii())
             try:
                 for start, match in self._matches(name, text, len(data)):
-                    if (value := _number(match[1])) is not None:
-                        metrics.points.append((byte_offset(start), name, None, value))
+                    with suppress(ValueError):
+                        metrics.points.append((byte_offset(start), name, None, float(match[1] or "")))
             except TimeoutError:
                 del self.patterns[name]
                 metrics.given_up.append(name)
@@ -117,7 +118,8 @@ class LogMetricScanner:
 
     @staticmethod
     def _reported(line: str, offset: int, metrics: LogMetrics) -> None:
-        try:
+        # Other lines are of the program and only resemble those of `report`.
+        with suppress(ValueError, TypeError, KeyError, OverflowError, RecursionError):
             report = json.loads(line)
             if "metric" in report:
                 step = report.get("step")
@@ -125,8 +127,6 @@ class LogMetricScanner:
                 metrics.points.append((offset, name, None if step is None else _step(step), float(report["value"])))
             elif "progress" in report and (progress := float(report["progress"])) == progress:
                 metrics.progress = min(max(progress, 0.0), 1.0)
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-            pass  # A line of the program that resembles one of `report`.
 
 
 def _reports(text: str) -> Iterator[tuple[int, str]]:
@@ -154,13 +154,6 @@ def _byte_offsets(text: str, offset: int, is_ascii: bool) -> Callable[[int], int
         return done[1]
 
     return of
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return float(text or "")
-    except ValueError:
-        return None
 
 
 def _step(value: object) -> int:

@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import ConfigDict, NonNegativeInt, TypeAdapter
+
 from ..events import MetricPoint
 
 if TYPE_CHECKING:
@@ -47,11 +49,13 @@ class Cursor:
     points, so that a list of jobs does not open other files.
     """
 
-    offsets: dict[str, int] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    offsets: dict[str, NonNegativeInt] = field(default_factory=dict)
+    counts: dict[str, NonNegativeInt] = field(default_factory=dict)
     progress: float | None = None
     origins: dict[str, str] = field(default_factory=dict)
-    texts: int = 0
+    texts: NonNegativeInt = 0
     latest: dict[str, tuple[int, float, float]] = field(default_factory=dict)
 
     @classmethod
@@ -61,17 +65,7 @@ class Cursor:
         Raises:
             ValueError: if it is invalid.
         """
-        try:
-            cursor = cls(**json.loads(text))
-            numbers = [*cursor.offsets.values(), *cursor.counts.values(), cursor.texts]
-            if not all(isinstance(number, int) and number >= 0 for number in numbers):
-                raise ValueError(f"a number that is none: {text[:200]}")
-            if not isinstance(cursor.progress, float | int | None):
-                raise ValueError(f"progress: {cursor.progress!r}")
-            cursor.latest = {name: (step, value, time) for name, (step, value, time) in cursor.latest.items()}
-            return cursor.copy()
-        except (TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(str(error)) from None
+        return _CURSOR.validate_json(text, strict=True)
 
     def copy(self) -> Cursor:
         return Cursor(
@@ -84,12 +78,12 @@ class Cursor:
         If another origin already uses the name, the origin is appended, as in ``loss (tensorboard)``, so that series do
         not mix.
         """
-        while self._origin(metric, origin) != origin:
+        while self.origins.get(metric, _LOG if metric in self.counts else origin) != origin:
             metric += f" ({origin.partition('/')[0]})"
         return metric
 
-    def _origin(self, metric: str, default: str) -> str:
-        return self.origins.get(metric, _LOG if metric in self.counts else default)
+
+_CURSOR = TypeAdapter(Cursor)
 
 
 @dataclass

@@ -50,7 +50,7 @@ class OssUri:
             rest, query = rest[: match.start()], dict(parse_qsl(match[1]))
         host, _slash, key = rest.partition("/")
         bucket, _dot, endpoint = host.partition(".")
-        endpoint = endpoint or _host(query.get("endpoint") or query.get("host", ""))
+        endpoint = endpoint or re.sub(r"^https?://", "", query.get("endpoint") or query.get("host", "")).rstrip("/")
         if not _BUCKET.fullmatch(bucket):
             raise BadInput(_("`{uri}`: invalid bucket name `{bucket}`.").format(uri=uri, bucket=bucket), fix=_example())
         if endpoint and not _ENDPOINT.fullmatch(endpoint):
@@ -79,10 +79,6 @@ class OssUri:
         """Return the parent folder and the path in it, which is empty at the bucket's root."""
         above, slash, name = self.key.rstrip("/").rpartition("/")
         return replace(self, key=above + slash), name + "/" * (self.key.endswith("/") and bool(name))
-
-
-def _host(text: str) -> str:
-    return re.sub(r"^https?://", "", text).rstrip("/")
 
 
 def _check_key(uri: str, key: str) -> None:

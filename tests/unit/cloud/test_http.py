@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.cloud import http as transport
-from jupyter_pai.cloud.alibaba.access_key import AccessKey
+from jupyter_pai.cloud.alibaba.credentials import AccessKey
 from jupyter_pai.cloud.alibaba.openapi import STUDIO, OpenApi
 from jupyter_pai.cloud.http import Retries
 from jupyter_pai.core.errors import (

@@ -11,7 +11,7 @@ import pytest
 from alibabacloud_openapi_util.client import Client as Official
 from hypothesis import given, strategies as some
 
-from jupyter_pai.cloud.alibaba.access_key import AccessKey
+from jupyter_pai.cloud.alibaba.credentials import AccessKey
 from jupyter_pai.cloud.alibaba.signing import Acs3, authorization, query_string
 from jupyter_pai.core.secret import Secret
 
