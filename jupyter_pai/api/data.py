@@ -206,8 +206,8 @@ async def _copy(context: Context, body: DataCopy, plan: Callable[..., Transfer],
 @endpoint("DELETE", "/data")
 async def remove_data(context: Context, uri: Uri = "", profile: Account = "") -> TransferReply:
     """Start to delete a file, or a folder if its URI ends with a slash."""
-    storage = context.service.storages.of(uri, profile)
-    return context.transfer(await context.service.transfers.start(partial(browse.plan_remove, storage, uri)))
+    plan = partial(browse.plan_remove, context.service.storages.of(uri, profile), uri)
+    return context.transfer(await context.service.transfers.start(plan))
 
 
 @endpoint("POST", "/data/folder")
@@ -222,8 +222,7 @@ async def make_data_folder(context: Context, body: DataPlace) -> MadeFolderReply
 @endpoint("POST", "/data/move")
 async def rename_data(context: Context, body: DataMove) -> TransferReply:
     """Start to rename or move a file or folder."""
-    storage = context.service.storages.of(body.uri, body.profile)
-    plan = partial(browse.plan_move, storage, body.uri, body.name, body.to)
+    plan = partial(browse.plan_move, context.service.storages.of(body.uri, body.profile), body.uri, body.name, body.to)
     return context.transfer(await context.service.transfers.start(plan))
 
 

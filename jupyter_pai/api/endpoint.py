@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, WithJsonSchema
+from typing_extensions import TypedDict as TypedDict  # noqa: PLC0414  # pydantic requires it before Python 3.12.
 
 from ..config.contents_root import ServerRoot
 from ..core.errors import UsageError
@@ -27,25 +27,6 @@ from ..engine.requests import parse
 from ..engine.service import JobService
 from ..engine.tensorboard.tensorboards import TensorBoards
 from .route import path_names
-
-if sys.version_info >= (3, 12):
-    from typing import TypedDict
-else:  # pydantic, which brings this package along, describes no other before Python 3.12.
-    from typing_extensions import TypedDict
-
-__all__ = [
-    "ENDPOINTS",
-    "Context",
-    "Endpoint",
-    "Json",
-    "Parameter",
-    "Schema",
-    "Time",
-    "TypedDict",
-    "check_range",
-    "encode",
-    "endpoint",
-]
 
 Json = dict[str, Any]
 # A time as an ISO text.
@@ -70,11 +51,10 @@ class Context:
         Raises:
             UsageError: if the path is not valid here.
         """
-        path = Path(text)
-        if "\0" in text or (not path.is_absolute() and not self.root):
+        if Path(text).is_absolute() and "\0" not in text:
+            return Path(text)
+        if not self.root or "\0" in text:
             raise UsageError(_("`{folder}` is not an absolute path.").format(folder=text))
-        if path.is_absolute() or not self.root:
-            return path
         return self.root.within(text) if writable else self.root.resolve(text)
 
     def notebook_path(self, text: str) -> str:

@@ -94,19 +94,17 @@ async def form(
     target = form_defaults.target_of(context.path(path))
     entries = await asyncio.to_thread(form_defaults.entries, target.folder)
     settings = context.service.profiles.settings()
-    if profile or backend:
-        settings.pick(profile, backend)
-    jobs, _total = context.service.store.jobs.page(target.jobs)
-    last = jobs[0] if jobs else None
+    last = next(iter(context.service.store.jobs.page(target.jobs)[0]), None)
     spec = form_defaults.spec_of(target, entries)
     if last:
         picks = Capability.SIZES in context.service.profiles.capabilities(last.backend)
         earlier = form_defaults.settings_of(last, target, settings, picks=picks)
-        spec = earlier.model_dump(mode="json", exclude_defaults=True)
-        spec = {name: value for name, value in spec.items() if value not in ("", None)}
-    if not (profile or backend or last):
+        values = earlier.model_dump(mode="json", exclude_defaults=True)
+        spec = {name: value for name, value in values.items() if value not in ("", None)}
+    elif not (profile or backend):
         spec |= form_defaults.place_of(settings)
     if profile or backend:
+        settings.pick(profile, backend)
         spec.pop("profile", None)
         spec |= {"profile": profile} if profile else {}
     return {
@@ -148,7 +146,11 @@ async def recipe(
     chosen = context.service.profiles.settings().pick(request.spec.profile, request.backend)
     profile = chosen.name if request.backend or request.spec.profile else ""
     capabilities = context.service.profiles.capabilities(chosen.backend)
-    spec = script_for_notebook(request, chosen.backend, capabilities)[0]
-    named = isinstance(body, dict) and bool(body["spec"].get("name"))
-    script = None if spec is request.spec else spec
-    return recipe_of(request.spec, request.backend, profile=profile, named=named, script=script)._asdict()
+    script = script_for_notebook(request, chosen.backend, capabilities)[0]
+    return recipe_of(
+        request.spec,
+        request.backend,
+        profile=profile,
+        named=isinstance(body, dict) and bool(body["spec"].get("name")),
+        script=None if script is request.spec else script,
+    )._asdict()

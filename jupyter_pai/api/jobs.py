@@ -141,9 +141,8 @@ async def list_jobs(
     if invalid := [text for text, pair in zip(label, pairs, strict=False) if not pair[1]]:
         raise UsageError(_("Invalid label `{text}`: expected KEY=VALUE.").format(text=invalid[0]))
     labels = {key: value for key, _equals, value in pairs}
-    key, descending = _sorting(sort, order)
     path = context.notebook_path(notebook) if notebook else ""
-    query = JobFilter(statuses, name, labels, limit, offset, key, descending, backend, path)
+    query = JobFilter(statuses, name, labels, limit, offset, *_sorting(sort, order), backend, path)
     await context.service.watcher.wait_first_poll()
     jobs, total = context.service.store.jobs.page(query)
     return {"jobs": [context.service.describe(job) for job in jobs], "total": total}
@@ -163,7 +162,9 @@ def _sorting(sort: str, order: str) -> tuple[str, bool]:
 
 
 @endpoint("POST", "/jobs")
-async def submit(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> SubmittedReply:
+async def submit(
+    context: Context, body: Annotated[object, Schema(SubmitRequest)]
+) -> Annotated[Json, Schema(SubmittedReply)]:
     """Submit a job."""
     async with context.service.audit.entry("submit", starts=True) as entry:
         request = submit_request(body)
@@ -173,16 +174,15 @@ async def submit(context: Context, body: Annotated[object, Schema(SubmitRequest)
     return _submitted(context, submitted)
 
 
-def _submitted(context: Context, submitted: Submitted) -> SubmittedReply:
-    job = context.service.describe(submitted.job)
-    return {"job": job, "attached": submitted.attached, "changed": submitted.changed}
+def _submitted(context: Context, submitted: Submitted) -> Json:
+    return vars(submitted) | {"job": context.service.describe(submitted.job)}
 
 
 @endpoint("POST", "/bring")
 async def bring(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> TransferReply:
     """Start to stage the inputs of a spec on its platform, as submitting it does."""
-    request = _with_notebook_path(context, submit_request(body))
-    return context.transfer(await context.service.submitter.stage(request))
+    request = submit_request(body)
+    return context.transfer(await context.service.submitter.stage(_with_notebook_path(context, request)))
 
 
 def _with_notebook_path(context: Context, request: SubmitRequest) -> SubmitRequest:
@@ -224,7 +224,9 @@ async def stop(context: Context, job: str) -> JobReply:
 
 
 @endpoint("POST", "/jobs/{job}/rerun")
-async def rerun(context: Context, job: str, body: Annotated[object, Schema(Rerun)] = None) -> SubmittedReply:
+async def rerun(
+    context: Context, job: str, body: Annotated[object, Schema(Rerun)] = None
+) -> Annotated[Json, Schema(SubmittedReply)]:
     """Submit the spec and code of a job again."""
     async with context.service.audit.entry("rerun", job, starts=True) as entry:
         request = parse(Rerun, body or {})
@@ -285,12 +287,7 @@ async def events(
     context: Context,
     after: Annotated[int, "Only events after this one."] = 0,
     job: Annotated[str, "Only events of this job."] = "",
-) -> EventsReply:
+) -> Annotated[Json, Schema(EventsReply)]:
     """List the changes of jobs, oldest first."""
     history = context.service.store.events.read(after, context.service.store.jobs.find(job).id if job else "")
-    return {
-        "events": [
-            {"id": e.id, "job_id": e.job_id, "time": e.time.timestamp(), "kind": e.kind, "data": e.data}
-            for e in history
-        ]
-    }
+    return {"events": [vars(event) | {"time": event.time.timestamp()} for event in history]}

@@ -81,12 +81,13 @@ def document(endpoints: Mapping[str, Endpoint], base_url: str) -> dict[str, Any]
 
 
 def _operation(verb: str, endpoint: Endpoint) -> dict[str, Any]:
-    parameters = [_path_parameter(name) for name in path_names(endpoint.path)]
-    parameters += [_parameter(name, parameter) for name, parameter in endpoint.parameters.items()]
+    text = {"type": "string", "minLength": 1}
+    path = [{"name": name, "in": "path", "required": True, "schema": text} for name in path_names(endpoint.path)]
+    query = [_parameter(name, parameter) for name, parameter in endpoint.parameters.items()]
     operation: dict[str, Any] = {
         "operationId": verb,
         "summary": endpoint.summary,
-        "parameters": parameters,
+        "parameters": [*path, *query],
         "responses": {
             "200": {"description": "Success.", "content": _reply(endpoint)},
             "4XX": {"description": "Error of the request.", "content": _json("Error")},
@@ -100,23 +101,21 @@ def _operation(verb: str, endpoint: Endpoint) -> dict[str, Any]:
     return operation
 
 
-def _path_parameter(name: str) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-
-
 def _parameter(name: str, parameter: Parameter) -> dict[str, Any]:
     least, most = parameter.values.start, parameter.values.stop - 1
     integer = {"type": "integer", "minimum": max(least, -_LARGEST), "maximum": min(most, _LARGEST)}
-    schema = integer if parameter.kind is int else _KINDS[parameter.kind]
-    return {"name": name, "in": "query", "description": parameter.text, "schema": dict(schema)}
+    return {
+        "name": name,
+        "in": "query",
+        "description": parameter.text,
+        "schema": integer if parameter.kind is int else dict(_KINDS[parameter.kind]),
+    }
 
 
 def _reply(endpoint: Endpoint) -> dict[str, Any]:
-    if endpoint.sends_bytes:
-        return _BYTES
-    return (
-        _json(schema_name(endpoint.reply)) if endpoint.reply else {"application/json": {"schema": {"type": "object"}}}
-    )
+    if endpoint.reply:
+        return _json(schema_name(endpoint.reply))
+    return _BYTES if endpoint.sends_bytes else {"application/json": {"schema": {"type": "object"}}}
 
 
 def _json(model: str) -> dict[str, Any]:
@@ -126,10 +125,9 @@ def _json(model: str) -> dict[str, Any]:
 def _schemas(endpoints: Mapping[str, Endpoint]) -> dict[str, Any]:
     bodies = {schema_name(endpoint.body): endpoint.body for endpoint in endpoints.values() if endpoint.body}
     replies = {schema_name(endpoint.reply): endpoint.reply for endpoint in endpoints.values() if endpoint.reply}
-    replies["Error"] = Error
     models: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
         *((name, "validation", TypeAdapter(model)) for name, model in sorted(bodies.items())),
-        *((name, "serialization", TypeAdapter(model)) for name, model in sorted(replies.items())),
+        *((name, "serialization", TypeAdapter(model)) for name, model in sorted([*replies.items(), ("Error", Error)])),
     ]
     names, generated = TypeAdapter.json_schemas(models, ref_template=_REF, schema_generator=_Generator)
     # A model in both requests and replies has two generated names; the routes refer to it by its own.

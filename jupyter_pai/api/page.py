@@ -117,12 +117,11 @@ async def give_tutorials(context: Context, body: TutorialPlace) -> TutorialsRepl
         )
     folder = context.root.within(f"{body.folder}/{_FOLDER}")
     language = i18n.language()
-    new = await asyncio.to_thread(tutorials.give, folder, language)
     return {
         "folder": str(folder),
         "place": context.relative(folder),
         "first": tutorials.FIRST[language],
-        "given": new,
+        "given": await asyncio.to_thread(tutorials.give, folder, language),
     }
 
 

@@ -98,9 +98,8 @@ async def images(
 
 
 def _allowed(context: Context, rule: str, items: Sequence[T], name: Callable[[T], str]) -> list[T]:
-    """Return the items that a rule of the policy allows."""
-    policy = context.service.profiles.policy()
-    return [item for item in items if policy.allows(rule, name(item))]
+    allows = context.service.profiles.policy().allows
+    return [item for item in items if allows(rule, name(item))]
 
 
 @endpoint("GET", "/doctor")
@@ -174,7 +173,7 @@ async def remote_jobs(
     moment = parse_time(before)
     time = None if moment is None else datetime.fromtimestamp(moment, UTC)
     chosen, jobs = await context.service.job_import.jobs(profile, backend, time, limit)
-    known = context.service.store.jobs.by_remote_id
+    by_remote_id = context.service.store.jobs.by_remote_id
     return {
         "profile": chosen.name,
         "jobs": [
@@ -186,7 +185,7 @@ async def remote_jobs(
                 "submitted_at": job.submitted_at.isoformat(),
                 "user": job.user,
                 "console_url": job.console_url,
-                "job_id": ours.id if (ours := known(chosen.backend, job.remote_id)) else "",
+                "job_id": ours.id if (ours := by_remote_id(chosen.backend, job.remote_id)) else "",
             }
             for job in jobs
         ],
@@ -258,7 +257,6 @@ def _platform(context: Context, job: Job, capability: Capability, alternative: s
 
 
 def _instance(job: Job, names: Sequence[str], name: str) -> str:
-    """Return the named instance, or the first one."""
     if not names:
         raise Conflict(
             _("Job {job} has no instances yet.").format(job=job.id),

@@ -95,8 +95,7 @@ async def set_profile(context: Context, profile: str, body: ProfileChange) -> Pr
 async def remove_profile(context: Context, profile: str) -> ProfilesReply:
     """Delete a profile."""
     repository = context.service.profiles
-    audit = _audit(context, "remove_credentials", profile) if repository.names_own(profile) else nullcontext()
-    async with audit:
+    async with _audit(context, "remove_credentials", profile) if repository.names_own(profile) else nullcontext():
         await asyncio.to_thread(repository.edit, profile)
     return await profiles(context)
 
@@ -162,8 +161,7 @@ async def secrets(context: Context) -> SecretNames:
 @endpoint("PUT", "/secrets/{secret}")
 async def set_secret(context: Context, secret: str, body: SecretValue) -> SecretNames:
     """Store a secret."""
-    value = Secret(body.value)
-    await asyncio.to_thread(context.service.secrets.keep, secret, value)
+    await asyncio.to_thread(context.service.secrets.keep, secret, Secret(body.value))
     return await secrets(context)
 
 

@@ -25,17 +25,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from ..core.errors import NotFound, PaiError, UsageError
+from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _
 from ..engine.service import JobService
 from ..jobs.events import JobEvent
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import decode_prefix, instances
+
+_logger = logging.getLogger(__name__)
 
 _MOST_SUBSCRIPTIONS = 200
 _POLL_INTERVAL = 0.1
@@ -72,17 +75,11 @@ class Subscribe(BaseModel):
 class Subscriptions:
     """The subscriptions of one page. They run in the engine's event loop.
 
-    `send` returns after a message was sent, and raises ConnectionError if the page is closed. `unexpected` logs an
-    internal error of a subscription and returns the error to send.
+    `send` returns after a message was sent, and raises ConnectionError if the page is closed.
     """
 
-    def __init__(
-        self,
-        service: Callable[[], Awaitable[JobService]],
-        send: Callable[[str], Awaitable[None]],
-        unexpected: Callable[[Subscribe], PaiError],
-    ) -> None:
-        self._service, self._send, self._unexpected = service, send, unexpected
+    def __init__(self, service: Callable[[], Awaitable[JobService]], send: Callable[[str], Awaitable[None]]) -> None:
+        self._service, self._send = service, send
         self._tasks: dict[int | str, asyncio.Task[None]] = {}
         self._is_closed = False
 
@@ -92,23 +89,24 @@ class Subscriptions:
             return
         try:
             request = json.loads(message)
-            kind = request.get("type") if isinstance(request, dict) else None
-            if kind == "unsubscribe":
-                self._drop(request.get("id"))
-                return
-            if kind == "ping":
-                with contextlib.suppress(ConnectionError):
+            match request:
+                case {"type": "unsubscribe"}:
+                    self._drop(request.get("id"))
+                case {"type": "ping"}:
                     await self._reply(request.get("id"), {"type": "pong"})
-                return
-            subscription = Subscribe.model_validate(request)
-        except (ValueError, ValidationError, RecursionError) as error:
+                case _:
+                    await self._start(Subscribe.model_validate(request))
+        except (ValueError, RecursionError) as error:
             await self._refuse(None, UsageError(_("Invalid message: {error}").format(error=error)))
-            return
+        except ConnectionError:
+            pass  # The page is closed.
+
+    async def _start(self, subscription: Subscribe) -> None:
         self._drop(subscription.id)
         if len(self._tasks) >= _MOST_SUBSCRIPTIONS:
             await self._refuse(subscription.id, UsageError(_("Too many subscriptions.")))
-            return
-        self._tasks[subscription.id] = asyncio.create_task(self._serve(subscription))
+        else:
+            self._tasks[subscription.id] = asyncio.create_task(self._serve(subscription))
 
     def close(self) -> None:
         """Cancel all subscriptions."""
@@ -132,7 +130,11 @@ class Subscriptions:
         except ConnectionError:
             pass  # The page is closed.
         except Exception:
-            await self._refuse(subscription.id, self._unexpected(subscription))
+            _logger.exception("jupyter-pai: a subscription failed: %s", subscription)
+            failure = EngineError(
+                _("Unexpected error. See the log for details."), fix=_("Please report it with the log.")
+            )
+            await self._refuse(subscription.id, failure)
         finally:
             if self._tasks.get(subscription.id) is asyncio.current_task():
                 del self._tasks[subscription.id]

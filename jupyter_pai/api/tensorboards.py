@@ -137,8 +137,8 @@ async def platform_boards(
     """List the TensorBoards on a platform."""
     record = context.service.store.jobs.find(job) if job else None
     name, boards = _platform_boards(context, record.profile if record else profile, backend)
-    shown = await boards.all(record.remote_id if record else "")
-    return {"profile": name, "most": boards.most, "minutes": boards.minutes, "boards": list(shown)}
+    listed = list(await boards.all(record.remote_id if record else ""))
+    return {"profile": name, "most": boards.most, "minutes": boards.minutes, "boards": listed}
 
 
 @endpoint("POST", "/platform-tensorboards")

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..api.api import Api
-from ..api.endpoint import encode
+from ..api.api import call
+from ..api.endpoint import Context, encode
 from ..api.routes import ROUTES
 from ..engine.service import JobService
 from .base import Client
@@ -28,19 +28,19 @@ class EmbeddedClient(Client):
     embedded = True
 
     def __init__(self, timings: Timings | None = None, system_file: Path | None = None) -> None:
-        self._api = Api(JobService(timings=timings, system_file=system_file))
+        self._context = Context(JobService(timings=timings, system_file=system_file))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True)
         self._thread.start()
         try:
-            self._wait(self._api.service.start())
+            self._wait(self._context.service.start())
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Stop the engine. Jobs continue."""
-        self._wait(self._api.service.close())
+        self._wait(self._context.service.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -50,10 +50,10 @@ class EmbeddedClient(Client):
         if ROUTES[verb].body:
             values["body"] = body
         # JSON in both directions, so that both clients accept and return the same values.
-        return json.loads(encode(self._wait(self._api.call(verb, **json.loads(json.dumps(values))))))
+        return json.loads(encode(self._wait(call(self._context, verb, **json.loads(json.dumps(values))))))
 
     def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
-        chunks = self._wait(self._api.call(verb, **arguments))
+        chunks = self._wait(call(self._context, verb, **arguments))
         try:
             while (chunk := self._wait(_next(chunks))) is not None:
                 yield chunk.data
@@ -65,7 +65,7 @@ class EmbeddedClient(Client):
     def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
         from .streams import EngineStream
 
-        return EngineStream(self._api.service, self._loop, send)
+        return EngineStream(self._context.service, self._loop, send)
 
     def _wait(self, coroutine: Any) -> Any:
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)

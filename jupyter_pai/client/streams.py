@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import socket
 import ssl
 import threading
@@ -16,11 +15,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..api.route import PREFIX
-from ..core.errors import EngineError, PaiError
-from ..core.i18n import _
 
 if TYPE_CHECKING:
-    from ..api.subscriptions import Subscribe
     from ..core.discovery import ServerInfo
     from ..engine.service import JobService
 
@@ -45,7 +41,7 @@ class EngineStream:
             return service
 
         self._loop = loop
-        self._subscriptions = Subscriptions(ready, paced, _broken)
+        self._subscriptions = Subscriptions(ready, paced)
 
     def receive(self, text: str) -> None:
         self._later(lambda: self._loop.create_task(self._subscriptions.receive(text)))
@@ -56,11 +52,6 @@ class EngineStream:
     def _later(self, call: Callable[[], object]) -> None:
         with contextlib.suppress(RuntimeError):  # The engine is closed.
             self._loop.call_soon_threadsafe(call)
-
-
-def _broken(request: Subscribe) -> PaiError:
-    logging.getLogger(__name__).exception("jupyter-pai: a subscription broke: %s", request)
-    return EngineError(_("Unexpected error; see the kernel's log for details."))
 
 
 class ServerStream:
@@ -113,8 +104,10 @@ class ServerStream:
             context = ssl.create_default_context(cafile=self._info.certificate or None)
             context.check_hostname = False
         headers = {"Authorization": f"{self._info.scheme} {self._info.secret}"}
-        request = HTTPRequest(url, headers=headers, ssl_options=context)
-        return await websocket_connect(request, resolver=_at(self._info.socket) if self._info.socket else None)
+        return await websocket_connect(
+            HTTPRequest(url, headers=headers, ssl_options=context),
+            resolver=_at(self._info.socket) if self._info.socket else None,
+        )
 
     async def _write(self, connection: Any) -> None:
         while (text := await self._waiting.get()) is not None:

@@ -11,7 +11,7 @@ from typing import Any
 from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 
-from ..api.api import Api
+from ..api.endpoint import Context
 from ..api.route import PREFIX
 from ..api.routes import ROUTES
 from ..config.contents_root import ServerRoot
@@ -35,32 +35,32 @@ class Engine:
         self.boards = TensorBoards(f"{base_url}{TENSORBOARD_PATH}/")
         # Valid for this extension only. Kernels and terminals read it from a file that only the user can read.
         self.secret = secrets.token_urlsafe(32)
-        self._api: Api | None = None
+        self._context: Context | None = None
         self._lock = asyncio.Lock()
 
-    async def api(self) -> Api:
-        """Return the engine's API, and start the engine if required.
+    async def context(self) -> Context:
+        """Return the context of the endpoints, and start the engine if required.
 
         Raises:
             StateError: if the state folder is unusable. The next call retries.
         """
         async with self._lock:
-            if self._api is None:
+            if self._context is None:
                 service = await asyncio.to_thread(JobService)
                 await service.start()
-                self._api = Api(service, self.root, self.boards, self.base_url)
-            return self._api
+                self._context = Context(service, self.root, self.boards, self.base_url)
+            return self._context
 
     def is_busy(self) -> bool:
         """Return true if jobs run on this machine and the policy keeps the server alive for them."""
-        return self._api is not None and self._api.service.keeps_server()
+        return self._context is not None and self._context.service.keeps_server()
 
     async def close(self) -> None:
         """Stop the engine and its TensorBoards. Jobs keep running."""
         await self.boards.close()
-        if self._api is not None:
-            await self._api.service.close()
-            self._api = None
+        if self._context is not None:
+            await self._context.service.close()
+            self._context = None
 
 
 class PaiApp(ExtensionApp):
@@ -90,15 +90,14 @@ class PaiApp(ExtensionApp):
         """Publish the server's address for its kernels and terminals, and start the engine. Called once the server
         listens."""
         self.info_file = Path(jupyter_runtime_dir()) / f"jupyter-pai-{os.getpid()}.json"
-        info = ServerInfo(
-            url=serverapp.connection_url,
-            secret=self.engine.secret,
-            pid=os.getpid(),
-            socket=serverapp.sock,
-            certificate=serverapp.certfile,
-        )
         try:
-            info.write(self.info_file)
+            ServerInfo(
+                url=serverapp.connection_url,
+                secret=self.engine.secret,
+                pid=os.getpid(),
+                socket=serverapp.sock,
+                certificate=serverapp.certfile,
+            ).write(self.info_file)
             os.environ[VARIABLE] = str(self.info_file)
         except OSError as error:
             self.log.error("jupyter-pai: kernels may not find this server: %s", error)
@@ -107,8 +106,8 @@ class PaiApp(ExtensionApp):
     async def _report_activity(self) -> None:
         """Start the engine, and report running jobs as activity, since JupyterHub stops idle servers."""
         try:
-            api = await self.engine.api()
-            for finding in shared(api.service.home):
+            service = (await self.engine.context()).service
+            for finding in shared(service.home):
                 self.log.warning("jupyter-pai: %s: %s %s", finding.what, finding.text, finding.fix)
         except Exception:
             self.log.exception("jupyter-pai: the engine did not start; the next request retries")

@@ -17,10 +17,11 @@ from tornado.httputil import HTTPOutputError
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from ..api.api import call
 from ..api.endpoint import encode
 from ..api.route import PREFIX, Route
 from ..api.routes import ROUTES
-from ..api.subscriptions import Subscribe, Subscriptions
+from ..api.subscriptions import Subscriptions
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _, use_language
 from ..engine.service import JobService
@@ -84,18 +85,13 @@ class PaiHandler(KernelAccess, APIHandler):
             phrase = HTTPStatus(status_code).phrase if status_code in HTTPStatus._value2member_map_ else ""
             self.refuse(EngineError(error.log_message or error.reason or phrase), status_code)
         else:
-            self.refuse(unexpected(), status_code)
+            message = _("Unexpected error. See the log for details.")
+            self.refuse(EngineError(message, fix=_("Please report it with the log.")), status_code)
 
     def refuse(self, error: PaiError, status: int) -> None:
         """Reply with an error."""
         self.set_status(status)
         self.finish(json.dumps(error.as_json()))
-
-
-def unexpected() -> EngineError:
-    """Return the error shown for an internal error."""
-    message = _("Unexpected error. See the server's log for details.")
-    return EngineError(message, fix=_("Please report it with the log."))
 
 
 class VerbHandler(PaiHandler):
@@ -129,8 +125,7 @@ class VerbHandler(PaiHandler):
             arguments["body"] = _json(self.request.body)
         if route.takes_bytes:
             arguments["content"] = self.request.body
-        api = await self.settings["jupyter_pai_engine"].api()
-        result = await api.call(verb, **arguments)
+        result = await call(await self.settings["jupyter_pai_engine"].context(), verb, **arguments)
         if route.sends_bytes:
             await self._stream(result)
         else:
@@ -190,7 +185,7 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
     @ws_authenticated
     @authorized
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        self.subscriptions = Subscriptions(self._service, self._send, self._unexpected)
+        self.subscriptions = Subscriptions(self._service, self._send)
         await super().get(*args, **kwargs)
 
     async def on_message(self, message: str | bytes) -> None:
@@ -203,7 +198,7 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
             self.subscriptions.close()
 
     async def _service(self) -> JobService:
-        service: JobService = (await self.settings["jupyter_pai_engine"].api()).service
+        service: JobService = (await self.settings["jupyter_pai_engine"].context()).service
         return service
 
     async def _send(self, text: str) -> None:
@@ -211,10 +206,6 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
             await self.write_message(text)
         except WebSocketClosedError:
             raise ConnectionError from None
-
-    def _unexpected(self, subscription: Subscribe) -> PaiError:
-        self.log.exception("jupyter-pai: a subscription failed: %s", subscription)
-        return unexpected()
 
 
 def _value(name: str, kind: type, texts: list[str]) -> object:

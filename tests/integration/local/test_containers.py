@@ -153,7 +153,7 @@ def test_container_ignoring_sigterm_is_removed(podman: EmbeddedClient) -> None:
 def test_killed_supervisor_or_guard_leaves_no_container(podman: EmbeddedClient, victim: str) -> None:
     job = contained(podman, "echo ready; while :; do sleep 0.05; done")
     until(lambda: "ready" in job.logs())
-    folder = podman._api.service.home.job(job.id)
+    folder = podman._context.service.home.job(job.id)
     supervisor = int((folder.path / "started").read_text().split()[0])
     guard = int(Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()[0])
     for pid in {"supervisor": [supervisor], "guard": [guard], "both": [supervisor, guard]}[victim]:

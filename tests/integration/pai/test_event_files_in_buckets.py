@@ -44,7 +44,7 @@ def test_points_arrive_while_the_job_writes_them(
         found = engine.call("metrics", job=job.id)["metrics"]
         return list(found["loss"]["value"]) if "loss" in found else []
 
-    with engine._api.service.watcher.watch(job.id):
+    with engine._context.service.watcher.watch(job.id):
         until(lambda: points() == [1.0])
         go.touch()
         assert job.wait().status == "succeeded", job.logs()

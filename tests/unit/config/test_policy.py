@@ -329,7 +329,8 @@ def test_lists_contain_allowed_entries_only(system: SystemFile, own: Path, engin
 
 
 def test_tensorboards_can_be_forbidden(system: SystemFile, engine: EmbeddedClient) -> None:
-    from jupyter_pai.api.api import Api
+    from jupyter_pai.api.api import call
+    from jupyter_pai.api.endpoint import Context
     from jupyter_pai.engine.tensorboard.tensorboards import TensorBoards
 
     job = submit(engine, "true").wait()
@@ -337,6 +338,6 @@ def test_tensorboards_can_be_forbidden(system: SystemFile, engine: EmbeddedClien
 
     import asyncio
 
-    api = Api(engine._api.service, boards=TensorBoards("/"))
+    context = Context(engine._context.service, boards=TensorBoards("/"))
     with pytest.raises(NotAllowed, match="TensorBoards are not allowed"):
-        asyncio.run(api.call("start_tensorboard", body={"jobs": [job.id]}))
+        asyncio.run(call(context, "start_tensorboard", body={"jobs": [job.id]}))
